@@ -1,0 +1,63 @@
+# make demo, make test: each sets up all that it needs in .venv. See CONTRIBUTING.md for the rest.
+PYTHON ?= python3
+BIN := .venv/bin
+CORE := $(wildcard src/core/*) CMakeLists.txt pyproject.toml
+SANITIZED := build/sanitized
+
+.PHONY: demo test check lint format sanitize race kernels clean
+
+demo: .venv/.installed
+	$(BIN)/likelier compare
+
+# The tools first, then the package: building without isolation keeps the build folder, so that a
+# change of one header does not cost a whole build.
+.venv/.tools: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --group build
+	@touch $@
+
+.venv/.installed: .venv/.tools $(CORE)
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
+	@touch $@
+
+.venv/.dev: .venv/.installed
+	$(BIN)/python -m pip install --quiet --group dev
+	@touch $@
+
+test: lint sanitize check
+
+check: .venv/.dev
+	$(BIN)/python -m pytest --cov --cov-report=term --doctest-modules src/likelier tests
+
+lint: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/clang-format --dry-run --Werror src/core/*
+
+format: .venv/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i src/core/*
+
+# The kernel tests once more, on a core built with the address and undefined-behaviour sanitizers.
+$(SANITIZED)/.installed: .venv/.dev $(CORE) $(shell find src/likelier -name '*.py')
+	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --upgrade --target $(SANITIZED) \
+	  -C build-dir=build/sanitizing -C cmake.define.LIKELIER_SANITIZE=ON -C install.strip=false .
+	@touch $@
+
+sanitize: $(SANITIZED)/.installed
+	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=$(SANITIZED) \
+	  $(BIN)/python -m pytest -q -p no:cacheprovider tests/kernels
+
+race: .venv/.dev
+	$(BIN)/python -m benchmarks.race $(ARGS)
+
+kernels: .venv/.dev
+	$(BIN)/python -m pytest benchmarks/kernels --benchmark-enable --benchmark-only -p no:cacheprovider
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

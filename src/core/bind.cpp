@@ -1,0 +1,203 @@
+// Everything that Python can call, and the only file that knows Python's types.
+//
+// Arguments are checked by their declared types alone (nanobind refuses others); shapes are the
+// caller's promise, kept by the thin wrappers in likelier.states and likelier.scores. The GIL is
+// released around every kernel.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "labels.hpp"
+#include "links.hpp"
+#include "matrix.hpp"
+#include "moments.hpp"
+#include "scores.hpp"
+
+namespace nb = nanobind;
+using namespace likelier;
+
+namespace {
+
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Array = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
+using In = Array<const double>;
+using Out = Array<double>;
+
+// A Matrix that keeps the arrays it looks into alive.
+struct Held {
+    Matrix view;
+    nb::object owner;
+};
+
+template <class T>
+Held dense(nb::ndarray<const T, nb::ndim<2>, nb::device::cpu> X) {
+    const Dense<T> view{X.data(), static_cast<int64_t>(X.shape(0)), static_cast<int64_t>(X.shape(1)),
+                        X.stride(0), X.stride(1)};
+    return {view, nb::cast(X)};
+}
+
+template <class T, class I>
+Held csr(Vector<T> values, Vector<I> columns, Vector<I> starts, int64_t p) {
+    const Csr<T, I> view{values.data(), columns.data(), starts.data(),
+                         static_cast<int64_t>(starts.shape(0)) - 1, p};
+    return {view, nb::make_tuple(values, columns, starts)};
+}
+
+Labels labels(const std::optional<Vector<int32_t>>& codes, const std::optional<In>& R,
+              const std::optional<Vector<double>>& weights, int64_t K) {
+    if (codes.has_value() == R.has_value()) throw std::invalid_argument("either codes or R");
+    return {codes ? codes->data() : nullptr, R ? R->data() : nullptr, weights ? weights->data() : nullptr,
+            K};
+}
+
+using Where = std::optional<std::pair<int64_t, int64_t>>;
+
+Where where(const Cell& cell) {
+    if (!cell.found()) return std::nullopt;
+    return std::pair{cell.row, cell.column};
+}
+
+Where py_moments(const Held& X, std::optional<Vector<int32_t>> codes, std::optional<In> R,
+                 std::optional<Vector<double>> weights, bool tied, Out n, Out mean, Out S) {
+    const Labels who = labels(codes, R, weights, static_cast<int64_t>(n.shape(0)));
+    const Shape shape = tied ? Shape::tied : S.ndim() == 2 ? Shape::diagonal : Shape::full;
+    const Moments total{n.data(), mean.data(), S.data()};
+    nb::gil_scoped_release free;
+    return where(std::visit(
+        [&](const auto& m) -> Cell {
+            if constexpr (requires { m.starts; })
+                if (shape == Shape::diagonal) return sparse_moments(m, who, total);
+            return moments(X.view, who, shape, total);
+        },
+        X.view));
+}
+
+void py_higher_moments(const Held& X, std::optional<Vector<int32_t>> codes, std::optional<In> R,
+                       std::optional<Vector<double>> weights, In mean, Out S, Out T, Out Q) {
+    const Labels who = labels(codes, R, weights, static_cast<int64_t>(mean.shape(0)));
+    nb::gil_scoped_release free;
+    higher_moments(X.view, who, mean.data(), S.data(), T.data(), Q.data());
+}
+
+Where py_affine(const Held& X, In W, In b, In shift, Out Z, bool add) {
+    const auto K = static_cast<int64_t>(b.shape(0));
+    nb::gil_scoped_release free;
+    return where(std::visit(
+        [&](const auto& m) -> Cell {
+            if constexpr (requires { m.starts; })
+                return sparse_affine(m, W.data(), b.data(), shift.data(), K, Z.data(), add);
+            else
+                return affine(X.view, W.data(), b.data(), shift.data(), K, Z.data(), add);
+        },
+        X.view));
+}
+
+Where py_diagonal(const Held& X, In mean, In scale, In b, Out Z, bool add) {
+    const auto K = static_cast<int64_t>(b.shape(0));
+    nb::gil_scoped_release free;
+    return where(std::visit(
+        [&](const auto& m) -> Cell {
+            if constexpr (requires { m.starts; })
+                return sparse_diagonal(m, mean.data(), scale.data(), b.data(), K, Z.data(), add);
+            else
+                return diagonal(X.view, mean.data(), scale.data(), b.data(), K, Z.data(), add);
+        },
+        X.view));
+}
+
+Where py_quadratic(const Held& X, In mean, In U, In b, Out Z, bool add) {
+    const auto K = static_cast<int64_t>(b.shape(0));
+    nb::gil_scoped_release free;
+    return where(quadratic(X.view, mean.data(), U.data(), b.data(), K, Z.data(), add));
+}
+
+// (codes, rows in which each label first stands), codes by first appearance.
+template <class F>
+nb::object coded(int64_t n, F&& code) {
+    auto* codes = new int32_t[n > 0 ? n : 1];
+    nb::capsule owner(codes, [](void* p) noexcept { delete[] static_cast<int32_t*>(p); });
+    Coding coding;
+    {
+        nb::gil_scoped_release free;
+        coding = code(codes);
+    }
+    const size_t K = coding.first.size();
+    auto* first = new int64_t[K > 0 ? K : 1];
+    std::copy(coding.first.begin(), coding.first.end(), first);
+    nb::capsule first_owner(first, [](void* p) noexcept { delete[] static_cast<int64_t*>(p); });
+    return nb::make_tuple(nb::ndarray<nb::numpy, int32_t>(codes, {static_cast<size_t>(n)}, owner),
+                          nb::ndarray<nb::numpy, int64_t>(first, {K}, first_owner));
+}
+
+template <class T>
+nb::object py_code(Vector<T> y) {
+    const auto n = static_cast<int64_t>(y.shape(0));
+    return coded(n, [&](int32_t* codes) { return code_integers(y.data(), n, codes); });
+}
+
+nb::object py_code_bytes(nb::ndarray<const uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> y) {
+    const auto n = static_cast<int64_t>(y.shape(0)), width = static_cast<int64_t>(y.shape(1));
+    return coded(n, [&](int32_t* codes) {
+        return code_bytes(reinterpret_cast<const char*>(y.data()), n, width, codes);
+    });
+}
+
+template <void link(double*, int64_t, int64_t)>
+void py_link(Array<double> Z) {
+    const auto n = static_cast<int64_t>(Z.shape(0)), K = static_cast<int64_t>(Z.shape(1));
+    nb::gil_scoped_release free;
+    link(Z.data(), n, K);
+}
+
+}  // namespace
+
+NB_MODULE(LIKELIER_MODULE, m) {
+    m.attr("lanes") = kLanes;
+
+    nb::class_<Held>(m, "Matrix")
+        .def_static("dense", &dense<double>)
+        .def_static("dense", &dense<float>)
+        .def_static("csr", &csr<double, int32_t>)
+        .def_static("csr", &csr<float, int32_t>)
+        .def_static("csr", &csr<double, int64_t>)
+        .def_static("csr", &csr<float, int64_t>);
+
+    m.def("moments", &py_moments, nb::arg("X"), nb::arg("codes").none(), nb::arg("R").none(),
+          nb::arg("weights").none(), nb::arg("tied"), nb::arg("n"), nb::arg("mean"), nb::arg("S"));
+    m.def("higher_moments", &py_higher_moments, nb::arg("X"), nb::arg("codes").none(), nb::arg("R").none(),
+          nb::arg("weights").none(), nb::arg("mean"), nb::arg("S"), nb::arg("T"), nb::arg("Q"));
+
+    m.def("affine", &py_affine);
+    m.def("diagonal", &py_diagonal);
+    m.def("quadratic", &py_quadratic);
+
+    m.def("softmax", &py_link<softmax>);
+    m.def("log_softmax", &py_link<log_softmax>);
+    m.def("log_sum_exp", [](In Z, Out out) {
+        const auto n = static_cast<int64_t>(Z.shape(0)), K = static_cast<int64_t>(Z.shape(1));
+        nb::gil_scoped_release free;
+        log_sum_exp(Z.data(), n, K, out.data());
+    });
+    m.def("argmax", [](In Z, Array<int64_t> out) {
+        const auto n = static_cast<int64_t>(Z.shape(0)), K = static_cast<int64_t>(Z.shape(1));
+        nb::gil_scoped_release free;
+        argmax(Z.data(), n, K, out.data());
+    });
+
+    m.def("code", &py_code<int64_t>);
+    m.def("code", &py_code<int32_t>);
+    m.def("code", &py_code<int16_t>);
+    m.def("code", &py_code<int8_t>);
+    m.def("code", &py_code<uint64_t>);
+    m.def("code", &py_code<uint32_t>);
+    m.def("code", &py_code<uint16_t>);
+    m.def("code", &py_code<uint8_t>);
+    m.def("code_bytes", &py_code_bytes);
+}

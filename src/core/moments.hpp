@@ -1,0 +1,310 @@
+// Class moments of a block of rows: weight n (K), mean (K, p) and central scatter S.
+//
+// S is (K, p) diagonal, (K, p, p) full, or (p, p) tied: the sum over classes of their scatters, each
+// about its own mean. Every tile is centred about its own class means, so no digits are lost to a large
+// mean; tiles are joined by Chan, Golub and LeVeque (1983),
+//   S += S' + (n n' / (n + n')) d dᵀ,   d = mean' - mean,
+// in which the last term is the scatter of one more row, sqrt(n n' / (n + n')) d: it is appended to the
+// tile as such.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "matrix.hpp"
+#include "tile.hpp"
+
+namespace likelier {
+
+// Who belongs where: hard labels (codes, -1 = none) or soft ones (R, n x K), times optional weights.
+struct Labels {
+    const int32_t* codes;   // null when soft
+    const double* R;        // null when hard
+    const double* weights;  // null: all 1
+    int64_t K;
+
+    double weight(int64_t r) const { return weights ? weights[r] : 1.0; }
+
+    // f(class, weight) for every class that row r takes part in.
+    template <class F>
+    void each(int64_t r, F&& f) const {
+        if (R) {
+            for (int64_t k = 0; k < K; ++k) f(k, weight(r) * R[r * K + k]);
+        } else if (codes[r] >= 0) {
+            f(codes[r], weight(r));
+        }
+    }
+};
+
+enum class Shape { diagonal, full, tied };
+
+struct Moments {
+    double* n;     // (K)
+    double* mean;  // (K, p)
+    double* S;     // by shape
+};
+
+// What a tile adds: its weights and means by class, and how far they are from those so far.
+class TileMeans {
+  public:
+    TileMeans(int64_t K, int64_t p) : K(K), p(p), n(K), mean(K * p), gap(K * p), blend(K) {}
+
+    // Weights and means by class of these rows. False if a sum is not finite.
+    bool measure(const Rows& rows, int64_t first, int64_t count, const Labels& labels) {
+        std::fill(n.begin(), n.end(), 0.0);
+        std::fill(mean.begin(), mean.end(), 0.0);
+        for (int64_t r = 0; r < count; ++r) {
+            const double* x = rows.x + r * rows.stride;
+            labels.each(first + r, [&](int64_t k, double w) {
+                n[k] += w;
+                double* s = &mean[k * p];
+                for (int64_t j = 0; j < p; ++j) s[j] += w * x[j];
+            });
+        }
+        double check = 0;
+        for (int64_t k = 0; k < K; ++k) {
+            const double scale = n[k] > 0 ? 1 / n[k] : 0;
+            for (int64_t j = 0; j < p; ++j) {
+                check += mean[k * p + j] * 0;  // NaN if infinite or NaN
+                mean[k * p + j] *= scale;
+            }
+        }
+        return check == 0;
+    }
+
+    // Moves the running n and mean to include this tile; keeps `gap` = d and `blend` = n n'/(n + n').
+    void join(const Moments& total) {
+        for (int64_t k = 0; k < K; ++k) {
+            const double sum = total.n[k] + n[k];
+            const double share = sum > 0 ? n[k] / sum : 0;
+            blend[k] = total.n[k] * share;
+            for (int64_t j = 0; j < p; ++j) {
+                const double d = mean[k * p + j] - total.mean[k * p + j];
+                gap[k * p + j] = d;
+                total.mean[k * p + j] += n[k] > 0 ? d * share : 0;
+            }
+            total.n[k] = sum;
+        }
+    }
+
+    const int64_t K, p;
+    std::vector<double> n, mean, gap, blend;
+};
+
+// ---- diagonal ----------------------------------------------------------------------------------
+inline void diagonal_tile(const Rows& rows, int64_t first, int64_t count, const Labels& labels,
+                          const TileMeans& tile, double* S) {
+    const int64_t p = tile.p;
+    for (int64_t r = 0; r < count; ++r) {
+        const double* x = rows.x + r * rows.stride;
+        labels.each(first + r, [&](int64_t k, double w) {
+            const double* m = &tile.mean[k * p];
+            double* s = S + k * p;
+            for (int64_t j = 0; j < p; ++j) {
+                const double d = x[j] - m[j];
+                s[j] += w * d * d;
+            }
+        });
+    }
+    for (int64_t k = 0; k < tile.K; ++k)
+        for (int64_t j = 0; j < p; ++j) {
+            const double d = tile.gap[k * p + j];
+            S[k * p + j] += tile.blend[k] > 0 ? tile.blend[k] * d * d : 0;
+        }
+}
+
+// ---- full and tied -----------------------------------------------------------------------------
+// Rows gathered by class, centred, scaled by the root of their weight, padded to whole vectors.
+class Packed {
+  public:
+    Packed(int64_t capacity, int64_t p)
+        : p(p), P(scatter_width(p)), capacity(capacity), data(capacity * P, 0.0) {}
+
+    void add(const double* x, const double* mean, double weight) {
+        double* to = &data[count++ * P];
+        const double root = weight == 1 ? 1 : std::sqrt(weight);
+        if (mean)
+            for (int64_t j = 0; j < p; ++j) to[j] = root * (x[j] - mean[j]);
+        else
+            for (int64_t j = 0; j < p; ++j) to[j] = root * x[j];
+    }
+
+    // The gathered rows into S (P x P, upper triangle), leaving none.
+    void flush(double* S) {
+        scatter(data.data(), data.data(), count, P, S);
+        count = 0;
+    }
+
+    bool full() const { return count == capacity; }
+
+    const int64_t p, P, capacity;
+    int64_t count = 0;
+    std::vector<double> data;
+};
+
+// Row numbers of a tile sorted by class (counting sort), so that each class is one run.
+class ByClass {
+  public:
+    explicit ByClass(int64_t K) : start(K + 2) {}
+
+    void sort(const int32_t* codes, int64_t count) {
+        std::fill(start.begin(), start.end(), 0);
+        order.resize(count);
+        for (int64_t r = 0; r < count; ++r) ++start[codes[r] + 2];
+        for (size_t k = 1; k < start.size(); ++k) start[k] += start[k - 1];
+        for (int64_t r = 0; r < count; ++r) order[start[codes[r] + 1]++] = static_cast<int32_t>(r);
+    }
+
+    // After sort: rows of class k are order[start[k]] to order[start[k + 1]].
+    std::vector<int64_t> start;
+    std::vector<int32_t> order;
+};
+
+template <class F>
+inline void each_row_of(int64_t k, const Labels& labels, const ByClass& sorted, int64_t first,
+                        int64_t count, F&& f) {
+    if (labels.R) {
+        for (int64_t r = 0; r < count; ++r) {
+            const double w = labels.weight(first + r) * labels.R[(first + r) * labels.K + k];
+            if (w > 0) f(r, w);
+        }
+    } else {
+        for (int64_t i = sorted.start[k]; i < sorted.start[k + 1]; ++i) {
+            const double w = labels.weight(first + sorted.order[i]);
+            if (w > 0) f(sorted.order[i], w);
+        }
+    }
+}
+
+inline void scatter_tile(const Rows& rows, int64_t first, int64_t count, const Labels& labels,
+                         const TileMeans& tile, bool tied, ByClass& sorted, Packed& packed, double* S) {
+    if (!labels.R) sorted.sort(labels.codes + first, count);
+    const int64_t p = tile.p, size = packed.P * packed.P;
+    for (int64_t k = 0; k < tile.K; ++k) {
+        if (!(tile.n[k] > 0)) continue;
+        double* Sk = tied ? S : S + k * size;
+        each_row_of(k, labels, sorted, first, count, [&](int64_t r, double w) {
+            if (packed.full()) packed.flush(Sk);
+            packed.add(rows.x + r * rows.stride, &tile.mean[k * p], w);
+        });
+        if (tile.blend[k] > 0) {
+            if (packed.full()) packed.flush(Sk);
+            packed.add(&tile.gap[k * p], nullptr, tile.blend[k]);
+        }
+        if (!tied) packed.flush(Sk);
+    }
+    if (tied) packed.flush(S);
+}
+
+// ---- the pass ------------------------------------------------------------------------------------
+// Fills `total` (zeroed by the caller) with the moments of X; the first cell that is not finite, if any.
+inline Cell moments(const Matrix& X, const Labels& labels, Shape shape, const Moments& total) {
+    const int64_t n = row_count(X), p = column_count(X), K = labels.K;
+    const int64_t height = tile_rows(p);
+    const bool diagonal = shape == Shape::diagonal, tied = shape == Shape::tied;
+    TileMeans tile(K, p);
+    ByClass sorted(K);
+    Packed packed(diagonal ? 0 : height + 64, p);
+    const int64_t P = packed.P, blocks = diagonal ? 0 : (tied ? 1 : K);
+    std::vector<double> S(blocks * P * P, 0.0), scratch(height * p);
+
+    for (int64_t first = 0; first < n; first += height) {
+        const int64_t count = std::min(height, n - first);
+        const Rows block =
+            std::visit([&](const auto& m) { return rows(m, first, count, scratch.data()); }, X);
+        if (!tile.measure(block, first, count, labels)) {
+            const Cell bad = find_bad(X, first, count);
+            if (bad.found()) return bad;
+        }
+        tile.join(total);
+        if (diagonal)
+            diagonal_tile(block, first, count, labels, tile, total.S);
+        else
+            scatter_tile(block, first, count, labels, tile, tied, sorted, packed, S.data());
+    }
+    for (int64_t k = 0; k < blocks; ++k) mirror(&S[k * P * P], p, P, total.S + k * p * p);
+    return {};
+}
+
+// The same, diagonal, from the non-zeros alone: Σ w (x - m)² over them, and m² for each zero.
+template <class T, class I>
+Cell sparse_moments(const Csr<T, I>& X, const Labels& labels, const Moments& total) {
+    const int64_t p = X.p, K = labels.K;
+    std::vector<double> seen(K * p, 0.0);  // weight of the non-zeros
+    for (int64_t r = 0; r < X.n; ++r)
+        labels.each(r, [&](int64_t k, double w) {
+            total.n[k] += w;
+            for (I i = X.starts[r]; i < X.starts[r + 1]; ++i) {
+                total.mean[k * p + X.columns[i]] += w * X.values[i];
+                seen[k * p + X.columns[i]] += w;
+            }
+        });
+    double check = 0;
+    for (int64_t k = 0; k < K; ++k)
+        for (int64_t j = 0; j < p; ++j) {
+            double& m = total.mean[k * p + j];
+            check += m * 0;
+            m = total.n[k] > 0 ? m / total.n[k] : 0;
+            total.S[k * p + j] = (total.n[k] - seen[k * p + j]) * m * m;
+        }
+    if (check != 0) {
+        const Cell bad = find_bad(X, 0, X.n);
+        if (bad.found()) return bad;
+    }
+    for (int64_t r = 0; r < X.n; ++r)
+        labels.each(r, [&](int64_t k, double w) {
+            for (I i = X.starts[r]; i < X.starts[r + 1]; ++i) {
+                const int64_t at = k * p + X.columns[i];
+                const double d = X.values[i] - total.mean[at];
+                total.S[at] += w * d * d;
+            }
+        });
+    return {};
+}
+
+// ---- fourth order --------------------------------------------------------------------------------
+// Σ w c cᵀ, Σ w c² cᵀ and Σ w c² (c²)ᵀ by class, each (K, p, p), about means that are given (the means
+// of these very rows): what Ledoit and Wolf's shrinkage needs, beyond the covariance itself.
+inline void higher_moments(const Matrix& X, const Labels& labels, const double* mean, double* S, double* T,
+                           double* Q) {
+    const int64_t n = row_count(X), p = column_count(X), K = labels.K;
+    const int64_t height = tile_rows(p), P = scatter_width(p), size = P * P;
+    ByClass sorted(K);
+    std::vector<double> scratch(height * p), c(height * P, 0.0), c2(height * P, 0.0);
+    std::vector<double> sums(3 * K * size, 0.0);
+    for (int64_t first = 0; first < n; first += height) {
+        const int64_t count = std::min(height, n - first);
+        const Rows block =
+            std::visit([&](const auto& m) { return rows(m, first, count, scratch.data()); }, X);
+        if (!labels.R) sorted.sort(labels.codes + first, count);
+        for (int64_t k = 0; k < K; ++k) {
+            const double* m = mean + k * p;
+            int64_t used = 0;
+            each_row_of(k, labels, sorted, first, count, [&](int64_t r, double w) {
+                const double* x = block.x + r * block.stride;
+                const double root = std::sqrt(w);
+                for (int64_t j = 0; j < p; ++j) {
+                    const double d = x[j] - m[j];
+                    c[used * P + j] = root * d;
+                    c2[used * P + j] = root * d * d;
+                }
+                ++used;
+            });
+            if (used == 0) continue;
+            double* to = &sums[3 * k * size];
+            scatter(c.data(), c.data(), used, P, to);
+            scatter(c2.data(), c.data(), used, P, to + size);
+            scatter(c2.data(), c2.data(), used, P, to + 2 * size);
+        }
+    }
+    for (int64_t k = 0; k < K; ++k) {
+        const double* from = &sums[3 * k * size];
+        mirror(from, p, P, S + k * p * p);
+        mirror(from + 2 * size, p, P, Q + k * p * p);
+        for (int64_t i = 0; i < p; ++i)
+            for (int64_t j = 0; j < p; ++j) T[(k * p + i) * p + j] = from[size + i * P + j];
+    }
+}
+
+}  // namespace likelier

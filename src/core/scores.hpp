@@ -1,0 +1,206 @@
+// Scores Z (n, K): what a class says of a row. One kernel per kind of term.
+//
+// A tile of rows is turned over, so that lanes run over rows and nothing is summed across a vector;
+// the scores of the tile are turned back when they are written. `add`: onto what Z holds.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "matrix.hpp"
+#include "tile.hpp"
+
+namespace likelier {
+
+// A tile of X, turned, with a check that every cell is finite (0 x = 0).
+class TurnedTile {
+  public:
+    explicit TurnedTile(int64_t p) : p(p), x(p * kHeight) {}
+
+    Cell load_from(const Matrix& X, int64_t first, int64_t count) {
+        std::visit([&](const auto& m) { columns(m, first, count, kHeight, x.data()); }, X);
+        vd check = splat(0.0);
+        for (int64_t i = 0; i < p * kHeight; i += kLanes) check += load(&x[i]) * splat(0.0);
+        for (int i = 0; i < kLanes; ++i)
+            if (check[i] != 0) return find_bad(X, first, count);
+        return {};
+    }
+
+    // x - shift, into `to`.
+    void centred(const double* shift, double* to) const {
+        for (int64_t j = 0; j < p; ++j)
+            for (int64_t r = 0; r < kHeight; r += kLanes)
+                store(to + j * kHeight + r, load(&x[j * kHeight + r]) - splat(shift[j]));
+    }
+
+    const int64_t p;
+    std::vector<double> x;
+};
+
+// Runs `score(tile, z)`, z (K, kHeight), over all tiles of X and writes z turned back into Z.
+template <class Score>
+Cell each_tile(const Matrix& X, int64_t K, double* Z, bool add, Score&& score) {
+    const int64_t n = row_count(X);
+    TurnedTile tile(column_count(X));
+    std::vector<double> z(K * kHeight);
+    for (int64_t first = 0; first < n; first += kHeight) {
+        const int64_t count = std::min(kHeight, n - first);
+        const Cell bad = tile.load_from(X, first, count);
+        if (bad.found()) return bad;
+        score(tile, z.data());
+        for (int64_t r = 0; r < count; ++r) {
+            double* to = Z + (first + r) * K;
+            for (int64_t k = 0; k < K; ++k) to[k] = add ? to[k] + z[k * kHeight + r] : z[k * kHeight + r];
+        }
+    }
+    return {};
+}
+
+// Σ_j W_kj (x_j - shift_j) + b_k.
+inline Cell affine(const Matrix& X, const double* W, const double* b, const double* shift, int64_t K,
+                   double* Z, bool add) {
+    const int64_t p = column_count(X);
+    std::vector<double> d(p * kHeight);
+    return each_tile(X, K, Z, add, [&](const TurnedTile& tile, double* z) {
+        tile.centred(shift, d.data());
+        for (int64_t k = 0; k < K; k += kProducts)
+            with_count<kProducts>(std::min<int64_t>(kProducts, K - k), [&](auto some) {
+                constexpr int count = decltype(some)::value;
+                for (int64_t r = 0; r < kHeight; r += kSpan * kLanes) {
+                    vd sum[count][kSpan];
+                    LIKELIER_UNROLL
+                    for (int i = 0; i < count; ++i) LIKELIER_UNROLL
+                    for (int v = 0; v < kSpan; ++v) sum[i][v] = splat(b[k + i]);
+                    products<count>(W + k * p, p, &d[r], p, sum);
+                    LIKELIER_UNROLL
+                    for (int i = 0; i < count; ++i) LIKELIER_UNROLL
+                    for (int v = 0; v < kSpan; ++v)
+                        store(z + (k + i) * kHeight + r + v * kLanes, sum[i][v]);
+                }
+            });
+    });
+}
+
+// b_k - ½ Σ_j ((x_j - m_kj) s_kj)².
+inline Cell diagonal(const Matrix& X, const double* mean, const double* scale, const double* b, int64_t K,
+                     double* Z, bool add) {
+    const int64_t p = column_count(X);
+    constexpr int kAtOnce = kRegisters == 32 ? 4 : 2;
+    return each_tile(X, K, Z, add, [&](const TurnedTile& tile, double* z) {
+        for (int64_t k = 0; k < K; k += kAtOnce)
+            with_count<kAtOnce>(std::min<int64_t>(kAtOnce, K - k), [&](auto some) {
+                constexpr int count = decltype(some)::value;
+                for (int64_t r = 0; r < kHeight; r += kSpan * kLanes) {
+                    vd sum[count][kSpan] = {};
+                    for (int64_t j = 0; j < p; ++j) {
+                        vd x[kSpan];
+                        LIKELIER_UNROLL
+                        for (int v = 0; v < kSpan; ++v) x[v] = load(&tile.x[j * kHeight + r + v * kLanes]);
+                        LIKELIER_UNROLL
+                        for (int i = 0; i < count; ++i) {
+                            const vd m = splat(mean[(k + i) * p + j]);
+                            const vd s = splat(scale[(k + i) * p + j]);
+                            LIKELIER_UNROLL
+                            for (int v = 0; v < kSpan; ++v) {
+                                const vd d = (x[v] - m) * s;
+                                sum[i][v] += d * d;
+                            }
+                        }
+                    }
+                    LIKELIER_UNROLL
+                    for (int i = 0; i < count; ++i) LIKELIER_UNROLL
+                    for (int v = 0; v < kSpan; ++v)
+                        store(z + (k + i) * kHeight + r + v * kLanes,
+                              splat(b[k + i]) - splat(0.5) * sum[i][v]);
+                }
+            });
+    });
+}
+
+// b_k - ½ |U_k (x - m_k)|², U_k (p, p) upper triangular.
+inline Cell quadratic(const Matrix& X, const double* mean, const double* U, const double* b, int64_t K,
+                      double* Z, bool add) {
+    const int64_t p = column_count(X);
+    std::vector<double> d(p * kHeight);
+    return each_tile(X, K, Z, add, [&](const TurnedTile& tile, double* z) {
+        for (int64_t k = 0; k < K; ++k) {
+            tile.centred(mean + k * p, d.data());
+            double* norm = z + k * kHeight;
+            std::fill(norm, norm + kHeight, 0.0);
+            for (int64_t i = 0; i < p; i += kProducts)
+                with_count<kProducts>(std::min<int64_t>(kProducts, p - i), [&](auto some) {
+                    constexpr int count = decltype(some)::value;
+                    // Row i of U begins at column i; below the diagonal the block holds zeros.
+                    for (int64_t r = 0; r < kHeight; r += kSpan * kLanes) {
+                        vd u[count][kSpan] = {};
+                        products<count>(U + (k * p + i) * p + i, p, &d[i * kHeight + r], p - i, u);
+                        LIKELIER_UNROLL
+                        for (int v = 0; v < kSpan; ++v) {
+                            vd s = load(norm + r + v * kLanes);
+                            LIKELIER_UNROLL
+                            for (int c = 0; c < count; ++c) s += u[c][v] * u[c][v];
+                            store(norm + r + v * kLanes, s);
+                        }
+                    }
+                });
+            for (int64_t r = 0; r < kHeight; r += kLanes)
+                store(norm + r, splat(b[k]) - splat(0.5) * load(norm + r));
+        }
+    });
+}
+
+// The affine and the diagonal term from the non-zeros of a row: `zero` (K) is the score of a row of
+// zeros, and `gain(x, j, z)` adds what a value x in column j makes of it.
+template <class T, class I, class Gain>
+Cell sparse_scores(const Csr<T, I>& X, const std::vector<double>& zero, double* Z, bool add, Gain&& gain) {
+    const int64_t K = static_cast<int64_t>(zero.size());
+    std::vector<double> z(K);
+    for (int64_t r = 0; r < X.n; ++r) {
+        z = zero;
+        double check = 0;
+        for (I i = X.starts[r]; i < X.starts[r + 1]; ++i) {
+            const double x = X.values[i];
+            check += x * 0;
+            gain(x, static_cast<int64_t>(X.columns[i]), z.data());
+        }
+        if (check != 0) return find_bad(X, r, 1);
+        double* to = Z + r * K;
+        for (int64_t k = 0; k < K; ++k) to[k] = add ? to[k] + z[k] : z[k];
+    }
+    return {};
+}
+
+template <class T, class I>
+Cell sparse_affine(const Csr<T, I>& X, const double* W, const double* b, const double* shift, int64_t K,
+                   double* Z, bool add) {
+    const int64_t p = X.p;
+    std::vector<double> zero(b, b + K), turned(p * K);  // turned: the classes of a column adjoin
+    for (int64_t k = 0; k < K; ++k)
+        for (int64_t j = 0; j < p; ++j) {
+            zero[k] -= W[k * p + j] * shift[j];
+            turned[j * K + k] = W[k * p + j];
+        }
+    return sparse_scores(X, zero, Z, add, [&](double x, int64_t j, double* z) {
+        for (int64_t k = 0; k < K; ++k) z[k] += turned[j * K + k] * x;
+    });
+}
+
+template <class T, class I>
+Cell sparse_diagonal(const Csr<T, I>& X, const double* mean, const double* scale, const double* b,
+                     int64_t K, double* Z, bool add) {
+    const int64_t p = X.p;
+    std::vector<double> zero(b, b + K), m(p * K), s2(p * K);
+    for (int64_t k = 0; k < K; ++k)
+        for (int64_t j = 0; j < p; ++j) {
+            m[j * K + k] = mean[k * p + j];
+            s2[j * K + k] = scale[k * p + j] * scale[k * p + j];
+            zero[k] -= 0.5 * m[j * K + k] * m[j * K + k] * s2[j * K + k];
+        }
+    // (x - m)² - m² = x (x - 2m)
+    return sparse_scores(X, zero, Z, add, [&](double x, int64_t j, double* z) {
+        for (int64_t k = 0; k < K; ++k) z[k] -= 0.5 * x * (x - 2 * m[j * K + k]) * s2[j * K + k];
+    });
+}
+
+}  // namespace likelier

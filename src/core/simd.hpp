@@ -1,0 +1,72 @@
+// Vectors of doubles as wide as the instruction level that this file is compiled for.
+//
+// The kernels are written once, in terms of `vd`; the three modules of the package compile them for
+// 16, 32 and 64 bytes. Multiplications followed by additions are contracted to FMA by the compiler
+// where the level has it. Nothing here may be compiled with -ffast-math: NaN has a meaning.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace likelier {
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+constexpr int kRegisters = 32;
+#elif defined(__AVX2__)
+constexpr int kVectorBytes = 32;
+constexpr int kRegisters = 16;
+#else
+constexpr int kVectorBytes = 16;
+constexpr int kRegisters = 16;
+#endif
+
+constexpr int kLanes = kVectorBytes / 8;
+
+// Register tiles must end up in registers: loops over them unrolled, functions around them inlined.
+#define LIKELIER_INLINE inline __attribute__((always_inline))
+#define LIKELIER_UNROLL _Pragma("GCC unroll 16")
+
+using vd = double __attribute__((vector_size(kVectorBytes)));
+using vi = int64_t __attribute__((vector_size(kVectorBytes)));
+
+LIKELIER_INLINE vd load(const double* from) {
+    vd v;
+    std::memcpy(&v, from, sizeof v);
+    return v;
+}
+
+LIKELIER_INLINE void store(double* to, vd v) {
+    std::memcpy(to, &v, sizeof v);
+}
+
+// x - 0 is x, also for -0 and NaN, and the compiler knows it: one broadcast.
+LIKELIER_INLINE vd splat(double x) {
+    return x - vd{};
+}
+
+// e^x to about one unit in the last place, for x <= 709; zero below -708 (no denormals).
+//
+// x = n ln 2 + r with |r| <= ln 2 / 2 (Cody and Waite 1980); Taylor to the 13th power of r leaves
+// 4e-18; 2^n goes straight into the exponent bits. NaN stays NaN.
+LIKELIER_INLINE vd exp(vd x) {
+    const vd shift = splat(6755399441055744.0);  // 1.5 * 2^52: the sum holds the rounded integer
+    const vd t = x * splat(1.4426950408889634) + shift;
+    const vd n = t - shift;
+    vd r = x - n * splat(6.93145751953125e-1);
+    r = r - n * splat(1.42860682030941723212e-6);
+    vd q = splat(1.0 / 6227020800.0);
+    for (const double c :
+         {1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0, 1.0 / 40320.0, 1.0 / 5040.0,
+          1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0})
+        q = q * r + splat(c);
+    vi bits, scale;
+    std::memcpy(&bits, &t, sizeof bits);
+    std::memcpy(&scale, &q, sizeof scale);
+    scale += bits << 52;
+    vd e;
+    std::memcpy(&e, &scale, sizeof e);
+    return x < splat(-708.0) ? splat(0.0) : (x != x ? x : e);
+}
+
+}  // namespace likelier

@@ -1,0 +1,116 @@
+// The register tiles that all passes over rows are made of.
+//
+// Two shapes of block, each in the layout that needs no horizontal sums:
+//   scatter  S += Bᵀ B      on rows of width P, a multiple of the vector (lanes run over columns)
+//   products Z  = W Xᵀ      on tiles turned over, kHeight rows each         (lanes run over rows)
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "simd.hpp"
+
+namespace likelier {
+
+constexpr int64_t kTileBytes = 256 << 10;  // rows that stay in cache between the steps of a kernel
+constexpr int64_t kHeight = 64;            // rows of a turned tile
+constexpr int kSpan = 4;                   // vectors of rows held at once
+constexpr int kRowVectors = kHeight / kLanes;
+static_assert(kRowVectors % kSpan == 0);
+
+inline int64_t padded(int64_t p) {
+    return (p + kLanes - 1) / kLanes * kLanes;
+}
+
+inline int64_t tile_rows(int64_t p) {
+    return std::clamp<int64_t>(kTileBytes / (8 * std::max<int64_t>(p, 1)), 16, 4096);
+}
+
+// Calls f(std::integral_constant<int, count>) for a count of 1 to Most: the remainders of a blocked
+// loop, each compiled with its own number of registers.
+template <int Most, class F>
+inline void with_count(int64_t count, F&& f) {
+    if constexpr (Most > 0) {
+        if (count == Most)
+            f(std::integral_constant<int, Most>{});
+        else
+            with_count<Most - 1>(count, std::forward<F>(f));
+    }
+}
+
+// ---- scatter -----------------------------------------------------------------------------------
+constexpr int kScatterRows = kRegisters == 32 ? 8 : 4;
+constexpr int kScatterVectors = 3;
+static_assert(kScatterRows % kLanes == 0 || kLanes % kScatterRows == 0);
+
+// A[i0 .. i0+8) x B[j0 .. j0+3 vectors): outer products of `count` rows, kept in registers.
+template <int Vectors>
+LIKELIER_INLINE void outer(const double* A, const double* B, int64_t count, int64_t P, double* S) {
+    vd sum[kScatterRows][Vectors];
+    LIKELIER_UNROLL
+    for (int i = 0; i < kScatterRows; ++i) LIKELIER_UNROLL
+    for (int v = 0; v < Vectors; ++v) sum[i][v] = load(S + i * P + v * kLanes);
+    for (int64_t r = 0; r < count; ++r) {
+        vd b[Vectors];
+        LIKELIER_UNROLL
+        for (int v = 0; v < Vectors; ++v) b[v] = load(B + r * P + v * kLanes);
+        LIKELIER_UNROLL
+        for (int i = 0; i < kScatterRows; ++i) {
+            const vd a = splat(A[r * P + i]);
+            LIKELIER_UNROLL
+            for (int v = 0; v < Vectors; ++v) sum[i][v] += a * b[v];
+        }
+    }
+    LIKELIER_UNROLL
+    for (int i = 0; i < kScatterRows; ++i) LIKELIER_UNROLL
+    for (int v = 0; v < Vectors; ++v) store(S + i * P + v * kLanes, sum[i][v]);
+}
+
+// The width of rows that `scatter` takes: a whole number of vectors and of row blocks.
+inline int64_t scatter_width(int64_t p) {
+    constexpr int64_t step = std::max(kLanes, kScatterRows);
+    return (p + step - 1) / step * step;
+}
+
+// S += Aᵀ B over `count` rows of width P. Symmetric (A = B): only the blocks that touch the upper
+// triangle are computed; `mirror` completes them once at the end.
+inline void scatter(const double* A, const double* B, int64_t count, int64_t P, double* S) {
+    const bool symmetric = A == B;
+    for (int64_t i = 0; i < P; i += kScatterRows) {
+        int64_t j = symmetric ? i / kLanes * kLanes : 0;
+        for (; j < P; j += kScatterVectors * kLanes)
+            with_count<kScatterVectors>(
+                std::min<int64_t>(kScatterVectors, (P - j) / kLanes), [&](auto vectors) {
+                    outer<decltype(vectors)::value>(A + i, B + j, count, P, S + i * P + j);
+                });
+    }
+}
+
+// The p x p matrix out of its padded upper triangle.
+inline void mirror(const double* S, int64_t p, int64_t P, double* out) {
+    for (int64_t i = 0; i < p; ++i)
+        for (int64_t j = i; j < p; ++j) out[i * p + j] = out[j * p + i] = S[i * P + j];
+}
+
+// ---- products ----------------------------------------------------------------------------------
+constexpr int kProducts = kRegisters == 32 ? 6 : 3;
+
+// sum[k][v] = Σ_j W[k * ld + j] X[j] for Count rows of W and kSpan vectors of rows of X.
+template <int Count>
+LIKELIER_INLINE void products(const double* W, int64_t ld, const double* X, int64_t p,
+                              vd (&sum)[Count][kSpan]) {
+    for (int64_t j = 0; j < p; ++j) {
+        vd x[kSpan];
+        LIKELIER_UNROLL
+        for (int v = 0; v < kSpan; ++v) x[v] = load(X + j * kHeight + v * kLanes);
+        LIKELIER_UNROLL
+        for (int k = 0; k < Count; ++k) {
+            const vd w = splat(W[k * ld + j]);
+            LIKELIER_UNROLL
+            for (int v = 0; v < kSpan; ++v) sum[k][v] += w * x[v];
+        }
+    }
+}
+
+}  // namespace likelier

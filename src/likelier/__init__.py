@@ -1,0 +1,42 @@
+"""Classical classifiers on arrays, files, streams and clusters, with one answer."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+_WHERE = {
+    "GaussianNB": "likelier.estimators.naive_bayes",
+    "LinearDiscriminantAnalysis": "likelier.estimators.discriminant",
+    "QuadraticDiscriminantAnalysis": "likelier.estimators.discriminant",
+    "compare": "likelier.compare",
+    "merge": "likelier.estimators.merging",
+}
+
+if TYPE_CHECKING:
+    from likelier.compare import compare as compare
+    from likelier.estimators.discriminant import (
+        LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
+    )
+    from likelier.estimators.discriminant import (
+        QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis,
+    )
+    from likelier.estimators.merging import merge as merge
+    from likelier.estimators.naive_bayes import GaussianNB as GaussianNB
+
+__all__ = list(_WHERE)
+
+
+def __getattr__(name: str) -> Any:
+    # A name is imported when it is first used: `import likelier` itself loads nothing.
+    if name in _WHERE:
+        value = getattr(import_module(_WHERE[name]), name)
+        globals()[name] = value
+        return value
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("likelier")
+    raise AttributeError(f"module 'likelier' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,23 @@
+"""The native core: the module compiled for the highest instruction level that this machine has.
+
+`LIKELIER_ISA` (v2, v3 or v4) forces one; a level that the machine lacks is refused.
+"""
+
+import os
+from importlib import import_module
+
+from likelier._core.isa import level
+
+_BEST = f"v{level()}" if level() else "native"
+
+
+def _choose() -> str:
+    asked = os.environ.get("LIKELIER_ISA", _BEST)
+    if asked != _BEST and not (asked in ("v2", "v3", "v4") and asked < _BEST):
+        raise ImportError(f"LIKELIER_ISA={asked!r}: this machine has levels up to {_BEST!r}")
+    return asked
+
+
+ISA = _choose()
+_module = import_module(f"likelier._core.{ISA}")
+globals().update({name: value for name, value in vars(_module).items() if not name.startswith("_")})

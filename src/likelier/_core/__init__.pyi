@@ -1,0 +1,46 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Where = tuple[int, int] | None
+
+ISA: str
+lanes: int
+
+class Matrix:
+    @staticmethod
+    def dense(X: NDArray[Any], /) -> Matrix: ...
+    @staticmethod
+    def csr(values: NDArray[Any], columns: NDArray[Any], starts: NDArray[Any], p: int, /) -> Matrix: ...
+
+def moments(
+    X: Matrix,
+    codes: NDArray[np.int32] | None,
+    R: Floats | None,
+    weights: Floats | None,
+    tied: bool,
+    n: Floats,
+    mean: Floats,
+    S: Floats,
+) -> Where: ...
+def higher_moments(
+    X: Matrix,
+    codes: NDArray[np.int32] | None,
+    R: Floats | None,
+    weights: Floats | None,
+    mean: Floats,
+    S: Floats,
+    T: Floats,
+    Q: Floats,
+) -> None: ...
+def affine(X: Matrix, W: Floats, b: Floats, shift: Floats, Z: Floats, add: bool, /) -> Where: ...
+def diagonal(X: Matrix, mean: Floats, scale: Floats, b: Floats, Z: Floats, add: bool, /) -> Where: ...
+def quadratic(X: Matrix, mean: Floats, U: Floats, b: Floats, Z: Floats, add: bool, /) -> Where: ...
+def softmax(Z: Floats, /) -> None: ...
+def log_softmax(Z: Floats, /) -> None: ...
+def log_sum_exp(Z: Floats, out: Floats, /) -> None: ...
+def argmax(Z: Floats, out: NDArray[np.int64], /) -> None: ...
+def code(y: NDArray[Any], /) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
+def code_bytes(y: NDArray[np.uint8], /) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...

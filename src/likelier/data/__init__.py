@@ -1,0 +1,21 @@
+"""Where rows come from: chunks, the sources that cut them, labels as codes."""
+
+from likelier.data.arrays import PART_BYTES, Arrays
+from likelier.data.chunk import Chunk, Part, Source
+from likelier.data.labels import code, levels_of
+from likelier.data.matrix import CSR, Block, Dense, NonFinite, block
+
+__all__ = [
+    "CSR",
+    "PART_BYTES",
+    "Arrays",
+    "Block",
+    "Chunk",
+    "Dense",
+    "NonFinite",
+    "Part",
+    "Source",
+    "block",
+    "code",
+    "levels_of",
+]

@@ -1,0 +1,116 @@
+"""X as the kernels take it: dense (any strides, float32 kept) or CSR, without a copy."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier import _core
+
+
+class NonFinite(ValueError):
+    """A cell of X is NaN or infinite."""
+
+    def __init__(self, row: int, column: int, value: float, name: str | None = None) -> None:
+        self.row, self.column, self.value, self.name = row, column, value, name
+        what = "NaN" if np.isnan(value) else "infinity or a value too large for dtype('float64')"
+        where = f"row {row}, column {column}" + (f" ({name!r})" if name is not None else "")
+        super().__init__(
+            f"Input X contains {what}: {where} is {value}. Drop such rows, or fill the cell in first "
+            "(for example with sklearn.impute.SimpleImputer)."
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NonFinite, (self.row, self.column, self.value, self.name)
+
+    def named(self, name: str) -> "NonFinite":
+        """The same, with the name of the column."""
+        return NonFinite(self.row, self.column, self.value, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Dense:
+    """Rows of a 2-D array. Numbers that are not floats are converted chunk by chunk, not before."""
+
+    array: NDArray[Any]  # (n, p)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n, p = self.array.shape
+        return n, p
+
+    @property
+    def row_bytes(self) -> int:
+        return int(self.array.shape[1] * self.array.dtype.itemsize)
+
+    def rows(self, start: int, stop: int) -> Self:
+        return type(self)(self.array[start:stop])
+
+    def cell(self, row: int, column: int) -> float:
+        return float(self.array[row, column])
+
+    def to_array(self) -> NDArray[np.float64]:
+        return np.asarray(self.array, dtype=np.float64)
+
+    def native(self) -> _core.Matrix:
+        X = self.array
+        if X.dtype.char not in "fd" or not X.dtype.isnative:
+            X = X.astype(np.float64)
+        elif not X.flags.aligned or any(step % X.itemsize for step in X.strides):
+            X = np.ascontiguousarray(X)
+        return _core.Matrix.dense(X)
+
+
+@dataclass(frozen=True, slots=True)
+class CSR:
+    """Rows of a compressed sparse matrix; what is not stored is 0."""
+
+    values: NDArray[Any]
+    columns: NDArray[Any]
+    starts: NDArray[Any]  # (n + 1,), of the columns' integer type
+    p: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.starts) - 1, self.p
+
+    @property
+    def row_bytes(self) -> int:
+        n = max(len(self.starts) - 1, 1)
+        return max(1, len(self.values) * (self.values.itemsize + self.columns.itemsize) // n)
+
+    def rows(self, start: int, stop: int) -> Self:
+        return type(self)(self.values, self.columns, self.starts[start : stop + 1], self.p)
+
+    def cell(self, row: int, column: int) -> float:
+        at = slice(self.starts[row], self.starts[row + 1])
+        return float(self.values[at][self.columns[at] == column].sum())
+
+    def to_array(self) -> NDArray[np.float64]:
+        n, p = self.shape
+        first, last = self.starts[0], self.starts[-1]
+        X = np.zeros((n, p))
+        at = np.repeat(np.arange(n), np.diff(self.starts))
+        X[at, self.columns[first:last]] = self.values[first:last]
+        return X
+
+    def native(self) -> _core.Matrix:
+        return _core.Matrix.csr(self.values, self.columns, self.starts, self.p)
+
+
+Block = Dense | CSR
+
+
+def block(X: Any) -> Block:
+    """A NumPy array or a SciPy sparse matrix as the kernels take it."""
+    if isinstance(X, np.ndarray):
+        return Dense(X)
+    X = X.tocsr()
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    values = X.data if X.data.dtype.char in "fd" else X.data.astype(np.float64)
+    kind = np.promote_types(X.indices.dtype, X.indptr.dtype)
+    kind = kind if kind in (np.int32, np.int64) else np.dtype(np.int64)
+    return CSR(values, X.indices.astype(kind, copy=False), X.indptr.astype(kind, copy=False), X.shape[1])

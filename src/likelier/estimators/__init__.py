@@ -1,0 +1,1 @@
+"""What users construct: thin scikit-learn estimators over families, passes and models."""

@@ -1,0 +1,211 @@
+"""The door: everything a user hands in is checked here, and nowhere below.
+
+The common case (a 2-D NumPy array of numbers) passes in a few microseconds and is never copied;
+whether its cells are finite is checked by the first kernel that reads them. All else (lists, frames,
+sparse matrices of any kind, wrong inputs) goes through scikit-learn's own checks.
+"""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _get_feature_names,
+    check_array,
+    column_or_1d,
+)
+
+from likelier.data import Arrays, Block, NonFinite, block
+
+
+def _plain(X: Any) -> bool:
+    """A 2-D array of numbers with rows and columns: needs no conversion and has no names."""
+    return type(X) is np.ndarray and X.ndim == 2 and X.dtype.char in "dfbBhHiIlLqQe?" and X.size > 0
+
+
+def rows_of(estimator: Any, X: Any) -> Block:
+    """X to train on."""
+    if not _plain(X):
+        X = check_array(
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            estimator=estimator,
+            input_name="X",
+        )
+    return block(X)
+
+
+def known_rows(estimator: Any, X: Any) -> Arrays:
+    """X to predict: columns as they were in `fit`."""
+    if not _plain(X) or hasattr(estimator, "feature_names_in_"):
+        _check_feature_names(estimator, X, reset=False)
+    rows = rows_of(estimator, X)
+    _check_width(estimator, rows)
+    return Arrays(rows)
+
+
+def dense_rows(estimator: Any, X: Any) -> NDArray[np.float64]:
+    """X to predict, as an array of finite float64: for what is computed in NumPy."""
+    return finite(known_rows(estimator, X))
+
+
+def finite(source: Arrays) -> NDArray[np.float64]:
+    """All of X as an array of float64, each cell finite."""
+    X = source.X.to_array()
+    bad = np.argwhere(~np.isfinite(X))
+    if len(bad):
+        row, column = (int(i) for i in bad[0])
+        raise NonFinite(row, column, float(X[row, column]))
+    return X
+
+
+def fitted(estimator: Any) -> None:
+    """Refuse to answer before `fit`. (scikit-learn's check reads all tags first: 20 µs a call.)"""
+    if "_model" not in vars(estimator):
+        raise NotFittedError(
+            f"This {type(estimator).__name__} instance is not fitted yet. Call 'fit' with appropriate "
+            "arguments before using this estimator."
+        )
+
+
+def _check_width(estimator: Any, rows: Block) -> None:
+    if rows.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {rows.shape[1]} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input."
+        )
+
+
+def feature_names(X: Any) -> NDArray[Any] | None:
+    """The column names of a frame, if they are strings."""
+    if type(X) is np.ndarray:
+        return None
+    names = _get_feature_names(X)
+    return None if names is None else np.asarray(names, dtype=object)
+
+
+def labels_of(estimator: Any, y: Any) -> NDArray[Any]:
+    """Raw labels, one per row."""
+    if y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
+        )
+    plain = type(y) is np.ndarray and y.ndim == 1
+    labels: NDArray[Any] = y if plain else np.asarray(column_or_1d(y, warn=True))
+    if labels.dtype.kind in "fc":
+        _check_float_labels(labels)
+    elif labels.dtype.kind == "O" and any(v is None or v != v for v in labels):
+        raise ValueError("Input y contains NaN: every row to train on needs a label.")
+    return labels
+
+
+def _check_float_labels(y: NDArray[Any]) -> None:
+    if not np.isfinite(y).all():
+        what = "NaN" if np.isnan(y).any() else "infinity"
+        raise ValueError(f"Input y contains {what}: every row to train on needs a label.")
+    if y.dtype.kind == "c" or (y != np.floor(y)).any():
+        raise ValueError(
+            f"Unknown label type: {type_of_target(y, input_name='y')}. Maybe you are trying to fit a "
+            "classifier, which expects discrete classes, on a regression target with continuous values."
+        )
+
+
+def weights_of(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
+    """Weights, one per row, not negative: weight 2 is the row twice, weight 0 the row absent."""
+    if sample_weight is None:
+        return None
+    if np.isscalar(sample_weight):
+        return np.full(n, float(sample_weight))  # type: ignore[arg-type]
+    w = np.asarray(sample_weight, dtype=np.float64)
+    if w.ndim != 1:
+        raise ValueError("Sample weights must be 1D array or scalar")
+    if w.shape != (n,):
+        raise ValueError(f"sample_weight.shape == {w.shape}, expected ({n},)!")
+    if not np.isfinite(w).all():
+        raise ValueError("Input sample_weight contains NaN or infinity.")
+    if (w < 0).any():
+        row = int(np.argmax(w < 0))
+        raise ValueError(f"Negative values in data passed to `sample_weight`: row {row} has {w[row]}.")
+    return w
+
+
+def same_length(rows: Block, labels: NDArray[Any]) -> None:
+    """Refuse labels for another number of rows."""
+    if len(labels) != rows.shape[0]:
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: "
+            f"X has {rows.shape[0]} rows, y has {len(labels)}."
+        )
+
+
+def training(estimator: Any, X: Any, y: Any, sample_weight: Any, *, known: bool = False) -> Arrays:
+    """All that `fit` takes, checked, as a source; `known`: the columns are those of an earlier fit."""
+    if y is None:
+        labels_of(estimator, y)
+    rows = known_rows(estimator, X).X if known else rows_of(estimator, X)
+    labels = labels_of(estimator, y)
+    same_length(rows, labels)
+    return Arrays(rows, labels, weights_of(sample_weight, len(labels)))
+
+
+def positive_total(w: NDArray[np.float64] | None) -> None:
+    """Refuse weights that leave no row."""
+    if w is not None and not w.any():
+        raise ValueError("Sample weights are all zero: no row is left to fit. Give some row a weight.")
+
+
+def priors_of(priors: Any, K: int, *, strict: bool = True) -> NDArray[np.float64]:
+    """Class priors: K of them, not negative; their sum 1, or (not strict) made so with a warning."""
+    given = np.asarray(priors, dtype=np.float64)
+    if given.shape != (K,):
+        raise ValueError(
+            f"Number of priors must match number of classes: got shape {given.shape} for {K} classes."
+        )
+    if not (given >= 0).all():
+        raise ValueError("Priors must be non-negative.")
+    total = given.sum()
+    if abs(total - 1.0) > 1e-5:
+        if strict or total == 0:
+            raise ValueError(f"The sum of the priors should be 1; it is {total:g}.")
+        warnings.warn("The priors do not sum to 1. Renormalizing", UserWarning, stacklevel=3)
+        given = given / total
+    return given
+
+
+def columns_of(estimator: Any, columns: Any) -> NDArray[np.intp]:
+    """Column numbers from numbers or names; each known, none twice."""
+    p = estimator.n_features_in_
+    names = list(getattr(estimator, "feature_names_in_", ()))
+    listed = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
+    found = []
+    for column in listed:
+        if isinstance(column, str):
+            if column not in names:
+                raise ValueError(f"no column named {column!r}; columns: {names or f'0 to {p - 1}'}")
+            found.append(names.index(column))
+        elif isinstance(column, int | np.integer) and 0 <= column < p:
+            found.append(int(column))
+        else:
+            raise ValueError(f"no column {column!r}; columns: {names or f'0 to {p - 1}'}")
+    if len(set(found)) != len(found):
+        raise ValueError(f"a column is named twice in {listed}")
+    return np.array(found, dtype=np.intp)
+
+
+@contextmanager
+def naming(names: NDArray[Any] | None) -> Iterator[None]:
+    """Errors about a cell of X say the column's name, if it has one."""
+    try:
+        yield
+    except NonFinite as bad:
+        if names is None:
+            raise
+        raise bad.named(str(names[bad.column])) from None

@@ -1,0 +1,130 @@
+"""What every generative classifier can do once it is fitted."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, clone
+from sklearn.utils import check_random_state
+
+from likelier import links
+from likelier.estimators import door
+from likelier.estimators.decisions import Decisions
+from likelier.estimators.onepass import OnePass
+from likelier.links import Link
+from likelier.model import Bayes, ask
+from likelier.scores import Scores
+
+Floats = NDArray[np.float64]
+
+
+class Generative(Decisions, ClassifierMixin, OnePass):
+    """Classes as densities: p(C_k | x) ∝ p(C_k) p(x | C_k), and all that follows from a density."""
+
+    # ---- answers -----------------------------------------------------------------------------------
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each row."""
+        codes = self._ask(X, "posterior", links.argmax)
+        return np.asarray(self.classes_[codes])
+
+    def predict_proba(self, X: Any, priors: Any = None) -> Floats:
+        """p(C_k | x), (n, K); under other class priors if they are given."""
+        return self._posterior(X, priors, links.softmax)
+
+    def predict_log_proba(self, X: Any, priors: Any = None) -> Floats:
+        """ln p(C_k | x), (n, K), exact where the probability itself is too small to hold."""
+        return self._posterior(X, priors, links.log_softmax)
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """ln p(x, C_k), (n, K)."""
+        return self._ask(X, "joint", links.identity)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Scores of the classes, (n, K); of two classes a_1 - a_0, (n,)."""
+        Z = self._ask(X, "posterior", links.identity)
+        return np.asarray(Z[:, 1] - Z[:, 0]) if len(self.classes_) == 2 else Z
+
+    # ---- density -----------------------------------------------------------------------------------
+    def score_samples(self, X: Any) -> Floats:
+        """ln p(x) = ln Σ_k p(C_k) p(x | C_k), (n,)."""
+        return self._ask(X, "joint", links.log_sum_exp)
+
+    def sample(
+        self, n_samples: int = 1, y: Any = None, random_state: Any = None
+    ) -> tuple[Floats, NDArray[Any]]:
+        """New rows and their labels: from all classes, from class y, or, y a list, one for each."""
+        door.fitted(self)
+        if n_samples < 1:
+            raise ValueError(f"n_samples={n_samples}: at least one row is drawn")
+        seed = check_random_state(random_state).randint(2**31)
+        rng = np.random.default_rng(seed)
+        if y is None:
+            codes = np.sort(rng.choice(len(self.classes_), size=n_samples, p=self._model.prior))
+        else:
+            codes = self._class_numbers(y, n_samples)
+        return self._model.params.sample(codes, rng), self.classes_[codes]
+
+    def marginal(self, columns: Any) -> Self:
+        """The same model of these columns alone: a fitted estimator, which keeps no statistics."""
+        door.fitted(self)
+        at = door.columns_of(self, columns)
+        if len(at) == 0:
+            raise ValueError("marginal needs at least one column")
+        return self._derived(self._model.marginal(at), at)
+
+    def condition(self, given: Mapping[Any, float]) -> Self:
+        """The model of the other columns once these are known: {column: value}.
+
+        A fitted estimator whose priors are p(C_k | given); it keeps no statistics.
+        """
+        door.fitted(self)
+        at = door.columns_of(self, given.keys())
+        values = [float(v) for v in given.values()]
+        if not np.isfinite(values).all():
+            raise ValueError("condition needs finite values; leave out columns that are not known")
+        rest = np.setdiff1d(np.arange(self.n_features_in_), at)
+        if len(rest) == 0:
+            raise ValueError(
+                "condition leaves no column; for the class given all columns, use predict_proba"
+            )
+        return self._derived(self._model.condition(dict(zip(at.tolist(), values, strict=True))), rest)
+
+    # ---- how ---------------------------------------------------------------------------------------
+    def _ask(self, X: Any, which: Literal["posterior", "joint"], link: Link) -> NDArray[Any]:
+        door.fitted(self)
+        scores: Scores = getattr(self._model, which)
+        return self._answers(scores, X, link)
+
+    def _posterior(self, X: Any, priors: Any, link: Link) -> NDArray[Any]:
+        if priors is None:
+            return self._ask(X, "posterior", link)
+        door.fitted(self)
+        scores = self._model.reweighed(door.priors_of(priors, len(self.classes_)))
+        return self._answers(scores, X, link)
+
+    def _answers(self, scores: Scores, X: Any, link: Link) -> NDArray[Any]:
+        with door.naming(getattr(self, "feature_names_in_", None)):
+            return ask(scores, door.known_rows(self, X), link)
+
+    def _class_numbers(self, y: Any, n: int) -> NDArray[np.intp]:
+        labels = np.atleast_1d(np.asarray(y))
+        known = {label: k for k, label in enumerate(self.classes_.tolist())}
+        missing = [v for v in labels.tolist() if v not in known]
+        if missing:
+            raise ValueError(f"no class {missing[0]!r}; classes: {self.classes_.tolist()}")
+        codes = np.array([known[v] for v in labels.tolist()], dtype=np.intp)
+        if len(codes) not in (1, n):
+            raise ValueError(f"y lists {len(codes)} labels for n_samples={n}")
+        return np.broadcast_to(codes, n) if len(codes) == 1 else codes
+
+    def _derived(self, model: Bayes, columns: NDArray[np.intp]) -> Self:
+        names = getattr(self, "feature_names_in_", None)
+        kept = None if names is None else names[columns]
+        new: Self = clone(self)
+        return new._publish(model, None, self.classes_, kept)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

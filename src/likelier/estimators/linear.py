@@ -1,0 +1,65 @@
+"""A linear classifier, however it was come by."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from likelier import links
+from likelier.estimators import door
+from likelier.estimators.decisions import Decisions
+from likelier.model import ask
+from likelier.scores import Affine, Scores
+
+Floats = NDArray[np.float64]
+
+
+class LinearClassifier(Decisions, ClassifierMixin, BaseEstimator):
+    """Scores X coef_ᵀ + intercept_: the reading of a model as weights, with nothing else in it.
+
+    It comes from `to_linear()`, fitted. Two classes are one weight vector, as in scikit-learn.
+    """
+
+    def __init__(self, coef: Any, intercept: Any, classes: Any) -> None:
+        self.coef = coef
+        self.intercept = intercept
+        self.classes = classes
+
+    @property
+    def coef_(self) -> Floats:
+        return np.atleast_2d(np.asarray(self.coef, dtype=np.float64))
+
+    @property
+    def intercept_(self) -> Floats:
+        return np.atleast_1d(np.asarray(self.intercept, dtype=np.float64))
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        return np.asarray(self.classes)
+
+    @property
+    def n_features_in_(self) -> int:
+        return int(self.coef_.shape[1])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def _scores(self) -> Scores:
+        W, b = self.coef_, self.intercept_
+        if len(W) == 1:  # sigma(a) is the softmax of (0, a)
+            W, b = np.vstack([np.zeros_like(W), W]), np.array([0.0, b[0]])
+        return Scores((Affine(b, np.ascontiguousarray(W), np.zeros(W.shape[1])),))
+
+    def decision_function(self, X: Any) -> Floats:
+        Z = ask(self._scores(), door.known_rows(self, X), links.identity)
+        return np.asarray(Z[:, 1] - Z[:, 0]) if len(self.classes_) == 2 else Z
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        return np.asarray(self.classes_[ask(self._scores(), door.known_rows(self, X), links.argmax)])
+
+    def predict_proba(self, X: Any) -> Floats:
+        return ask(self._scores(), door.known_rows(self, X), links.softmax)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        return ask(self._scores(), door.known_rows(self, X), links.log_softmax)

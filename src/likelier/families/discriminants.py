@@ -1,0 +1,116 @@
+"""The linear scores of Gaussian classes that share a covariance, and the axes that part them best.
+
+scikit-learn has three ways to them, which agree where Σ has full rank. They differ in where the weights
+have their origin, in how the axes are scaled, and in what becomes of a Σ that has not.
+"""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from likelier.families.gaussian import Tied
+from likelier.scores import Affine, Scores
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Discriminants:
+    """a_k(x) = W_k (x - c) + b_k, with W_k = Σ⁻¹(m_k - c) and b_k = -½ (m_k - c)ᵀΣ⁻¹(m_k - c).
+
+    Centred scores keep their digits however far the data are from 0. What scikit-learn shows is W + w₀,
+    where w₀ = Σ⁻¹c, or 0 (svd): it adds to every class the same.
+    """
+
+    centre: Floats  # (p,)
+    W: Floats  # (K, p)
+    b: Floats  # (K,)
+    origin: Floats  # (p,), w₀
+    scalings: Floats | None = None  # (p, r), the axes
+    explained: Floats | None = None  # (r,), their shares of the variance between the classes
+
+    def scores(self) -> Scores:
+        """Enough for a posterior."""
+        return Scores((Affine(self.b, self.W, self.centre),))
+
+    def shown(self) -> Scores:
+        """The scores as scikit-learn has them: X coefᵀ + intercept."""
+        lifted = self.b + 0.5 * self.centre @ self.origin
+        return Scores((Affine(lifted, self.coef, self.centre),))
+
+    @property
+    def coef(self) -> Floats:
+        return np.ascontiguousarray(self.W + self.origin)
+
+    @property
+    def intercept(self) -> Floats:
+        return np.asarray(self.b + 0.5 * self.centre @ self.origin - self.coef @ self.centre)
+
+
+def _fixed(axes: Floats) -> Floats:
+    """Axes with the sign that makes their largest loading positive: the same on every machine."""
+    largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=0, keepdims=True), axis=0)
+    return np.asarray(axes * np.where(largest < 0, -1.0, 1.0))
+
+
+def by_svd(params: Tied, prior: Floats, tol: float) -> Discriminants:
+    """Whiten, then take the axes of the whitened means. A direction without variance is left out."""
+    centre = prior @ params.mean
+    A = params.whitening
+    between = np.sqrt(prior)[:, None] * (params.mean - centre) @ A.T  # (K, r)
+    _, S, Vt = np.linalg.svd(between, full_matrices=False)
+    rank = int((tol * S[:1].sum() < S).sum())
+    scalings = _fixed(A.T @ Vt[:rank].T)
+    total = (S**2).sum()
+    D = (params.mean - centre) @ scalings
+    return Discriminants(
+        centre=centre,
+        W=np.ascontiguousarray(D @ scalings.T),
+        b=-0.5 * (D**2).sum(axis=1),
+        origin=np.zeros_like(centre),
+        scalings=scalings,
+        explained=S**2 / (total if total > 0 else 1.0),
+    )
+
+
+def by_least_squares(params: Tied, prior: Floats) -> Discriminants:
+    """Solve Σ W = m by least squares: the smallest weights, if Σ is singular. No axes."""
+    centre = prior @ params.mean
+    D = params.mean - centre
+    solved = linalg.lstsq(params.cov, np.vstack([D, centre]).T, check_finite=False)[0].T
+    W = np.ascontiguousarray(solved[:-1])
+    return Discriminants(centre, W, -0.5 * (D * W).sum(axis=1), solved[-1])
+
+
+def by_eigen(params: Tied, prior: Floats, between: Floats | None) -> Discriminants:
+    """The axes that maximise the variance between the classes over that within (Fisher 1936)."""
+    centre = prior @ params.mean
+    D = params.mean - centre
+    if between is None:
+        between = (prior[:, None] * D).T @ D
+    try:
+        values, axes = linalg.eigh(between, params.cov)
+    except linalg.LinAlgError:
+        warnings.warn(
+            "solver='eigen' needs a covariance of full rank, and some columns are constant or depend on "
+            "others: the directions without variance were left out, as solver='svd' does. Drop such "
+            "columns, or set shrinkage.",
+            UserWarning,
+            stacklevel=2,
+        )
+        return by_svd(params, prior, params.tol)
+    falling = np.argsort(values)[::-1]
+    axes = _fixed(axes[:, falling])
+    total = values.sum()
+    W = np.ascontiguousarray(D @ axes @ axes.T)
+    return Discriminants(
+        centre=centre,
+        W=W,
+        b=-0.5 * (D * W).sum(axis=1),
+        origin=centre @ axes @ axes.T,
+        scalings=axes,
+        explained=values[falling] / (total if total != 0 else 1.0),
+    )

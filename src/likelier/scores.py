@@ -1,0 +1,110 @@
+"""Scores a_k(x): what each class says of a row. A model's scores are a sum of such terms.
+
+Each term writes (or adds) its scores of a block of rows to Z (n, K) in one native pass.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier import _core
+from likelier.data import Chunk, Dense
+from likelier.states.moments import refuse
+
+Floats = NDArray[np.float64]
+
+
+class Term(Protocol):
+    """Part of a score; K classes."""
+
+    @property
+    def K(self) -> int: ...
+
+    def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None: ...
+
+    def plus(self, constant: Floats) -> Self: ...
+
+
+@dataclass(frozen=True)
+class _Based:
+    """Every kind of term has a constant per class."""
+
+    b: Floats  # (K,)
+
+    @property
+    def K(self) -> int:
+        return len(self.b)
+
+    def plus(self, constant: Floats) -> Self:
+        return replace(self, b=self.b + constant)
+
+
+@dataclass(frozen=True)
+class Affine(_Based):
+    """W (x - shift) + b. The shift keeps the digits of columns far from 0."""
+
+    W: Floats  # (K, p)
+    shift: Floats  # (p,)
+
+    def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None:
+        refuse(chunk, _core.affine(chunk.X.native(), self.W, self.b, self.shift, Z, add))
+
+
+@dataclass(frozen=True)
+class Diagonal(_Based):
+    """b_k - ½ Σ_j ((x_j - m_kj) s_kj)²."""
+
+    mean: Floats  # (K, p)
+    scale: Floats  # (K, p), 1 / standard deviation
+
+    def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None:
+        refuse(chunk, _core.diagonal(chunk.X.native(), self.mean, self.scale, self.b, Z, add))
+
+
+@dataclass(frozen=True)
+class Quadratic(_Based):
+    """b_k - ½ |U_k (x - m_k)|²."""
+
+    mean: Floats  # (K, p)
+    U: Floats  # (K, p, p), upper triangular
+
+    def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None:
+        refuse(chunk, _core.quadratic(chunk.X.native(), self.mean, self.U, self.b, Z, add))
+
+
+@dataclass(frozen=True)
+class Whitened(_Based):
+    """b_k - ½ |A (x - shift) - m_k|²: one whitening for all classes, then distances."""
+
+    A: Floats  # (r, p)
+    shift: Floats  # (p,)
+    mean: Floats  # (K, r), whitened
+
+    def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None:
+        U = np.empty((chunk.X.shape[0], len(self.A)))
+        zero = np.zeros(len(self.A))
+        refuse(chunk, _core.affine(chunk.X.native(), self.A, zero, self.shift, U, False))
+        unit = np.ones_like(self.mean)
+        _core.diagonal(Dense(U).native(), self.mean, unit, self.b, Z, add)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """A sum of terms."""
+
+    terms: tuple[Term, ...]
+
+    @property
+    def K(self) -> int:
+        return self.terms[0].K
+
+    def plus(self, constant: Floats) -> Self:
+        """With a constant (K,) added: log priors, for one."""
+        first, *others = self.terms
+        return replace(self, terms=(first.plus(constant), *others))
+
+    def write(self, chunk: Chunk, Z: Floats) -> None:
+        for i, term in enumerate(self.terms):
+            term.write(chunk, Z, add=i > 0)

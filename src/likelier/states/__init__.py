@@ -1,0 +1,8 @@
+"""What a pass adds up: each state absorbs chunks and merges with its like."""
+
+from likelier.states.base import Fold, State
+from likelier.states.higher import HigherMoments
+from likelier.states.moments import Moments, Shape
+from likelier.states.survey import Survey
+
+__all__ = ["Fold", "HigherMoments", "Moments", "Shape", "State", "Survey"]
