@@ -42,15 +42,18 @@ format: .venv/.dev
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i src/core/*
 
-# The kernel tests once more, on a core built with the address and undefined-behaviour sanitizers.
-$(SANITIZED)/.installed: .venv/.dev $(CORE) $(shell find src/likelier -name '*.py')
-	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --upgrade --target $(SANITIZED) \
-	  -C build-dir=build/sanitizing -C cmake.define.LIKELIER_SANITIZE=ON -C install.strip=false .
+# The kernel tests once more, on a core built with the address and undefined-behaviour sanitizers. The
+# tests load its modules from the build folder; the installed package stays as it is.
+$(SANITIZED)/.built: .venv/.dev $(CORE)
+	$(BIN)/cmake -S . -B $(SANITIZED) -G Ninja -DLIKELIER_SANITIZE=ON \
+	  -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python \
+	  -Dnanobind_DIR="$$($(BIN)/python -m nanobind --cmake_dir)" > $(SANITIZED).log || (cat $(SANITIZED).log; exit 1)
+	$(BIN)/cmake --build $(SANITIZED)
 	@touch $@
 
-sanitize: $(SANITIZED)/.installed
+sanitize: $(SANITIZED)/.built
 	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libubsan.so)" \
-	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=$(SANITIZED) \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 LIKELIER_TEST_CORE=$(SANITIZED) \
 	  $(BIN)/python -m pytest -q -p no:cacheprovider tests/kernels
 
 race: .venv/.dev

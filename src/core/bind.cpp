@@ -149,6 +149,12 @@ nb::object py_code_bytes(nb::ndarray<const uint8_t, nb::ndim<2>, nb::c_contig, n
     });
 }
 
+// codes[r] = table[codes[r]].
+void recode(nb::ndarray<int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> codes, Vector<int32_t> table) {
+    nb::gil_scoped_release free;
+    for (size_t r = 0; r < codes.shape(0); ++r) codes.data()[r] = table.data()[codes.data()[r]];
+}
+
 template <void link(double*, int64_t, int64_t)>
 void py_link(Array<double> Z) {
     const auto n = static_cast<int64_t>(Z.shape(0)), K = static_cast<int64_t>(Z.shape(1));
@@ -200,4 +206,5 @@ NB_MODULE(LIKELIER_MODULE, m) {
     m.def("code", &py_code<uint16_t>);
     m.def("code", &py_code<uint8_t>);
     m.def("code_bytes", &py_code_bytes);
+    m.def("recode", &recode);
 }

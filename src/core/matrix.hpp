@@ -81,26 +81,38 @@ Rows rows(const Csr<T, I>& X, int64_t first, int64_t count, double* scratch) {
     return {scratch, X.p};
 }
 
+// kLanes rows of C order into the columns of a tile, in squares of kLanes by kLanes.
+template <class T>
+void turn_rows(const T* from, int64_t stride, int64_t p, int64_t height, double* tile) {
+    int64_t j = 0;
+    if constexpr (std::is_same_v<T, double>)
+        for (; j + kLanes <= p; j += kLanes) {
+            vd square[kLanes];
+            LIKELIER_UNROLL
+            for (int i = 0; i < kLanes; ++i) {
+                square[i] = load(from + i * stride + j);
+                // Eight streams a few hundred bytes apart are more than the hardware follows.
+                __builtin_prefetch(from + (i + 4 * kLanes) * stride + j);
+            }
+            transpose(square);
+            LIKELIER_UNROLL
+            for (int i = 0; i < kLanes; ++i) store(tile + (j + i) * height, square[i]);
+        }
+    for (; j < p; ++j)
+        for (int i = 0; i < kLanes; ++i) tile[j * height + i] = from[i * stride + j];
+}
+
 // The same rows turned over: tile[j * height + r], rows beyond `count` set to zero. `height` rows are
 // what one tile holds; scores are computed on such tiles, a vector of rows at a time.
 template <class T>
 void columns(const Dense<T>& X, int64_t first, int64_t count, int64_t height, double* tile) {
     const T* from = X.data + first * X.row;
-    int64_t j = 0;
-    if (X.column == 1 && count == height) {  // whole tiles of C order: 4 columns a sweep
-        for (; j + 4 <= X.p; j += 4)
-            for (int64_t r = 0; r < height; ++r) {
-                const T* x = from + r * X.row + j;
-                double* to = tile + j * height + r;
-                to[0] = x[0];
-                to[height] = x[1];
-                to[2 * height] = x[2];
-                to[3 * height] = x[3];
-            }
-    }
-    for (; j < X.p; ++j) {
+    int64_t r = 0;
+    if (X.column == 1)  // C order: a few rows at a time, so that memory is read as it lies
+        for (; r + kLanes <= count; r += kLanes) turn_rows(from + r * X.row, X.row, X.p, height, tile + r);
+    for (int64_t j = 0; j < X.p; ++j) {
         double* to = tile + j * height;
-        for (int64_t r = 0; r < count; ++r) to[r] = from[r * X.row + j * X.column];
+        for (int64_t i = r; i < count; ++i) to[i] = from[i * X.row + j * X.column];
         std::fill(to + count, to + height, 0.0);
     }
 }

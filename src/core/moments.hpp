@@ -205,7 +205,7 @@ inline Cell moments(const Matrix& X, const Labels& labels, Shape shape, const Mo
     const bool diagonal = shape == Shape::diagonal, tied = shape == Shape::tied;
     TileMeans tile(K, p);
     ByClass sorted(K);
-    Packed packed(diagonal ? 0 : height + 64, p);
+    Packed packed(diagonal ? 0 : panel_rows(p), p);
     const int64_t P = packed.P, blocks = diagonal ? 0 : (tied ? 1 : K);
     std::vector<double> S(blocks * P * P, 0.0), scratch(height * p);
 

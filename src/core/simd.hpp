@@ -45,6 +45,30 @@ LIKELIER_INLINE vd splat(double x) {
     return x - vd{};
 }
 
+// The square of vectors v[0 .. kLanes) turned over its diagonal: log2(kLanes) rounds of exchanging
+// halves, quarters and so on between pairs of rows.
+template <int Step>
+LIKELIER_INLINE void exchange(vd* v) {
+    if constexpr (Step > 0) {
+        vi low, high;  // lanes of (a, b) that make the new a and the new b
+        for (int64_t i = 0; i < kLanes; ++i) {
+            const bool moves = (i & Step) != 0;
+            low[i] = moves ? i - Step + kLanes : i;
+            high[i] = moves ? i + kLanes : i + Step;
+        }
+        LIKELIER_UNROLL
+        for (int i = 0; i < kLanes; ++i)
+            if ((i & Step) == 0) {
+                const vd a = v[i], b = v[i + Step];
+                v[i] = __builtin_shuffle(a, b, low);
+                v[i + Step] = __builtin_shuffle(a, b, high);
+            }
+        exchange<Step / 2>(v);
+    }
+}
+
+LIKELIER_INLINE void transpose(vd (&v)[kLanes]) { exchange<kLanes / 2>(v); }
+
 // e^x to about one unit in the last place, for x <= 709; zero below -708 (no denormals).
 //
 // x = n ln 2 + r with |r| <= ln 2 / 2 (Cody and Waite 1980); Taylor to the 13th power of r leaves

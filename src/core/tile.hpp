@@ -73,6 +73,13 @@ inline int64_t scatter_width(int64_t p) {
     return (p + step - 1) / step * step;
 }
 
+// Rows to scatter at once: few enough that they stay in the first-level cache while every block of S is
+// visited, enough to pay for loading and storing S. Wide rows give up the first for the second.
+inline int64_t panel_rows(int64_t p) {
+    const int64_t P = scatter_width(p);
+    return std::max<int64_t>({(24 << 10) / (8 * P), 48, P / 4});
+}
+
 // S += Aᵀ B over `count` rows of width P. Symmetric (A = B): only the blocks that touch the upper
 // triangle are computed; `mirror` completes them once at the end.
 inline void scatter(const double* A, const double* B, int64_t count, int64_t P, double* S) {

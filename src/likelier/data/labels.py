@@ -51,5 +51,5 @@ def code(y: NDArray[Any], levels: NDArray[Any]) -> Codes:
     at = np.searchsorted(levels, seen)
     at[at == len(levels)] = 0
     known = levels[at] == seen if len(levels) else np.zeros(len(seen), dtype=bool)
-    table: Codes = np.where(known, at, -1).astype(np.int32)
-    return table[codes]
+    _core.recode(codes, np.where(known, at, -1).astype(np.int32))
+    return codes

@@ -340,8 +340,24 @@ class QuadraticDiscriminantAnalysis(_Discriminant):
         params = model.params
         assert isinstance(params, Full)
         shown: dict[str, Any] = {"means_": params.mean, "priors_": model.prior}
-        variances, axes = params.spectrum
-        shown |= {"scalings_": list(variances), "rotations_": list(axes)}
         if self.store_covariance:
             shown["covariance_"] = list(params.cov)
         return shown
+
+    # An eigendecomposition costs more than all the rest of a fit, and only these two need it.
+    @property
+    def scalings_(self) -> list[Floats]:
+        """The variances of each class along its axes, falling."""
+        return list(self._spectrum[0])
+
+    @property
+    def rotations_(self) -> list[Floats]:
+        """The axes of each class, in columns."""
+        return list(self._spectrum[1])
+
+    @property
+    def _spectrum(self) -> tuple[Floats, Floats]:
+        if "_model" not in vars(self):
+            raise AttributeError("not fitted yet")
+        assert isinstance(self._model.params, Full)
+        return self._model.params.spectrum

@@ -77,10 +77,15 @@ def by_svd(params: Tied, prior: Floats, tol: float) -> Discriminants:
 
 
 def by_least_squares(params: Tied, prior: Floats) -> Discriminants:
-    """Solve Σ W = m by least squares: the smallest weights, if Σ is singular. No axes."""
+    """Solve Σ W = m: by least squares (the smallest weights) if Σ is singular. No axes."""
     centre = prior @ params.mean
     D = params.mean - centre
-    solved = linalg.lstsq(params.cov, np.vstack([D, centre]).T, check_finite=False)[0].T
+    wanted = np.vstack([D, centre])
+    A = params.whitening
+    if len(A) == len(centre):
+        solved = wanted @ A.T @ A
+    else:
+        solved = linalg.lstsq(params.cov, wanted.T, check_finite=False)[0].T
     W = np.ascontiguousarray(solved[:-1])
     return Discriminants(centre, W, -0.5 * (D * W).sum(axis=1), solved[-1])
 

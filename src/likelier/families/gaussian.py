@@ -8,12 +8,20 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from likelier import scores as terms
 from likelier.data import Chunk, Dense
 from likelier.families.base import Columns, Conditioned, Floats, Params
-from likelier.families.shrinkage import deviations, ledoit_wolf, shrunk
+from likelier.families.covariance import (
+    Factors,
+    exceeds,
+    factors,
+    ledoit_wolf,
+    lifted,
+    regress,
+    shrunk,
+    upper_whitenings,
+)
 from likelier.scores import Scores
 from likelier.states import HigherMoments, Moments
 
@@ -110,40 +118,28 @@ class Tied(_Gaussian):
     tol: float = 1e-7  # smallest standard deviation, of standardised columns, that counts
 
     @cached_property
-    def _spectrum(self) -> tuple[Floats, Floats, Floats]:
-        """Column deviations (p,), and the roots (r,) and axes (p, r) of the correlation that count."""
-        sd = deviations(self.cov)
-        values, axes = np.linalg.eigh(self.cov / np.outer(sd, sd))
-        roots = np.sqrt(np.maximum(values, 0))[::-1]
-        keep = roots > self.tol
-        return sd, roots[keep], axes[:, ::-1][:, keep]
-
-    @cached_property
-    def whitening(self) -> Floats:
-        """A (r, p) with A Σ Aᵀ = I."""
-        sd, roots, axes = self._spectrum
-        return np.ascontiguousarray((axes / roots).T / sd)
+    def _factors(self) -> Factors:
+        return factors(self.cov, self.tol)
 
     @property
-    def log_det(self) -> float:
-        sd, roots, _ = self._spectrum
-        return 2 * float(np.log(sd).sum() + np.log(roots).sum())
+    def whitening(self) -> Floats:
+        """A (r, p) with A Σ Aᵀ = I."""
+        return self._factors.A
 
     def scores(self) -> Scores:
-        A, shift = self.whitening, self.mean.mean(axis=0)
-        b = np.full(self.shape[0], -0.5 * (self.log_det + len(A) * LOG_2PI))
+        (A, _, log_det), shift = self._factors, self.mean.mean(axis=0)
+        b = np.full(self.shape[0], -0.5 * (log_det + len(A) * LOG_2PI))
         return Scores((terms.Whitened(b, A, shift, (self.mean - shift) @ A.T),))
 
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
-        sd, roots, axes = self._spectrum
-        noise = rng.standard_normal((len(codes), len(roots)))
-        return np.asarray(self.mean[codes] + noise @ (axes * roots).T * sd)
+        F = self._factors.F
+        return np.asarray(self.mean[codes] + rng.standard_normal((len(codes), F.shape[1])) @ F.T)
 
     def marginal(self, columns: Columns) -> "Tied":
         return Tied(self.mean[:, columns], self.cov[np.ix_(columns, columns)], self.tol)
 
     def _rest(self, rest: Columns, given: Columns, values: Floats) -> "Tied":
-        gain, cov = _regress(self.cov, rest, given)
+        gain, cov = regress(self.cov, rest, given)
         return Tied(self.mean[:, rest] + (values - self.mean[:, given]) @ gain.T, cov, self.tol)
 
 
@@ -189,15 +185,6 @@ class TiedGaussian:
         return cov if self.shrinkage is None else shrunk(cov, float(self.shrinkage))
 
 
-def _regress(cov: Floats, rest: Columns, given: Columns) -> tuple[Floats, Floats]:
-    """B = Σ_RG Σ_GG⁺ and Σ_RR - B Σ_GR: the mean moves by B, the covariance shrinks to the second."""
-    RG = cov[..., rest[:, None], given]
-    GG = cov[..., given[:, None], given]
-    gain = RG @ np.linalg.pinv(GG, hermitian=True)
-    left = cov[..., rest[:, None], rest] - gain @ np.swapaxes(RG, -1, -2)
-    return gain, (left + np.swapaxes(left, -1, -2)) / 2
-
-
 # ---- a covariance each ---------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Full(_Gaussian):
@@ -209,16 +196,12 @@ class Full(_Gaussian):
     @classmethod
     def of(cls, mean: Floats, cov: Floats, floor: float = 0.0) -> Self:
         """Covariances with every eigenvalue above `floor`: those that are not are lifted to it."""
-        values, axes = np.linalg.eigh(cov)
-        low = values <= floor
-        deficient = np.flatnonzero(low.any(axis=1))
-        if len(deficient):
-            least = np.maximum(floor, np.finfo(float).eps * np.maximum(values[:, -1:], 1e-300))
-            lifted = np.where(low, least, values)
+        deficient = tuple(k for k, S in enumerate(cov) if not exceeds(S, floor))
+        if deficient:
             cov = cov.copy()
             for k in deficient:
-                cov[k] = (axes[k] * lifted[k]) @ axes[k].T
-        return cls(mean, cov, tuple(int(k) for k in deficient))
+                cov[k] = lifted(cov[k], floor)
+        return cls(mean, cov, deficient)
 
     @cached_property
     def spectrum(self) -> tuple[Floats, Floats]:
@@ -227,39 +210,24 @@ class Full(_Gaussian):
         return values[:, ::-1], axes[:, :, ::-1]
 
     def scores(self) -> Scores:
-        U, log_det = _whitenings(self.cov)
+        U, log_det = upper_whitenings(self.cov)
         b = -0.5 * (log_det + self.shape[1] * LOG_2PI)
         return Scores((terms.Quadratic(b, self.mean, U),))
 
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         X = rng.standard_normal((len(codes), self.shape[1]))
-        variances, axes = self.spectrum
         for k in np.unique(codes):
             at = codes == k
-            X[at] = self.mean[k] + (X[at] * np.sqrt(variances[k])) @ axes[k].T
+            X[at] = self.mean[k] + X[at] @ np.linalg.cholesky(self.cov[k]).T
         return X
 
     def marginal(self, columns: Columns) -> "Full":
         return Full.of(self.mean[:, columns], self.cov[:, columns[:, None], columns])
 
     def _rest(self, rest: Columns, given: Columns, values: Floats) -> "Full":
-        gain, cov = _regress(self.cov, rest, given)
+        gain, cov = regress(self.cov, rest, given)
         moved = np.einsum("krg,kg->kr", gain, values - self.mean[:, given])
         return Full.of(self.mean[:, rest] + moved, cov)
-
-
-def _whitenings(cov: Floats) -> tuple[Floats, Floats]:
-    """U_k (K, p, p), upper triangular, with |U d|² = dᵀΣ⁻¹d, and ln|Σ_k| (K,).
-
-    Σ = LLᵀ, both ways round reversed, so that L⁻¹ comes out upper triangular. Cholesky's error does not
-    depend on the scales of the columns, as that of an eigendecomposition does.
-    """
-    U, log_det = np.empty_like(cov), np.empty(len(cov))
-    for k, S in enumerate(cov):
-        L = np.linalg.cholesky(S[::-1, ::-1])
-        U[k] = linalg.lapack.dtrtri(L, lower=1)[0][::-1, ::-1]
-        log_det[k] = 2 * np.log(np.diagonal(L)).sum()
-    return U, log_det
 
 
 @dataclass(frozen=True)

@@ -62,13 +62,17 @@ class Moments:
         return self.n.nbytes + self.mean.nbytes + self.S.nbytes
 
     def update(self, chunk: Chunk) -> None:
-        K, p = self.mean.shape
-        new = type(self).start(K, p, self.shape)
+        if not self.n.any():
+            self._measure(chunk)  # nothing to merge with yet: the kernel fills the zeros
+        else:
+            new = type(self).start(*self.mean.shape, self.shape)
+            new._measure(chunk)
+            self.merge(new)
+
+    def _measure(self, chunk: Chunk) -> None:
         codes, R = memberships(chunk)
-        tied = self.shape == "tied"
-        where = _core.moments(chunk.X.native(), codes, R, weights(chunk), tied, new.n, new.mean, new.S)
-        refuse(chunk, where)
-        self.merge(new)
+        X, tied = chunk.X.native(), self.shape == "tied"
+        refuse(chunk, _core.moments(X, codes, R, weights(chunk), tied, self.n, self.mean, self.S))
 
     def merge(self, other: Self) -> None:
         f = shares(self.n, other.n)

@@ -1,0 +1,115 @@
+"""Arithmetic on covariance matrices: factors, conditioning, shrinkage."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from likelier.states import HigherMoments
+
+Floats = NDArray[np.float64]
+
+
+class Factors(NamedTuple):
+    """Σ = F Fᵀ and A Σ Aᵀ = I, over the r directions that have variance."""
+
+    A: Floats  # (r, p)
+    F: Floats  # (p, r)
+    log_det: float  # ln|Σ| over those directions
+
+
+def deviations(cov: Floats) -> Floats:
+    """Standard deviations of the columns, 1 for a constant one: what to divide by."""
+    sd = np.sqrt(np.diagonal(cov, axis1=-2, axis2=-1))
+    return np.where(sd > 0, sd, 1.0)
+
+
+def exceeds(cov: Floats, floor: float) -> bool:
+    """Whether every eigenvalue is above `floor`: a Cholesky factor of the rest exists just then."""
+    return bool(lapack.dpotrf(cov - floor * np.eye(len(cov)), lower=1)[1] == 0)
+
+
+def lifted(cov: Floats, floor: float) -> Floats:
+    """Σ with eigenvalues at or below `floor` (or lost in rounding) lifted to it."""
+    values, axes = np.linalg.eigh(cov)
+    least = max(floor, len(cov) * np.finfo(float).eps * values[-1], np.finfo(float).tiny)
+    return np.asarray((axes * np.maximum(values, least)) @ axes.T)
+
+
+def factors(cov: Floats, tol: float) -> Factors:
+    """Factors of Σ without the directions whose deviation, columns standardised, is at most `tol`.
+
+    Where Σ has full rank they are triangular. Where it has not, a pivoted Cholesky factor (p, r) finds
+    its range first, so that rows far fewer than columns cost p r² and not p³.
+    """
+    sd = deviations(cov)
+    C = cov / np.outer(sd, sd)
+    if exceeds(C, tol**2):
+        L = lapack.dpotrf(C, lower=1)[0]
+        A = np.ascontiguousarray(lapack.dtrtri(L, lower=1)[0] / sd)
+        roots = np.diagonal(L)
+        F = sd[:, None] * np.tril(L)
+    else:
+        L, pivots, rank, _ = lapack.dpstrf(C, tol=len(C) * np.finfo(float).eps, lower=1)
+        range_ = np.empty((len(C), rank))
+        range_[pivots - 1] = np.tril(L)[:, :rank]
+        values, axes = np.linalg.eigh(range_.T @ range_)
+        keep = values > tol**2
+        roots = np.sqrt(values[keep])
+        U = range_ @ axes[:, keep] / roots  # (p, r), orthonormal
+        A = np.ascontiguousarray((U / roots).T / sd)
+        F = sd[:, None] * U * roots
+    return Factors(A, F, 2 * float(np.log(sd).sum() + np.log(roots).sum()))
+
+
+def upper_whitenings(cov: Floats) -> tuple[Floats, Floats]:
+    """U_k (K, p, p), upper triangular, with |U d|² = dᵀΣ⁻¹d, and ln|Σ_k| (K,).
+
+    Σ = LLᵀ, both ways round reversed, so that L⁻¹ comes out upper triangular. Cholesky's error does not
+    depend on the scales of the columns, as that of an eigendecomposition does.
+    """
+    U, log_det = np.empty_like(cov), np.empty(len(cov))
+    for k, S in enumerate(cov):
+        L = np.linalg.cholesky(S[::-1, ::-1])
+        U[k] = lapack.dtrtri(L, lower=1)[0][::-1, ::-1]
+        log_det[k] = 2 * np.log(np.diagonal(L)).sum()
+    return U, log_det
+
+
+def regress(cov: Floats, rest: NDArray[np.intp], given: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """B = Σ_RG Σ_GG⁺ and Σ_RR - B Σ_GR: the mean moves by B, the covariance shrinks to the second."""
+    RG = cov[..., rest[:, None], given]
+    GG = cov[..., given[:, None], given]
+    gain = RG @ np.linalg.pinv(GG, hermitian=True)
+    left = cov[..., rest[:, None], rest] - gain @ np.swapaxes(RG, -1, -2)
+    return gain, (left + np.swapaxes(left, -1, -2)) / 2
+
+
+def shrunk(cov: Floats, strength: float) -> Floats:
+    """(1 - s) Σ + s (tr Σ / p) I, for one matrix or a stack of them."""
+    p = cov.shape[-1]
+    level = np.trace(cov, axis1=-2, axis2=-1) / p
+    return np.asarray((1 - strength) * cov + strength * level[..., None, None] * np.eye(p))
+
+
+def ledoit_wolf(stats: HigherMoments) -> Floats:
+    """Covariances (K, p, p), each shrunk by as much as its own rows call for, on standardised columns.
+
+    With z the standardised rows, C = Σ zzᵀ/n and μ = tr C / p, the strength is β/δ, where
+    β = (Σ_ij (Σ z_i² z_j² / n - C_ij²)) / (n p) is the variance of C, and δ = |C - μI|² / p
+    (Ledoit & Wolf 2004).
+    """
+    K, p = stats.mean.shape
+    cov = np.zeros((K, p, p))
+    for k in np.flatnonzero(stats.n > 0):
+        n = stats.n[k]
+        sd = deviations(stats.S[k] / n)
+        C = stats.S[k] / n / np.outer(sd, sd)
+        fourth = (stats.Q[k] / np.outer(sd, sd) ** 2).sum() / n
+        mu = np.trace(C) / p
+        delta = ((C - mu * np.eye(p)) ** 2).sum() / p
+        beta = min((fourth - (C**2).sum()) / (n * p), delta)
+        strength = beta / delta if beta > 0 else 0.0
+        cov[k] = shrunk(C, strength) * np.outer(sd, sd)
+    return cov
