@@ -1,7 +1,7 @@
 """Models side by side on one table, cross-validated on the same folds."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,17 +93,18 @@ def _aligned(cell: str, width: int, column: int) -> str:
 def compare(
     X: Any,
     y: Any,
-    models: Mapping[str, Any] | None = None,
+    models: Mapping[str, Any] | Sequence[Any] | None = None,
     cv: int = 5,
     seed: int = 0,
     progress: bool = False,
 ) -> Comparison:
     """Cross-validate models on the same stratified folds: error, log-loss, time to fit.
 
-    models: {name: estimator}, any with scikit-learn's interface; by default all of likelier's that suit.
+    models: {name: estimator} or a list of estimators, any with scikit-learn's interface; by default all
+    of likelier's that suit.
     """
     X, y = np.asarray(X), np.asarray(y)
-    models = suited() if models is None else dict(models)
+    entrants = suited() if models is None else _named(models)
     classes, counts = np.unique(y, return_counts=True)
     if len(classes) < 2:
         raise ValueError(f"the target has one value only ({classes[0]!r}): nothing to classify")
@@ -111,11 +112,17 @@ def compare(
         rare = classes[counts.argmin()]
         raise ValueError(f"class {rare!r} has {counts.min()} rows, fewer than the {cv} folds: lower cv")
     folds = list(StratifiedKFold(cv, shuffle=True, random_state=seed).split(X, y))
-    with tqdm(total=len(models) * cv, disable=None if progress else True, leave=False) as bar:
-        results = [_result(name, model, X, y, folds, bar) for name, model in models.items()]
+    with tqdm(total=len(entrants) * cv, disable=None if progress else True, leave=False) as bar:
+        results = [_result(name, model, X, y, folds, bar) for name, model in entrants.items()]
     results.sort(key=lambda r: (np.isnan(r.log_loss), r.log_loss, r.error))
     n, p = X.shape
     return Comparison(tuple(results), n, p, len(classes), cv)
+
+
+def _named(models: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
+    if isinstance(models, Mapping):
+        return dict(models)
+    return {type(model).__name__: model for model in models}
 
 
 def _result(name: str, model: Any, X: NDArray[Any], y: NDArray[Any], folds: list[Any], bar: Any) -> Result:

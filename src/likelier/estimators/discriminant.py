@@ -254,7 +254,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def to_linear(self) -> LinearClassifier:
         """The weights alone, as a classifier that predicts the same."""
         door.fitted(self)
-        return LinearClassifier(self.coef_, self.intercept_, self.classes_)
+        names = getattr(self, "feature_names_in_", None)
+        return LinearClassifier(self.coef_, self.intercept_, self.classes_, names)
 
 
 # ---- quadratic -----------------------------------------------------------------------------------

@@ -21,10 +21,11 @@ class LinearClassifier(Decisions, ClassifierMixin, BaseEstimator):
     It comes from `to_linear()`, fitted. Two classes are one weight vector, as in scikit-learn.
     """
 
-    def __init__(self, coef: Any, intercept: Any, classes: Any) -> None:
+    def __init__(self, coef: Any, intercept: Any, classes: Any, feature_names: Any = None) -> None:
         self.coef = coef
         self.intercept = intercept
         self.classes = classes
+        self.feature_names = feature_names
 
     @property
     def coef_(self) -> Floats:
@@ -41,6 +42,12 @@ class LinearClassifier(Decisions, ClassifierMixin, BaseEstimator):
     @property
     def n_features_in_(self) -> int:
         return int(self.coef_.shape[1])
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        if self.feature_names is None:
+            raise AttributeError("fitted without feature names")
+        return np.asarray(self.feature_names, dtype=object)
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

@@ -65,7 +65,8 @@ class Moments:
         if not self.n.any():
             self._measure(chunk)  # nothing to merge with yet: the kernel fills the zeros
         else:
-            new = type(self).start(*self.mean.shape, self.shape)
+            K, p = self.mean.shape
+            new = type(self).start(K, p, self.shape)
             new._measure(chunk)
             self.merge(new)
 

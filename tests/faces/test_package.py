@@ -1,0 +1,67 @@
+"""The package as a whole: lazy names, what an import loads, the README."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import likelier
+
+ROOT = Path(__file__).parents[2]
+
+
+def python(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+
+def test_import_loads_nothing_heavy():
+    heavy = ["numpy", "scipy", "sklearn", "pandas", "matplotlib", "tqdm"]
+    code = f"import likelier, sys; print([m for m in {heavy} if m in sys.modules])"
+    assert python(code).strip() == "[]"
+
+
+def test_the_core_runs_without_scikit_learn():
+    code = (
+        "import sys, numpy as np\n"
+        "from likelier.data import Arrays, block\n"
+        "from likelier.families import FullGaussian\n"
+        "from likelier.model import count\n"
+        "X, y = np.eye(4), np.array([0, 1, 0, 1], dtype=np.int32)\n"
+        "print(count(Arrays(block(X), y), FullGaussian(), 2, 4).n.tolist(), 'sklearn' in sys.modules)"
+    )
+    assert python(code).strip() == "[2.0, 2.0] False"
+
+
+@pytest.mark.parametrize("name", [*likelier.__all__, "__version__"])
+def test_every_public_name_is_there(name):
+    assert getattr(likelier, name) is not None
+    assert name in dir(likelier)
+
+
+def test_an_unknown_name_is_refused():
+    with pytest.raises(AttributeError, match="no attribute 'GausianNB'"):
+        _ = likelier.GausianNB
+
+
+def test_the_code_in_the_readme_runs():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", readme, flags=re.S)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.name)
+def test_the_code_in_the_pages_runs(page):
+    names: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S):
+        exec(compile(block, page.name, "exec"), names)
+
+
+@pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *ROOT.glob("*/*.md")], ids=lambda path: path.name)
+def test_links_between_pages_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
