@@ -48,18 +48,24 @@ struct Moments {
 // What a tile adds: its weights and means by class, and how far they are from those so far.
 class TileMeans {
   public:
-    TileMeans(int64_t K, int64_t p) : K(K), p(p), n(K), mean(K * p), gap(K * p), blend(K) {}
+    TileMeans(int64_t K, int64_t p) : K(K), p(p), n(K), mean(K * p), gap(K * p), blend(K), base(K) {}
 
     // Weights and means by class of these rows. False if a sum is not finite.
+    //
+    // Summed are the differences from the first row of the class: the mean of a constant column is then
+    // exactly that constant, and its scatter exactly 0.
     bool measure(const Rows& rows, int64_t first, int64_t count, const Labels& labels) {
         std::fill(n.begin(), n.end(), 0.0);
         std::fill(mean.begin(), mean.end(), 0.0);
+        std::fill(base.begin(), base.end(), nullptr);
         for (int64_t r = 0; r < count; ++r) {
             const double* x = rows.x + r * rows.stride;
             labels.each(first + r, [&](int64_t k, double w) {
                 n[k] += w;
+                if (!base[k]) base[k] = x;
+                const double* b = base[k];
                 double* s = &mean[k * p];
-                for (int64_t j = 0; j < p; ++j) s[j] += w * x[j];
+                for (int64_t j = 0; j < p; ++j) s[j] += w * (x[j] - b[j]);
             });
         }
         double check = 0;
@@ -67,7 +73,7 @@ class TileMeans {
             const double scale = n[k] > 0 ? 1 / n[k] : 0;
             for (int64_t j = 0; j < p; ++j) {
                 check += mean[k * p + j] * 0;  // NaN if infinite or NaN
-                mean[k * p + j] *= scale;
+                mean[k * p + j] = n[k] > 0 ? base[k][j] + mean[k * p + j] * scale : 0;
             }
         }
         return check == 0;
@@ -90,6 +96,9 @@ class TileMeans {
 
     const int64_t K, p;
     std::vector<double> n, mean, gap, blend;
+
+  private:
+    std::vector<const double*> base;
 };
 
 // ---- diagonal ----------------------------------------------------------------------------------
@@ -227,39 +236,46 @@ inline Cell moments(const Matrix& X, const Labels& labels, Shape shape, const Mo
     return {};
 }
 
-// The same, diagonal, from the non-zeros alone: Σ w (x - m)² over them, and m² for each zero.
+// The same, diagonal, from the non-zeros alone: Σ w (x - m)² over them, and m² for each zero. Means are
+// summed from the first non-zero of their column, for the reason given above.
 template <class T, class I>
 Cell sparse_moments(const Csr<T, I>& X, const Labels& labels, const Moments& total) {
     const int64_t p = X.p, K = labels.K;
-    std::vector<double> seen(K * p, 0.0);  // weight of the non-zeros
-    for (int64_t r = 0; r < X.n; ++r)
-        labels.each(r, [&](int64_t k, double w) {
-            total.n[k] += w;
-            for (I i = X.starts[r]; i < X.starts[r + 1]; ++i) {
-                total.mean[k * p + X.columns[i]] += w * X.values[i];
-                seen[k * p + X.columns[i]] += w;
-            }
-        });
+    std::vector<double> seen(K * p, 0.0), base(K * p, 0.0);  // seen: weight of the non-zeros
+    std::vector<bool> begun(K * p, false);
+    const auto each_value = [&](auto&& use) {
+        for (int64_t r = 0; r < X.n; ++r)
+            labels.each(r, [&](int64_t k, double w) {
+                for (I i = X.starts[r]; i < X.starts[r + 1]; ++i)
+                    use(k * p + X.columns[i], w, static_cast<double>(X.values[i]));
+            });
+    };
+    for (int64_t r = 0; r < X.n; ++r) labels.each(r, [&](int64_t k, double w) { total.n[k] += w; });
+    each_value([&](int64_t at, double w, double x) {
+        if (!begun[at]) {
+            begun[at] = true;
+            base[at] = x;
+        }
+        total.mean[at] += w * (x - base[at]);
+        seen[at] += w;
+    });
     double check = 0;
     for (int64_t k = 0; k < K; ++k)
-        for (int64_t j = 0; j < p; ++j) {
-            double& m = total.mean[k * p + j];
-            check += m * 0;
-            m = total.n[k] > 0 ? m / total.n[k] : 0;
-            total.S[k * p + j] = (total.n[k] - seen[k * p + j]) * m * m;
+        for (int64_t at = k * p; at < (k + 1) * p; ++at) {
+            const double n = total.n[k], zeros = n - seen[at];
+            check += total.mean[at] * 0;
+            const double m = n > 0 ? base[at] + (total.mean[at] - zeros * base[at]) / n : 0;
+            total.mean[at] = m;
+            total.S[at] = zeros * m * m;
         }
     if (check != 0) {
         const Cell bad = find_bad(X, 0, X.n);
         if (bad.found()) return bad;
     }
-    for (int64_t r = 0; r < X.n; ++r)
-        labels.each(r, [&](int64_t k, double w) {
-            for (I i = X.starts[r]; i < X.starts[r + 1]; ++i) {
-                const int64_t at = k * p + X.columns[i];
-                const double d = X.values[i] - total.mean[at];
-                total.S[at] += w * d * d;
-            }
-        });
+    each_value([&](int64_t at, double w, double x) {
+        const double d = x - total.mean[at];
+        total.S[at] += w * d * d;
+    });
     return {};
 }
 

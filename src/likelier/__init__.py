@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _WHERE = {
+    "DegenerateWarning": "likelier.data",
     "GaussianNB": "likelier.estimators.naive_bayes",
     "LinearDiscriminantAnalysis": "likelier.estimators.discriminant",
     "QuadraticDiscriminantAnalysis": "likelier.estimators.discriminant",
@@ -13,6 +14,7 @@ _WHERE = {
 
 if TYPE_CHECKING:
     from likelier.compare import compare as compare
+    from likelier.data import DegenerateWarning as DegenerateWarning
     from likelier.estimators.discriminant import (
         LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
     )

@@ -3,7 +3,8 @@
 from likelier.data.arrays import PART_BYTES, Arrays
 from likelier.data.chunk import Chunk, Part, Source
 from likelier.data.labels import code, levels_of
-from likelier.data.matrix import CSR, Block, Dense, NonFinite, block
+from likelier.data.matrix import CSR, Block, Dense, block
+from likelier.data.problems import DegenerateWarning, NonFinite
 
 __all__ = [
     "CSR",
@@ -11,6 +12,7 @@ __all__ = [
     "Arrays",
     "Block",
     "Chunk",
+    "DegenerateWarning",
     "Dense",
     "NonFinite",
     "Part",

@@ -9,26 +9,6 @@ from numpy.typing import NDArray
 from likelier import _core
 
 
-class NonFinite(ValueError):
-    """A cell of X is NaN or infinite."""
-
-    def __init__(self, row: int, column: int, value: float, name: str | None = None) -> None:
-        self.row, self.column, self.value, self.name = row, column, value, name
-        what = "NaN" if np.isnan(value) else "infinity or a value too large for dtype('float64')"
-        where = f"row {row}, column {column}" + (f" ({name!r})" if name is not None else "")
-        super().__init__(
-            f"Input X contains {what}: {where} is {value}. Drop such rows, or fill the cell in first "
-            "(for example with sklearn.impute.SimpleImputer)."
-        )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return NonFinite, (self.row, self.column, self.value, self.name)
-
-    def named(self, name: str) -> "NonFinite":
-        """The same, with the name of the column."""
-        return NonFinite(self.row, self.column, self.value, name)
-
-
 @dataclass(frozen=True, slots=True)
 class Dense:
     """Rows of a 2-D array. Numbers that are not floats are converted chunk by chunk, not before."""

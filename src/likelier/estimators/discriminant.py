@@ -1,6 +1,6 @@
 """Discriminant analysis: Gaussian classes with one covariance (linear) or one each (quadratic)."""
 
-import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -218,6 +218,19 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             shown["covariance_"] = cov
         return shown
 
+    def _remarks(self, model: Bayes, statistics: Any, classes: NDArray[Any]) -> Iterator[str]:
+        yield from super()._remarks(model, statistics, classes)
+        assert isinstance(model.params, Tied)
+        rank, p = model.params.whitening.shape
+        if rank < p:
+            still = np.flatnonzero(np.diagonal(model.params.cov) == 0)
+            which = f"; constant: {still.tolist()}" if len(still) else ""
+            yield (
+                f"within the classes, the {p} columns vary in {rank} directions only (too few rows, or "
+                f"columns that are constant or depend on others{which}): the other directions were left "
+                "out. Drop such columns, or set solver='lsqr' and shrinkage."
+            )
+
     @property
     def _lines(self) -> Discriminants:
         door.fitted(self)
@@ -316,26 +329,25 @@ class QuadraticDiscriminantAnalysis(_Discriminant):
     def _model_of(self, statistics: Any) -> Bayes:
         prior = self._prior(statistics.n)
         params = self._family(len(statistics.n)).estimate(statistics)
-        self._warn_of(params, statistics.n)
         return Bayes(params, prior)
 
     def _custom(self, n: Floats, mean: Floats, cov: Floats, X: Floats) -> Bayes:
         params = Full.of(mean, cov, floor=float(self.tol))
-        self._warn_of(params, n)
         return Bayes(params, self._prior(n))
 
-    def _warn_of(self, params: Full, n: Floats) -> None:
-        if not params.deficient:
-            return
-        k, way = params.deficient[0], "reg_param" if self.solver == "svd" else "shrinkage"
-        warnings.warn(
-            f"The covariance matrix of class number {k} is not full rank (rows of weight {n[k]:g}, "
-            f"{params.shape[1]} columns): its smallest variances were lifted to tol={self.tol:g}. Increase "
-            f"`{way}`, drop columns that are constant or depend on others, or use "
-            "LinearDiscriminantAnalysis or GaussianNB, which ask less of a class.",
-            UserWarning,
-            stacklevel=2,
-        )
+    def _remarks(self, model: Bayes, statistics: Any, classes: NDArray[Any]) -> Iterator[str]:
+        yield from super()._remarks(model, statistics, classes)
+        assert isinstance(model.params, Full)
+        if model.params.deficient:
+            some = [str(classes[k]) for k in model.params.deficient]
+            names = ", ".join(some[:5]) + (f" and {len(some) - 5} more" if len(some) > 5 else "")
+            way = "reg_param" if self.solver == "svd" else "shrinkage"
+            yield (
+                f"the covariance matrix of class {names} is not full rank (too few rows for "
+                f"{model.params.shape[1]} columns, or columns that are constant or depend on others): its "
+                f"smallest variances were lifted to tol={self.tol:g}. Increase `{way}`, drop such columns, "
+                "or use LinearDiscriminantAnalysis or GaussianNB, which ask less of a class."
+            )
 
     def _shown(self, model: Bayes, statistics: Any | None) -> dict[str, Any]:
         params = model.params

@@ -1,5 +1,6 @@
 """Naive Bayes: columns independent given the class."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,6 +67,18 @@ class GaussianNB(Generative):
             shown["class_count_"] = statistics.n
             shown["epsilon_"] = self._family(len(statistics.n)).floor(statistics)
         return shown
+
+    def _remarks(self, model: Bayes, statistics: Any, classes: NDArray[Any]) -> Iterator[str]:
+        yield from super()._remarks(model, statistics, classes)
+        still = (statistics.S == 0) & (statistics.n > 0)[:, None]  # (K, p)
+        if still.any():
+            k = int(still.any(axis=1).argmax())
+            columns = np.flatnonzero(still[k])
+            yield (
+                f"in class {classes[k]}, {len(columns)} of {still.shape[1]} columns do not vary (column "
+                f"{columns[0]} for one): their variance there is epsilon_, a small share of the largest. "
+                "Drop columns that are constant, or raise var_smoothing."
+            )
 
     def contributions(self, X: Any) -> Contributions:
         """ln N(x_j; m_kj, v_kj), (n, K, p), beside ln p(C_k): together they are ln p(x, C_k)."""

@@ -1,14 +1,16 @@
 """Fitting by one pass: fit, partial_fit and merge are the same statistics, differently come by."""
 
 import copy
+import warnings
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
-from likelier.data import Arrays, levels_of
+from likelier.data import Arrays, DegenerateWarning, levels_of
 from likelier.estimators import door
 from likelier.families import Family
 from likelier.model import Bayes, count, levels
@@ -39,6 +41,11 @@ class OnePass(BaseEstimator):
     def _shown(self, model: Bayes, statistics: Any | None) -> dict[str, Any]:
         """scikit-learn's fitted attributes."""
 
+    def _remarks(self, model: Bayes, statistics: Any, classes: NDArray[Any]) -> Iterator[str]:
+        """What the rows left open, and what was done about it: a warning each."""
+        if len(classes) == 1:
+            yield f"all rows are of class {classes[0]}: every answer will be that class"
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X and labels y, from scratch."""
         source = door.training(self, X, y, sample_weight)
@@ -47,12 +54,14 @@ class OnePass(BaseEstimator):
         classes = levels(source)
         with door.naming(names):
             model, statistics = self._fitted(source, classes)
+        self._warn(model, statistics, classes)
         return self._publish(model, statistics, classes, names)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Take in more rows: the result is that of one fit to all rows so far.
 
-        `classes`, all labels that can ever come, are needed at the first call.
+        `classes`, all labels that can ever come, are needed at the first call. What the rows so far leave
+        open is dealt with as in `fit`, but without a warning: more may come.
         """
         first = not hasattr(self, "classes_")
         known = self._known_classes(classes)
@@ -103,9 +112,15 @@ class OnePass(BaseEstimator):
             total.merge(statistics)
         new: Self = clone(self)
         names = getattr(self, "feature_names_in_", None)
-        return new._publish(new._model_of(total), total, joint, names)
+        merged = new._model_of(total)
+        self._warn(merged, total, joint)
+        return new._publish(merged, total, joint, names)
 
     # ---- how ---------------------------------------------------------------------------------------
+    def _warn(self, model: Bayes, statistics: Any | None, classes: NDArray[Any]) -> None:
+        for remark in self._remarks(model, statistics, classes):
+            warnings.warn(f"{type(self).__name__}: {remark}", DegenerateWarning, stacklevel=3)
+
     def _fitted(self, source: Arrays, classes: NDArray[Any]) -> tuple[Bayes, Any | None]:
         """Model and statistics of all rows."""
         statistics = self._count(source, classes)

@@ -4,7 +4,6 @@ scikit-learn has three ways to them, which agree where Σ has full rank. They di
 have their origin, in how the axes are scaled, and in what becomes of a Σ that has not.
 """
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,7 +90,10 @@ def by_least_squares(params: Tied, prior: Floats) -> Discriminants:
 
 
 def by_eigen(params: Tied, prior: Floats, between: Floats | None) -> Discriminants:
-    """The axes that maximise the variance between the classes over that within (Fisher 1936)."""
+    """The axes that maximise the variance between the classes over that within (Fisher 1936).
+
+    If Σ is singular there is no largest such ratio: directions without variance are left out first.
+    """
     centre = prior @ params.mean
     D = params.mean - centre
     if between is None:
@@ -99,13 +101,6 @@ def by_eigen(params: Tied, prior: Floats, between: Floats | None) -> Discriminan
     try:
         values, axes = linalg.eigh(between, params.cov)
     except linalg.LinAlgError:
-        warnings.warn(
-            "solver='eigen' needs a covariance of full rank, and some columns are constant or depend on "
-            "others: the directions without variance were left out, as solver='svd' does. Drop such "
-            "columns, or set shrinkage.",
-            UserWarning,
-            stacklevel=2,
-        )
         return by_svd(params, prior, params.tol)
     falling = np.argsort(values)[::-1]
     axes = _fixed(axes[:, falling])
