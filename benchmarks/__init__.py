@@ -1,0 +1,1 @@
+"""Speed, memory and quality: of the kernels alone, and of whole models beside those of other libraries."""

@@ -1,0 +1,73 @@
+"""The contenders. A new one is a function that returns an unfitted classifier, under `@contender`.
+
+Libraries are imported inside the function: a process loads its own only, and one that is not installed
+is left out with a reason.
+"""
+
+from importlib import import_module
+from typing import Any
+
+from benchmarks.race.registry import contender
+
+
+def drop_in(name: str, module: str, model: str, **params: Any) -> None:
+    """Enter scikit-learn's model and likelier's of the same name and parameters."""
+    for library, where in (("scikit-learn", module), ("likelier", "likelier")):
+
+        @contender(problem=("gaussian", "iris"), library=library, name=name)
+        def _(where: str = where) -> Any:
+            return getattr(import_module(where), model)(**params)
+
+
+drop_in("GaussianNB", "sklearn.naive_bayes", "GaussianNB")
+
+LDA = "sklearn.discriminant_analysis", "LinearDiscriminantAnalysis"
+drop_in("LDA svd", *LDA)
+drop_in("LDA lsqr", *LDA, solver="lsqr")
+drop_in("LDA lsqr shrinkage auto", *LDA, solver="lsqr", shrinkage="auto")
+
+QDA = "sklearn.discriminant_analysis", "QuadraticDiscriminantAnalysis"
+drop_in("QDA svd", *QDA)
+drop_in("QDA eigen", *QDA, solver="eigen")
+
+
+@contender(problem="gaussian", library="pomegranate", name="BayesClassifier full")
+def _() -> Any:
+    import torch
+    from pomegranate.bayes_classifier import BayesClassifier
+    from pomegranate.distributions import Normal
+
+    class Full:
+        """Pomegranate's verbs as scikit-learn's, in float64; a class each has a distribution of its own."""
+
+        def fit(self, X: Any, y: Any) -> "Full":
+            torch.set_default_dtype(torch.float64)
+            K = int(y.max()) + 1
+            self._model = BayesClassifier([Normal(covariance_type="full") for _ in range(K)])
+            self._model.fit(torch.from_numpy(X), torch.from_numpy(y))
+            return self
+
+        def predict_proba(self, X: Any) -> Any:
+            return self._model.predict_proba(torch.from_numpy(X)).numpy()
+
+    return Full()
+
+
+@contender(problem="import", library="likelier", name="import")
+def _() -> str:
+    return "import likelier"
+
+
+@contender(problem="import", library="scikit-learn", name="import")
+def _() -> str:
+    return "import sklearn"
+
+
+@contender(problem="import", library="likelier", name="GaussianNB")
+def _() -> str:
+    return "from likelier import GaussianNB"
+
+
+@contender(problem="import", library="scikit-learn", name="GaussianNB")
+def _() -> str:
+    return "from sklearn.naive_bayes import GaussianNB"

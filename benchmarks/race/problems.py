@@ -1,0 +1,41 @@
+"""The problems. A new one is a seeded generator that takes the share of the rows and returns Data."""
+
+import numpy as np
+
+from benchmarks.race.measures import importing, latency, throughput
+from benchmarks.race.registry import Data, problem
+
+
+@problem(
+    "gaussian",
+    title="1M x 50 rows, 10 classes, correlated columns, a covariance each; predict_proba of all rows",
+    measure=throughput,
+)
+def _(scale: float) -> Data:
+    n, n_test = (max(5000, round(size * scale)) for size in (1_000_000, 100_000))
+    K, p, rng = 10, 50, np.random.default_rng(4)
+    # Directions of very unequal length make naive Bayes wrong; how far the classes' factors differ from
+    # the common one decides how much QDA gains on LDA.
+    common = np.linalg.qr(rng.standard_normal((p, p)))[0] * np.geomspace(1 / 3, 3, p)
+    factors = common + 0.1 * rng.standard_normal((K, p, p)) / np.sqrt(p)
+    means = 0.26 * rng.standard_normal((K, p)) @ common.T
+    y = rng.integers(K, size=n + n_test)
+    X = rng.standard_normal((n + n_test, p))
+    for k in range(K):
+        X[y == k] = X[y == k] @ factors[k].T + means[k]
+    return Data(X[:n], y[:n], X[n:], y[n:])
+
+
+@problem("iris", title="100 x 4 rows, 3 classes: what a call costs", measure=latency)
+def _(scale: float) -> Data:
+    from sklearn.datasets import load_iris
+
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    train, test = order[:100], order[100:]
+    return Data(X[train], y[train], X[test], y[test])
+
+
+@problem("import", title="wall time of python -c '...', and less that of python -c pass", measure=importing)
+def _(scale: float) -> None:
+    return None

@@ -1,0 +1,80 @@
+"""What a problem and a contender are, and the two decorators that register them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Data(NamedTuple):
+    """Rows to train on and rows held out; labels are 0 to K - 1."""
+
+    X: NDArray[np.float64]
+    y: NDArray[np.int64]
+    X_test: NDArray[np.float64]
+    y_test: NDArray[np.int64]
+
+    def save(self, folder: Path) -> None:
+        for name, array in self._asdict().items():
+            np.save(folder / f"{name}.npy", array)
+
+    @classmethod
+    def load(cls, folder: Path) -> "Data":
+        """Into memory, not mapped: the fit must not pay for reading the file."""
+        return cls(*(np.load(folder / f"{name}.npy") for name in cls._fields))
+
+
+Make = Callable[[], Any]  # an unfitted classifier; for the problem `import`, a statement
+Figures = dict[str, float]
+Measure = Callable[[Make, Data | None], Figures]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Seeded data, and how contenders are measured on it."""
+
+    name: str
+    title: str
+    measure: Measure
+    make: Callable[[float], Data | None]  # from the share of the rows that is wanted
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A model of a library in a problem; those of one name are the same model."""
+
+    problem: str
+    library: str  # as its distribution is called
+    name: str
+    make: Make
+
+    @property
+    def key(self) -> str:
+        return f"{self.problem}/{self.library}/{self.name}"
+
+
+PROBLEMS: dict[str, Problem] = {}
+CONTENDERS: dict[str, Contender] = {}
+
+
+def problem(name: str, *, title: str, measure: Measure) -> Callable[[Callable[[float], Data | None]], None]:
+    """Register a generator: share of the rows -> Data."""
+
+    def register(make: Callable[[float], Data | None]) -> None:
+        PROBLEMS[name] = Problem(name, title, measure, make)
+
+    return register
+
+
+def contender(*, problem: str | Sequence[str], library: str, name: str) -> Callable[[Make], None]:
+    """Register a maker of classifiers for one problem or several; it imports the library itself."""
+
+    def register(make: Make) -> None:
+        for where in [problem] if isinstance(problem, str) else problem:
+            entry = Contender(where, library, name, make)
+            CONTENDERS[entry.key] = entry
+
+    return register

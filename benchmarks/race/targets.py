@@ -1,0 +1,102 @@
+"""What likelier is asked to reach beside its peers, and whether it does."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from benchmarks.race.runner import Row
+
+TOLERANCE = 1e-9  # by how much (relative) the quality of the same model of two libraries may differ
+
+
+@dataclass(frozen=True)
+class Target:
+    """A ratio theirs / ours of at least so much, or a figure of ours of at most so much."""
+
+    what: str
+    ours: str
+    figure: str
+    theirs: str | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+
+    def asked(self) -> str:
+        return f"{self.at_least:g}x" if self.at_least is not None else f"{self.at_most:g}"
+
+    def got(self, rows: Mapping[str, Row]) -> float | None:
+        """The ratio or figure, None if one that it needs was not run."""
+        figures = [rows[key].best(self.figure) if key in rows else None for key in self._keys()]
+        if None in figures:
+            return None
+        ours, *theirs = figures
+        if not theirs:
+            return ours
+        return theirs[0] / ours if ours else float("inf")
+
+    def others(self, rows: Mapping[str, Row]) -> float:
+        """Cores that other processes took while its figures were measured."""
+        return max(rows[key].others([self.figure]) for key in self._keys())
+
+    def reached(self, got: float) -> bool:
+        return got >= self.at_least if self.at_least is not None else got <= self.at_most
+
+    def _keys(self) -> list[str]:
+        return [self.ours] if self.theirs is None else [self.ours, self.theirs]
+
+
+def _pair(
+    what: str, figure: str, at_least: float, ours: str, theirs: str, problem: str = "gaussian"
+) -> Target:
+    """likelier's model against scikit-learn's."""
+    return Target(what, f"{problem}/likelier/{ours}", figure, f"{problem}/scikit-learn/{theirs}", at_least)
+
+
+# likelier's models are the default ones (svd); scikit-learn's the fastest of their kind.
+TARGETS = [
+    _pair("GaussianNB fit", "fit", 8, "GaussianNB", "GaussianNB"),
+    _pair("GaussianNB predict_proba", "predict", 15, "GaussianNB", "GaussianNB"),
+    _pair("LDA fit, against lsqr", "fit", 9, "LDA svd", "LDA lsqr"),
+    _pair("LDA memory, against lsqr", "fit_mb", 2, "LDA svd", "LDA lsqr"),
+    _pair("QDA fit, against eigen", "fit", 4, "QDA svd", "QDA eigen"),
+    _pair("QDA predict_proba, against eigen", "predict", 10, "QDA svd", "QDA eigen"),
+    *(
+        _pair(f"{model} {what} on iris", figure, 1, model, model, "iris")
+        for model in ("GaussianNB", "LDA svd", "QDA svd")
+        for what, figure in (("fit", "fit"), ("one-row predict", "one_row"))
+    ),
+    Target("import likelier, seconds", "import/likelier/import", "wall", at_most=0.15),
+]
+
+
+def verdicts(rows: Mapping[str, Row]) -> list[dict[str, Any]]:
+    """Every target with what was got; `reached` is None where it was not run."""
+    found = []
+    for target in TARGETS:
+        got = target.got(rows)
+        entry = asdict(target) | {"asked": target.asked(), "got": got, "reached": None}
+        if got is not None:
+            entry |= {"reached": target.reached(got), "others": target.others(rows)}
+        found.append(entry)
+    return found
+
+
+def agreements(rows: Mapping[str, Row]) -> list[dict[str, Any]]:
+    """Relative differences of quality between likelier's models and scikit-learn's of the same name."""
+    found = []
+    for key, row in rows.items():
+        twin = rows.get(key.replace("/likelier/", "/scikit-learn/"))
+        if twin is None or twin is row or not (row.trials and twin.trials):
+            continue
+        gaps = {figure: _gap(row, twin, figure) for figure in ("log_loss", "accuracy")}
+        gaps = {figure: gap for figure, gap in gaps.items() if gap is not None}
+        if gaps:
+            agree = max(gaps.values()) <= TOLERANCE
+            found.append(
+                {"problem": row.contender.problem, "name": row.contender.name, "agree": agree} | gaps
+            )
+    return found
+
+
+def _gap(row: Row, twin: Row, figure: str) -> float | None:
+    ours, theirs = row.best(figure), twin.best(figure)
+    return None if ours is None or theirs is None else abs(ours - theirs) / max(abs(theirs), 1e-300)
