@@ -1,6 +1,7 @@
 // Everything that Python can call, and the only file that knows Python's types.
 //
-// Arguments are checked by their declared types alone (nanobind refuses others); shapes are the
+// Arguments are checked by their declared types alone (nanobind refuses others, and would copy an output
+// that does not fit: hence `noconvert`); shapes are the
 // caller's promise, kept by the thin wrappers in likelier.states and likelier.scores. The GIL is
 // released around every kernel.
 #include <nanobind/nanobind.h>
@@ -16,6 +17,7 @@
 #include "links.hpp"
 #include "matrix.hpp"
 #include "moments.hpp"
+#include "qr.hpp"
 #include "scores.hpp"
 
 namespace nb = nanobind;
@@ -80,10 +82,10 @@ Where py_moments(const Held& X, std::optional<Vector<int32_t>> codes, std::optio
 }
 
 void py_higher_moments(const Held& X, std::optional<Vector<int32_t>> codes, std::optional<In> R,
-                       std::optional<Vector<double>> weights, In mean, Out S, Out T, Out Q) {
+                       std::optional<Vector<double>> weights, In mean, Out T, Out Q) {
     const Labels who = labels(codes, R, weights, static_cast<int64_t>(mean.shape(0)));
     nb::gil_scoped_release free;
-    higher_moments(X.view, who, mean.data(), S.data(), T.data(), Q.data());
+    higher_moments(X.view, who, mean.data(), T.data(), Q.data());
 }
 
 Where py_affine(const Held& X, In W, In b, In shift, Out Z, bool add) {
@@ -116,6 +118,16 @@ Where py_quadratic(const Held& X, In mean, In U, In b, Out Z, bool add) {
     const auto K = static_cast<int64_t>(b.shape(0));
     nb::gil_scoped_release free;
     return where(quadratic(X.view, mean.data(), U.data(), b.data(), K, Z.data(), add));
+}
+
+Where py_fold(const Held& X, const Held& Y, std::optional<Vector<double>> weights, In shift, Out R) {
+    nb::gil_scoped_release free;
+    return where(fold_rows(X.view, Y.view, weights ? weights->data() : nullptr, shift.data(), R.data()));
+}
+
+void py_fold_factor(const Held& Z, Out R) {
+    nb::gil_scoped_release free;
+    fold_factor(Z.view, R.data());
 }
 
 // (codes, rows in which each label first stands), codes by first appearance.
@@ -176,26 +188,40 @@ NB_MODULE(LIKELIER_MODULE, m) {
         .def_static("csr", &csr<float, int64_t>);
 
     m.def("moments", &py_moments, nb::arg("X"), nb::arg("codes").none(), nb::arg("R").none(),
-          nb::arg("weights").none(), nb::arg("tied"), nb::arg("n"), nb::arg("mean"), nb::arg("S"));
+          nb::arg("weights").none(), nb::arg("tied"), nb::arg("n").noconvert(), nb::arg("mean").noconvert(),
+          nb::arg("S").noconvert());
     m.def("higher_moments", &py_higher_moments, nb::arg("X"), nb::arg("codes").none(), nb::arg("R").none(),
-          nb::arg("weights").none(), nb::arg("mean"), nb::arg("S"), nb::arg("T"), nb::arg("Q"));
+          nb::arg("weights").none(), nb::arg("mean"), nb::arg("T").noconvert(), nb::arg("Q").noconvert());
 
-    m.def("affine", &py_affine);
-    m.def("diagonal", &py_diagonal);
-    m.def("quadratic", &py_quadratic);
+    m.def("fold", &py_fold, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("shift"),
+          nb::arg("R").noconvert());
+    m.def("fold_factor", &py_fold_factor, nb::arg("Z"), nb::arg("R").noconvert());
 
-    m.def("softmax", &py_link<softmax>);
-    m.def("log_softmax", &py_link<log_softmax>);
-    m.def("log_sum_exp", [](In Z, Out out) {
-        const auto n = static_cast<int64_t>(Z.shape(0)), K = static_cast<int64_t>(Z.shape(1));
-        nb::gil_scoped_release free;
-        log_sum_exp(Z.data(), n, K, out.data());
-    });
-    m.def("argmax", [](In Z, Array<int64_t> out) {
-        const auto n = static_cast<int64_t>(Z.shape(0)), K = static_cast<int64_t>(Z.shape(1));
-        nb::gil_scoped_release free;
-        argmax(Z.data(), n, K, out.data());
-    });
+    m.def("affine", &py_affine, nb::arg("X"), nb::arg("W"), nb::arg("b"), nb::arg("shift"),
+          nb::arg("Z").noconvert(), nb::arg("add"));
+    m.def("diagonal", &py_diagonal, nb::arg("X"), nb::arg("mean"), nb::arg("scale"), nb::arg("b"),
+          nb::arg("Z").noconvert(), nb::arg("add"));
+    m.def("quadratic", &py_quadratic, nb::arg("X"), nb::arg("mean"), nb::arg("U"), nb::arg("b"),
+          nb::arg("Z").noconvert(), nb::arg("add"));
+
+    m.def("softmax", &py_link<softmax>, nb::arg("Z").noconvert());
+    m.def("log_softmax", &py_link<log_softmax>, nb::arg("Z").noconvert());
+    m.def(
+        "log_sum_exp",
+        [](In Z, Out out) {
+            const auto n = static_cast<int64_t>(Z.shape(0)), K = static_cast<int64_t>(Z.shape(1));
+            nb::gil_scoped_release free;
+            log_sum_exp(Z.data(), n, K, out.data());
+        },
+        nb::arg("Z"), nb::arg("out").noconvert());
+    m.def(
+        "argmax",
+        [](In Z, Array<int64_t> out) {
+            const auto n = static_cast<int64_t>(Z.shape(0)), K = static_cast<int64_t>(Z.shape(1));
+            nb::gil_scoped_release free;
+            argmax(Z.data(), n, K, out.data());
+        },
+        nb::arg("Z"), nb::arg("out").noconvert());
 
     m.def("code", &py_code<int64_t>);
     m.def("code", &py_code<int32_t>);
@@ -206,5 +232,5 @@ NB_MODULE(LIKELIER_MODULE, m) {
     m.def("code", &py_code<uint16_t>);
     m.def("code", &py_code<uint8_t>);
     m.def("code_bytes", &py_code_bytes);
-    m.def("recode", &recode);
+    m.def("recode", &recode, nb::arg("codes").noconvert(), nb::arg("table"));
 }

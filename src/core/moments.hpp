@@ -46,25 +46,27 @@ struct Moments {
 };
 
 // What a tile adds: its weights and means by class, and how far they are from those so far.
+//
+// Means are kept as offsets from the first row of their class: the offset of a constant column is exactly
+// 0, and so is its scatter; and columns far from 0 lose no digits to a mean that is rounded to theirs.
 class TileMeans {
   public:
-    TileMeans(int64_t K, int64_t p) : K(K), p(p), n(K), mean(K * p), gap(K * p), blend(K), base(K) {}
+    TileMeans(int64_t K, int64_t p)
+        : K(K), p(p), n(K), offset(K * p), gap(K * p), blend(K), base(K * p), begun(K, false) {}
 
-    // Weights and means by class of these rows. False if a sum is not finite.
-    //
-    // Summed are the differences from the first row of the class: the mean of a constant column is then
-    // exactly that constant, and its scatter exactly 0.
+    // Weights and mean offsets by class of these rows. False if a sum is not finite.
     bool measure(const Rows& rows, int64_t first, int64_t count, const Labels& labels) {
         std::fill(n.begin(), n.end(), 0.0);
-        std::fill(mean.begin(), mean.end(), 0.0);
-        std::fill(base.begin(), base.end(), nullptr);
+        std::fill(offset.begin(), offset.end(), 0.0);
         for (int64_t r = 0; r < count; ++r) {
             const double* x = rows.x + r * rows.stride;
             labels.each(first + r, [&](int64_t k, double w) {
                 n[k] += w;
-                if (!base[k]) base[k] = x;
-                const double* b = base[k];
-                double* s = &mean[k * p];
+                double *b = &base[k * p], *s = &offset[k * p];
+                if (!begun[k] && w > 0) {
+                    begun[k] = true;
+                    std::copy(x, x + p, b);
+                }
                 for (int64_t j = 0; j < p; ++j) s[j] += w * (x[j] - b[j]);
             });
         }
@@ -72,21 +74,22 @@ class TileMeans {
         for (int64_t k = 0; k < K; ++k) {
             const double scale = n[k] > 0 ? 1 / n[k] : 0;
             for (int64_t j = 0; j < p; ++j) {
-                check += mean[k * p + j] * 0;  // NaN if infinite or NaN
-                mean[k * p + j] = n[k] > 0 ? base[k][j] + mean[k * p + j] * scale : 0;
+                check += offset[k * p + j] * 0;  // NaN if infinite or NaN
+                offset[k * p + j] *= scale;
             }
         }
         return check == 0;
     }
 
-    // Moves the running n and mean to include this tile; keeps `gap` = d and `blend` = n n'/(n + n').
+    // Moves the running n and mean (an offset so far) to include this tile; keeps `gap` = d and
+    // `blend` = n n'/(n + n').
     void join(const Moments& total) {
         for (int64_t k = 0; k < K; ++k) {
             const double sum = total.n[k] + n[k];
             const double share = sum > 0 ? n[k] / sum : 0;
             blend[k] = total.n[k] * share;
             for (int64_t j = 0; j < p; ++j) {
-                const double d = mean[k * p + j] - total.mean[k * p + j];
+                const double d = offset[k * p + j] - total.mean[k * p + j];
                 gap[k * p + j] = d;
                 total.mean[k * p + j] += n[k] > 0 ? d * share : 0;
             }
@@ -94,11 +97,16 @@ class TileMeans {
         }
     }
 
+    // The running offsets as means.
+    void finish(const Moments& total) const {
+        for (int64_t i = 0; i < K * p; ++i) total.mean[i] += base[i];
+    }
+
     const int64_t K, p;
-    std::vector<double> n, mean, gap, blend;
+    std::vector<double> n, offset, gap, blend, base;
 
   private:
-    std::vector<const double*> base;
+    std::vector<bool> begun;
 };
 
 // ---- diagonal ----------------------------------------------------------------------------------
@@ -108,10 +116,10 @@ inline void diagonal_tile(const Rows& rows, int64_t first, int64_t count, const 
     for (int64_t r = 0; r < count; ++r) {
         const double* x = rows.x + r * rows.stride;
         labels.each(first + r, [&](int64_t k, double w) {
-            const double* m = &tile.mean[k * p];
+            const double *b = &tile.base[k * p], *m = &tile.offset[k * p];
             double* s = S + k * p;
             for (int64_t j = 0; j < p; ++j) {
-                const double d = x[j] - m[j];
+                const double d = (x[j] - b[j]) - m[j];
                 s[j] += w * d * d;
             }
         });
@@ -130,13 +138,18 @@ class Packed {
     Packed(int64_t capacity, int64_t p)
         : p(p), P(scatter_width(p)), capacity(capacity), data(capacity * P, 0.0) {}
 
-    void add(const double* x, const double* mean, double weight) {
+    // sqrt(weight) (x - base - offset).
+    void add(const double* x, const double* base, const double* offset, double weight) {
         double* to = &data[count++ * P];
         const double root = weight == 1 ? 1 : std::sqrt(weight);
-        if (mean)
-            for (int64_t j = 0; j < p; ++j) to[j] = root * (x[j] - mean[j]);
-        else
-            for (int64_t j = 0; j < p; ++j) to[j] = root * x[j];
+        for (int64_t j = 0; j < p; ++j) to[j] = root * ((x[j] - base[j]) - offset[j]);
+    }
+
+    // sqrt(weight) d.
+    void add(const double* d, double weight) {
+        double* to = &data[count++ * P];
+        const double root = std::sqrt(weight);
+        for (int64_t j = 0; j < p; ++j) to[j] = root * d[j];
     }
 
     // The gathered rows into S (P x P, upper triangle), leaving none.
@@ -195,11 +208,11 @@ inline void scatter_tile(const Rows& rows, int64_t first, int64_t count, const L
         double* Sk = tied ? S : S + k * size;
         each_row_of(k, labels, sorted, first, count, [&](int64_t r, double w) {
             if (packed.full()) packed.flush(Sk);
-            packed.add(rows.x + r * rows.stride, &tile.mean[k * p], w);
+            packed.add(rows.x + r * rows.stride, &tile.base[k * p], &tile.offset[k * p], w);
         });
         if (tile.blend[k] > 0) {
             if (packed.full()) packed.flush(Sk);
-            packed.add(&tile.gap[k * p], nullptr, tile.blend[k]);
+            packed.add(&tile.gap[k * p], tile.blend[k]);
         }
         if (!tied) packed.flush(Sk);
     }
@@ -232,6 +245,7 @@ inline Cell moments(const Matrix& X, const Labels& labels, Shape shape, const Mo
         else
             scatter_tile(block, first, count, labels, tile, tied, sorted, packed, S.data());
     }
+    tile.finish(total);
     for (int64_t k = 0; k < blocks; ++k) mirror(&S[k * P * P], p, P, total.S + k * p * p);
     return {};
 }
@@ -252,7 +266,7 @@ Cell sparse_moments(const Csr<T, I>& X, const Labels& labels, const Moments& tot
     };
     for (int64_t r = 0; r < X.n; ++r) labels.each(r, [&](int64_t k, double w) { total.n[k] += w; });
     each_value([&](int64_t at, double w, double x) {
-        if (!begun[at]) {
+        if (!begun[at] && w > 0) {
             begun[at] = true;
             base[at] = x;
         }
@@ -280,15 +294,15 @@ Cell sparse_moments(const Csr<T, I>& X, const Labels& labels, const Moments& tot
 }
 
 // ---- fourth order --------------------------------------------------------------------------------
-// Σ w c cᵀ, Σ w c² cᵀ and Σ w c² (c²)ᵀ by class, each (K, p, p), about means that are given (the means
-// of these very rows): what Ledoit and Wolf's shrinkage needs, beyond the covariance itself.
-inline void higher_moments(const Matrix& X, const Labels& labels, const double* mean, double* S, double* T,
+// Σ w c² cᵀ and Σ w c² (c²)ᵀ by class, each (K, p, p), about means that are given (the means of these very
+// rows): what Ledoit and Wolf's shrinkage needs, beyond the covariance itself.
+inline void higher_moments(const Matrix& X, const Labels& labels, const double* mean, double* T,
                            double* Q) {
     const int64_t n = row_count(X), p = column_count(X), K = labels.K;
     const int64_t height = tile_rows(p), P = scatter_width(p), size = P * P;
     ByClass sorted(K);
     std::vector<double> scratch(height * p), c(height * P, 0.0), c2(height * P, 0.0);
-    std::vector<double> sums(3 * K * size, 0.0);
+    std::vector<double> sums(2 * K * size, 0.0);
     for (int64_t first = 0; first < n; first += height) {
         const int64_t count = std::min(height, n - first);
         const Rows block =
@@ -308,18 +322,16 @@ inline void higher_moments(const Matrix& X, const Labels& labels, const double* 
                 ++used;
             });
             if (used == 0) continue;
-            double* to = &sums[3 * k * size];
-            scatter(c.data(), c.data(), used, P, to);
-            scatter(c2.data(), c.data(), used, P, to + size);
-            scatter(c2.data(), c2.data(), used, P, to + 2 * size);
+            double* to = &sums[2 * k * size];
+            scatter(c2.data(), c.data(), used, P, to);
+            scatter(c2.data(), c2.data(), used, P, to + size);
         }
     }
     for (int64_t k = 0; k < K; ++k) {
-        const double* from = &sums[3 * k * size];
-        mirror(from, p, P, S + k * p * p);
-        mirror(from + 2 * size, p, P, Q + k * p * p);
+        const double* from = &sums[2 * k * size];
+        mirror(from + size, p, P, Q + k * p * p);
         for (int64_t i = 0; i < p; ++i)
-            for (int64_t j = 0; j < p; ++j) T[(k * p + i) * p + j] = from[size + i * P + j];
+            for (int64_t j = 0; j < p; ++j) T[(k * p + i) * p + j] = from[i * P + j];
     }
 }
 

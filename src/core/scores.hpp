@@ -151,9 +151,10 @@ inline Cell quadratic(const Matrix& X, const double* mean, const double* U, cons
 }
 
 // The affine and the diagonal term from the non-zeros of a row: `zero` (K) is the score of a row of
-// zeros, and `gain(x, j, z)` adds what a value x in column j makes of it.
-template <class T, class I, class Gain>
-Cell sparse_scores(const Csr<T, I>& X, const std::vector<double>& zero, double* Z, bool add, Gain&& gain) {
+// zeros, `gain(x, j, z)` adds what a value x in column j makes of it, `finish(z)` what is left of the row.
+template <class T, class I, class Gain, class Finish>
+Cell sparse_scores(const Csr<T, I>& X, const std::vector<double>& zero, double* Z, bool add, Gain&& gain,
+                   Finish&& finish) {
     const int64_t K = static_cast<int64_t>(zero.size());
     std::vector<double> z(K);
     for (int64_t r = 0; r < X.n; ++r) {
@@ -165,6 +166,7 @@ Cell sparse_scores(const Csr<T, I>& X, const std::vector<double>& zero, double* 
             gain(x, static_cast<int64_t>(X.columns[i]), z.data());
         }
         if (check != 0) return find_bad(X, r, 1);
+        finish(z.data());
         double* to = Z + r * K;
         for (int64_t k = 0; k < K; ++k) to[k] = add ? to[k] + z[k] : z[k];
     }
@@ -181,26 +183,63 @@ Cell sparse_affine(const Csr<T, I>& X, const double* W, const double* b, const d
             zero[k] -= W[k * p + j] * shift[j];
             turned[j * K + k] = W[k * p + j];
         }
-    return sparse_scores(X, zero, Z, add, [&](double x, int64_t j, double* z) {
-        for (int64_t k = 0; k < K; ++k) z[k] += turned[j * K + k] * x;
-    });
+    return sparse_scores(
+        X, zero, Z, add,
+        [&](double x, int64_t j, double* z) {
+            for (int64_t k = 0; k < K; ++k) z[k] += turned[j * K + k] * x;
+        },
+        [](double*) {});
 }
 
+// (x - m)² - m² = x (x - 2m) is what a non-zero changes of a row of zeros; but in a column whose mean is
+// many deviations from 0 the difference loses its digits, so such columns are taken as they are.
 template <class T, class I>
 Cell sparse_diagonal(const Csr<T, I>& X, const double* mean, const double* scale, const double* b,
                      int64_t K, double* Z, bool add) {
+    constexpr double kFar = 100;  // deviations: the square times the machine's epsilon is 2e-12
     const int64_t p = X.p;
-    std::vector<double> zero(b, b + K), m(p * K), s2(p * K);
-    for (int64_t k = 0; k < K; ++k)
-        for (int64_t j = 0; j < p; ++j) {
+    std::vector<double> zero(b, b + K), m(p * K), s(p * K);
+    std::vector<int64_t> far, place(p, -1);
+    for (int64_t j = 0; j < p; ++j) {
+        bool near = true;
+        for (int64_t k = 0; k < K; ++k) {
             m[j * K + k] = mean[k * p + j];
-            s2[j * K + k] = scale[k * p + j] * scale[k * p + j];
-            zero[k] -= 0.5 * m[j * K + k] * m[j * K + k] * s2[j * K + k];
+            s[j * K + k] = scale[k * p + j];
+            near = near && std::abs(m[j * K + k] * s[j * K + k]) < kFar;
         }
-    // (x - m)² - m² = x (x - 2m)
-    return sparse_scores(X, zero, Z, add, [&](double x, int64_t j, double* z) {
-        for (int64_t k = 0; k < K; ++k) z[k] -= 0.5 * x * (x - 2 * m[j * K + k]) * s2[j * K + k];
-    });
+        if (!near) {
+            place[j] = static_cast<int64_t>(far.size());
+            far.push_back(j);
+            continue;
+        }
+        for (int64_t k = 0; k < K; ++k) {
+            const double d = m[j * K + k] * s[j * K + k];
+            zero[k] -= 0.5 * d * d;
+        }
+    }
+    std::vector<double> value(far.size(), 0.0);  // of the far columns, in this row
+    const auto near_value = [&](double x, int64_t j, double* z) {
+        for (int64_t k = 0; k < K; ++k)
+            z[k] -= 0.5 * (x * s[j * K + k]) * ((x - 2 * m[j * K + k]) * s[j * K + k]);
+    };
+    const auto far_values = [&](double* z) {
+        for (size_t f = 0; f < far.size(); ++f) {
+            for (int64_t k = 0; k < K; ++k) {
+                const double d = (value[f] - m[far[f] * K + k]) * s[far[f] * K + k];
+                z[k] -= 0.5 * d * d;
+            }
+            value[f] = 0;
+        }
+    };
+    return sparse_scores(
+        X, zero, Z, add,
+        [&](double x, int64_t j, double* z) {
+            if (place[j] < 0)
+                near_value(x, j, z);
+            else
+                value[place[j]] = x;
+        },
+        far_values);
 }
 
 }  // namespace likelier

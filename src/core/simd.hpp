@@ -29,6 +29,7 @@ constexpr int kLanes = kVectorBytes / 8;
 
 using vd = double __attribute__((vector_size(kVectorBytes)));
 using vi = int64_t __attribute__((vector_size(kVectorBytes)));
+using vu = uint64_t __attribute__((vector_size(kVectorBytes)));  // bits: these may wrap round
 
 LIKELIER_INLINE vd load(const double* from) {
     vd v;
@@ -67,7 +68,9 @@ LIKELIER_INLINE void exchange(vd* v) {
     }
 }
 
-LIKELIER_INLINE void transpose(vd (&v)[kLanes]) { exchange<kLanes / 2>(v); }
+LIKELIER_INLINE void transpose(vd (&v)[kLanes]) {
+    exchange<kLanes / 2>(v);
+}
 
 // e^x to about one unit in the last place, for x <= 709; zero below -708 (no denormals).
 //
@@ -84,7 +87,7 @@ LIKELIER_INLINE vd exp(vd x) {
          {1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0, 1.0 / 40320.0, 1.0 / 5040.0,
           1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0})
         q = q * r + splat(c);
-    vi bits, scale;
+    vu bits, scale;
     std::memcpy(&bits, &t, sizeof bits);
     std::memcpy(&scale, &q, sizeof scale);
     scale += bits << 52;

@@ -7,7 +7,9 @@ _WHERE = {
     "DegenerateWarning": "likelier.data",
     "GaussianNB": "likelier.estimators.naive_bayes",
     "LinearDiscriminantAnalysis": "likelier.estimators.discriminant",
+    "LinearRegression": "likelier.estimators.regression",
     "QuadraticDiscriminantAnalysis": "likelier.estimators.discriminant",
+    "Ridge": "likelier.estimators.regression",
     "compare": "likelier.compare",
     "merge": "likelier.estimators.merging",
 }
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     )
     from likelier.estimators.merging import merge as merge
     from likelier.estimators.naive_bayes import GaussianNB as GaussianNB
+    from likelier.estimators.regression import LinearRegression as LinearRegression
+    from likelier.estimators.regression import Ridge as Ridge
 
 __all__ = list(_WHERE)
 

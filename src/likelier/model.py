@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from likelier.data import Arrays, Chunk, Source
 from likelier.engines import run
 from likelier.families import Family, Params
-from likelier.links import Link, softmax
+from likelier.links import Link, log_softmax
 from likelier.scores import Scores
 from likelier.states import State, Survey
 
@@ -60,7 +60,7 @@ def count(source: Source, family: Family, K: int, p: int) -> State:
     return run(source, partial(family.stats, K, p))
 
 
-def log_prior(prior: Floats) -> Floats:
+def log_of(prior: Floats) -> Floats:
     """ln p(C_k)."""
     with np.errstate(divide="ignore"):  # a class not seen so far: ln 0 = -inf
         return np.asarray(np.log(prior))
@@ -71,31 +71,36 @@ class Bayes:
     """p(C_k | x) ∝ p(C_k) p(x | C_k): the generative classifier."""
 
     params: Params
-    prior: Floats  # (K,), sum 1
+    log_prior: Floats  # (K,); as logarithms, so that no evidence makes a class impossible for good
     # ln p(x | C_k) up to a constant of each row, where that is cheaper: all that a posterior needs.
     discriminants: Scores | None = None
 
     @cached_property
     def joint(self) -> Scores:
         """ln p(x, C_k)."""
-        return self.params.scores().plus(log_prior(self.prior))
+        return self.params.scores().plus(self.log_prior)
 
     @cached_property
     def posterior(self) -> Scores:
         """Scores whose softmax is p(C_k | x)."""
-        return self.joint if self.discriminants is None else self.reweighed(self.prior)
+        return self.joint if self.discriminants is None else self.reweighed(self.log_prior)
 
-    def reweighed(self, prior: Floats) -> Scores:
+    @property
+    def prior(self) -> Floats:
+        """p(C_k), (K,)."""
+        return np.asarray(np.exp(self.log_prior))
+
+    def reweighed(self, log_prior: Floats) -> Scores:
         """`posterior` under other priors."""
         scores = self.params.scores() if self.discriminants is None else self.discriminants
-        return scores.plus(log_prior(prior))
+        return scores.plus(log_prior)
 
     def marginal(self, columns: NDArray[np.intp]) -> "Bayes":
-        return Bayes(self.params.marginal(columns), self.prior)
+        return Bayes(self.params.marginal(columns), self.log_prior)
 
     def condition(self, given: Mapping[int, float]) -> "Bayes":
         """Knowing some columns: the rest of them, and the classes as they look now."""
         params, seen = self.params.condition(given)
-        Z = (seen + log_prior(self.prior))[None, :]
-        softmax.apply(Z, Z)
+        Z = (seen + self.log_prior)[None, :]
+        log_softmax.apply(Z, Z)
         return Bayes(params, Z[0])

@@ -15,6 +15,7 @@ from likelier.estimators.generative import Generative
 from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.naive_bayes import Contributions
 from likelier.families import (
+    LOG_2PI,
     Discriminants,
     Full,
     FullGaussian,
@@ -24,7 +25,7 @@ from likelier.families import (
     by_least_squares,
     by_svd,
 )
-from likelier.model import Bayes, log_prior
+from likelier.model import Bayes, log_of
 from likelier.scores import Affine, Scores
 
 Floats = NDArray[np.float64]
@@ -43,9 +44,10 @@ class _Discriminant(Generative):
         if self.solver not in solvers:
             raise ValueError(f"solver={self.solver!r}: it is one of {', '.join(solvers)}")
         s = self.shrinkage
-        number = isinstance(s, int | float | np.number) and not isinstance(s, bool)
-        if not (s is None or s == "auto" if isinstance(s, str) or s is None else number and 0 <= s <= 1):
+        if isinstance(s, str) and s != "auto":
             raise ValueError(f"shrinkage={s!r}: it is None, 'auto' or a number from 0 to 1")
+        if s is not None and not isinstance(s, str):
+            door.number("shrinkage", s, 0.0, 1.0)
         if self.solver == "svd" and s is not None:
             raise NotImplementedError("shrinkage not supported with 'svd' solver.")
         if self.covariance_estimator is not None:
@@ -59,13 +61,18 @@ class _Discriminant(Generative):
                     "covariance_estimator and shrinkage parameters are not None. "
                     "Only one of the two can be set."
                 )
-        if not self.tol >= 0:
-            raise ValueError(f"tol={self.tol!r}: it must not be negative")
+        door.number("tol", self.tol, 0.0)
 
-    def _prior(self, n: Floats, *, strict: bool = False) -> Floats:
-        if self.priors is None:
-            return np.asarray(n / n.sum())
-        return door.priors_of(self.priors, len(n), strict=strict)
+    def _prior(self, n: Floats) -> Floats:
+        return np.asarray(n / n.sum()) if self.priors is None else self._given_priors(len(n))
+
+    def _given_priors(self, K: int) -> Floats:
+        return door.priors_of(self.priors, K, strict=False)
+
+    def _remarks(self, model: Bayes, statistics: Any, classes: NDArray[Any]) -> Iterator[str]:
+        yield from super()._remarks(model, statistics, classes)
+        if self.priors is not None and abs(np.sum(self.priors) - 1) > 1e-5:
+            yield "The priors do not sum to 1. Renormalizing"
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         if self.covariance_estimator is not None:
@@ -146,60 +153,67 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _family(self, K: int) -> TiedGaussian:
         self._check_solver(("svd", "lsqr", "eigen"))
-        given = None if self.priors is None else door.priors_of(self.priors, K, strict=False)
+        given = None if self.priors is None else self._given_priors(K)
         if self.solver == "svd":
             by_class = given is not None and self.store_covariance
             return TiedGaussian(tol=float(self.tol), by_class=by_class)
         return TiedGaussian(self.shrinkage, weights=given)
 
     def _fitted(self, source: Arrays, classes: NDArray[Any]) -> tuple[Bayes, Any | None]:
-        if len(source) <= len(classes):
+        n, K = len(source), len(classes)
+        if n <= K and (source.w is None or source.w.sum() <= K):
             raise ValueError(
-                "The number of samples must be more than the number of classes; got "
-                f"n_samples={len(source)} for {len(classes)} classes."
+                f"The number of samples must be more than the number of classes; got n_samples={n} for {K}."
             )
         return super()._fitted(source, classes)
 
     def _components(self, K: int, p: int) -> int:
+        """How many axes `transform` shows: as many as were asked for and there can be."""
         most = min(K - 1, p)
-        if self.n_components is None:
-            return most
-        if self.n_components > most:
-            raise ValueError("n_components cannot be larger than min(n_features, n_classes - 1).")
-        return self.n_components
+        return most if self.n_components is None else min(self.n_components, most)
+
+    def _check_components(self, K: int, p: int) -> None:
+        if self.n_components is not None:
+            door.number("n_components", self.n_components, 1, whole=True)
+            if self.n_components > min(K - 1, p):
+                raise ValueError("n_components cannot be larger than min(n_features, n_classes - 1).")
 
     def _model_of(self, statistics: Any) -> Bayes:
         K, p = statistics.mean.shape
-        self._components(K, p)
+        self._check_components(K, p)
         family = self._family(K)
         params = family.estimate(statistics)
         between = family.total(statistics) - params.cov if self.solver == "eigen" else None
-        return self._linear_model(params, self._prior(statistics.n), between)
+        return self._linear_model(params, log_of(self._prior(statistics.n)), between, self.tol)
 
     def _custom(self, n: Floats, mean: Floats, cov: Floats, X: Floats) -> Bayes:
         prior = self._prior(n)
         params = Tied(mean, np.tensordot(prior, cov, axes=1))
         between = _covariance(self.covariance_estimator, X) - params.cov
-        return self._linear_model(params, prior, between)
+        return self._linear_model(params, log_of(prior), between, self.tol)
 
-    def _linear_model(self, params: Tied, prior: Floats, between: Floats | None) -> "LinearBayes":
+    def _linear_model(
+        self, params: Tied, log_prior: Floats, between: Floats | None, tol: float
+    ) -> "LinearBayes":
+        prior = np.exp(log_prior)
         if self.solver == "svd":
-            lines = by_svd(params, prior, self.tol)
+            lines = by_svd(params, prior, tol)
         elif self.solver == "eigen":
             lines = by_eigen(params, prior, between)
         else:
             lines = by_least_squares(params, prior)
-        return LinearBayes(params, prior, lines.scores(), lines=lines)
+        return LinearBayes(params, log_prior, lines.scores(), lines=lines)
 
     def _derived(self, model: Bayes, columns: NDArray[np.intp]) -> Any:
         assert isinstance(model.params, Tied)
-        return super()._derived(self._linear_model(model.params, model.prior, None), columns)
+        # tol=0: priors that evidence has made tiny must not make the axes of their classes vanish.
+        return super()._derived(self._linear_model(model.params, model.log_prior, None, tol=0.0), columns)
 
     def _shown(self, model: Bayes, statistics: Any | None) -> dict[str, Any]:
         assert isinstance(model, LinearBayes)
         assert isinstance(model.params, Tied)
         lines, (K, p) = model.lines, model.params.shape
-        W, b = lines.coef, lines.intercept + log_prior(model.prior)
+        W, b = lines.coef, lines.intercept + model.log_prior
         if K == 2:
             W, b = W[1:] - W[:1], b[1:] - b[:1]
         most = self._components(K, p)
@@ -242,7 +256,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         door.fitted(self)
         if len(self.classes_) == 2:
             return super().decision_function(X)
-        return self._answers(self._lines.shown().plus(log_prior(self._model.prior)), X, links.identity)
+        return self._answers(self._lines.shown().plus(self._model.log_prior), X, links.identity)
 
     def transform(self, X: Any) -> Floats:
         """The rows on the axes that separate the classes best, (n, n_components)."""
@@ -262,7 +276,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         """
         lines = self._lines
         values = door.dense_rows(self, X)[:, None, :] * lines.coef
-        return Contributions(values, lines.intercept + log_prior(self._model.prior))
+        return Contributions(values, lines.intercept + self._model.log_prior)
 
     def to_linear(self) -> LinearClassifier:
         """The weights alone, as a classifier that predicts the same."""
@@ -315,10 +329,9 @@ class QuadraticDiscriminantAnalysis(_Discriminant):
 
     def _family(self, K: int) -> FullGaussian:
         self._check_solver(("svd", "eigen"))
-        if not 0 <= self.reg_param <= 1:
-            raise ValueError(f"reg_param={self.reg_param!r}: it is a number from 0 to 1")
+        lift = door.number("reg_param", self.reg_param, 0.0, 1.0)
         if self.solver == "svd":
-            return FullGaussian(lift=float(self.reg_param), floor=float(self.tol))
+            return FullGaussian(lift=lift, floor=float(self.tol))
         return FullGaussian(self.shrinkage, floor=float(self.tol))
 
     def _count(self, source: Arrays, classes: NDArray[Any]) -> Any:
@@ -329,11 +342,11 @@ class QuadraticDiscriminantAnalysis(_Discriminant):
     def _model_of(self, statistics: Any) -> Bayes:
         prior = self._prior(statistics.n)
         params = self._family(len(statistics.n)).estimate(statistics)
-        return Bayes(params, prior)
+        return Bayes(params, log_of(prior))
 
     def _custom(self, n: Floats, mean: Floats, cov: Floats, X: Floats) -> Bayes:
         params = Full.of(mean, cov, floor=float(self.tol))
-        return Bayes(params, self._prior(n))
+        return Bayes(params, log_of(self._prior(n)))
 
     def _remarks(self, model: Bayes, statistics: Any, classes: NDArray[Any]) -> Iterator[str]:
         yield from super()._remarks(model, statistics, classes)
@@ -356,6 +369,11 @@ class QuadraticDiscriminantAnalysis(_Discriminant):
         if self.store_covariance:
             shown["covariance_"] = list(params.cov)
         return shown
+
+    def decision_function(self, X: Any) -> Floats:
+        """ln p(x, C_k) without the term p/2 ln 2π, (n, K); of two classes a_1 - a_0, (n,)."""
+        Z = super().decision_function(X)
+        return Z if Z.ndim == 1 else Z + 0.5 * self.n_features_in_ * LOG_2PI
 
     # An eigendecomposition costs more than all the rest of a fit, and only these two need it.
     @property

@@ -5,7 +5,6 @@ whether its cells are finite is checked by the first kernel that reads them. All
 sparse matrices of any kind, wrong inputs) goes through scikit-learn's own checks.
 """
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,7 +20,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from likelier.data import Arrays, Block, NonFinite, block
+from likelier.data import Arrays, Block, NonFinite, block, levels_of
 
 
 def _plain(X: Any) -> bool:
@@ -32,15 +31,20 @@ def _plain(X: Any) -> bool:
 def rows_of(estimator: Any, X: Any) -> Block:
     """X to train on."""
     if not _plain(X):
+        _no_mask(X, "X")
         X = check_array(
-            X,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-            estimator=estimator,
-            input_name="X",
+            X, accept_sparse="csr", ensure_all_finite=False, estimator=estimator, input_name="X"
         )
+        if X.dtype.kind in "mM":
+            raise ValueError("Input X contains dates or times: give them as numbers.")
+        if X.dtype.kind not in "fiub" or X.dtype.char == "g":
+            X = X.astype(np.float64)
     return block(X)
+
+
+def _no_mask(values: Any, name: str) -> None:
+    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
+        raise ValueError(f"Input {name} contains masked cells: drop or fill them in first.")
 
 
 def known_rows(estimator: Any, X: Any) -> Arrays:
@@ -54,7 +58,8 @@ def known_rows(estimator: Any, X: Any) -> Arrays:
 
 def dense_rows(estimator: Any, X: Any) -> NDArray[np.float64]:
     """X to predict, as an array of finite float64: for what is computed in NumPy."""
-    return finite(known_rows(estimator, X))
+    with naming(getattr(estimator, "feature_names_in_", None)):
+        return finite(known_rows(estimator, X))
 
 
 def finite(source: Arrays) -> NDArray[np.float64]:
@@ -99,12 +104,31 @@ def labels_of(estimator: Any, y: Any) -> NDArray[Any]:
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
         )
     plain = type(y) is np.ndarray and y.ndim == 1
+    _no_mask(y, "y")
     labels: NDArray[Any] = y if plain else np.asarray(column_or_1d(y, warn=True))
-    if labels.dtype.kind in "fc":
+    kind = labels.dtype.kind
+    if kind in "fc":
         _check_float_labels(labels)
-    elif labels.dtype.kind == "O" and any(v is None or v != v for v in labels):
+    elif (kind == "O" and any(map(_unlabelled, labels))) or (kind in "mM" and np.isnat(labels).any()):
         raise ValueError("Input y contains NaN: every row to train on needs a label.")
     return labels
+
+
+def _unlabelled(label: Any) -> bool:
+    """None, NaN, NaT or pandas' NA: what does not equal itself, or does not say."""
+    if label is None:
+        return True
+    same = label == label
+    return not (isinstance(same, bool | np.bool_) and same)
+
+
+def classes_of(estimator: Any, classes: Any) -> NDArray[Any]:
+    """The labels that can come, sorted, each once."""
+    if isinstance(classes, str | bytes | set | frozenset | dict):
+        raise ValueError(f"classes must be a list of labels, a 1d array; got {type(classes).__name__}")
+    if np.ndim(classes) != 1:
+        raise ValueError("classes must be a list of labels: a 1d array")
+    return levels_of(labels_of(estimator, np.asarray(classes)))
 
 
 def _check_float_labels(y: NDArray[Any]) -> None:
@@ -122,9 +146,10 @@ def weights_of(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
     """Weights, one per row, not negative: weight 2 is the row twice, weight 0 the row absent."""
     if sample_weight is None:
         return None
-    if np.isscalar(sample_weight):
-        return np.full(n, float(sample_weight))  # type: ignore[arg-type]
+    _no_mask(sample_weight, "sample_weight")
     w = np.asarray(sample_weight, dtype=np.float64)
+    if w.ndim == 0:
+        w = np.full(n, float(w))
     if w.ndim != 1:
         raise ValueError("Sample weights must be 1D array or scalar")
     if w.shape != (n,):
@@ -163,7 +188,7 @@ def positive_total(w: NDArray[np.float64] | None) -> None:
 
 
 def priors_of(priors: Any, K: int, *, strict: bool = True) -> NDArray[np.float64]:
-    """Class priors: K of them, not negative; their sum 1, or (not strict) made so with a warning."""
+    """Class priors: K of them, not negative; their sum 1 (strict), or else made so."""
     given = np.asarray(priors, dtype=np.float64)
     if given.shape != (K,):
         raise ValueError(
@@ -172,12 +197,19 @@ def priors_of(priors: Any, K: int, *, strict: bool = True) -> NDArray[np.float64
     if not (given >= 0).all():
         raise ValueError("Priors must be non-negative.")
     total = given.sum()
-    if abs(total - 1.0) > 1e-5:
-        if strict or total == 0:
-            raise ValueError(f"The sum of the priors should be 1; it is {total:g}.")
-        warnings.warn("The priors do not sum to 1. Renormalizing", UserWarning, stacklevel=3)
-        given = given / total
-    return given
+    if not np.isfinite(total) or total == 0 or (strict and abs(total - 1.0) > 1e-5):
+        raise ValueError(f"The sum of the priors should be 1; it is {total:g}.")
+    return np.asarray(given / total)
+
+
+def number(name: str, value: Any, low: float, high: float = np.inf, *, whole: bool = False) -> float:
+    """A hyper-parameter that is a number from `low` to `high`."""
+    kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
+    if not isinstance(value, kinds) or isinstance(value, bool) or not low <= value <= high:
+        kind = "a whole number" if whole else "a number"
+        upto = "" if high == np.inf else f" to {high:g}"
+        raise ValueError(f"{name}={value!r}: it is {kind} from {low:g}{upto}")
+    return float(value)
 
 
 def columns_of(estimator: Any, columns: Any) -> NDArray[np.intp]:

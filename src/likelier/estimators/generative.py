@@ -13,7 +13,7 @@ from likelier.estimators import door
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.onepass import OnePass
 from likelier.links import Link
-from likelier.model import Bayes, ask
+from likelier.model import Bayes, ask, log_of
 from likelier.scores import Scores
 
 Floats = NDArray[np.float64]
@@ -60,7 +60,7 @@ class Generative(Decisions, ClassifierMixin, OnePass):
         seed = check_random_state(random_state).randint(2**31)
         rng = np.random.default_rng(seed)
         if y is None:
-            codes = np.sort(rng.choice(len(self.classes_), size=n_samples, p=self._model.prior))
+            codes = np.sort(rng.choice(len(self.classes_), size=n_samples, p=self._shares()))
         else:
             codes = self._class_numbers(y, n_samples)
         return self._model.params.sample(codes, rng), self.classes_[codes]
@@ -100,12 +100,16 @@ class Generative(Decisions, ClassifierMixin, OnePass):
         if priors is None:
             return self._ask(X, "posterior", link)
         door.fitted(self)
-        scores = self._model.reweighed(door.priors_of(priors, len(self.classes_)))
+        scores = self._model.reweighed(log_of(door.priors_of(priors, len(self.classes_))))
         return self._answers(scores, X, link)
 
     def _answers(self, scores: Scores, X: Any, link: Link) -> NDArray[Any]:
         with door.naming(getattr(self, "feature_names_in_", None)):
             return ask(scores, door.known_rows(self, X), link)
+
+    def _shares(self) -> Floats:
+        prior = self._model.prior
+        return np.asarray(prior / prior.sum())  # exp(ln p) sums to 1 only up to rounding
 
     def _class_numbers(self, y: Any, n: int) -> NDArray[np.intp]:
         labels = np.atleast_1d(np.asarray(y))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from likelier.estimators import door
 from likelier.estimators.generative import Generative
 from likelier.families import Diagonal, DiagonalGaussian
-from likelier.model import Bayes, log_prior
+from likelier.model import Bayes, log_of
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ class GaussianNB(Generative):
     >>> model.predict(X[[0, 70]])
     array([0, 2])
     >>> model.condition({2: 5.0}).predict_proba([[5.8, 3.0, 1.8]]).round(2)
-    array([[0.  , 0.08, 0.92]])
+    array([[0.  , 0.11, 0.89]])
     """
 
     assumes = "generative; Gaussian columns, independent in each class; quadratic boundary"
@@ -47,9 +47,7 @@ class GaussianNB(Generative):
         self.var_smoothing = var_smoothing
 
     def _family(self, K: int) -> DiagonalGaussian:
-        if not self.var_smoothing >= 0:
-            raise ValueError(f"var_smoothing={self.var_smoothing!r}: it must not be negative")
-        return DiagonalGaussian(float(self.var_smoothing))
+        return DiagonalGaussian(door.number("var_smoothing", self.var_smoothing, 0.0))
 
     def _model_of(self, statistics: Any) -> Bayes:
         K = len(statistics.n)
@@ -57,7 +55,7 @@ class GaussianNB(Generative):
             prior = statistics.n / statistics.n.sum()
         else:
             prior = door.priors_of(self.priors, K)
-        return Bayes(self._family(K).estimate(statistics), prior)
+        return Bayes(self._family(K).estimate(statistics), log_of(prior))
 
     def _shown(self, model: Bayes, statistics: Any | None) -> dict[str, Any]:
         params = model.params
@@ -86,4 +84,4 @@ class GaussianNB(Generative):
         params = self._model.params
         assert isinstance(params, Diagonal)
         rows = door.dense_rows(self, X)
-        return Contributions(params.parts(rows), log_prior(self._model.prior))
+        return Contributions(params.parts(rows), self._model.log_prior)

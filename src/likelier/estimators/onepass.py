@@ -78,6 +78,7 @@ class OnePass(BaseEstimator):
             statistics = added
         else:
             statistics = copy.deepcopy(self._statistics)
+            self._check_kind(statistics, added)
             statistics.merge(added)
         if not statistics.n.any():
             raise ValueError("Sample weights are all zero so far: no row is left to fit.")
@@ -91,6 +92,8 @@ class OnePass(BaseEstimator):
         """
         models = [self, *others]
         for model in models:
+            if type(model) is not type(self):
+                raise TypeError(f"cannot merge {type(self).__name__} with {type(model).__name__}")
             door.fitted(model)
             model._needs_statistics("merge")
         self._check_alike(others)
@@ -109,6 +112,7 @@ class OnePass(BaseEstimator):
         wide = [m._statistics.widened(K, np.searchsorted(joint, m.classes_)) for m in models]
         total = wide[0]
         for statistics in wide[1:]:
+            self._check_kind(total, statistics)
             total.merge(statistics)
         new: Self = clone(self)
         names = getattr(self, "feature_names_in_", None)
@@ -131,7 +135,7 @@ class OnePass(BaseEstimator):
         return count(source.coded(classes), self._family(K), K, source.X.shape[1])
 
     def _known_classes(self, classes: Any) -> NDArray[Any]:
-        given = None if classes is None else levels_of(np.asarray(classes))
+        given = None if classes is None else door.classes_of(self, classes)
         if not hasattr(self, "classes_"):
             if given is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
@@ -150,11 +154,15 @@ class OnePass(BaseEstimator):
                 "it came from marginal() or condition(), or was fitted with a covariance_estimator."
             )
 
+    def _check_kind(self, statistics: Any, added: Any) -> None:
+        if type(statistics) is not type(added) or statistics.S.shape != added.S.shape:
+            raise ValueError(
+                "hyper-parameters that need other statistics were changed between batches: fit anew"
+            )
+
     def _check_alike(self, others: tuple[Self, ...]) -> None:
         mine = self.get_params()
         for other in others:
-            if type(other) is not type(self):
-                raise TypeError(f"cannot merge {type(self).__name__} with {type(other).__name__}")
             for name, value in other.get_params().items():
                 if not np.array_equal(np.asarray(mine[name]), np.asarray(value)):
                     raise ValueError(f"hyper-parameters differ: {name} is {mine[name]!r} and {value!r}")

@@ -3,6 +3,7 @@
 from likelier.families.base import Conditioned, Family, Params
 from likelier.families.discriminants import Discriminants, by_eigen, by_least_squares, by_svd
 from likelier.families.gaussian import (
+    LOG_2PI,
     Diagonal,
     DiagonalGaussian,
     Full,
@@ -12,6 +13,7 @@ from likelier.families.gaussian import (
 )
 
 __all__ = [
+    "LOG_2PI",
     "Conditioned",
     "Diagonal",
     "DiagonalGaussian",

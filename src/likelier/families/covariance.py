@@ -77,13 +77,16 @@ def upper_whitenings(cov: Floats) -> tuple[Floats, Floats]:
     return U, log_det
 
 
-def regress(cov: Floats, rest: NDArray[np.intp], given: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """B = Σ_RG Σ_GG⁺ and Σ_RR - B Σ_GR: the mean moves by B, the covariance shrinks to the second."""
-    RG = cov[..., rest[:, None], given]
-    GG = cov[..., given[:, None], given]
-    gain = RG @ np.linalg.pinv(GG, hermitian=True)
-    left = cov[..., rest[:, None], rest] - gain @ np.swapaxes(RG, -1, -2)
-    return gain, (left + np.swapaxes(left, -1, -2)) / 2
+def regress(
+    cov: Floats, rest: NDArray[np.intp], given: NDArray[np.intp], tol: float
+) -> tuple[Floats, Floats]:
+    """B = Σ_RG Σ_GG⁺ and Σ_RR - B Σ_GR: the mean moves by B, the covariance shrinks to the second.
+
+    Σ_GG⁺ = AᵀA by its whitening A, which does not depend on the units of the columns.
+    """
+    A = factors(cov[np.ix_(given, given)], tol).A
+    half = cov[np.ix_(rest, given)] @ A.T
+    return half @ A, cov[np.ix_(rest, rest)] - half @ half.T
 
 
 def shrunk(cov: Floats, strength: float) -> Floats:

@@ -56,18 +56,23 @@ def _fixed(axes: Floats) -> Floats:
 
 
 def by_svd(params: Tied, prior: Floats, tol: float) -> Discriminants:
-    """Whiten, then take the axes of the whitened means. A direction without variance is left out."""
+    """Whiten, then take the axes of the whitened means. A direction without variance is left out.
+
+    tol: axes along which the means are closer than this share of the longest are left out as well.
+    """
     centre = prior @ params.mean
     A = params.whitening
     between = np.sqrt(prior)[:, None] * (params.mean - centre) @ A.T  # (K, r)
     _, S, Vt = np.linalg.svd(between, full_matrices=False)
-    rank = int((tol * S[:1].sum() < S).sum())
+    rank = int((S > tol * S[:1].sum()).sum())
     scalings = _fixed(A.T @ Vt[:rank].T)
     total = (S**2).sum()
-    D = (params.mean - centre) @ scalings
+    D = (params.mean - centre) @ A.T  # (K, r)
+    if tol > 0:
+        D = D @ Vt[:rank].T @ Vt[:rank]
     return Discriminants(
         centre=centre,
-        W=np.ascontiguousarray(D @ scalings.T),
+        W=np.ascontiguousarray(D @ A),
         b=-0.5 * (D**2).sum(axis=1),
         origin=np.zeros_like(centre),
         scalings=scalings,
@@ -112,5 +117,5 @@ def by_eigen(params: Tied, prior: Floats, between: Floats | None) -> Discriminan
         b=-0.5 * (D * W).sum(axis=1),
         origin=centre @ axes @ axes.T,
         scalings=axes,
-        explained=values[falling] / (total if total != 0 else 1.0),
+        explained=np.sort(values / (total if total != 0 else 1.0))[::-1],  # a shrunk total may be < 0
     )

@@ -46,12 +46,20 @@ class _Gaussian(ABC):
         return K, p
 
     @abstractmethod
+    def scores(self) -> Scores: ...
+
+    @abstractmethod
+    def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats: ...
+
+    @abstractmethod
     def marginal(self, columns: Columns) -> Params: ...
 
     @abstractmethod
     def _rest(self, rest: Columns, given: Columns, values: Floats) -> Params: ...
 
     def condition(self, given: Mapping[int, float]) -> Conditioned:
+        if not given:
+            return Conditioned(self, np.zeros(self.shape[0]))
         columns = np.array(list(given), dtype=np.intp)
         values = np.array(list(given.values()), dtype=np.float64)
         rest = np.setdiff1d(np.arange(self.shape[1]), columns)
@@ -139,7 +147,7 @@ class Tied(_Gaussian):
         return Tied(self.mean[:, columns], self.cov[np.ix_(columns, columns)], self.tol)
 
     def _rest(self, rest: Columns, given: Columns, values: Floats) -> "Tied":
-        gain, cov = regress(self.cov, rest, given)
+        gain, cov = regress(self.cov, rest, given, self.tol)
         return Tied(self.mean[:, rest] + (values - self.mean[:, given]) @ gain.T, cov, self.tol)
 
 
@@ -225,9 +233,9 @@ class Full(_Gaussian):
         return Full.of(self.mean[:, columns], self.cov[:, columns[:, None], columns])
 
     def _rest(self, rest: Columns, given: Columns, values: Floats) -> "Full":
-        gain, cov = regress(self.cov, rest, given)
-        moved = np.einsum("krg,kg->kr", gain, values - self.mean[:, given])
-        return Full.of(self.mean[:, rest] + moved, cov)
+        parts = [regress(S, rest, given, tol=0.0) for S in self.cov]
+        moved = [gain @ (values - m) for (gain, _), m in zip(parts, self.mean[:, given], strict=True)]
+        return Full.of(self.mean[:, rest] + np.stack(moved), np.stack([S for _, S in parts]))
 
 
 @dataclass(frozen=True)

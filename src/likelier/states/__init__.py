@@ -3,6 +3,7 @@
 from likelier.states.base import Fold, State
 from likelier.states.higher import HigherMoments
 from likelier.states.moments import Moments, Shape
+from likelier.states.qr import Equations, Triangle
 from likelier.states.survey import Survey
 
-__all__ = ["Fold", "HigherMoments", "Moments", "Shape", "State", "Survey"]
+__all__ = ["Equations", "Fold", "HigherMoments", "Moments", "Shape", "State", "Survey", "Triangle"]

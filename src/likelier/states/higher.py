@@ -37,9 +37,9 @@ class HigherMoments:
         K, p = self.mean.shape
         new = type(self).start(K, p)
         X, (codes, R), w = chunk.X.native(), memberships(chunk), weights(chunk)
-        # Two readings of the chunk: the means first, so that all else is centred on them.
-        refuse(chunk, _core.moments(X, codes, R, w, False, new.n, new.mean, np.zeros((K, p))))
-        _core.higher_moments(X, codes, R, w, new.mean, new.S, new.T, new.Q)
+        # Two readings of the chunk: the means first, so that the higher orders are centred on them.
+        refuse(chunk, _core.moments(X, codes, R, w, False, new.n, new.mean, new.S))
+        _core.higher_moments(X, codes, R, w, new.mean, new.T, new.Q)
         self.merge(new)
 
     def merge(self, other: Self) -> None:

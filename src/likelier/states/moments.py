@@ -62,18 +62,15 @@ class Moments:
         return self.n.nbytes + self.mean.nbytes + self.S.nbytes
 
     def update(self, chunk: Chunk) -> None:
-        if not self.n.any():
-            self._measure(chunk)  # nothing to merge with yet: the kernel fills the zeros
-        else:
-            K, p = self.mean.shape
-            new = type(self).start(K, p, self.shape)
-            new._measure(chunk)
-            self.merge(new)
-
-    def _measure(self, chunk: Chunk) -> None:
+        K, p = self.mean.shape
+        new = type(self).start(K, p, self.shape)
         codes, R = memberships(chunk)
         X, tied = chunk.X.native(), self.shape == "tied"
-        refuse(chunk, _core.moments(X, codes, R, weights(chunk), tied, self.n, self.mean, self.S))
+        refuse(chunk, _core.moments(X, codes, R, weights(chunk), tied, new.n, new.mean, new.S))
+        if self.n.any():
+            self.merge(new)
+        else:  # a merge with nothing is what is new
+            self.n, self.mean, self.S = new.n, new.mean, new.S
 
     def merge(self, other: Self) -> None:
         f = shares(self.n, other.n)

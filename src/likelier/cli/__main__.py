@@ -1,7 +1,0 @@
-"""python -m likelier.cli"""
-
-import sys
-
-from likelier.cli import main
-
-sys.exit(main())

@@ -1,0 +1,277 @@
+"""Lines through rows, from one pass: what every least-squares estimator does."""
+
+import copy
+import math
+import warnings
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.utils.validation import check_array
+
+from likelier import links
+from likelier.data import Arrays, DegenerateWarning
+from likelier.engines import run
+from likelier.estimators import door
+from likelier.inference import Covariance, Solution, Summary, summarise, target_fit
+from likelier.model import ask
+from likelier.scores import Affine, Scores
+from likelier.states import Equations, Triangle
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """ŷ = at + B (x - shift), for q targets at once: what a fit leaves."""
+
+    B: Floats  # (q, p)
+    at: Floats  # (q,)
+    shift: Floats  # (p,)
+    intercept: Floats  # (q,), ŷ at x = 0
+    solution: Solution
+
+    @classmethod
+    def of(cls, triangle: Triangle, solution: Solution, *, intercept: bool) -> Self:
+        """Through the means, or through 0."""
+        p, b, shift = triangle.p, solution.b, triangle.shift[: triangle.p].copy()
+        B = np.ascontiguousarray(b.T)
+        if not intercept:
+            return cls(B, shift @ b, shift, np.zeros(len(B)), solution)
+        mean, gap = triangle.mean, triangle.gap
+        return cls(
+            B, triangle.shift[p:] + (gap[p:] - gap[:p] @ b), shift, mean[p:] - mean[:p] @ b, solution
+        )
+
+    @property
+    def scores(self) -> Scores:
+        return Scores((Affine(self.at, self.B, self.shift),))
+
+
+class LeastSquares(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """What `LinearRegression` and `Ridge` share: fit, partial_fit and merge are one triangle.
+
+    A subclass says how its hyper-parameters solve the equations (`_solve`) and what it shows (`_shown`).
+    Whatever fails, fails before the first attribute is set.
+    """
+
+    fit_intercept: bool
+    positive: bool
+    _model: Lines
+    _statistics: Triangle
+    _targets: tuple[int, ...]  # the shape of a row of y
+
+    def _solve(self, equations: Equations) -> Solution:
+        raise NotImplementedError
+
+    def _shown(self, model: Lines, statistics: Triangle, targets: tuple[int, ...]) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _alpha(self, target: int) -> float:
+        """The penalty on a target's coefficients."""
+        return 0.0
+
+    def _cut(self) -> float:
+        """Directions of X of at most this share of the largest count as none."""
+        return 0.0
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to rows X and targets y, (n,) or (n, q), from scratch."""
+        source = self._source(X, y, sample_weight, known=False)
+        door.positive_total(source.w)
+        names = door.feature_names(X)
+        statistics = self._measure(source, names)
+        model = self._model_of(statistics)
+        self._warn(model, names)
+        return self._publish(model, statistics, _row_shape(source), names)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Take in more rows: the result is that of one fit to all rows so far.
+
+        What the rows so far leave open is dealt with as in `fit`, but without a warning: more may come.
+        """
+        first = "_model" not in vars(self)
+        source = self._source(X, y, sample_weight, known=not first)
+        names = door.feature_names(X) if first else getattr(self, "feature_names_in_", None)
+        added = self._measure(source, names)
+        if first:
+            statistics = added
+        else:
+            statistics = copy.deepcopy(self._statistics)
+            statistics.merge(added)
+        if statistics.n == 0:
+            raise ValueError("Sample weights are all zero so far: no row is left to fit.")
+        return self._publish(self._model_of(statistics), statistics, _row_shape(source), names)
+
+    def merge(self, *others: Self, classes: None = None) -> Self:
+        """A new estimator, equal to one fitted to the rows of this one and of all `others`.
+
+        Hyper-parameters, columns and the number of targets must be the same.
+        """
+        if classes is not None:
+            raise ValueError(f"classes={classes!r}: a regression has none")
+        for model in (self, *others):
+            door.fitted(model)
+        _check_alike(self, others)
+        total = copy.deepcopy(self._statistics)
+        for other in others:
+            total.merge(other._statistics)
+        new: Self = clone(self)
+        names = getattr(self, "feature_names_in_", None)
+        merged = new._model_of(total)
+        new._warn(merged, names)
+        return new._publish(merged, total, self._targets, names)
+
+    def predict(self, X: Any) -> Floats:
+        """ŷ of each row, (n,) or (n, q)."""
+        door.fitted(self)
+        with door.naming(getattr(self, "feature_names_in_", None)):
+            Y = ask(self._model.scores, door.known_rows(self, X), links.identity)
+        return np.asarray(Y[:, 0]) if self.coef_.ndim == 1 else np.asarray(Y)
+
+    def summary(
+        self,
+        X: Any = None,
+        y: Any = None,
+        cov: Covariance = "classical",
+        level: float = 0.95,
+        sample_weight: Any = None,
+    ) -> Summary | list[Summary]:
+        """Coefficients with standard errors, tests and intervals; a list of them if y had columns.
+
+        cov: "classical" needs nothing but the fit; "HC0" to "HC3", errors that hold where the variance
+        differs from row to row, need the rows of the fit again, and their weights if it had any.
+        """
+        door.fitted(self)
+        rows = self._rows_again(X, y, cov, level, sample_weight)
+        shown = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        names = (*(["intercept"] if self.fit_intercept else []), *map(str, shown))
+        found = []
+        for target in range(len(self._model.B)):
+            fit = target_fit(
+                self._statistics,
+                target,
+                intercept=bool(self.fit_intercept),
+                alpha=self._alpha(target),
+                tol=self._cut(),
+            )
+            if not fit.df > 0:
+                warnings.warn(
+                    f"{fit.n:g} rows leave {fit.df:g} degrees of freedom: there are no standard errors.",
+                    DegenerateWarning,
+                    stacklevel=2,
+                )
+            found.append(summarise(fit, names, cov=cov, rows=rows, level=level))
+        return found if self._targets else found[0]
+
+    # ---- how ---------------------------------------------------------------------------------------
+    def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Arrays:
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
+            )
+        rows = door.known_rows(self, X).X if known else door.rows_of(self, X)
+        Y = _targets_of(self, y)
+        door.same_length(rows, Y)
+        if known and Y.shape[1:] != self._targets:
+            raise ValueError(f"y has rows of shape {Y.shape[1:]}, and had {self._targets} before.")
+        return Arrays(rows, Y, door.weights_of(sample_weight, len(Y)))
+
+    def _measure(self, source: Arrays, names: NDArray[Any] | None) -> Triangle:
+        q = math.prod(_row_shape(source))
+        with door.naming(names):
+            return run(source, partial(Triangle.start, source.X.shape[1], q))
+
+    def _model_of(self, statistics: Triangle) -> Lines:
+        intercept = bool(self.fit_intercept)
+        solution = self._solve(statistics.equations(centred=intercept))
+        return Lines.of(statistics, solution, intercept=intercept)
+
+    def _warn(self, model: Lines, names: NDArray[Any] | None) -> None:
+        free = model.solution.free
+        if len(free):
+            at = np.flatnonzero((np.abs(free) > 1e-6).any(axis=0))
+            which = ", ".join(repr(str(names[j])) if names is not None else str(j) for j in at[:10])
+            more = f" and {len(at) - 10} more" if len(at) > 10 else ""
+            warnings.warn(
+                f"{type(self).__name__}: the rows do not determine the coefficients of {len(at)} of "
+                f"{free.shape[1]} columns ({which}{more}): they are constant, depend on each other, or "
+                f"there are too few rows. Rank {model.solution.rank}; of all solutions this is the "
+                "shortest. Drop columns, or penalise: Ridge with alpha > 0.",
+                DegenerateWarning,
+                stacklevel=3,
+            )
+
+    def _rows_again(self, X: Any, y: Any, cov: str, level: float, sample_weight: Any) -> Arrays | None:
+        if cov not in ("classical", "HC0", "HC1", "HC2", "HC3"):
+            raise ValueError(f"cov={cov!r}: it is one of classical, HC0, HC1, HC2, HC3")
+        if not 0 < level < 1:
+            raise ValueError(f"level={level!r}: it lies between 0 and 1")
+        if self.positive:
+            raise ValueError("coefficients bounded by positive=True have no standard errors of this kind.")
+        if cov == "classical":
+            return None
+        if any(self._alpha(target) for target in range(len(self._model.B))):
+            raise ValueError(f"cov={cov!r}: robust errors are for fits without a penalty.")
+        if X is None or y is None:
+            raise ValueError(f"cov={cov!r} needs the rows of the fit: summary(X, y, cov={cov!r}).")
+        return self._source(X, y, sample_weight, known=True)
+
+    def _publish(
+        self, model: Lines, statistics: Triangle, targets: tuple[int, ...], names: NDArray[Any] | None
+    ) -> Self:
+        """Become fitted, all at once."""
+        shown = self._shown(model, statistics, targets)
+        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
+            delattr(self, name)
+        self.__dict__.update(shown)
+        self.n_features_in_ = statistics.p
+        if names is not None:
+            self.feature_names_in_ = names
+        self._model, self._statistics, self._targets = model, statistics, targets
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _targets_of(estimator: Any, y: Any) -> NDArray[Any]:
+    """Real targets, (n,) or (n, q); whether they are finite, the kernel sees."""
+    if np.ma.is_masked(y):
+        raise ValueError("Input y contains masked cells: drop such rows first.")
+    Y = y
+    if type(y) is not np.ndarray or y.dtype.kind not in "fiub":
+        how = {"ensure_2d": False, "ensure_all_finite": False, "input_name": "y", "estimator": estimator}
+        Y = check_array(y, dtype="numeric", **how)
+        if Y.dtype.kind in "mM":
+            raise ValueError("Input y contains dates or times: give them as numbers.")
+    if Y.ndim not in (1, 2) or Y.shape[1:] == (0,):
+        raise ValueError(f"y has shape {Y.shape}: it is (n,), or (n, q) for q targets.")
+    return np.asarray(Y)
+
+
+def _row_shape(source: Arrays) -> tuple[int, ...]:
+    """() for one target, (q,) for a table of them."""
+    assert source.y is not None
+    return source.y.shape[1:]
+
+
+def _check_alike(one: LeastSquares, others: tuple[LeastSquares, ...]) -> None:
+    """Refuse to merge what was not fitted alike."""
+    mine = one.get_params()
+    for other in others:
+        if type(other) is not type(one):
+            raise TypeError(f"cannot merge {type(one).__name__} with {type(other).__name__}")
+        for name, value in other.get_params().items():
+            if not np.array_equal(np.asarray(mine[name]), np.asarray(value)):
+                raise ValueError(f"hyper-parameters differ: {name} is {mine[name]!r} and {value!r}")
+        columns = [list(getattr(m, "feature_names_in_", range(m.n_features_in_))) for m in (one, other)]
+        if columns[0] != columns[1]:
+            raise ValueError(f"columns differ: {columns[0]} and {columns[1]}")
+        if one._targets != other._targets:
+            raise ValueError(f"targets differ: rows of y have shapes {one._targets} and {other._targets}")
