@@ -4,17 +4,20 @@ Libraries are imported inside the function: a process loads its own only, and on
 is left out with a reason.
 """
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
 from benchmarks.race.registry import contender
 
 
-def drop_in(name: str, module: str, model: str, **params: Any) -> None:
+def drop_in(
+    name: str, module: str, model: str, problem: str | Sequence[str] = ("gaussian", "iris"), **params: Any
+) -> None:
     """Enter scikit-learn's model and likelier's of the same name and parameters."""
     for library, where in (("scikit-learn", module), ("likelier", "likelier")):
 
-        @contender(problem=("gaussian", "iris"), library=library, name=name)
+        @contender(problem=problem, library=library, name=name)
         def _(where: str = where) -> Any:
             return getattr(import_module(where), model)(**params)
 
@@ -29,6 +32,9 @@ drop_in("LDA lsqr shrinkage auto", *LDA, solver="lsqr", shrinkage="auto")
 QDA = "sklearn.discriminant_analysis", "QuadraticDiscriminantAnalysis"
 drop_in("QDA svd", *QDA)
 drop_in("QDA eigen", *QDA, solver="eigen")
+
+drop_in("LinearRegression", "sklearn.linear_model", "LinearRegression", "line")
+drop_in("Ridge", "sklearn.linear_model", "Ridge", "line")
 
 
 @contender(problem="gaussian", library="pomegranate", name="BayesClassifier full")

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from benchmarks.race.measures import importing, latency, throughput
-from benchmarks.race.registry import Data, problem
+from benchmarks.race.measures import ON_MANY, WARM_ROWS, importing, latency, throughput, timed
+from benchmarks.race.registry import Data, Figures, Make, problem
 
 
 @problem(
@@ -24,6 +24,24 @@ def _(scale: float) -> Data:
     for k in range(K):
         X[y == k] = X[y == k] @ factors[k].T + means[k]
     return Data(X[:n], y[:n], X[n:], y[n:])
+
+
+def regression(make: Make, data: Data | None) -> Figures:
+    """Fits to, and predictions of, all rows: the best call of each."""
+    assert data is not None
+    model = make().fit(data.X[:WARM_ROWS], data.y[:WARM_ROWS])
+    return {
+        "fit": min(timed(model.fit, data.X, data.y) for _ in range(ON_MANY)),
+        "predict": min(timed(model.predict, data.X) for _ in range(ON_MANY)),
+    }
+
+
+@problem("line", title="1M x 50 rows, one target; predict of all rows", measure=regression)
+def _(scale: float) -> Data:
+    n, p, rng = max(5000, round(1_000_000 * scale)), 50, np.random.default_rng(5)
+    X = rng.standard_normal((n, p)) @ (np.eye(p) + 0.1 * rng.standard_normal((p, p))) + 10
+    y = X @ rng.standard_normal(p) + rng.standard_normal(n)
+    return Data(X, y, X[:1000], y[:1000])
 
 
 @problem("iris", title="100 x 4 rows, 3 classes: what a call costs", measure=latency)

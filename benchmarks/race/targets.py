@@ -59,6 +59,7 @@ TARGETS = [
     _pair("LDA memory, against lsqr", "fit_mb", 2, "LDA svd", "LDA lsqr"),
     _pair("QDA fit, against eigen", "fit", 4, "QDA svd", "QDA eigen"),
     _pair("QDA predict_proba, against eigen", "predict", 10, "QDA svd", "QDA eigen"),
+    _pair("LinearRegression fit", "fit", 4, "LinearRegression", "LinearRegression", "line"),
     *(
         _pair(f"{model} {what} on iris", figure, 1, model, model, "iris")
         for model in ("GaussianNB", "LDA svd", "QDA svd")

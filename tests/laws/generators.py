@@ -1,0 +1,176 @@
+"""Tables that are hard on a state: few rows or more than a tile, columns far from 0 or tiny or constant,
+classes that are empty, weights that are fractional or 0; each in every layout that the kernels read."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.typing import NDArray
+from scipy import sparse
+
+from likelier.data import CSR, Block, Chunk, Dense, block
+
+Array = NDArray[Any]
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+@dataclass(frozen=True)
+class Table:
+    """X (n, p), codes y (n,) among K classes, -1 = unlabelled, and weights w (n,) or None."""
+
+    X: Array
+    y: Array
+    w: Array | None
+    K: int
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    @property
+    def p(self) -> int:
+        return self.X.shape[1]
+
+    @property
+    def weights(self) -> Array:
+        return np.ones(len(self)) if self.w is None else self.w
+
+    @property
+    def R(self) -> Array:
+        """The labels as memberships (n, K): an unlabelled row belongs nowhere."""
+        return (self.y[:, None] == np.arange(self.K)).astype(np.float64)
+
+    def take(self, rows: Any) -> "Table":
+        w = None if self.w is None else self.w[rows]
+        return Table(self.X[rows], self.y[rows], w, self.K)
+
+    def cut(self, at: list[int]) -> list["Table"]:
+        """In pieces, in order; some may have no rows."""
+        ends = [0, *sorted(at), len(self)]
+        return [self.take(slice(a, b)) for a, b in pairwise(ends)]
+
+    def chunk(self, layout: str = "C") -> Chunk:
+        return Chunk(LAYOUTS[layout](self.X), self.y, self.w)
+
+    def reweighed(self, w: Array | None) -> "Table":
+        return replace(self, w=w)
+
+
+# ---- layouts -------------------------------------------------------------------------------------
+def _strided(X: Array) -> Array:
+    """Every third row and second column of an array that holds NaN elsewhere: none may be read."""
+    n, p = X.shape
+    wide = np.full((3 * n, 2 * p), np.nan, dtype=X.dtype)
+    wide[1::3, 1::2] = X
+    return wide[1::3, 1::2]
+
+
+def _csr(X: Array, kind: Any) -> CSR:
+    found = sparse.csr_array(X)
+    return CSR(found.data, found.indices.astype(kind), found.indptr.astype(kind), X.shape[1])
+
+
+def _csr_from_the_middle(X: Array) -> Block:
+    """Rows of a larger CSR: its starts do not begin at 0."""
+    around = np.vstack([np.full((2, X.shape[1]), np.nan), X, np.full((1, X.shape[1]), np.nan)])
+    return block(sparse.csr_array(around)).rows(2, 2 + len(X))
+
+
+DENSE: dict[str, Callable[[Array], Block]] = {
+    "C": lambda X: Dense(np.ascontiguousarray(X)),
+    "Fortran": lambda X: Dense(np.asfortranarray(X)),
+    "strided": lambda X: Dense(_strided(X)),
+    "backwards": lambda X: Dense(np.ascontiguousarray(X[::-1, ::-1])[::-1, ::-1]),
+}
+SPARSE: dict[str, Callable[[Array], Block]] = {
+    "CSR, 32 bit": lambda X: _csr(X, np.int32),
+    "CSR, 64 bit": lambda X: _csr(X, np.int64),
+    "CSR, from the middle": _csr_from_the_middle,
+}
+LAYOUTS = DENSE | SPARSE
+
+
+# ---- columns -------------------------------------------------------------------------------------
+CONSTANTS = (0.0, 0.1, -3.3, 1e8 + 0.1)
+COLUMNS: dict[str, Callable[[np.random.Generator, int], Array]] = {
+    "normal": lambda rng, n: rng.standard_normal(n),
+    "far": lambda rng, n: 1e8 + rng.standard_normal(n),
+    "very far": lambda rng, n: -1e12 + rng.standard_normal(n),
+    "tiny": lambda rng, n: 1e-6 * rng.standard_normal(n),
+    "uneven": lambda rng, n: rng.standard_normal(n) * 10 ** rng.uniform(-3, 3, n),
+    "constant": lambda rng, n: np.full(n, rng.choice(CONSTANTS)),
+    "few values": lambda rng, n: rng.integers(-2, 3, n).astype(np.float64),
+    "mostly 0": lambda rng, n: rng.standard_normal(n) * (rng.random(n) < 0.2),
+}
+WEIGHTS: dict[str, Callable[[np.random.Generator, int], Array | None]] = {
+    "none": lambda rng, n: None,
+    "whole": lambda rng, n: rng.integers(0, 4, n).astype(np.float64),
+    "fractional": lambda rng, n: rng.exponential(size=n),
+    "wide": lambda rng, n: 10 ** rng.uniform(-6, 6, n),
+    "mostly 0": lambda rng, n: rng.random(n) * (rng.random(n) < 0.2),
+    "all 0": lambda rng, n: np.zeros(n),
+}
+# How labels lie: mixed, or in runs; over all classes, or leaving some empty; or none at all.
+LABELS: dict[str, Callable[[np.random.Generator, int, int], Array]] = {
+    "mixed": lambda rng, n, K: rng.integers(0, K, n),
+    "runs": lambda rng, n, K: np.sort(rng.integers(0, K, n)),
+    "some classes": lambda rng, n, K: rng.choice(rng.permutation(K)[: (K + 1) // 2], n),
+    "one class": lambda rng, n, K: np.full(n, rng.integers(0, K)),
+    "some unlabelled": lambda rng, n, K: np.where(rng.random(n) < 0.3, -1, rng.integers(0, K, n)),
+    "all unlabelled": lambda rng, n, K: np.full(n, -1),
+}
+
+
+def table(
+    rng: Any, n: int, columns: list[str], K: int, labels: str = "mixed", weights: str = "none"
+) -> Table:
+    y, w = LABELS[labels](rng, n, K).astype(np.int32), WEIGHTS[weights](rng, n)
+    X = np.empty((n, len(columns)))
+    for j, kind in enumerate(columns):
+        X[:, j] = COLUMNS[kind](rng, n)
+    return Table(X, y, w, K)
+
+
+_DRAWN = "drawn"  # cells that hypothesis chooses and shrinks itself
+
+
+@st.composite
+def tables(draw: Any, weights: tuple[str, ...] = tuple(WEIGHTS), least: int = 0, most: int = 60) -> Table:
+    """Small tables of every kind. Widths: below, at and just above those of a vector."""
+    n = draw(st.integers(least, least + 3) | st.integers(least, most))
+    p = draw(st.sampled_from([1, 2, 3, 7, 8, 9, 12, 17]))
+    K = draw(st.sampled_from([1, 2, 3, 30]))
+    columns = draw(st.lists(st.sampled_from([*COLUMNS, _DRAWN]), min_size=p, max_size=p))
+    rng = np.random.default_rng(draw(SEEDS))
+    known = [kind if kind in COLUMNS else "normal" for kind in columns]
+    rows = table(rng, n, known, K, draw(st.sampled_from(list(LABELS))), draw(st.sampled_from(weights)))
+    cells = st.floats(-1e6, 1e6, allow_subnormal=False)
+    for j in [j for j, kind in enumerate(columns) if kind == _DRAWN]:
+        rows.X[:, j] = draw(hnp.arrays(np.float64, n, elements=cells))
+    if n and draw(st.booleans()):
+        rows.X[:] = rows.X[rng.integers(0, (n + 1) // 2, n)]  # rows that repeat
+    if draw(st.booleans()):  # classes of different sizes: none may cost another its digits
+        rows.X[:] *= 10.0 ** rng.integers(-3, 7, K + 1)[rows.y, None]
+    if draw(st.booleans()):  # rows that do not count are no reason to lose digits either
+        rows.X[rows.weights == 0] *= 1e9
+    return rows
+
+
+@st.composite
+def cut_tables(draw: Any, **how: Any) -> tuple[Table, list[Table]]:
+    """A table, and the same in pieces."""
+    rows = draw(tables(**how))
+    return rows, rows.cut(draw(st.lists(st.integers(0, len(rows)), max_size=6)))
+
+
+# More rows than one 256 KB tile holds: (n, p, K).
+LARGE = [(4097, 1, 2), (9001, 3, 3), (3700, 9, 30), (1300, 50, 2)]
+
+
+def large_table(n: int, p: int, K: int, weights: str = "none") -> Table:
+    kinds = list(COLUMNS)
+    columns = [kinds[j % len(kinds)] for j in range(p)]
+    return table(np.random.default_rng(n + p), n, columns, K, "some unlabelled", weights)
