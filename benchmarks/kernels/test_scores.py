@@ -26,4 +26,4 @@ def test_quadratic(rate, matrix):
     Z = np.empty((N, K))
     U = np.triu(RNG.standard_normal((K, P, P)))
     flops = N * K * P * (P + 1)  # upper triangular U_k
-    rate(_core.quadratic, lambda: (matrix, MEAN, U, BIAS, Z, False), B=MOVED, FLOP=flops)
+    rate(_core.quadratic, lambda: (matrix, MEAN[0], U, MEAN, BIAS, Z, False), B=MOVED, FLOP=flops)

@@ -114,10 +114,10 @@ Where py_diagonal(const Held& X, In mean, In scale, In b, Out Z, bool add) {
         X.view));
 }
 
-Where py_quadratic(const Held& X, In mean, In U, In b, Out Z, bool add) {
+Where py_quadratic(const Held& X, In shift, In U, In at, In b, Out Z, bool add) {
     const auto K = static_cast<int64_t>(b.shape(0));
     nb::gil_scoped_release free;
-    return where(quadratic(X.view, mean.data(), U.data(), b.data(), K, Z.data(), add));
+    return where(quadratic(X.view, shift.data(), U.data(), at.data(), b.data(), K, Z.data(), add));
 }
 
 Where py_fold(const Held& X, const Held& Y, std::optional<Vector<double>> weights, In shift, Out R) {
@@ -201,8 +201,8 @@ NB_MODULE(LIKELIER_MODULE, m) {
           nb::arg("Z").noconvert(), nb::arg("add"));
     m.def("diagonal", &py_diagonal, nb::arg("X"), nb::arg("mean"), nb::arg("scale"), nb::arg("b"),
           nb::arg("Z").noconvert(), nb::arg("add"));
-    m.def("quadratic", &py_quadratic, nb::arg("X"), nb::arg("mean"), nb::arg("U"), nb::arg("b"),
-          nb::arg("Z").noconvert(), nb::arg("add"));
+    m.def("quadratic", &py_quadratic, nb::arg("X"), nb::arg("shift"), nb::arg("U"), nb::arg("at"),
+          nb::arg("b"), nb::arg("Z").noconvert(), nb::arg("add"));
 
     m.def("softmax", &py_link<softmax>, nb::arg("Z").noconvert());
     m.def("log_softmax", &py_link<log_softmax>, nb::arg("Z").noconvert());

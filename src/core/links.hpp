@@ -21,12 +21,15 @@ template <class Use>
 void each_exp(const double* Z, int64_t n, int64_t K, Use&& use) {
     const int64_t height = link_rows(K);
     const int64_t size = (height * K + kLanes - 1) / kLanes * kLanes;
-    std::vector<double> e(size, 0.0), top(height), sum(height);
+    Buffer e(size, 0.0);
+    std::vector<double> top(height), sum(height);
     for (int64_t first = 0; first < n; first += height) {
         const int64_t count = std::min(height, n - first);
         const double* z = Z + first * K;
         for (int64_t r = 0; r < count; ++r) {
-            top[r] = *std::max_element(z + r * K, z + (r + 1) * K);
+            double best = z[r * K];
+            for (int64_t k = 1; k < K; ++k) best = z[r * K + k] > best ? z[r * K + k] : best;  // no branch
+            top[r] = best;
             if (!std::isfinite(top[r])) top[r] = 0;  // all -inf: the caller's sums say so
             for (int64_t k = 0; k < K; ++k) e[r * K + k] = z[r * K + k] - top[r];
         }
@@ -43,8 +46,10 @@ void each_exp(const double* Z, int64_t n, int64_t K, Use&& use) {
 // P_k = e^{z_k} / Σ e^{z}, in place.
 inline void softmax(double* Z, int64_t n, int64_t K) {
     each_exp(Z, n, K, [&](int64_t first, int64_t count, const double* e, const double* sum, const double*) {
-        for (int64_t r = 0; r < count; ++r)
-            for (int64_t k = 0; k < K; ++k) Z[(first + r) * K + k] = e[r * K + k] / sum[r];
+        for (int64_t r = 0; r < count; ++r) {
+            const double scale = 1 / sum[r];
+            for (int64_t k = 0; k < K; ++k) Z[(first + r) * K + k] = e[r * K + k] * scale;
+        }
     });
 }
 
@@ -69,7 +74,12 @@ inline void log_softmax(double* Z, int64_t n, int64_t K) {
 
 // The first of the largest.
 inline void argmax(const double* Z, int64_t n, int64_t K, int64_t* out) {
-    for (int64_t r = 0; r < n; ++r) out[r] = std::max_element(Z + r * K, Z + (r + 1) * K) - (Z + r * K);
+    for (int64_t r = 0; r < n; ++r) {
+        const double* z = Z + r * K;
+        int64_t best = 0;
+        for (int64_t k = 1; k < K; ++k) best = z[k] > z[best] ? k : best;
+        out[r] = best;
+    }
 }
 
 }  // namespace likelier

@@ -162,7 +162,7 @@ class Packed {
 
     const int64_t p, P, capacity;
     int64_t count = 0;
-    std::vector<double> data;
+    Buffer data;
 };
 
 // Row numbers of a tile sorted by class (counting sort), so that each class is one run.
@@ -229,7 +229,7 @@ inline Cell moments(const Matrix& X, const Labels& labels, Shape shape, const Mo
     ByClass sorted(K);
     Packed packed(diagonal ? 0 : panel_rows(p), p);
     const int64_t P = packed.P, blocks = diagonal ? 0 : (tied ? 1 : K);
-    std::vector<double> S(blocks * P * P, 0.0), scratch(height * p);
+    Buffer S(blocks * P * P, 0.0), scratch(height * p);
 
     for (int64_t first = 0; first < n; first += height) {
         const int64_t count = std::min(height, n - first);
@@ -301,8 +301,8 @@ inline void higher_moments(const Matrix& X, const Labels& labels, const double* 
     const int64_t n = row_count(X), p = column_count(X), K = labels.K;
     const int64_t height = tile_rows(p), P = scatter_width(p), size = P * P;
     ByClass sorted(K);
-    std::vector<double> scratch(height * p), c(height * P, 0.0), c2(height * P, 0.0);
-    std::vector<double> sums(2 * K * size, 0.0);
+    Buffer scratch(height * p), c(height * P, 0.0), c2(height * P, 0.0);
+    Buffer sums(2 * K * size, 0.0);
     for (int64_t first = 0; first < n; first += height) {
         const int64_t count = std::min(height, n - first);
         const Rows block =

@@ -17,21 +17,6 @@
 
 namespace likelier {
 
-// Memory for tiles that begins on a cache line: a vector that straddles two of them costs double.
-class Aligned {
-  public:
-    explicit Aligned(int64_t size) : room(size + kLine), begin(room.data()) {
-        while (reinterpret_cast<uintptr_t>(begin) % (8 * kLine) != 0) ++begin;
-    }
-    Aligned(const Aligned&) = delete;
-    double* data() { return begin; }
-
-  private:
-    static constexpr int64_t kLine = 8;  // doubles
-    std::vector<double> room;
-    double* begin;
-};
-
 // The sum over the lanes, in halves.
 template <int Lanes = kLanes>
 LIKELIER_INLINE double total(vd v) {
@@ -77,7 +62,7 @@ inline void fold(double* tile, int64_t P, double* R) {
 // R becomes that of [R; Z]: two factors, merged.
 inline void fold_factor(const Matrix& Z, double* R) {
     const int64_t n = row_count(Z), P = column_count(Z);
-    Aligned tile(P * kHeight);
+    Buffer tile(P * kHeight);
     for (int64_t first = 0; first < n; first += kHeight) {
         const int64_t count = std::min(kHeight, n - first);
         std::visit([&](const auto& m) { columns(m, first, count, kHeight, tile.data()); }, Z);
@@ -90,7 +75,7 @@ inline Cell fold_rows(const Matrix& X, const Matrix& Y, const double* weights, c
                       double* R) {
     const int64_t n = row_count(X), p = column_count(X), q = column_count(Y), P = 1 + p + q;
     TurnedTile x(p), y(q);
-    Aligned tile(P * kHeight);
+    Buffer tile(P * kHeight);
     double* root = tile.data();  // the column of ones, times √w; 0 beyond the last row
     const auto fill = [&](const TurnedTile& from, const double* centre, double* to) {
         from.centred(centre, to);

@@ -35,7 +35,7 @@ class TurnedTile {
     }
 
     const int64_t p;
-    std::vector<double> x;
+    Buffer x;
 };
 
 // Runs `score(tile, z)`, z (K, kHeight), over all tiles of X and writes z turned back into Z.
@@ -43,7 +43,7 @@ template <class Score>
 Cell each_tile(const Matrix& X, int64_t K, double* Z, bool add, Score&& score) {
     const int64_t n = row_count(X);
     TurnedTile tile(column_count(X));
-    std::vector<double> z(K * kHeight);
+    Buffer z(K * kHeight);
     for (int64_t first = 0; first < n; first += kHeight) {
         const int64_t count = std::min(kHeight, n - first);
         const Cell bad = tile.load_from(X, first, count);
@@ -61,7 +61,7 @@ Cell each_tile(const Matrix& X, int64_t K, double* Z, bool add, Score&& score) {
 inline Cell affine(const Matrix& X, const double* W, const double* b, const double* shift, int64_t K,
                    double* Z, bool add) {
     const int64_t p = column_count(X);
-    std::vector<double> d(p * kHeight);
+    Buffer d(p * kHeight);
     return each_tile(X, K, Z, add, [&](const TurnedTile& tile, double* z) {
         tile.centred(shift, d.data());
         for (int64_t k = 0; k < K; k += kProducts)
@@ -118,23 +118,26 @@ inline Cell diagonal(const Matrix& X, const double* mean, const double* scale, c
     });
 }
 
-// b_k - ½ |U_k (x - m_k)|², U_k (p, p) upper triangular.
-inline Cell quadratic(const Matrix& X, const double* mean, const double* U, const double* b, int64_t K,
-                      double* Z, bool add) {
+// b_k - ½ |U_k (x - shift) - at_k|², U_k (p, p) upper triangular. One shift for all classes: a tile is
+// centred once, not K times, and stays in the first-level cache.
+inline Cell quadratic(const Matrix& X, const double* shift, const double* U, const double* at,
+                      const double* b, int64_t K, double* Z, bool add) {
     const int64_t p = column_count(X);
-    std::vector<double> d(p * kHeight);
+    Buffer d(p * kHeight);
     return each_tile(X, K, Z, add, [&](const TurnedTile& tile, double* z) {
+        tile.centred(shift, d.data());
         for (int64_t k = 0; k < K; ++k) {
-            tile.centred(mean + k * p, d.data());
             double* norm = z + k * kHeight;
             std::fill(norm, norm + kHeight, 0.0);
             for (int64_t i = 0; i < p; i += kProducts)
                 with_count<kProducts>(std::min<int64_t>(kProducts, p - i), [&](auto some) {
                     constexpr int count = decltype(some)::value;
-                    // Row i of U begins at column i; below the diagonal the block holds zeros.
                     for (int64_t r = 0; r < kHeight; r += kSpan * kLanes) {
-                        vd u[count][kSpan] = {};
-                        products<count>(U + (k * p + i) * p + i, p, &d[i * kHeight + r], p - i, u);
+                        vd u[count][kSpan];
+                        LIKELIER_UNROLL
+                        for (int c = 0; c < count; ++c) LIKELIER_UNROLL
+                        for (int v = 0; v < kSpan; ++v) u[c][v] = splat(-at[k * p + i + c]);
+                        triangle<count>(U + (k * p + i) * p + i, p, &d[i * kHeight + r], p - i, u);
                         LIKELIER_UNROLL
                         for (int v = 0; v < kSpan; ++v) {
                             vd s = load(norm + r + v * kLanes);

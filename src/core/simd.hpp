@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <cstring>
+#include <new>
+#include <vector>
 
 namespace likelier {
 
@@ -30,6 +32,22 @@ constexpr int kLanes = kVectorBytes / 8;
 using vd = double __attribute__((vector_size(kVectorBytes)));
 using vi = int64_t __attribute__((vector_size(kVectorBytes)));
 using vu = uint64_t __attribute__((vector_size(kVectorBytes)));  // bits: these may wrap round
+
+// Memory that begins on a cache line: a vector that straddles two of them costs double.
+template <class T>
+struct OnLine {
+    using value_type = T;
+    static constexpr std::align_val_t kLine{64};
+
+    OnLine() = default;
+    template <class U>
+    OnLine(const OnLine<U>&) {}
+    T* allocate(size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kLine)); }
+    void deallocate(T* p, size_t) { ::operator delete(p, kLine); }
+    bool operator==(const OnLine&) const { return true; }
+};
+
+using Buffer = std::vector<double, OnLine<double>>;
 
 LIKELIER_INLINE vd load(const double* from) {
     vd v;

@@ -103,20 +103,36 @@ inline void mirror(const double* S, int64_t p, int64_t P, double* out) {
 // ---- products ----------------------------------------------------------------------------------
 constexpr int kProducts = kRegisters == 32 ? 6 : 3;
 
-// sum[k][v] = Σ_j W[k * ld + j] X[j] for Count rows of W and kSpan vectors of rows of X.
+// One column of a product: sum[k][v] += W[k * ld] X[v] for the first Used rows of W.
+template <int Used, int Count>
+LIKELIER_INLINE void column(const double* W, int64_t ld, const double* X, vd (&sum)[Count][kSpan]) {
+    vd x[kSpan];
+    LIKELIER_UNROLL
+    for (int v = 0; v < kSpan; ++v) x[v] = load(X + v * kLanes);
+    LIKELIER_UNROLL
+    for (int k = 0; k < Used; ++k) {
+        const vd w = splat(W[k * ld]);
+        LIKELIER_UNROLL
+        for (int v = 0; v < kSpan; ++v) sum[k][v] += w * x[v];
+    }
+}
+
+// sum[k][v] += Σ_j W[k * ld + j] X[j] for Count rows of W and kSpan vectors of rows of X.
 template <int Count>
 LIKELIER_INLINE void products(const double* W, int64_t ld, const double* X, int64_t p,
                               vd (&sum)[Count][kSpan]) {
-    for (int64_t j = 0; j < p; ++j) {
-        vd x[kSpan];
-        LIKELIER_UNROLL
-        for (int v = 0; v < kSpan; ++v) x[v] = load(X + j * kHeight + v * kLanes);
-        LIKELIER_UNROLL
-        for (int k = 0; k < Count; ++k) {
-            const vd w = splat(W[k * ld + j]);
-            LIKELIER_UNROLL
-            for (int v = 0; v < kSpan; ++v) sum[k][v] += w * x[v];
-        }
+    for (int64_t j = 0; j < p; ++j) column<Count>(W + j, ld, X + j * kHeight, sum);
+}
+
+// The same where W is upper triangular: row k has nothing before column k.
+template <int Count, int Row = 0>
+LIKELIER_INLINE void triangle(const double* W, int64_t ld, const double* X, int64_t p,
+                              vd (&sum)[Count][kSpan]) {
+    if constexpr (Row < Count) {
+        column<Row + 1>(W + Row, ld, X + Row * kHeight, sum);
+        triangle<Count, Row + 1>(W, ld, X, p, sum);
+    } else {
+        products<Count>(W + Count, ld, X + Count * kHeight, p - Count, sum);
     }
 }
 

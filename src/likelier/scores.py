@@ -65,13 +65,15 @@ class Diagonal(_Based):
 
 @dataclass(frozen=True)
 class Quadratic(_Based):
-    """b_k - ½ |U_k (x - m_k)|²."""
+    """b_k - ½ |U_k (x - shift) - at_k|², where at_k = U_k (m_k - shift)."""
 
-    mean: Floats  # (K, p)
+    shift: Floats  # (p,)
     U: Floats  # (K, p, p), upper triangular
+    at: Floats  # (K, p)
 
     def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None:
-        refuse(chunk, _core.quadratic(chunk.X.native(), self.mean, self.U, self.b, Z, add))
+        X = chunk.X.native()
+        refuse(chunk, _core.quadratic(X, self.shift, self.U, self.at, self.b, Z, add))
 
 
 @dataclass(frozen=True)

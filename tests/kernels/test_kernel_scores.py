@@ -25,7 +25,7 @@ def diagonal(rng: np.random.Generator, p: int, K: int) -> Parameters:
 
 def quadratic(rng: np.random.Generator, p: int, K: int) -> Parameters:
     U = np.triu(rng.standard_normal((K, p, p)))
-    return rng.standard_normal((K, p)), U, rng.standard_normal(K)
+    return rng.standard_normal(p), U, rng.standard_normal((K, p)), rng.standard_normal(K)
 
 
 KERNELS: dict[str, Callable[..., Parameters]] = {
@@ -83,7 +83,7 @@ def test_without_columns_the_constants_are_all_there_is(core, kernel):
     _, parameters, _ = problem(kernel, 5, 0, 2)
     Z = np.full((5, 2), np.nan)
     assert getattr(core, kernel)(matrix(core, np.ones((5, 0))), *parameters, Z, False) is None
-    np.testing.assert_array_equal(Z, np.broadcast_to(parameters[2], (5, 2)))
+    np.testing.assert_array_equal(Z, np.broadcast_to(parameters[-1], (5, 2)))
 
 
 def test_a_matrix_keeps_its_arrays_alive(core):

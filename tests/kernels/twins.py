@@ -42,8 +42,9 @@ def diagonal(X: Array, mean: Array, scale: Array, b: Array) -> Array:
     return np.stack([b[k] - 0.5 * (((X - mean[k]) * scale[k]) ** 2).sum(axis=1) for k in range(len(b))], 1)
 
 
-def quadratic(X: Array, mean: Array, U: Array, b: Array) -> Array:
-    return np.stack([b[k] - 0.5 * (((X - mean[k]) @ U[k].T) ** 2).sum(axis=1) for k in range(len(b))], 1)
+def quadratic(X: Array, shift: Array, U: Array, at: Array, b: Array) -> Array:
+    d = X - shift
+    return np.stack([b[k] - 0.5 * ((d @ U[k].T - at[k]) ** 2).sum(axis=1) for k in range(len(b))], 1)
 
 
 def log_sum_exp(Z: Array) -> Array:

@@ -120,14 +120,13 @@ def moved(fit: Fit, name: str, rng: np.random.Generator, by: float) -> Params:
     """The parameters with one of them moved in a random direction, in units of the deviations."""
     value = getattr(fit.params, name)
     step = rng.standard_normal(value.shape)
-    sd = fit.sd
     if name == "mean":
-        step = step * sd
+        step = step * fit.sd
     elif name == "var":
-        step = step * sd**2
-    else:  # covariances stay symmetric
-        sd = sd if value.ndim == 3 else sd[0]
-        step = (step + np.swapaxes(step, -1, -2)) * sd[..., :, None] * sd[..., None, :]
+        step = step * fit.sd**2
+    else:  # L (I + step) Lᵀ: symmetric, and a covariance still
+        L = np.linalg.cholesky(value)
+        step = L @ (step + np.swapaxes(step, -1, -2)) @ np.swapaxes(L, -1, -2)
     return replace(fit.params, **{name: value + by * step})
 
 

@@ -220,7 +220,9 @@ class Full(_Gaussian):
     def scores(self) -> Scores:
         U, log_det = upper_whitenings(self.cov)
         b = -0.5 * (log_det + self.shape[1] * LOG_2PI)
-        return Scores((terms.Quadratic(b, self.mean, U),))
+        shift = self.mean.mean(axis=0)
+        at = (U @ (self.mean - shift)[:, :, None])[:, :, 0]
+        return Scores((terms.Quadratic(b, shift, U, np.ascontiguousarray(at)),))
 
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         X = rng.standard_normal((len(codes), self.shape[1]))
