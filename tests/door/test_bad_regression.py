@@ -164,7 +164,7 @@ def test_what_was_not_fitted_alike_is_not_merged(kind):
 
 
 def test_a_regression_has_no_classes_to_join(model):
-    with pytest.raises(ValueError, match="classes"):
+    with pytest.raises(TypeError, match="classes"):
         model.fit(X, Y).merge(model, classes="union")
 
 

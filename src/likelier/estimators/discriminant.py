@@ -14,6 +14,7 @@ from likelier.estimators import door
 from likelier.estimators.generative import Generative
 from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.naive_bayes import Contributions
+from likelier.estimators.onepass import Names
 from likelier.families import (
     LOG_2PI,
     Discriminants,
@@ -69,8 +70,8 @@ class _Discriminant(Generative):
     def _given_priors(self, K: int) -> Floats:
         return door.priors_of(self.priors, K, strict=False)
 
-    def _remarks(self, model: Bayes, statistics: Any, classes: NDArray[Any]) -> Iterator[str]:
-        yield from super()._remarks(model, statistics, classes)
+    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
+        yield from super()._remarks(model, statistics, target, names)
         if self.priors is not None and abs(np.sum(self.priors) - 1) > 1e-5:
             yield "The priors do not sum to 1. Renormalizing"
 
@@ -79,16 +80,16 @@ class _Discriminant(Generative):
             raise ValueError("partial_fit needs statistics, and a covariance_estimator keeps none.")
         return super().partial_fit(X, y, classes, sample_weight)
 
-    def _fitted(self, source: Arrays, classes: NDArray[Any]) -> tuple[Bayes, Any | None]:
+    def _fitted(self, source: Arrays, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
         if self.covariance_estimator is None:
-            return super()._fitted(source, classes)
-        self._family(len(classes))
+            return super()._fitted(source, target)
+        self._family(len(target))
         if source.w is not None:
             raise ValueError("sample_weight cannot be passed on to a covariance_estimator.")
         X = door.finite(source)
         assert source.y is not None
-        codes = code(source.y, classes)
-        by_class = [X[codes == k] for k in range(len(classes))]
+        codes = code(source.y, target)
+        by_class = [X[codes == k] for k in range(len(target))]
         n = np.array([len(rows) for rows in by_class], dtype=np.float64)
         mean = np.stack([rows.mean(axis=0) for rows in by_class])
         cov = np.stack([_covariance(self.covariance_estimator, rows) for rows in by_class])
@@ -159,13 +160,13 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             return TiedGaussian(tol=float(self.tol), by_class=by_class)
         return TiedGaussian(self.shrinkage, weights=given)
 
-    def _fitted(self, source: Arrays, classes: NDArray[Any]) -> tuple[Bayes, Any | None]:
-        n, K = len(source), len(classes)
+    def _fitted(self, source: Arrays, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
+        n, K = len(source), len(target)
         if n <= K and (source.w is None or source.w.sum() <= K):
             raise ValueError(
                 f"The number of samples must be more than the number of classes; got n_samples={n} for {K}."
             )
-        return super()._fitted(source, classes)
+        return super()._fitted(source, target)
 
     def _components(self, K: int, p: int) -> int:
         """How many axes `transform` shows: as many as were asked for and there can be."""
@@ -209,7 +210,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         # tol=0: priors that evidence has made tiny must not make the axes of their classes vanish.
         return super()._derived(self._linear_model(model.params, model.log_prior, None, tol=0.0), columns)
 
-    def _shown(self, model: Bayes, statistics: Any | None) -> dict[str, Any]:
+    def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
         assert isinstance(model, LinearBayes)
         assert isinstance(model.params, Tied)
         lines, (K, p) = model.lines, model.params.shape
@@ -217,7 +218,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         if K == 2:
             W, b = W[1:] - W[:1], b[1:] - b[:1]
         most = self._components(K, p)
-        shown: dict[str, Any] = {"means_": model.params.mean, "priors_": model.prior}
+        shown = super()._shown(model, statistics, target)
+        shown |= {"means_": model.params.mean, "priors_": model.prior}
         shown |= {"coef_": W, "intercept_": b, "_n_features_out": most}
         if self.solver == "svd":
             shown["xbar_"] = lines.centre
@@ -232,13 +234,13 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             shown["covariance_"] = cov
         return shown
 
-    def _remarks(self, model: Bayes, statistics: Any, classes: NDArray[Any]) -> Iterator[str]:
-        yield from super()._remarks(model, statistics, classes)
+    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
+        yield from super()._remarks(model, statistics, target, names)
         assert isinstance(model.params, Tied)
         rank, p = model.params.whitening.shape
         if rank < p:
             still = np.flatnonzero(np.diagonal(model.params.cov) == 0)
-            which = f"; constant: {still.tolist()}" if len(still) else ""
+            which = f"; constant: {door.named(names, still)}" if len(still) else ""
             yield (
                 f"within the classes, the {p} columns vary in {rank} directions only (too few rows, or "
                 f"columns that are constant or depend on others{which}): the other directions were left "
@@ -334,10 +336,10 @@ class QuadraticDiscriminantAnalysis(_Discriminant):
             return FullGaussian(lift=lift, floor=float(self.tol))
         return FullGaussian(self.shrinkage, floor=float(self.tol))
 
-    def _count(self, source: Arrays, classes: NDArray[Any]) -> Any:
-        if len(classes) < 2:
-            raise ValueError(f"The number of classes has to be greater than one. Got {len(classes)} class.")
-        return super()._count(source, classes)
+    def _count(self, source: Arrays, target: NDArray[Any]) -> Any:
+        if len(target) < 2:
+            raise ValueError(f"The number of classes has to be greater than one. Got {len(target)} class.")
+        return super()._count(source, target)
 
     def _model_of(self, statistics: Any) -> Bayes:
         prior = self._prior(statistics.n)
@@ -348,24 +350,25 @@ class QuadraticDiscriminantAnalysis(_Discriminant):
         params = Full.of(mean, cov, floor=float(self.tol))
         return Bayes(params, log_of(self._prior(n)))
 
-    def _remarks(self, model: Bayes, statistics: Any, classes: NDArray[Any]) -> Iterator[str]:
-        yield from super()._remarks(model, statistics, classes)
+    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
+        yield from super()._remarks(model, statistics, target, names)
         assert isinstance(model.params, Full)
         if model.params.deficient:
-            some = [str(classes[k]) for k in model.params.deficient]
-            names = ", ".join(some[:5]) + (f" and {len(some) - 5} more" if len(some) > 5 else "")
+            some = [str(target[k]) for k in model.params.deficient]
+            which = ", ".join(some[:5]) + (f" and {len(some) - 5} more" if len(some) > 5 else "")
             way = "reg_param" if self.solver == "svd" else "shrinkage"
             yield (
-                f"the covariance matrix of class {names} is not full rank (too few rows for "
+                f"the covariance matrix of class {which} is not full rank (too few rows for "
                 f"{model.params.shape[1]} columns, or columns that are constant or depend on others): its "
                 f"smallest variances were lifted to tol={self.tol:g}. Increase `{way}`, drop such columns, "
                 "or use LinearDiscriminantAnalysis or GaussianNB, which ask less of a class."
             )
 
-    def _shown(self, model: Bayes, statistics: Any | None) -> dict[str, Any]:
+    def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
         params = model.params
         assert isinstance(params, Full)
-        shown: dict[str, Any] = {"means_": params.mean, "priors_": model.prior}
+        shown = super()._shown(model, statistics, target)
+        shown |= {"means_": params.mean, "priors_": model.prior}
         if self.store_covariance:
             shown["covariance_"] = list(params.cov)
         return shown

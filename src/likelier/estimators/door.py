@@ -5,7 +5,7 @@ whether its cells are finite is checked by the first kernel that reads them. All
 sparse matrices of any kind, wrong inputs) goes through scikit-learn's own checks.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -230,6 +230,12 @@ def columns_of(estimator: Any, columns: Any) -> NDArray[np.intp]:
     if len(set(found)) != len(found):
         raise ValueError(f"a column is named twice in {listed}")
     return np.array(found, dtype=np.intp)
+
+
+def named(names: NDArray[Any] | None, columns: Iterable[int]) -> str:
+    """Some columns for a message: by name if they have one, and not more than ten."""
+    shown = [str(j) if names is None else repr(str(names[j])) for j in columns]
+    return ", ".join(shown[:10]) + (f" and {len(shown) - 10} more" if len(shown) > 10 else "")
 
 
 @contextmanager

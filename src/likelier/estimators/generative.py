@@ -5,13 +5,13 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from likelier import links
 from likelier.estimators import door
+from likelier.estimators.classes import OnePassClassifier
 from likelier.estimators.decisions import Decisions
-from likelier.estimators.onepass import OnePass
 from likelier.links import Link
 from likelier.model import Bayes, ask, log_of
 from likelier.scores import Scores
@@ -19,7 +19,7 @@ from likelier.scores import Scores
 Floats = NDArray[np.float64]
 
 
-class Generative(Decisions, ClassifierMixin, OnePass):
+class Generative(Decisions, OnePassClassifier):
     """Classes as densities: p(C_k | x) ∝ p(C_k) p(x | C_k), and all that follows from a density."""
 
     # ---- answers -----------------------------------------------------------------------------------
@@ -127,8 +127,3 @@ class Generative(Decisions, ClassifierMixin, OnePass):
         kept = None if names is None else names[columns]
         new: Self = clone(self)
         return new._publish(model, None, self.classes_, kept)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

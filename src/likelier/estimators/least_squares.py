@@ -1,21 +1,22 @@
 """Lines through rows, from one pass: what every least-squares estimator does."""
 
-import copy
 import math
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array
 
 from likelier import links
 from likelier.data import Arrays, DegenerateWarning
 from likelier.engines import run
 from likelier.estimators import door
+from likelier.estimators.onepass import Names, OnePass
 from likelier.inference import Covariance, Solution, Summary, summarise, target_fit
 from likelier.model import ask
 from likelier.scores import Affine, Scores
@@ -51,23 +52,19 @@ class Lines:
         return Scores((Affine(self.at, self.B, self.shift),))
 
 
-class LeastSquares(MultiOutputMixin, RegressorMixin, BaseEstimator):
-    """What `LinearRegression` and `Ridge` share: fit, partial_fit and merge are one triangle.
+class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
+    """What `LinearRegression` and `Ridge` share: their statistics are one triangle.
 
     A subclass says how its hyper-parameters solve the equations (`_solve`) and what it shows (`_shown`).
-    Whatever fails, fails before the first attribute is set.
     """
 
     fit_intercept: bool
     positive: bool
     _model: Lines
     _statistics: Triangle
-    _targets: tuple[int, ...]  # the shape of a row of y
+    _target: tuple[int, ...]  # the shape of a row of y
 
     def _solve(self, equations: Equations) -> Solution:
-        raise NotImplementedError
-
-    def _shown(self, model: Lines, statistics: Triangle, targets: tuple[int, ...]) -> dict[str, Any]:
         raise NotImplementedError
 
     def _alpha(self, target: int) -> float:
@@ -78,16 +75,6 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Directions of X of at most this share of the largest count as none."""
         return 0.0
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to rows X and targets y, (n,) or (n, q), from scratch."""
-        source = self._source(X, y, sample_weight, known=False)
-        door.positive_total(source.w)
-        names = door.feature_names(X)
-        statistics = self._measure(source, names)
-        model = self._model_of(statistics)
-        self._warn(model, names)
-        return self._publish(model, statistics, _row_shape(source), names)
-
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Take in more rows: the result is that of one fit to all rows so far.
 
@@ -96,34 +83,19 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, BaseEstimator):
         first = "_model" not in vars(self)
         source = self._source(X, y, sample_weight, known=not first)
         names = door.feature_names(X) if first else getattr(self, "feature_names_in_", None)
-        added = self._measure(source, names)
-        if first:
-            statistics = added
-        else:
-            statistics = copy.deepcopy(self._statistics)
-            statistics.merge(added)
-        if statistics.n == 0:
-            raise ValueError("Sample weights are all zero so far: no row is left to fit.")
-        return self._publish(self._model_of(statistics), statistics, _row_shape(source), names)
+        return self._take_in(source, self._target_of(source), names)
 
-    def merge(self, *others: Self, classes: None = None) -> Self:
+    def merge(self, *others: Self) -> Self:
         """A new estimator, equal to one fitted to the rows of this one and of all `others`.
 
         Hyper-parameters, columns and the number of targets must be the same.
         """
-        if classes is not None:
-            raise ValueError(f"classes={classes!r}: a regression has none")
-        for model in (self, *others):
-            door.fitted(model)
-        _check_alike(self, others)
-        total = copy.deepcopy(self._statistics)
+        self._check_mergeable(others)
         for other in others:
-            total.merge(other._statistics)
-        new: Self = clone(self)
-        names = getattr(self, "feature_names_in_", None)
-        merged = new._model_of(total)
-        new._warn(merged, names)
-        return new._publish(merged, total, self._targets, names)
+            if self._target != other._target:
+                shapes = f"{self._target} and {other._target}"
+                raise ValueError(f"targets differ: rows of y have shapes {shapes}")
+        return self._merge([self._statistics, *(other._statistics for other in others)], self._target)
 
     def predict(self, X: Any) -> Floats:
         """ŷ of each row, (n,) or (n, q)."""
@@ -165,7 +137,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, BaseEstimator):
                     stacklevel=2,
                 )
             found.append(summarise(fit, names, cov=cov, rows=rows, level=level))
-        return found if self._targets else found[0]
+        return found if self._target else found[0]
 
     # ---- how ---------------------------------------------------------------------------------------
     def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Arrays:
@@ -176,33 +148,34 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, BaseEstimator):
         rows = door.known_rows(self, X).X if known else door.rows_of(self, X)
         Y = _targets_of(self, y)
         door.same_length(rows, Y)
-        if known and Y.shape[1:] != self._targets:
-            raise ValueError(f"y has rows of shape {Y.shape[1:]}, and had {self._targets} before.")
+        if known and Y.shape[1:] != self._target:
+            raise ValueError(f"y has rows of shape {Y.shape[1:]}, and had {self._target} before.")
         return Arrays(rows, Y, door.weights_of(sample_weight, len(Y)))
 
-    def _measure(self, source: Arrays, names: NDArray[Any] | None) -> Triangle:
-        q = math.prod(_row_shape(source))
-        with door.naming(names):
-            return run(source, partial(Triangle.start, source.X.shape[1], q))
+    def _target_of(self, source: Arrays) -> tuple[int, ...]:
+        """() for one target, (q,) for a table of them."""
+        assert source.y is not None
+        return source.y.shape[1:]
+
+    def _count(self, source: Arrays, target: tuple[int, ...]) -> Triangle:
+        return run(source, partial(Triangle.start, source.X.shape[1], math.prod(target)))
 
     def _model_of(self, statistics: Triangle) -> Lines:
         intercept = bool(self.fit_intercept)
         solution = self._solve(statistics.equations(centred=intercept))
         return Lines.of(statistics, solution, intercept=intercept)
 
-    def _warn(self, model: Lines, names: NDArray[Any] | None) -> None:
+    def _remarks(
+        self, model: Lines, statistics: Triangle, target: tuple[int, ...], names: Names
+    ) -> Iterator[str]:
         free = model.solution.free
         if len(free):
             at = np.flatnonzero((np.abs(free) > 1e-6).any(axis=0))
-            which = ", ".join(repr(str(names[j])) if names is not None else str(j) for j in at[:10])
-            more = f" and {len(at) - 10} more" if len(at) > 10 else ""
-            warnings.warn(
-                f"{type(self).__name__}: the rows do not determine the coefficients of {len(at)} of "
-                f"{free.shape[1]} columns ({which}{more}): they are constant, depend on each other, or "
-                f"there are too few rows. Rank {model.solution.rank}; of all solutions this is the "
-                "shortest. Drop columns, or penalise: Ridge with alpha > 0.",
-                DegenerateWarning,
-                stacklevel=3,
+            yield (
+                f"the rows do not determine the coefficients of {len(at)} of {free.shape[1]} columns "
+                f"({door.named(names, at)}): they are constant, depend on each other, or there are too "
+                f"few rows. Rank {model.solution.rank}; of all solutions this is the shortest. Drop "
+                "columns, or penalise: Ridge with alpha > 0."
             )
 
     def _rows_again(self, X: Any, y: Any, cov: str, level: float, sample_weight: Any) -> Arrays | None:
@@ -220,25 +193,6 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(f"cov={cov!r} needs the rows of the fit: summary(X, y, cov={cov!r}).")
         return self._source(X, y, sample_weight, known=True)
 
-    def _publish(
-        self, model: Lines, statistics: Triangle, targets: tuple[int, ...], names: NDArray[Any] | None
-    ) -> Self:
-        """Become fitted, all at once."""
-        shown = self._shown(model, statistics, targets)
-        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
-            delattr(self, name)
-        self.__dict__.update(shown)
-        self.n_features_in_ = statistics.p
-        if names is not None:
-            self.feature_names_in_ = names
-        self._model, self._statistics, self._targets = model, statistics, targets
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
 
 def _targets_of(estimator: Any, y: Any) -> NDArray[Any]:
     """Real targets, (n,) or (n, q); whether they are finite, the kernel sees."""
@@ -253,25 +207,3 @@ def _targets_of(estimator: Any, y: Any) -> NDArray[Any]:
     if Y.ndim not in (1, 2) or Y.shape[1:] == (0,):
         raise ValueError(f"y has shape {Y.shape}: it is (n,), or (n, q) for q targets.")
     return np.asarray(Y)
-
-
-def _row_shape(source: Arrays) -> tuple[int, ...]:
-    """() for one target, (q,) for a table of them."""
-    assert source.y is not None
-    return source.y.shape[1:]
-
-
-def _check_alike(one: LeastSquares, others: tuple[LeastSquares, ...]) -> None:
-    """Refuse to merge what was not fitted alike."""
-    mine = one.get_params()
-    for other in others:
-        if type(other) is not type(one):
-            raise TypeError(f"cannot merge {type(one).__name__} with {type(other).__name__}")
-        for name, value in other.get_params().items():
-            if not np.array_equal(np.asarray(mine[name]), np.asarray(value)):
-                raise ValueError(f"hyper-parameters differ: {name} is {mine[name]!r} and {value!r}")
-        columns = [list(getattr(m, "feature_names_in_", range(m.n_features_in_))) for m in (one, other)]
-        if columns[0] != columns[1]:
-            raise ValueError(f"columns differ: {columns[0]} and {columns[1]}")
-        if one._targets != other._targets:
-            raise ValueError(f"targets differ: rows of y have shapes {one._targets} and {other._targets}")

@@ -9,4 +9,4 @@ def merge(models: Sequence[Any], classes: Literal["union"] | None = None) -> Any
     if not models:
         raise ValueError("merge needs at least one model")
     first, *others = models
-    return first.merge(*others, classes=classes)
+    return first.merge(*others) if classes is None else first.merge(*others, classes=classes)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from likelier.estimators import door
 from likelier.estimators.generative import Generative
+from likelier.estimators.onepass import Names
 from likelier.families import Diagonal, DiagonalGaussian
 from likelier.model import Bayes, log_of
 
@@ -57,25 +58,26 @@ class GaussianNB(Generative):
             prior = door.priors_of(self.priors, K)
         return Bayes(self._family(K).estimate(statistics), log_of(prior))
 
-    def _shown(self, model: Bayes, statistics: Any | None) -> dict[str, Any]:
+    def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
         params = model.params
         assert isinstance(params, Diagonal)
-        shown: dict[str, Any] = {"theta_": params.mean, "var_": params.var, "class_prior_": model.prior}
+        shown = super()._shown(model, statistics, target)
+        shown |= {"theta_": params.mean, "var_": params.var, "class_prior_": model.prior}
         if statistics is not None:
             shown["class_count_"] = statistics.n
             shown["epsilon_"] = self._family(len(statistics.n)).floor(statistics)
         return shown
 
-    def _remarks(self, model: Bayes, statistics: Any, classes: NDArray[Any]) -> Iterator[str]:
-        yield from super()._remarks(model, statistics, classes)
+    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
+        yield from super()._remarks(model, statistics, target, names)
         still = (statistics.S == 0) & (statistics.n > 0)[:, None]  # (K, p)
         if still.any():
             k = int(still.any(axis=1).argmax())
             columns = np.flatnonzero(still[k])
             yield (
-                f"in class {classes[k]}, {len(columns)} of {still.shape[1]} columns do not vary (column "
-                f"{columns[0]} for one): their variance there is epsilon_, a small share of the largest. "
-                "Drop columns that are constant, or raise var_smoothing."
+                f"in class {target[k]}, {len(columns)} of {still.shape[1]} columns do not vary "
+                f"({door.named(names, columns)}): their variance there is epsilon_, a small share of the "
+                "largest. Drop columns that are constant, or raise var_smoothing."
             )
 
     def contributions(self, X: Any) -> Contributions:

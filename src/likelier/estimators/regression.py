@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from likelier.estimators.least_squares import LeastSquares, Lines
 from likelier.inference import Solution, bounded, penalised, solve
-from likelier.states import Equations, Triangle
+from likelier.states import Equations
 
 Floats = NDArray[np.float64]
 
@@ -60,9 +60,10 @@ class LinearRegression(LeastSquares):
             raise ValueError(f"tol={self.tol!r}: it must not be negative")
         return float(self.tol)
 
-    def _shown(self, model: Lines, statistics: Triangle, targets: tuple[int, ...]) -> dict[str, Any]:
-        flat = targets == ()
+    def _shown(self, model: Lines, statistics: Any, target: tuple[int, ...]) -> dict[str, Any]:
+        flat = target == ()
         shown: dict[str, Any] = {"coef_": model.B[0] if flat else model.B, "intercept_": 0.0}
+        shown["n_features_in_"] = model.B.shape[1]
         if self.fit_intercept:
             shown["intercept_"] = model.intercept[0] if flat else model.intercept
         if not self.positive:
@@ -138,10 +139,10 @@ class Ridge(LeastSquares):
             b[:, at] = found[-1].b
         return min(found, key=lambda one: one.rank)._replace(b=b)
 
-    def _shown(self, model: Lines, statistics: Triangle, targets: tuple[int, ...]) -> dict[str, Any]:
+    def _shown(self, model: Lines, statistics: Any, target: tuple[int, ...]) -> dict[str, Any]:
         # A single column of y leaves flat coefficients but not a flat intercept: so in scikit-learn.
         shown: dict[str, Any] = {"coef_": model.B[0] if len(model.B) == 1 else model.B, "intercept_": 0.0}
         if self.fit_intercept:
-            shown["intercept_"] = model.intercept[0] if targets == () else model.intercept
+            shown["intercept_"] = model.intercept[0] if target == () else model.intercept
         steps = np.ones(len(model.B), dtype=np.int64)  # direct: one for each target
-        return shown | {"n_iter_": steps, "solver_": "qr"}
+        return shown | {"n_features_in_": model.B.shape[1], "n_iter_": steps, "solver_": "qr"}

@@ -1,7 +1,7 @@
 """Moments up to the fourth order, for shrinkage that estimates its own strength."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,10 @@ class HigherMoments:
         Q = self.Q + 2 * dj * self.T + 2 * di * Tt + dj**2 * vi + di**2 * vj
         Q += 4 * di * dj * self.S + n * di**2 * dj**2
         return type(self)(self.n, mean, S, T, Q)
+
+    def mergeable(self, other: Any) -> bool:
+        """Whether `other` counts the same things."""
+        return isinstance(other, HigherMoments)
 
     def lower(self) -> Moments:
         """The moments up to the second order alone."""

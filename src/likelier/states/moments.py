@@ -1,7 +1,7 @@
 """Weights, means and central scatter by class."""
 
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,11 +80,15 @@ class Moments:
         if self.shape == "diagonal":
             self.S += blend[:, None] * d * d
         elif self.shape == "full":
-            self.S += blend[:, None, None] * (d[:, :, None] * d[:, None, :])
+            self.S += (blend[:, None] * d)[:, :, None] * d[:, None, :]
         else:
             self.S += (blend[:, None] * d).T @ d
         self.mean += f[:, None] * d
         self.n = self.n + other.n
+
+    def mergeable(self, other: Any) -> bool:
+        """Whether `other` counts the same things."""
+        return isinstance(other, Moments) and self.shape == other.shape
 
     def between(self) -> Floats:
         """Σ_k n_k (m_k - m)(m_k - m)ᵀ: the scatter of the class means, (p,) if diagonal."""

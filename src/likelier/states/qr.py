@@ -62,22 +62,28 @@ class Triangle:
         Y = Dense(chunk.y if chunk.y.ndim == 2 else chunk.y[:, None])
         if X.shape[0] == 0:
             return
+        shift, R = self.shift, self.R.copy()  # a chunk that is refused leaves no trace
         if self.n == 0:
             # Weightless rows may be anything: the shift is a row that counts, if there is one.
             first = 0 if w is None else int(np.argmax(w > 0))
             row = [block.rows(first, first + 1).to_array()[0] for block in (X, Y)]
-            self.shift = np.concatenate(row)
-        where = _core.fold(X.native(), Y.native(), w, self.shift, self.R)
+            shift = np.concatenate(row)
+        where = _core.fold(X.native(), Y.native(), w, shift, R)
         if where is not None and where[1] >= self.p:
             row_number, value = chunk.first + where[0], Y.cell(where[0], where[1] - self.p)
             what = "NaN" if np.isnan(value) else "infinity or a value too large for dtype('float64')"
             raise ValueError(f"Input y contains {what}: row {row_number} is {value}.")
         refuse(chunk, where)
-        if not np.isfinite(self.R).all():
+        if not np.isfinite(R).all():
             raise ValueError(
                 "Input X or y contains values so large that their squares overflow: divide such columns."
             )
+        self.shift, self.R = shift, R
         self.n += float(X.shape[0] if w is None else w.sum())
+
+    def mergeable(self, other: Any) -> bool:
+        """Whether `other` counts the same things."""
+        return isinstance(other, Triangle) and (self.p, self.R.shape) == (other.p, other.R.shape)
 
     def merge(self, other: Self) -> None:
         if other.n == 0:

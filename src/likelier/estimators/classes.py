@@ -1,0 +1,94 @@
+"""Classifiers by one pass: their target is the list of classes."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+
+from likelier.data import Arrays, levels_of
+from likelier.estimators import door
+from likelier.estimators.onepass import Names, OnePass
+from likelier.families import Family
+from likelier.model import Bayes, count, levels
+
+
+class OnePassClassifier(ClassifierMixin, OnePass):
+    """Statistics by class: the survey pass finds the classes, the counting pass does the rest."""
+
+    _model: Bayes
+    _target: NDArray[Any]  # the classes
+
+    @abstractmethod
+    def _family(self, K: int) -> Family:
+        """The family that the hyper-parameters describe, which are checked here."""
+
+    def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Arrays:
+        return door.training(self, X, y, sample_weight, known=known)
+
+    def _target_of(self, source: Arrays) -> NDArray[Any]:
+        return levels(source)
+
+    def _count(self, source: Arrays, target: NDArray[Any]) -> Any:
+        K = len(target)
+        return count(source.coded(target), self._family(K), K, source.X.shape[1])
+
+    def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
+        return {"classes_": target, "n_features_in_": model.params.shape[1]}
+
+    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
+        if len(target) == 1:
+            yield f"all rows are of class {target[0]}: every answer will be that class"
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Take in more rows: the result is that of one fit to all rows so far.
+
+        `classes`, all labels that can ever come, are needed at the first call. What the rows so far leave
+        open is dealt with as in `fit`, but without a warning: more may come.
+        """
+        first = "_model" not in vars(self)
+        known = self._known_classes(classes)
+        if not first:
+            self._needs_statistics("partial_fit")
+        source = self._source(X, y, sample_weight, known=not first)
+        new = np.setdiff1d(levels(source), known)
+        if len(new):
+            raise ValueError(f"The target label(s) {new} in y do not exist in the initial classes {known}")
+        names = door.feature_names(X) if first else getattr(self, "feature_names_in_", None)
+        return self._take_in(source, known, names)
+
+    def _known_classes(self, classes: Any) -> NDArray[Any]:
+        given = None if classes is None else door.classes_of(self, classes)
+        if "_model" not in vars(self):
+            if given is None:
+                raise ValueError("classes must be passed on the first call to partial_fit.")
+            return given
+        if given is not None and not np.array_equal(self._target, given):
+            raise ValueError(
+                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: "
+                f"{self._target!r}"
+            )
+        return self._target
+
+    def merge(self, *others: Self, classes: Literal["union"] | None = None) -> Self:
+        """A new estimator, equal to one fitted to the rows of this one and of all `others`.
+
+        Hyper-parameters, columns and classes must be the same; classes="union" joins the classes.
+        """
+        self._check_mergeable(others)
+        if classes not in (None, "union"):
+            raise ValueError(f"classes={classes!r}: it is None (they must match) or 'union'")
+        models = [self, *others]
+        joint = self._target
+        for other in others:
+            if not np.array_equal(joint, other._target):
+                if classes is None:
+                    raise ValueError(
+                        f"classes differ: {joint} and {other._target}; merge with classes='union' "
+                        "to join them"
+                    )
+                joint = levels_of(np.concatenate([joint, other._target]))
+        wide = [m._statistics.widened(len(joint), np.searchsorted(joint, m._target)) for m in models]
+        return self._merge(wide, joint)
