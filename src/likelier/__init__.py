@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 _WHERE = {
     "DegenerateWarning": "likelier.data",
     "GaussianNB": "likelier.estimators.naive_bayes",
-    "LinearDiscriminantAnalysis": "likelier.estimators.discriminant",
+    "LinearDiscriminantAnalysis": "likelier.estimators.linear_discriminant",
     "LinearRegression": "likelier.estimators.regression",
-    "QuadraticDiscriminantAnalysis": "likelier.estimators.discriminant",
+    "QuadraticDiscriminantAnalysis": "likelier.estimators.quadratic_discriminant",
     "Ridge": "likelier.estimators.regression",
     "compare": "likelier.compare",
     "merge": "likelier.estimators.merging",
@@ -17,14 +17,14 @@ _WHERE = {
 if TYPE_CHECKING:
     from likelier.compare import compare as compare
     from likelier.data import DegenerateWarning as DegenerateWarning
-    from likelier.estimators.discriminant import (
+    from likelier.estimators.linear_discriminant import (
         LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
-    )
-    from likelier.estimators.discriminant import (
-        QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis,
     )
     from likelier.estimators.merging import merge as merge
     from likelier.estimators.naive_bayes import GaussianNB as GaussianNB
+    from likelier.estimators.quadratic_discriminant import (
+        QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis,
+    )
     from likelier.estimators.regression import LinearRegression as LinearRegression
     from likelier.estimators.regression import Ridge as Ridge
 

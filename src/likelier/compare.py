@@ -12,11 +12,9 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 from tqdm import tqdm
 
-from likelier.estimators.discriminant import (
-    LinearDiscriminantAnalysis,
-    QuadraticDiscriminantAnalysis,
-)
+from likelier.estimators.linear_discriminant import LinearDiscriminantAnalysis
 from likelier.estimators.naive_bayes import GaussianNB
+from likelier.estimators.quadratic_discriminant import QuadraticDiscriminantAnalysis
 
 HEADINGS = ("model", "error", "log-loss", "fit", "assumes")
 

@@ -1,7 +1,7 @@
 """What every generative classifier can do once it is fitted."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,13 @@ from likelier.model import Bayes, ask, log_of
 from likelier.scores import Scores
 
 Floats = NDArray[np.float64]
+
+
+class Contributions(NamedTuple):
+    """What each column adds to each class's score: base + values.sum(axis=2) is the score."""
+
+    values: Floats  # (n, K, p)
+    base: Floats  # (K,)
 
 
 class Generative(Decisions, OnePassClassifier):

@@ -1,25 +1,18 @@
 """Naive Bayes: columns independent given the class."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likelier.estimators import door
-from likelier.estimators.generative import Generative
+from likelier.estimators.generative import Contributions, Generative
 from likelier.estimators.onepass import Names
 from likelier.families import Diagonal, DiagonalGaussian
 from likelier.model import Bayes, log_of
 
 Floats = NDArray[np.float64]
-
-
-class Contributions(NamedTuple):
-    """What each column adds to each class's score: base + values.sum(axis=2) is the score."""
-
-    values: Floats  # (n, K, p)
-    base: Floats  # (K,)
 
 
 class GaussianNB(Generative):

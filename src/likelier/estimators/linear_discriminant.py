@@ -1,0 +1,202 @@
+"""Linear discriminant analysis: Gaussian classes with one covariance."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from likelier import links
+from likelier.data import Arrays
+from likelier.estimators import door
+from likelier.estimators.discriminant import Discriminant, covariance_by
+from likelier.estimators.generative import Contributions
+from likelier.estimators.linear import LinearClassifier
+from likelier.estimators.onepass import Names
+from likelier.families import Discriminants, Tied, TiedGaussian, by_eigen, by_least_squares, by_svd
+from likelier.model import Bayes, log_of
+from likelier.scores import Affine, Scores
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LinearBayes(Bayes):
+    """A Bayes classifier whose scores are also known as weights and axes."""
+
+    lines: Discriminants = field(kw_only=True)
+
+
+class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
+    """Gaussian classes with one covariance: a_k(x) = m_kᵀΣ⁻¹x - ½ m_kᵀΣ⁻¹m_k + ln p(C_k).
+
+    Drop-in for scikit-learn's (Fisher 1936; Rao 1948), from one pass over the rows whatever the solver,
+    with weights, `partial_fit`, merging and conditional questions.
+
+    Examples
+    --------
+    >>> from likelier import LinearDiscriminantAnalysis
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = LinearDiscriminantAnalysis().fit(X, y)
+    >>> model.score(X, y)
+    1.0
+    >>> model.transform(X).shape
+    (178, 2)
+    """
+
+    assumes = "generative; Gaussian classes, one covariance for all; linear boundary"
+
+    def __init__(
+        self,
+        solver: str = "svd",
+        shrinkage: float | Literal["auto"] | None = None,
+        priors: Any = None,
+        n_components: int | None = None,
+        store_covariance: bool = False,
+        tol: float = 1e-4,
+        covariance_estimator: Any = None,
+    ) -> None:
+        self.solver = solver
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.n_components = n_components
+        self.store_covariance = store_covariance
+        self.tol = tol
+        self.covariance_estimator = covariance_estimator
+
+    def _family(self, K: int) -> TiedGaussian:
+        self._check_solver(("svd", "lsqr", "eigen"))
+        given = None if self.priors is None else self._given_priors(K)
+        if self.solver == "svd":
+            by_class = given is not None and self.store_covariance
+            return TiedGaussian(tol=float(self.tol), by_class=by_class)
+        return TiedGaussian(self.shrinkage, weights=given)
+
+    def _fitted(self, source: Arrays, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
+        n, K = len(source), len(target)
+        if n <= K and (source.w is None or source.w.sum() <= K):
+            raise ValueError(
+                f"The number of samples must be more than the number of classes; got n_samples={n} for {K}."
+            )
+        return super()._fitted(source, target)
+
+    def _components(self, K: int, p: int) -> int:
+        """How many axes `transform` shows: as many as were asked for and there can be."""
+        most = min(K - 1, p)
+        return most if self.n_components is None else min(self.n_components, most)
+
+    def _check_components(self, K: int, p: int) -> None:
+        if self.n_components is not None:
+            door.number("n_components", self.n_components, 1, whole=True)
+            if self.n_components > min(K - 1, p):
+                raise ValueError("n_components cannot be larger than min(n_features, n_classes - 1).")
+
+    def _model_of(self, statistics: Any) -> Bayes:
+        K, p = statistics.mean.shape
+        self._check_components(K, p)
+        family = self._family(K)
+        params = family.estimate(statistics)
+        between = family.total(statistics) - params.cov if self.solver == "eigen" else None
+        return self._linear_model(params, log_of(self._prior(statistics.n)), between, self.tol)
+
+    def _custom(self, n: Floats, mean: Floats, cov: Floats, X: Floats) -> Bayes:
+        prior = self._prior(n)
+        params = Tied(mean, np.tensordot(prior, cov, axes=1))
+        between = covariance_by(self.covariance_estimator, X) - params.cov
+        return self._linear_model(params, log_of(prior), between, self.tol)
+
+    def _linear_model(
+        self, params: Tied, log_prior: Floats, between: Floats | None, tol: float
+    ) -> "LinearBayes":
+        prior = np.exp(log_prior)
+        if self.solver == "svd":
+            lines = by_svd(params, prior, tol)
+        elif self.solver == "eigen":
+            lines = by_eigen(params, prior, between)
+        else:
+            lines = by_least_squares(params, prior)
+        return LinearBayes(params, log_prior, lines.scores(), lines=lines)
+
+    def _derived(self, model: Bayes, columns: NDArray[np.intp]) -> Any:
+        assert isinstance(model.params, Tied)
+        # tol=0: priors that evidence has made tiny must not make the axes of their classes vanish.
+        return super()._derived(self._linear_model(model.params, model.log_prior, None, tol=0.0), columns)
+
+    def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
+        assert isinstance(model, LinearBayes)
+        assert isinstance(model.params, Tied)
+        lines, (K, p) = model.lines, model.params.shape
+        W, b = lines.coef, lines.intercept + model.log_prior
+        if K == 2:
+            W, b = W[1:] - W[:1], b[1:] - b[:1]
+        most = self._components(K, p)
+        shown = super()._shown(model, statistics, target)
+        shown |= {"means_": model.params.mean, "priors_": model.prior}
+        shown |= {"coef_": W, "intercept_": b, "_n_features_out": most}
+        if self.solver == "svd":
+            shown["xbar_"] = lines.centre
+        else:
+            shown["covariance_"] = model.params.cov
+        if lines.scalings is not None and lines.explained is not None:
+            shown["scalings_"] = lines.scalings
+            shown["explained_variance_ratio_"] = lines.explained[:most]
+        if self.solver == "svd" and self.store_covariance:
+            weighed = replace(self._family(K), weights=model.prior)
+            cov = model.params.cov if statistics is None else weighed.within(statistics)
+            shown["covariance_"] = cov
+        return shown
+
+    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
+        yield from super()._remarks(model, statistics, target, names)
+        assert isinstance(model.params, Tied)
+        rank, p = model.params.whitening.shape
+        if rank < p:
+            still = np.flatnonzero(np.diagonal(model.params.cov) == 0)
+            which = f"; constant: {door.named(names, still)}" if len(still) else ""
+            yield (
+                f"within the classes, the {p} columns vary in {rank} directions only (too few rows, or "
+                f"columns that are constant or depend on others{which}): the other directions were left "
+                "out. Drop such columns, or set solver='lsqr' and shrinkage."
+            )
+
+    @property
+    def _lines(self) -> Discriminants:
+        door.fitted(self)
+        assert isinstance(self._model, LinearBayes)
+        return self._model.lines
+
+    def decision_function(self, X: Any) -> Floats:
+        """X coef_ᵀ + intercept_: (n, K), of two classes (n,)."""
+        door.fitted(self)
+        if len(self.classes_) == 2:
+            return super().decision_function(X)
+        return self._answers(self._lines.shown().plus(self._model.log_prior), X, links.identity)
+
+    def transform(self, X: Any) -> Floats:
+        """The rows on the axes that separate the classes best, (n, n_components)."""
+        if self.solver == "lsqr":
+            raise NotImplementedError("transform not implemented for 'lsqr' solver (use 'svd' or 'eigen').")
+        door.fitted(self)
+        W = np.ascontiguousarray(self.scalings_[:, : self._n_features_out].T)
+        centre = self.xbar_ if self.solver == "svd" else np.zeros(W.shape[1])
+        if len(W) == 0:
+            return np.empty((len(door.known_rows(self, X)), 0))
+        return self._answers(Scores((Affine(np.zeros(len(W)), W, centre),)), X, links.identity)
+
+    def contributions(self, X: Any) -> Contributions:
+        """coef_kj x_j, (n, K, p), beside intercept_ (K,): together they are the linear scores.
+
+        They are ln p(x, C_k) up to -½ xᵀΣ⁻¹x, which all classes share.
+        """
+        lines = self._lines
+        values = door.dense_rows(self, X)[:, None, :] * lines.coef
+        return Contributions(values, lines.intercept + self._model.log_prior)
+
+    def to_linear(self) -> LinearClassifier:
+        """The weights alone, as a classifier that predicts the same."""
+        door.fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        return LinearClassifier(self.coef_, self.intercept_, self.classes_, names)
