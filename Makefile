@@ -12,7 +12,7 @@ demo: .venv/.installed
 # The tools first, then the package: building without isolation keeps the build folder, so that a
 # change of one header does not cost a whole build.
 .venv/.tools: pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip --version > /dev/null 2>&1 || $(PYTHON) -m venv --clear .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --group build
 	@touch $@
@@ -52,6 +52,7 @@ $(SANITIZED)/.built: .venv/.dev $(CORE)
 	@touch $@
 
 sanitize: $(SANITIZED)/.built
+	@$${CXX:-c++} --version | grep -qi clang && echo "sanitize: wants GCC's runtime libraries: skipped" && exit 0; \
 	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 LIKELIER_TEST_CORE=$(SANITIZED) \
 	  $(BIN)/python -m pytest -q -p no:cacheprovider tests/kernels

@@ -1,7 +1,7 @@
 // Everything that Python can call, and the only file that knows Python's types.
 //
 // Arguments are checked by their declared types alone (nanobind refuses others, and would copy an output
-// that does not fit: hence `noconvert`); shapes are the
+// that does not fit: hence `noconvert`); shapes, codes and the indices of CSR are the
 // caller's promise, kept by the thin wrappers in likelier.states and likelier.scores. The GIL is
 // released around every kernel.
 #include <nanobind/nanobind.h>

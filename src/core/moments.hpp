@@ -56,17 +56,15 @@ class TileMeans {
 
     // Weights and mean offsets by class of these rows. False if a sum is not finite.
     bool measure(const Rows& rows, int64_t first, int64_t count, const Labels& labels) {
+        choose_bases(rows, first, count, labels);
         std::fill(n.begin(), n.end(), 0.0);
         std::fill(offset.begin(), offset.end(), 0.0);
         for (int64_t r = 0; r < count; ++r) {
             const double* x = rows.x + r * rows.stride;
             labels.each(first + r, [&](int64_t k, double w) {
                 n[k] += w;
-                double *b = &base[k * p], *s = &offset[k * p];
-                if (!begun[k] && w > 0) {
-                    begun[k] = true;
-                    std::copy(x, x + p, b);
-                }
+                const double* b = &base[k * p];
+                double* s = &offset[k * p];
                 for (int64_t j = 0; j < p; ++j) s[j] += w * (x[j] - b[j]);
             });
         }
@@ -106,6 +104,23 @@ class TileMeans {
     std::vector<double> n, offset, gap, blend, base;
 
   private:
+    // Of a class that has no base yet, the first of the heaviest rows: one that counts, if any does.
+    void choose_bases(const Rows& rows, int64_t first, int64_t count, const Labels& labels) {
+        if (std::find(begun.begin(), begun.end(), false) == begun.end()) return;
+        std::vector<double> heaviest(K, 0.0);
+        std::vector<int64_t> at(K, -1);
+        for (int64_t r = 0; r < count; ++r)
+            labels.each(first + r, [&](int64_t k, double w) {
+                if (w > heaviest[k]) heaviest[k] = w, at[k] = r;
+            });
+        for (int64_t k = 0; k < K; ++k)
+            if (!begun[k] && at[k] >= 0) {
+                begun[k] = true;
+                const double* x = rows.x + at[k] * rows.stride;
+                std::copy(x, x + p, &base[k * p]);
+            }
+    }
+
     std::vector<bool> begun;
 };
 

@@ -17,16 +17,19 @@
 
 namespace likelier {
 
+// The upper half of the lanes in place of the lower one.
+template <int Lanes>
+struct UpperHalf {
+    static constexpr int lane(int i) { return (i + Lanes / 2) % kLanes; }
+};
+
 // The sum over the lanes, in halves.
 template <int Lanes = kLanes>
 LIKELIER_INLINE double total(vd v) {
-    if constexpr (Lanes == 1) {
+    if constexpr (Lanes == 1)
         return v[0];
-    } else {
-        vi upper;
-        for (int64_t i = 0; i < kLanes; ++i) upper[i] = (i + Lanes / 2) % kLanes;
-        return total<Lanes / 2>(v + __builtin_shuffle(v, upper));
-    }
+    else
+        return total<Lanes / 2>(v + shuffled<UpperHalf<Lanes>>(v, v));
 }
 
 // a · b over the rows of a tile.

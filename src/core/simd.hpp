@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace likelier {
@@ -27,10 +28,13 @@ constexpr int kLanes = kVectorBytes / 8;
 
 // Register tiles must end up in registers: loops over them unrolled, functions around them inlined.
 #define LIKELIER_INLINE inline __attribute__((always_inline))
+#if defined(__clang__)
+#define LIKELIER_UNROLL _Pragma("clang loop unroll(full)")
+#else
 #define LIKELIER_UNROLL _Pragma("GCC unroll 16")
+#endif
 
 using vd = double __attribute__((vector_size(kVectorBytes)));
-using vi = int64_t __attribute__((vector_size(kVectorBytes)));
 using vu = uint64_t __attribute__((vector_size(kVectorBytes)));  // bits: these may wrap round
 
 // Memory that begins on a cache line: a vector that straddles two of them costs double.
@@ -64,23 +68,38 @@ LIKELIER_INLINE vd splat(double x) {
     return x - vd{};
 }
 
+// Lanes chosen from two vectors, numbered on through both. (A builtin that GCC and Clang share.)
+template <class Choose, size_t... I>
+LIKELIER_INLINE vd shuffled(vd a, vd b, Choose, std::index_sequence<I...>) {
+    return __builtin_shufflevector(a, b, Choose::lane(static_cast<int>(I))...);
+}
+
+template <class Choose>
+LIKELIER_INLINE vd shuffled(vd a, vd b) {
+    return shuffled(a, b, Choose{}, std::make_index_sequence<kLanes>{});
+}
+
+// Of rows a and b, Step apart, the halves that belong to a and to b when the square is turned over.
+template <int Step>
+struct ToUpper {
+    static constexpr int lane(int i) { return (i & Step) ? i - Step + kLanes : i; }
+};
+template <int Step>
+struct ToLower {
+    static constexpr int lane(int i) { return (i & Step) ? i + kLanes : i + Step; }
+};
+
 // The square of vectors v[0 .. kLanes) turned over its diagonal: log2(kLanes) rounds of exchanging
 // halves, quarters and so on between pairs of rows.
 template <int Step>
 LIKELIER_INLINE void exchange(vd* v) {
     if constexpr (Step > 0) {
-        vi low, high;  // lanes of (a, b) that make the new a and the new b
-        for (int64_t i = 0; i < kLanes; ++i) {
-            const bool moves = (i & Step) != 0;
-            low[i] = moves ? i - Step + kLanes : i;
-            high[i] = moves ? i + kLanes : i + Step;
-        }
         LIKELIER_UNROLL
         for (int i = 0; i < kLanes; ++i)
             if ((i & Step) == 0) {
                 const vd a = v[i], b = v[i + Step];
-                v[i] = __builtin_shuffle(a, b, low);
-                v[i + Step] = __builtin_shuffle(a, b, high);
+                v[i] = shuffled<ToUpper<Step>>(a, b);
+                v[i + Step] = shuffled<ToLower<Step>>(a, b);
             }
         exchange<Step / 2>(v);
     }

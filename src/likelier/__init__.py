@@ -1,4 +1,4 @@
-"""Classical classifiers on arrays, files, streams and clusters, with one answer."""
+"""Classical classifiers and least squares: rows whole, in batches or fitted apart, with one answer."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

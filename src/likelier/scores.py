@@ -77,6 +77,21 @@ class Quadratic(_Based):
 
 
 @dataclass(frozen=True)
+class Apart(_Based):
+    """The same for classes so far apart that one shift costs digits: each about its own mean."""
+
+    mean: Floats  # (K, p)
+    U: Floats  # (K, p, p), upper triangular
+
+    def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None:
+        X, z, zero = chunk.X.native(), np.empty((len(Z), 1)), np.zeros((1, self.mean.shape[1]))
+        for k in range(self.K):
+            one = slice(k, k + 1)
+            refuse(chunk, _core.quadratic(X, self.mean[k], self.U[one], zero, self.b[one], z, False))
+            Z[:, k] = Z[:, k] + z[:, 0] if add else z[:, 0]
+
+
+@dataclass(frozen=True)
 class Whitened(_Based):
     """b_k - ½ |A (x - shift) - m_k|²: one whitening for all classes, then distances."""
 

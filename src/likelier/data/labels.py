@@ -12,6 +12,11 @@ Codes = NDArray[np.int32]
 
 def _first_seen(y: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
     """Codes by first appearance, and the levels in that order."""
+    if y.dtype.char == "g":  # wider than a double, and padded: not by its bytes
+        levels, places = np.unique(y, return_inverse=True)
+        return places.astype(np.int32), levels
+    if y.dtype.kind == "T":  # strings of any length
+        y = y.astype(object)
     kind = y.dtype.kind
     if kind == "O":
         table: dict[Any, int] = {}

@@ -82,11 +82,23 @@ class CSR:
 Block = Dense | CSR
 
 
+def _check_structure(X: Any) -> None:
+    """Refuse a matrix whose indices point outside it: SciPy lets them pass, and kernels follow them."""
+    starts, columns = X.indptr, X.indices
+    ordered = len(starts) == X.shape[0] + 1 and starts[0] == 0 and bool((np.diff(starts) >= 0).all())
+    if not ordered or starts[-1] > min(len(columns), len(X.data)):
+        raise ValueError("Input X is a sparse matrix with a broken indptr: see X.check_format().")
+    used = columns[: starts[-1]]
+    if len(used) and (used.min() < 0 or used.max() >= X.shape[1]):
+        raise ValueError(f"Input X is a sparse matrix with column indices outside 0 to {X.shape[1] - 1}.")
+
+
 def block(X: Any) -> Block:
     """A NumPy array or a SciPy sparse matrix as the kernels take it."""
     if isinstance(X, np.ndarray):
         return Dense(X)
     X = X.tocsr()
+    _check_structure(X)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

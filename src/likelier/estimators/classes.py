@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
-from likelier.data import Arrays, levels_of
+from likelier.data import Arrays, code, levels_of
 from likelier.estimators import door
 from likelier.estimators.onepass import Names, OnePass
 from likelier.families import Family
@@ -53,7 +53,8 @@ class OnePassClassifier(ClassifierMixin, OnePass):
         if not first:
             self._needs_statistics("partial_fit")
         source = self._source(X, y, sample_weight, known=not first)
-        new = np.setdiff1d(levels(source), known)
+        found = levels(source)
+        new = found[code(found, known) < 0]
         if len(new):
             raise ValueError(f"The target label(s) {new} in y do not exist in the initial classes {known}")
         names = door.feature_names(X) if first else getattr(self, "feature_names_in_", None)
@@ -89,6 +90,16 @@ class OnePassClassifier(ClassifierMixin, OnePass):
                         f"classes differ: {joint} and {other._target}; merge with classes='union' "
                         "to join them"
                     )
-                joint = levels_of(np.concatenate([joint, other._target]))
+                joint = _union(joint, other._target)
         wide = [m._statistics.widened(len(joint), np.searchsorted(joint, m._target)) for m in models]
         return self._merge(wide, joint)
+
+
+def _union(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """The labels of both, which must be of one kind: numbers and strings are not made into each other."""
+    both = np.concatenate([a.astype(object), b.astype(object)])
+    kind = np.result_type(a.dtype, b.dtype) if a.dtype.kind == b.dtype.kind else None
+    if kind is None and not {a.dtype.kind, b.dtype.kind} <= set("iu"):
+        raise ValueError(f"labels of different kinds cannot be joined: {a.dtype} and {b.dtype}")
+    joint = levels_of(both)
+    return joint if kind is None else joint.astype(kind)

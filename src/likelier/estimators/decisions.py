@@ -28,6 +28,8 @@ class Decisions:
         labels = classes[expected.argmin(axis=1)]
         if reject is None:
             return np.asarray(labels)
+        if not np.isfinite(reject):
+            raise ValueError(f"reject={reject!r}: it is a cost")
         decided = labels.astype(object)
-        decided[expected.min(axis=1) > reject] = None
+        decided[~(expected.min(axis=1) <= reject)] = None  # also where nothing is known: NaN
         return np.asarray(decided)

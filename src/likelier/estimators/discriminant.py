@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from likelier.data import Arrays, code
 from likelier.estimators import door
-from likelier.estimators.generative import Generative
+from likelier.estimators.generative import Generative, seen_only
 from likelier.estimators.onepass import Names
 from likelier.model import Bayes
 
@@ -49,7 +49,9 @@ class Discriminant(Generative):
         door.number("tol", self.tol, 0.0)
 
     def _prior(self, n: Floats) -> Floats:
-        return np.asarray(n / n.sum()) if self.priors is None else self._given_priors(len(n))
+        if self.priors is None:
+            return np.asarray(n / n.sum())
+        return seen_only(self._given_priors(len(n)), n)
 
     def _given_priors(self, K: int) -> Floats:
         return door.priors_of(self.priors, K, strict=False)

@@ -223,7 +223,7 @@ def columns_of(estimator: Any, columns: Any) -> NDArray[np.intp]:
             if column not in names:
                 raise ValueError(f"no column named {column!r}; columns: {names or f'0 to {p - 1}'}")
             found.append(names.index(column))
-        elif isinstance(column, int | np.integer) and 0 <= column < p:
+        elif isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < p:
             found.append(int(column))
         else:
             raise ValueError(f"no column {column!r}; columns: {names or f'0 to {p - 1}'}")

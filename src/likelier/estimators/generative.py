@@ -19,6 +19,14 @@ from likelier.scores import Scores
 Floats = NDArray[np.float64]
 
 
+def seen_only(prior: Floats, n: Floats) -> Floats:
+    """Priors without the classes that have no rows, their sum 1 again."""
+    left = np.where(n > 0, prior, 0.0)
+    if not left.any():
+        raise ValueError("the priors leave no class of which a row has been seen")
+    return np.asarray(left / left.sum())
+
+
 class Contributions(NamedTuple):
     """What each column adds to each class's score: base + values.sum(axis=2) is the score."""
 
@@ -107,12 +115,19 @@ class Generative(Decisions, OnePassClassifier):
         if priors is None:
             return self._ask(X, "posterior", link)
         door.fitted(self)
-        scores = self._model.reweighed(log_of(door.priors_of(priors, len(self.classes_))))
+        given = door.priors_of(priors, len(self.classes_))
+        scores = self._model.reweighed(log_of(self._of_seen(given)))
         return self._answers(scores, X, link)
 
     def _answers(self, scores: Scores, X: Any, link: Link) -> NDArray[Any]:
         with door.naming(getattr(self, "feature_names_in_", None)):
             return ask(scores, door.known_rows(self, X), link)
+
+    def _of_seen(self, prior: Floats) -> Floats:
+        """A class of which no row has been seen has no density: no prior can make it likely."""
+        if self._statistics is None:
+            return prior
+        return seen_only(prior, self._statistics.n)
 
     def _shares(self) -> Floats:
         prior = self._model.prior
@@ -125,6 +140,8 @@ class Generative(Decisions, OnePassClassifier):
         if missing:
             raise ValueError(f"no class {missing[0]!r}; classes: {self.classes_.tolist()}")
         codes = np.array([known[v] for v in labels.tolist()], dtype=np.intp)
+        if self._statistics is not None and not (self._statistics.n[codes] > 0).all():
+            raise ValueError("no row of that class has been seen: there is nothing to draw from")
         if len(codes) not in (1, n):
             raise ValueError(f"y lists {len(codes)} labels for n_samples={n}")
         return np.broadcast_to(codes, n) if len(codes) == 1 else codes

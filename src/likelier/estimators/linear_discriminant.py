@@ -187,16 +187,18 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return self._answers(Scores((Affine(np.zeros(len(W)), W, centre),)), X, links.identity)
 
     def contributions(self, X: Any) -> Contributions:
-        """coef_kj x_j, (n, K, p), beside intercept_ (K,): together they are the linear scores.
+        """W_kj (x_j - c_j), (n, K, p), beside a base (K,): together they are the scores of the classes.
 
-        They are ln p(x, C_k) up to -½ xᵀΣ⁻¹x, which all classes share.
+        They are ln p(x, C_k) up to a term that all classes share; c is a point among the class means.
         """
         lines = self._lines
-        values = door.dense_rows(self, X)[:, None, :] * lines.coef
-        return Contributions(values, lines.intercept + self._model.log_prior)
+        values = (door.dense_rows(self, X) - lines.centre)[:, None, :] * lines.W
+        return Contributions(values, lines.b + self._model.log_prior)
 
     def to_linear(self) -> LinearClassifier:
         """The weights alone, as a classifier that predicts the same."""
-        door.fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        return LinearClassifier(self.coef_, self.intercept_, self.classes_, names)
+        lines, names = self._lines, getattr(self, "feature_names_in_", None)
+        W, b = lines.W, lines.b + self._model.log_prior - lines.W @ lines.centre
+        if len(self.classes_) == 2:
+            W, b = W[1:] - W[:1], b[1:] - b[:1]
+        return LinearClassifier(W, b, self.classes_, names)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.estimators import door
-from likelier.estimators.generative import Contributions, Generative
+from likelier.estimators.generative import Contributions, Generative, seen_only
 from likelier.estimators.onepass import Names
 from likelier.families import Diagonal, DiagonalGaussian
 from likelier.model import Bayes, log_of
@@ -48,7 +48,7 @@ class GaussianNB(Generative):
         if self.priors is None:
             prior = statistics.n / statistics.n.sum()
         else:
-            prior = door.priors_of(self.priors, K)
+            prior = seen_only(door.priors_of(self.priors, K), statistics.n)
         return Bayes(self._family(K).estimate(statistics), log_of(prior))
 
     def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
@@ -57,7 +57,7 @@ class GaussianNB(Generative):
         shown = super()._shown(model, statistics, target)
         shown |= {"theta_": params.mean, "var_": params.var, "class_prior_": model.prior}
         if statistics is not None:
-            shown["class_count_"] = statistics.n
+            shown["class_count_"] = statistics.n.copy()
             shown["epsilon_"] = self._family(len(statistics.n)).floor(statistics)
         return shown
 

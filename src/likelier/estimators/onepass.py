@@ -56,7 +56,7 @@ class OnePass(BaseEstimator):
     def _fitted(self, source: Arrays, target: Any) -> tuple[Any, Any | None]:
         """Model and statistics of all rows."""
         statistics = self._count(source, target)
-        return self._model_of(statistics), statistics
+        return self._sound_model(statistics), statistics
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X and their y, from scratch."""
@@ -76,16 +76,24 @@ class OnePass(BaseEstimator):
             statistics = _merged([self._statistics, statistics])
         if not np.any(statistics.n):
             raise ValueError("Sample weights are all zero so far: no row is left to fit.")
-        return self._publish(self._model_of(statistics), statistics, target, names)
+        return self._publish(self._sound_model(statistics), statistics, target, names)
 
     def _merge(self, states: Sequence[Any], target: Any) -> Self:
         """A new estimator of the same kind, with all these statistics."""
         statistics = _merged(states)
         new: Self = clone(self)
         names = getattr(self, "feature_names_in_", None)
-        model = new._model_of(statistics)
+        model = new._sound_model(statistics)
         new._warn(model, statistics, target, names)
         return new._publish(model, statistics, target, names)
+
+    def _sound_model(self, statistics: Any) -> Any:
+        if not statistics.finite():
+            raise ValueError(
+                "Input X, y or sample_weight contains values so large that their sums of squares overflow: "
+                "divide such columns."
+            )
+        return self._model_of(statistics)
 
     def _check_mergeable(self, others: Sequence[Any]) -> None:
         """Refuse what was not fitted alike: another kind, other hyper-parameters, other columns."""
@@ -143,5 +151,6 @@ def _merged(states: Sequence[Any]) -> Any:
             raise ValueError(
                 "hyper-parameters that need other statistics were changed since the first rows: fit anew"
             )
-        total.merge(state)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by _sound_model
+            total.merge(state)
     return total

@@ -81,17 +81,17 @@ def by_svd(params: Tied, prior: Floats, tol: float) -> Discriminants:
 
 
 def by_least_squares(params: Tied, prior: Floats) -> Discriminants:
-    """Solve Σ W = m: by least squares (the smallest weights) if Σ is singular. No axes."""
-    centre = prior @ params.mean
+    """Solve Σ W = m, over the directions in which Σ has variance. No axes."""
+    centre = _middle(params)
     D = params.mean - centre
-    wanted = np.vstack([D, centre])
     A = params.whitening
-    if len(A) == len(centre):
-        solved = wanted @ A.T @ A
-    else:
-        solved = linalg.lstsq(params.cov, wanted.T, check_finite=False)[0].T
-    W = np.ascontiguousarray(solved[:-1])
-    return Discriminants(centre, W, -0.5 * (D * W).sum(axis=1), solved[-1])
+    W = np.ascontiguousarray(D @ A.T @ A)
+    return Discriminants(centre, W, -0.5 * (D * W).sum(axis=1), centre @ A.T @ A)
+
+
+def _middle(params: Tied) -> Floats:
+    """A point among the class means; the median, so that one class far away does not move it far."""
+    return np.asarray(np.median(params.mean, axis=0))
 
 
 def by_eigen(params: Tied, prior: Floats, between: Floats | None) -> Discriminants:
@@ -99,10 +99,11 @@ def by_eigen(params: Tied, prior: Floats, between: Floats | None) -> Discriminan
 
     If Σ is singular there is no largest such ratio: directions without variance are left out first.
     """
-    centre = prior @ params.mean
+    centre = _middle(params)
     D = params.mean - centre
     if between is None:
-        between = (prior[:, None] * D).T @ D
+        spread = params.mean - prior @ params.mean
+        between = (prior[:, None] * spread).T @ spread
     try:
         values, axes = linalg.eigh(between, params.cov)
     except linalg.LinAlgError:

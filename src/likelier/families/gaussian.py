@@ -114,7 +114,8 @@ class DiagonalGaussian:
 
     def estimate(self, stats: Moments) -> Diagonal:
         n = np.where(stats.n > 0, stats.n, 1.0)
-        return Diagonal(stats.mean.copy(), stats.S / n[:, None] + self.floor(stats))
+        var = stats.S / n[:, None] + self.floor(stats)
+        return Diagonal(stats.mean.copy(), np.maximum(var, 1e-150))  # without smoothing it may be 0
 
 
 # ---- one covariance for all ----------------------------------------------------------------------
@@ -222,6 +223,8 @@ class Full(_Gaussian):
         b = -0.5 * (log_det + self.shape[1] * LOG_2PI)
         shift = self.mean.mean(axis=0)
         at = (U @ (self.mean - shift)[:, :, None])[:, :, 0]
+        if np.abs(at).max() > 1e5:  # deviations
+            return Scores((terms.Apart(b, np.ascontiguousarray(self.mean), U),))
         return Scores((terms.Quadratic(b, shift, U, np.ascontiguousarray(at)),))
 
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:

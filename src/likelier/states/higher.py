@@ -67,6 +67,10 @@ class HigherMoments:
         """Whether `other` counts the same things."""
         return isinstance(other, HigherMoments)
 
+    def finite(self) -> bool:
+        """False if fourth powers or weights have overflowed."""
+        return all(np.isfinite(a).all() for a in (self.n, self.mean, self.S, self.T, self.Q))
+
     def lower(self) -> Moments:
         """The moments up to the second order alone."""
         return Moments(self.n, self.mean, self.S, "full")

@@ -90,6 +90,10 @@ class Moments:
         """Whether `other` counts the same things."""
         return isinstance(other, Moments) and self.shape == other.shape
 
+    def finite(self) -> bool:
+        """False if squares or weights have overflowed."""
+        return all(np.isfinite(a).all() for a in (self.n, self.mean, self.S))
+
     def between(self) -> Floats:
         """Σ_k n_k (m_k - m)(m_k - m)ᵀ: the scatter of the class means, (p,) if diagonal."""
         total = self.n.sum()

@@ -81,6 +81,10 @@ class Triangle:
         self.shift, self.R = shift, R
         self.n += float(X.shape[0] if w is None else w.sum())
 
+    def finite(self) -> bool:
+        """False if squares or weights have overflowed."""
+        return bool(np.isfinite(self.R).all())
+
     def mergeable(self, other: Any) -> bool:
         """Whether `other` counts the same things."""
         return isinstance(other, Triangle) and (self.p, self.R.shape) == (other.p, other.R.shape)
