@@ -47,7 +47,7 @@ struct Moments {
 
 // What a tile adds: its weights and means by class, and how far they are from those so far.
 //
-// Means are kept as offsets from the first row of their class: the offset of a constant column is exactly
+// Means are kept as offsets from one row of their class: the offset of a constant column is exactly
 // 0, and so is its scatter; and columns far from 0 lose no digits to a mean that is rounded to theirs.
 class TileMeans {
   public:

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 import likelier as lk
+from likelier.states import HigherMoments, Moments
 
 EPS = np.finfo(float).eps
 
@@ -73,8 +74,8 @@ def anova(data_file):
 
 def sums_of_squares(model):
     statistics = model._statistics
-    if hasattr(statistics, "lower"):
-        statistics = statistics.lower()
+    if isinstance(statistics, HigherMoments):
+        statistics = Moments(statistics.n, statistics.mean, statistics.S, "full")
     return statistics.within().item(), statistics.between().item()
 
 

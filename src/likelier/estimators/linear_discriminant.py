@@ -117,7 +117,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         elif self.solver == "eigen":
             lines = by_eigen(params, prior, between)
         else:
-            lines = by_least_squares(params, prior)
+            lines = by_least_squares(params)
         return LinearBayes(params, log_prior, lines.scores(), lines=lines)
 
     def _derived(self, model: Bayes, columns: NDArray[np.intp]) -> Any:

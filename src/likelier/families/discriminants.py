@@ -80,7 +80,7 @@ def by_svd(params: Tied, prior: Floats, tol: float) -> Discriminants:
     )
 
 
-def by_least_squares(params: Tied, prior: Floats) -> Discriminants:
+def by_least_squares(params: Tied) -> Discriminants:
     """Solve Σ W = m, over the directions in which Σ has variance. No axes."""
     centre = _middle(params)
     D = params.mean - centre

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from likelier import _core
 from likelier.data import Chunk
-from likelier.states.moments import Floats, Moments, memberships, refuse, shares, weights
+from likelier.states.moments import Floats, memberships, refuse, shares, weights
 
 
 @dataclass
@@ -70,10 +70,6 @@ class HigherMoments:
     def finite(self) -> bool:
         """False if fourth powers or weights have overflowed."""
         return all(np.isfinite(a).all() for a in (self.n, self.mean, self.S, self.T, self.Q))
-
-    def lower(self) -> Moments:
-        """The moments up to the second order alone."""
-        return Moments(self.n, self.mean, self.S, "full")
 
     def pooled(self) -> Self:
         """All classes as one."""
