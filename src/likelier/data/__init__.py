@@ -3,7 +3,7 @@
 from likelier.data.arrays import PART_BYTES, Arrays
 from likelier.data.chunk import Chunk, Part, Source
 from likelier.data.labels import code, levels_of
-from likelier.data.matrix import CSR, Block, Dense, block
+from likelier.data.matrix import CSR, Block, Columns, Dense, block
 from likelier.data.problems import DegenerateWarning, NonFinite
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Arrays",
     "Block",
     "Chunk",
+    "Columns",
     "DegenerateWarning",
     "Dense",
     "NonFinite",

@@ -26,9 +26,22 @@ class Arrays:
     y: NDArray[Any] | None = None
     w: NDArray[np.float64] | None = None
     levels: NDArray[Any] | None = None
+    names: NDArray[Any] | None = None
 
     def __len__(self) -> int:
         return self.X.shape[0]
+
+    @property
+    def p(self) -> int:
+        return self.X.shape[1]
+
+    @property
+    def rows(self) -> int:
+        return len(self)
+
+    @property
+    def y_shape(self) -> tuple[int, ...]:
+        return () if self.y is None else self.y.shape[1:]
 
     def coded(self, levels: NDArray[Any]) -> Self:
         return replace(self, levels=levels)

@@ -33,4 +33,23 @@ class Source(Protocol):
     number of workers: so the same rows are always added up in the same order.
     """
 
-    def parts(self, state_bytes: int) -> Sequence[Part]: ...
+    @property
+    def p(self) -> int:
+        """How many columns X has."""
+
+    @property
+    def names(self) -> NDArray[Any] | None:
+        """Their names, if they have any."""
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows; None: not known before they are read."""
+
+    @property
+    def y_shape(self) -> tuple[int, ...]:
+        """The shape of a row of y: () for one label or number."""
+
+    def coded(self, levels: NDArray[Any], /) -> "Source":
+        """The same with labels as codes: their places among the sorted `levels`, -1 for any other."""
+
+    def parts(self, state_bytes: int, /) -> Sequence[Part]: ...

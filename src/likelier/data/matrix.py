@@ -1,4 +1,4 @@
-"""X as the kernels take it: dense (any strides, float32 kept) or CSR, without a copy."""
+"""X as the kernels take it, without a copy: dense (any strides, float32 kept), CSR, or columns."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -79,7 +79,37 @@ class CSR:
         return _core.Matrix.csr(self.values, self.columns, self.starts, self.p)
 
 
-Block = Dense | CSR
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Rows of a table, each column an array of its own: numbers of any kind, NaN where one is missing."""
+
+    arrays: tuple[NDArray[Any], ...]  # p of (n,)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.arrays[0]), len(self.arrays)
+
+    @property
+    def row_bytes(self) -> int:
+        return sum(column.itemsize for column in self.arrays)
+
+    def rows(self, start: int, stop: int) -> Self:
+        return type(self)(tuple(column[start:stop] for column in self.arrays))
+
+    def cell(self, row: int, column: int) -> float:
+        return float(self.arrays[column][row])
+
+    def to_array(self) -> NDArray[np.float64]:
+        X = np.empty(self.shape)
+        for j, column in enumerate(self.arrays):
+            X[:, j] = column
+        return X
+
+    def native(self) -> _core.Matrix:
+        return Dense(self.to_array()).native()
+
+
+Block = Dense | CSR | Columns
 
 
 def _check_structure(X: Any) -> None:

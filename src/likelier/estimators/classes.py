@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
-from likelier.data import Arrays, code, levels_of
+from likelier.data import Source, code, levels_of
 from likelier.estimators import door
 from likelier.estimators.onepass import Names, OnePass
 from likelier.families import Family
@@ -25,15 +25,17 @@ class OnePassClassifier(ClassifierMixin, OnePass):
     def _family(self, K: int) -> Family:
         """The family that the hyper-parameters describe, which are checked here."""
 
-    def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Arrays:
+    def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Source:
         return door.training(self, X, y, sample_weight, known=known)
 
-    def _target_of(self, source: Arrays) -> NDArray[Any]:
-        return levels(source)
+    def _target_of(self, source: Source) -> NDArray[Any]:
+        found = levels(source)
+        door.weighty(len(found))
+        return found
 
-    def _count(self, source: Arrays, target: NDArray[Any]) -> Any:
+    def _count(self, source: Source, target: NDArray[Any]) -> Any:
         K = len(target)
-        return count(source.coded(target), self._family(K), K, source.X.shape[1])
+        return count(source.coded(target), self._family(K), K, source.p)
 
     def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
         return {"classes_": target, "n_features_in_": model.params.shape[1]}
@@ -57,8 +59,7 @@ class OnePassClassifier(ClassifierMixin, OnePass):
         new = found[code(found, known) < 0]
         if len(new):
             raise ValueError(f"The target label(s) {new} in y do not exist in the initial classes {known}")
-        names = door.feature_names(X) if first else getattr(self, "feature_names_in_", None)
-        return self._take_in(source, known, names)
+        return self._take_in(source, known)
 
     def _known_classes(self, classes: Any) -> NDArray[Any]:
         given = None if classes is None else door.classes_of(self, classes)

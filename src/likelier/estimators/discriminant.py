@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from likelier.data import Arrays, code
+from likelier.data import Arrays, Source, code
 from likelier.estimators import door
 from likelier.estimators.generative import Generative, seen_only
 from likelier.estimators.onepass import Names
@@ -66,10 +66,12 @@ class Discriminant(Generative):
             raise ValueError("partial_fit needs statistics, and a covariance_estimator keeps none.")
         return super().partial_fit(X, y, classes, sample_weight)
 
-    def _fitted(self, source: Arrays, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
+    def _fitted(self, source: Source, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
         if self.covariance_estimator is None:
             return super()._fitted(source, target)
         self._family(len(target))
+        if not isinstance(source, Arrays):
+            raise ValueError("a covariance_estimator needs all rows in memory: fit it to arrays.")
         if source.w is not None:
             raise ValueError("sample_weight cannot be passed on to a covariance_estimator.")
         X = door.finite(source)

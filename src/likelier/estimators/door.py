@@ -89,6 +89,12 @@ def _check_width(estimator: Any, rows: Block) -> None:
         )
 
 
+def weighty(n: Any) -> None:
+    """Refuse weights that leave no row; n: what was counted."""
+    if not np.any(n):
+        raise ValueError("Sample weights are all zero: no row is left to fit. Give some row a weight.")
+
+
 def feature_names(X: Any) -> NDArray[Any] | None:
     """The column names of a frame, if they are strings."""
     if type(X) is np.ndarray:
@@ -175,16 +181,16 @@ def training(estimator: Any, X: Any, y: Any, sample_weight: Any, *, known: bool 
     """All that `fit` takes, checked, as a source; `known`: the columns are those of an earlier fit."""
     if y is None:
         labels_of(estimator, y)
-    rows = known_rows(estimator, X).X if known else rows_of(estimator, X)
     labels = labels_of(estimator, y)
-    same_length(rows, labels)
-    return Arrays(rows, labels, weights_of(sample_weight, len(labels)))
+    return supervised(estimator, X, labels, sample_weight, known=known)
 
 
-def positive_total(w: NDArray[np.float64] | None) -> None:
-    """Refuse weights that leave no row."""
-    if w is not None and not w.any():
-        raise ValueError("Sample weights are all zero: no row is left to fit. Give some row a weight.")
+def supervised(estimator: Any, X: Any, y: NDArray[Any], sample_weight: Any, *, known: bool) -> Arrays:
+    """Rows with a y that is checked already."""
+    rows = known_rows(estimator, X).X if known else rows_of(estimator, X)
+    same_length(rows, y)
+    names = getattr(estimator, "feature_names_in_", None) if known else feature_names(X)
+    return Arrays(rows, y, weights_of(sample_weight, len(y)), names=names)
 
 
 def priors_of(priors: Any, K: int, *, strict: bool = True) -> NDArray[np.float64]:

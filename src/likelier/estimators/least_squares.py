@@ -13,7 +13,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array
 
 from likelier import links
-from likelier.data import Arrays, DegenerateWarning
+from likelier.data import Arrays, DegenerateWarning, Source
 from likelier.engines import run
 from likelier.estimators import door
 from likelier.estimators.onepass import Names, OnePass
@@ -82,8 +82,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         """
         first = "_model" not in vars(self)
         source = self._source(X, y, sample_weight, known=not first)
-        names = door.feature_names(X) if first else getattr(self, "feature_names_in_", None)
-        return self._take_in(source, self._target_of(source), names)
+        return self._take_in(source, self._target_of(source))
 
     def merge(self, *others: Self) -> Self:
         """A new estimator, equal to one fitted to the rows of this one and of all `others`.
@@ -145,20 +144,17 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
             )
-        rows = door.known_rows(self, X).X if known else door.rows_of(self, X)
         Y = _targets_of(self, y)
-        door.same_length(rows, Y)
         if known and Y.shape[1:] != self._target:
             raise ValueError(f"y has rows of shape {Y.shape[1:]}, and had {self._target} before.")
-        return Arrays(rows, Y, door.weights_of(sample_weight, len(Y)))
+        return door.supervised(self, X, Y, sample_weight, known=known)
 
-    def _target_of(self, source: Arrays) -> tuple[int, ...]:
+    def _target_of(self, source: Source) -> tuple[int, ...]:
         """() for one target, (q,) for a table of them."""
-        assert source.y is not None
-        return source.y.shape[1:]
+        return source.y_shape
 
-    def _count(self, source: Arrays, target: tuple[int, ...]) -> Triangle:
-        return run(source, partial(Triangle.start, source.X.shape[1], math.prod(target)))
+    def _count(self, source: Source, target: tuple[int, ...]) -> Triangle:
+        return run(source, partial(Triangle.start, source.p, math.prod(target)))
 
     def _model_of(self, statistics: Triangle) -> Lines:
         intercept = bool(self.fit_intercept)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from likelier import links
-from likelier.data import Arrays
+from likelier.data import Source
 from likelier.estimators import door
 from likelier.estimators.discriminant import Discriminant, covariance_by
 from likelier.estimators.generative import Contributions
@@ -75,13 +75,16 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             return TiedGaussian(tol=float(self.tol), by_class=by_class)
         return TiedGaussian(self.shrinkage, weights=given)
 
-    def _fitted(self, source: Arrays, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
-        n, K = len(source), len(target)
-        if n <= K and (source.w is None or source.w.sum() <= K):
+    def _fitted(self, source: Source, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
+        if self.covariance_estimator is not None:
+            return super()._fitted(source, target)
+        statistics = self._count(source, target)
+        n, K = source.rows, len(target)
+        if statistics.n.sum() <= K and (n is None or n <= K):
             raise ValueError(
                 f"The number of samples must be more than the number of classes; got n_samples={n} for {K}."
             )
-        return super()._fitted(source, target)
+        return self._sound_model(statistics), statistics
 
     def _components(self, K: int, p: int) -> int:
         """How many axes `transform` shows: as many as were asked for and there can be."""

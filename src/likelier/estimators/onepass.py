@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
-from likelier.data import Arrays, DegenerateWarning
+from likelier.data import DegenerateWarning, Source
 from likelier.estimators import door
 
 Names = NDArray[Any] | None
@@ -30,15 +30,15 @@ class OnePass(BaseEstimator):
     _target: Any
 
     @abstractmethod
-    def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Arrays:
+    def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Source:
         """All that `fit` takes, checked; known: the columns are those of an earlier fit."""
 
     @abstractmethod
-    def _target_of(self, source: Arrays) -> Any:
+    def _target_of(self, source: Source) -> Any:
         """What y is."""
 
     @abstractmethod
-    def _count(self, source: Arrays, target: Any) -> Any:
+    def _count(self, source: Source, target: Any) -> Any:
         """The statistics of these rows."""
 
     @abstractmethod
@@ -53,7 +53,7 @@ class OnePass(BaseEstimator):
     def _remarks(self, model: Any, statistics: Any, target: Any, names: Names) -> Iterator[str]:
         """What the rows left open, and what was done about it: a warning each."""
 
-    def _fitted(self, source: Arrays, target: Any) -> tuple[Any, Any | None]:
+    def _fitted(self, source: Source, target: Any) -> tuple[Any, Any | None]:
         """Model and statistics of all rows."""
         statistics = self._count(source, target)
         return self._sound_model(statistics), statistics
@@ -61,22 +61,19 @@ class OnePass(BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X and their y, from scratch."""
         source = self._source(X, y, sample_weight, known=False)
-        door.positive_total(source.w)
-        names, target = door.feature_names(X), self._target_of(source)
-        with door.naming(names):
+        target = self._target_of(source)
+        with door.naming(source.names):
             model, statistics = self._fitted(source, target)
-        self._warn(model, statistics, target, names)
-        return self._publish(model, statistics, target, names)
+        self._warn(model, statistics, target, source.names)
+        return self._publish(model, statistics, target, source.names)
 
-    def _take_in(self, source: Arrays, target: Any, names: Names) -> Self:
+    def _take_in(self, source: Source, target: Any) -> Self:
         """The fit to these rows and all before them, without warnings: more may come."""
-        with door.naming(names):
+        with door.naming(source.names):
             statistics = self._count(source, target)
         if "_model" in vars(self):
             statistics = _merged([self._statistics, statistics])
-        if not np.any(statistics.n):
-            raise ValueError("Sample weights are all zero so far: no row is left to fit.")
-        return self._publish(self._sound_model(statistics), statistics, target, names)
+        return self._publish(self._sound_model(statistics), statistics, target, source.names)
 
     def _merge(self, states: Sequence[Any], target: Any) -> Self:
         """A new estimator of the same kind, with all these statistics."""
@@ -88,6 +85,7 @@ class OnePass(BaseEstimator):
         return new._publish(model, statistics, target, names)
 
     def _sound_model(self, statistics: Any) -> Any:
+        door.weighty(statistics.n)
         if not statistics.finite():
             raise ValueError(
                 "Input X, y or sample_weight contains values so large that their sums of squares overflow: "

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.data import Arrays
+from likelier.data import Source
 from likelier.estimators import door
 from likelier.estimators.discriminant import Discriminant
 from likelier.estimators.onepass import Names
@@ -64,7 +64,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
             return FullGaussian(lift=lift, floor=float(self.tol))
         return FullGaussian(self.shrinkage, floor=float(self.tol))
 
-    def _count(self, source: Arrays, target: NDArray[Any]) -> Any:
+    def _count(self, source: Source, target: NDArray[Any]) -> Any:
         if len(target) < 2:
             raise ValueError(f"The number of classes has to be greater than one. Got {len(target)} class.")
         return super()._count(source, target)
