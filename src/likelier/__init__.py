@@ -12,11 +12,13 @@ _WHERE = {
     "Ridge": "likelier.estimators.regression",
     "compare": "likelier.compare",
     "merge": "likelier.estimators.merging",
+    "scan": "likelier.data.files",
 }
 
 if TYPE_CHECKING:
     from likelier.compare import compare as compare
     from likelier.data import DegenerateWarning as DegenerateWarning
+    from likelier.data.files import scan as scan
     from likelier.estimators.linear_discriminant import (
         LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
     )

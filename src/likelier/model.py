@@ -1,14 +1,14 @@
 """Fitted models: immutable records of parameters, and the two passes that fit and ask them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.data import Arrays, Chunk, Source
+from likelier.data import Chunk, Source
 from likelier.engines import run
 from likelier.families import Family, Params
 from likelier.links import Link, log_softmax
@@ -16,6 +16,12 @@ from likelier.scores import Scores
 from likelier.states import State, Survey
 
 Floats = NDArray[np.float64]
+
+
+def _answer(scores: Scores, link: Link, chunk: Chunk, out: NDArray[Any]) -> None:
+    Z = out if link.dtype is None else np.empty((len(out), scores.K))
+    scores.write(chunk, Z)
+    link.apply(Z, out)
 
 
 @dataclass(frozen=True)
@@ -32,25 +38,70 @@ class Answers:
 
     def update(self, chunk: Chunk) -> None:
         n = chunk.X.shape[0]
-        out = self.out[chunk.first : chunk.first + n]
-        Z = out if self.link.dtype is None else np.empty((n, self.scores.K))
-        self.scores.write(chunk, Z)
-        self.link.apply(Z, out)
+        _answer(self.scores, self.link, chunk, self.out[chunk.first : chunk.first + n])
 
     def merge(self, other: Self) -> None:
         assert other.out is self.out
 
 
-def ask(scores: Scores, rows: Arrays, link: Link) -> NDArray[Any]:
+@dataclass
+class Pieces:
+    """Prediction where the number of rows is not known: the answers to each chunk, in order."""
+
+    scores: Scores
+    link: Link
+    pieces: list[NDArray[Any]] = field(default_factory=list)
+
+    @property
+    def nbytes(self) -> int:
+        return 0
+
+    def update(self, chunk: Chunk) -> None:
+        out = self.link.start(chunk.X.shape[0], self.scores.K)
+        _answer(self.scores, self.link, chunk, out)
+        self.pieces.append(out)
+
+    def merge(self, other: Self) -> None:
+        self.pieces += other.pieces
+
+
+def ask(scores: Scores, rows: Source, link: Link) -> NDArray[Any]:
     """The answers to all rows, through `link`."""
-    out = link.start(len(rows), scores.K)
+    if rows.rows is None:
+        found = run(rows, lambda: Pieces(scores, link)).pieces
+        return np.concatenate([link.start(0, scores.K), *found])
+    out = link.start(rows.rows, scores.K)
     run(rows, lambda: Answers(scores, link, out))
     return out
 
 
+@dataclass
+class Targets:
+    """y and weights, those of each chunk, in order."""
+
+    pieces: list[tuple[NDArray[Any], Floats]] = field(default_factory=list)
+
+    @property
+    def nbytes(self) -> int:
+        return 0
+
+    def update(self, chunk: Chunk) -> None:
+        assert chunk.y is not None
+        self.pieces.append((chunk.y, np.ones(len(chunk.y)) if chunk.w is None else chunk.w))
+
+    def merge(self, other: Self) -> None:
+        self.pieces += other.pieces
+
+
+def targets(source: Source) -> tuple[NDArray[Any], Floats]:
+    """y and the weights of all rows."""
+    y, w = zip(*run(source, Targets).pieces, strict=True)
+    return np.concatenate(y), np.concatenate(w)
+
+
 def levels(source: Source) -> NDArray[Any]:
     """The classes of a source, sorted: the survey pass."""
-    found = run(source, Survey).levels
+    found = run(source.labels(), Survey).levels
     assert found is not None
     return found
 

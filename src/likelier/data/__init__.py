@@ -1,7 +1,7 @@
 """Where rows come from: chunks, the sources that cut them, labels as codes."""
 
 from likelier.data.arrays import PART_BYTES, Arrays
-from likelier.data.chunk import Chunk, Part, Source
+from likelier.data.chunk import Chunk, Part, Source, Stored
 from likelier.data.labels import code, levels_of
 from likelier.data.matrix import CSR, Block, Columns, Dense, block
 from likelier.data.problems import DegenerateWarning, NonFinite
@@ -18,6 +18,7 @@ __all__ = [
     "NonFinite",
     "Part",
     "Source",
+    "Stored",
     "block",
     "code",
     "levels_of",

@@ -43,6 +43,12 @@ class Arrays:
     def y_shape(self) -> tuple[int, ...]:
         return () if self.y is None else self.y.shape[1:]
 
+    def labels(self) -> Self:
+        return self
+
+    def place(self, row: int) -> str:
+        return f"row {row}"
+
     def coded(self, levels: NDArray[Any]) -> Self:
         return replace(self, levels=levels)
 

@@ -1,7 +1,7 @@
 """What flows through a pass: chunks of rows, read by lazy parts, which a source cuts."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,4 +52,28 @@ class Source(Protocol):
     def coded(self, levels: NDArray[Any], /) -> "Source":
         """The same with labels as codes: their places among the sorted `levels`, -1 for any other."""
 
+    def labels(self) -> "Source":
+        """For the survey: each label of a row with weight at least once; X need not be read."""
+
+    def place(self, row: int, /) -> str:
+        """How to find a row, from its number."""
+
     def parts(self, state_bytes: int, /) -> Sequence[Part]: ...
+
+
+@runtime_checkable
+class Stored(Source, Protocol):
+    """A source that users hand in: its columns have names, and its y and weights come with it."""
+
+    @property
+    def names(self) -> NDArray[Any]: ...
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The columns of y."""
+
+    def taking(self, features: Sequence[str], /, *, y: bool) -> Self:
+        """The same rows with these columns as X, with or without y and weights."""
+
+    def others(self, columns: Sequence[str], /) -> Mapping[str, str]:
+        """Which of these columns are no numbers, and what they are."""

@@ -12,18 +12,20 @@ class DegenerateWarning(UserWarning):
 class NonFinite(ValueError):
     """A cell of X is NaN or infinite."""
 
-    def __init__(self, row: int, column: int, value: float, name: str | None = None) -> None:
-        self.row, self.column, self.value, self.name = row, column, value, name
+    def __init__(
+        self, row: int, column: int, value: float, name: str | None = None, place: str = ""
+    ) -> None:
+        self.row, self.column, self.value, self.name, self.place = row, column, value, name, place
         what = "NaN" if np.isnan(value) else "infinity or a value too large for dtype('float64')"
-        where = f"row {row}, column {column}" + (f" ({name!r})" if name is not None else "")
+        where = f"{place or f'row {row}'}, column {column}" + (f" ({name!r})" if name is not None else "")
         super().__init__(
             f"Input X contains {what}: {where} is {value}. Drop such rows, or fill the cell in first "
             "(for example with sklearn.impute.SimpleImputer)."
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return NonFinite, (self.row, self.column, self.value, self.name)
+        return NonFinite, (self.row, self.column, self.value, self.name, self.place)
 
-    def named(self, name: str) -> "NonFinite":
-        """The same, with the name of the column."""
-        return NonFinite(self.row, self.column, self.value, name)
+    def named(self, name: str | None, place: str) -> "NonFinite":
+        """The same, with the name of the column, and how to find the row."""
+        return NonFinite(self.row, self.column, self.value, name, place)

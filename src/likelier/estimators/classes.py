@@ -11,8 +11,9 @@ from sklearn.base import ClassifierMixin
 from likelier.data import Source, code, levels_of
 from likelier.estimators import door
 from likelier.estimators.onepass import Names, OnePass
+from likelier.estimators.sources import stored
 from likelier.families import Family
-from likelier.model import Bayes, count, levels
+from likelier.model import Bayes, count, levels, targets
 
 
 class OnePassClassifier(ClassifierMixin, OnePass):
@@ -44,7 +45,7 @@ class OnePassClassifier(ClassifierMixin, OnePass):
         if len(target) == 1:
             yield f"all rows are of class {target[0]}: every answer will be that class"
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Take in more rows: the result is that of one fit to all rows so far.
 
         `classes`, all labels that can ever come, are needed at the first call. What the rows so far leave
@@ -60,6 +61,16 @@ class OnePassClassifier(ClassifierMixin, OnePass):
         if len(new):
             raise ValueError(f"The target label(s) {new} in y do not exist in the initial classes {known}")
         return self._take_in(source, known)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of rows whose class is found; a source brings y and weights along."""
+        if stored(X):
+            door.fitted(self)
+            source = door.training(self, X, y, sample_weight, known=True)
+            found = levels(source)
+            codes, sample_weight = targets(source.coded(found))
+            y = found[codes]
+        return float(super().score(X, y, sample_weight))
 
     def _known_classes(self, classes: Any) -> NDArray[Any]:
         given = None if classes is None else door.classes_of(self, classes)

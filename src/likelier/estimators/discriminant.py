@@ -61,7 +61,7 @@ class Discriminant(Generative):
         if self.priors is not None and abs(np.sum(self.priors) - 1) > 1e-5:
             yield "The priors do not sum to 1. Renormalizing"
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Any:
         if self.covariance_estimator is not None:
             raise ValueError("partial_fit needs statistics, and a covariance_estimator keeps none.")
         return super().partial_fit(X, y, classes, sample_weight)

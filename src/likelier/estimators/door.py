@@ -20,7 +20,8 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from likelier.data import Arrays, Block, NonFinite, block, levels_of
+from likelier.data import Arrays, Block, NonFinite, Source, block, levels_of
+from likelier.estimators.sources import as_fitted, brought, stored
 
 
 def _plain(X: Any) -> bool:
@@ -47,29 +48,39 @@ def _no_mask(values: Any, name: str) -> None:
         raise ValueError(f"Input {name} contains masked cells: drop or fill them in first.")
 
 
-def known_rows(estimator: Any, X: Any) -> Arrays:
+def known_rows(estimator: Any, X: Any) -> Source:
     """X to predict: columns as they were in `fit`."""
+    if stored(X):
+        return as_fitted(estimator, X, y=False)
+    return Arrays(_known_block(estimator, X), names=getattr(estimator, "feature_names_in_", None))
+
+
+def _known_block(estimator: Any, X: Any) -> Block:
     if not _plain(X) or hasattr(estimator, "feature_names_in_"):
         _check_feature_names(estimator, X, reset=False)
     rows = rows_of(estimator, X)
-    _check_width(estimator, rows)
-    return Arrays(rows)
+    _check_width(estimator, rows.shape[1])
+    return rows
 
 
 def dense_rows(estimator: Any, X: Any) -> NDArray[np.float64]:
     """X to predict, as an array of finite float64: for what is computed in NumPy."""
-    with naming(getattr(estimator, "feature_names_in_", None)):
-        return finite(known_rows(estimator, X))
+    source = known_rows(estimator, X)
+    with naming(source):
+        return finite(source)
 
 
-def finite(source: Arrays) -> NDArray[np.float64]:
+def finite(source: Source) -> NDArray[np.float64]:
     """All of X as an array of float64, each cell finite."""
-    X = source.X.to_array()
-    bad = np.argwhere(~np.isfinite(X))
-    if len(bad):
-        row, column = (int(i) for i in bad[0])
-        raise NonFinite(row, column, float(X[row, column]))
-    return X
+    pieces = []
+    for chunk in (chunk for part in source.parts(0) for chunk in part()):
+        X = chunk.X.to_array()
+        bad = np.argwhere(~np.isfinite(X))
+        if len(bad):
+            row, column = (int(i) for i in bad[0])
+            raise NonFinite(chunk.first + row, column, float(X[row, column]))
+        pieces.append(X)
+    return np.concatenate(pieces) if len(pieces) > 1 else pieces[0]
 
 
 def fitted(estimator: Any) -> None:
@@ -81,10 +92,10 @@ def fitted(estimator: Any) -> None:
         )
 
 
-def _check_width(estimator: Any, rows: Block) -> None:
-    if rows.shape[1] != estimator.n_features_in_:
+def _check_width(estimator: Any, p: int) -> None:
+    if p != estimator.n_features_in_:
         raise ValueError(
-            f"X has {rows.shape[1]} features, but {type(estimator).__name__} is expecting "
+            f"X has {p} features, but {type(estimator).__name__} is expecting "
             f"{estimator.n_features_in_} features as input."
         )
 
@@ -177,8 +188,13 @@ def same_length(rows: Block, labels: NDArray[Any]) -> None:
         )
 
 
-def training(estimator: Any, X: Any, y: Any, sample_weight: Any, *, known: bool = False) -> Arrays:
+def training(estimator: Any, X: Any, y: Any, sample_weight: Any, *, known: bool = False) -> Source:
     """All that `fit` takes, checked, as a source; `known`: the columns are those of an earlier fit."""
+    if stored(X):
+        source = brought(estimator, X, y, sample_weight, known=known)
+        if len(source.targets) > 1:
+            raise ValueError(f"{type(estimator).__name__} has one target; got {', '.join(source.targets)}.")
+        return source
     if y is None:
         labels_of(estimator, y)
     labels = labels_of(estimator, y)
@@ -187,7 +203,7 @@ def training(estimator: Any, X: Any, y: Any, sample_weight: Any, *, known: bool 
 
 def supervised(estimator: Any, X: Any, y: NDArray[Any], sample_weight: Any, *, known: bool) -> Arrays:
     """Rows with a y that is checked already."""
-    rows = known_rows(estimator, X).X if known else rows_of(estimator, X)
+    rows = _known_block(estimator, X) if known else rows_of(estimator, X)
     same_length(rows, y)
     names = getattr(estimator, "feature_names_in_", None) if known else feature_names(X)
     return Arrays(rows, y, weights_of(sample_weight, len(y)), names=names)
@@ -245,11 +261,10 @@ def named(names: NDArray[Any] | None, columns: Iterable[int]) -> str:
 
 
 @contextmanager
-def naming(names: NDArray[Any] | None) -> Iterator[None]:
-    """Errors about a cell of X say the column's name, if it has one."""
+def naming(source: Source) -> Iterator[None]:
+    """Errors about a cell of X say the column's name, if it has one, and how to find the row."""
     try:
         yield
     except NonFinite as bad:
-        if names is None:
-            raise
-        raise bad.named(str(names[bad.column])) from None
+        name = None if source.names is None else str(source.names[bad.column])
+        raise bad.named(name, source.place(bad.row)) from None

@@ -120,8 +120,9 @@ class Generative(Decisions, OnePassClassifier):
         return self._answers(scores, X, link)
 
     def _answers(self, scores: Scores, X: Any, link: Link) -> NDArray[Any]:
-        with door.naming(getattr(self, "feature_names_in_", None)):
-            return ask(scores, door.known_rows(self, X), link)
+        rows = door.known_rows(self, X)
+        with door.naming(rows):
+            return ask(scores, rows, link)
 
     def _of_seen(self, prior: Floats) -> Floats:
         """A class of which no row has been seen has no density: no prior can make it likely."""

@@ -13,12 +13,13 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array
 
 from likelier import links
-from likelier.data import Arrays, DegenerateWarning, Source
+from likelier.data import DegenerateWarning, Source
 from likelier.engines import run
 from likelier.estimators import door
 from likelier.estimators.onepass import Names, OnePass
+from likelier.estimators.sources import brought, only_numbers, stored
 from likelier.inference import Covariance, Solution, Summary, summarise, target_fit
-from likelier.model import ask
+from likelier.model import ask, targets
 from likelier.scores import Affine, Scores
 from likelier.states import Equations, Triangle
 
@@ -75,7 +76,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         """Directions of X of at most this share of the largest count as none."""
         return 0.0
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Take in more rows: the result is that of one fit to all rows so far.
 
         What the rows so far leave open is dealt with as in `fit`, but without a warning: more may come.
@@ -99,9 +100,17 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
     def predict(self, X: Any) -> Floats:
         """ŷ of each row, (n,) or (n, q)."""
         door.fitted(self)
-        with door.naming(getattr(self, "feature_names_in_", None)):
-            Y = ask(self._model.scores, door.known_rows(self, X), links.identity)
+        rows = door.known_rows(self, X)
+        with door.naming(rows):
+            Y = ask(self._model.scores, rows, links.identity)
         return np.asarray(Y[:, 0]) if self.coef_.ndim == 1 else np.asarray(Y)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """R², the share of the variance of y that is found; a source brings y and weights along."""
+        if stored(X):
+            door.fitted(self)
+            y, sample_weight = targets(self._source(X, y, sample_weight, known=True))
+        return float(super().score(X, y, sample_weight))
 
     def summary(
         self,
@@ -139,15 +148,23 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         return found if self._target else found[0]
 
     # ---- how ---------------------------------------------------------------------------------------
-    def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Arrays:
+    def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Source:
+        if stored(X):
+            source = brought(self, X, y, sample_weight, known=known)
+            only_numbers(self, source, source.targets)
+            self._check_targets(source.y_shape, known=known)
+            return source
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
             )
         Y = _targets_of(self, y)
-        if known and Y.shape[1:] != self._target:
-            raise ValueError(f"y has rows of shape {Y.shape[1:]}, and had {self._target} before.")
+        self._check_targets(Y.shape[1:], known=known)
         return door.supervised(self, X, Y, sample_weight, known=known)
+
+    def _check_targets(self, shape: tuple[int, ...], *, known: bool) -> None:
+        if known and shape != self._target:
+            raise ValueError(f"y has rows of shape {shape}, and had {self._target} before.")
 
     def _target_of(self, source: Source) -> tuple[int, ...]:
         """() for one target, (q,) for a table of them."""
@@ -174,7 +191,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
                 "columns, or penalise: Ridge with alpha > 0."
             )
 
-    def _rows_again(self, X: Any, y: Any, cov: str, level: float, sample_weight: Any) -> Arrays | None:
+    def _rows_again(self, X: Any, y: Any, cov: str, level: float, sample_weight: Any) -> Source | None:
         if cov not in ("classical", "HC0", "HC1", "HC2", "HC3"):
             raise ValueError(f"cov={cov!r}: it is one of classical, HC0, HC1, HC2, HC3")
         if not 0 < level < 1:
@@ -185,7 +202,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
             return None
         if any(self._alpha(target) for target in range(len(self._model.B))):
             raise ValueError(f"cov={cov!r}: robust errors are for fits without a penalty.")
-        if X is None or y is None:
+        if X is None or (y is None and not stored(X)):
             raise ValueError(f"cov={cov!r} needs the rows of the fit: summary(X, y, cov={cov!r}).")
         return self._source(X, y, sample_weight, known=True)
 

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from likelier import links
 from likelier.estimators import door
 from likelier.estimators.decisions import Decisions
+from likelier.links import Link
 from likelier.model import ask
 from likelier.scores import Affine, Scores
 
@@ -58,15 +59,20 @@ class LinearClassifier(Decisions, ClassifierMixin, BaseEstimator):
             W, b = np.vstack([np.zeros_like(W), W]), np.array([0.0, b[0]])
         return Scores((Affine(b, np.ascontiguousarray(W), np.zeros(W.shape[1])),))
 
+    def _ask(self, X: Any, link: Link) -> NDArray[Any]:
+        rows = door.known_rows(self, X)
+        with door.naming(rows):
+            return ask(self._scores(), rows, link)
+
     def decision_function(self, X: Any) -> Floats:
-        Z = ask(self._scores(), door.known_rows(self, X), links.identity)
+        Z = self._ask(X, links.identity)
         return np.asarray(Z[:, 1] - Z[:, 0]) if len(self.classes_) == 2 else Z
 
     def predict(self, X: Any) -> NDArray[Any]:
-        return np.asarray(self.classes_[ask(self._scores(), door.known_rows(self, X), links.argmax)])
+        return np.asarray(self.classes_[self._ask(X, links.argmax)])
 
     def predict_proba(self, X: Any) -> Floats:
-        return ask(self._scores(), door.known_rows(self, X), links.softmax)
+        return self._ask(X, links.softmax)
 
     def predict_log_proba(self, X: Any) -> Floats:
-        return ask(self._scores(), door.known_rows(self, X), links.log_softmax)
+        return self._ask(X, links.log_softmax)

@@ -186,7 +186,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         W = np.ascontiguousarray(self.scalings_[:, : self._n_features_out].T)
         centre = self.xbar_ if self.solver == "svd" else np.zeros(W.shape[1])
         if len(W) == 0:
-            return np.empty((len(door.known_rows(self, X)), 0))
+            return np.empty((len(self.predict(X)), 0))
         return self._answers(Scores((Affine(np.zeros(len(W)), W, centre),)), X, links.identity)
 
     def contributions(self, X: Any) -> Contributions:

@@ -58,22 +58,24 @@ class OnePass(BaseEstimator):
         statistics = self._count(source, target)
         return self._sound_model(statistics), statistics
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to rows X and their y, from scratch."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to rows X and their y, or to a source that has both, from scratch."""
         source = self._source(X, y, sample_weight, known=False)
         target = self._target_of(source)
-        with door.naming(source.names):
+        with door.naming(source):
             model, statistics = self._fitted(source, target)
         self._warn(model, statistics, target, source.names)
         return self._publish(model, statistics, target, source.names)
 
     def _take_in(self, source: Source, target: Any) -> Self:
         """The fit to these rows and all before them, without warnings: more may come."""
-        with door.naming(source.names):
+        with door.naming(source):
             statistics = self._count(source, target)
+        names = source.names
         if "_model" in vars(self):
             statistics = _merged([self._statistics, statistics])
-        return self._publish(self._sound_model(statistics), statistics, target, source.names)
+            names = getattr(self, "feature_names_in_", None)
+        return self._publish(self._sound_model(statistics), statistics, target, names)
 
     def _merge(self, states: Sequence[Any], target: Any) -> Self:
         """A new estimator of the same kind, with all these statistics."""

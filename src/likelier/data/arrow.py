@@ -1,0 +1,84 @@
+"""Arrow columns as NumPy arrays, without a loop over rows: numbers, and labels as codes."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from likelier.data.labels import code
+
+
+def values_type(kind: Any) -> Any:
+    """The type of the cells, whether or not they are stored as a dictionary."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def is_text(kind: Any) -> bool:
+    """Strings of any kind."""
+    cells, types = values_type(kind), pa.types
+    return any(test(cells) for test in (types.is_string, types.is_large_string, types.is_string_view))
+
+
+def same_kind(a: Any, b: Any) -> bool:
+    """Whether cells of both types can stand in one column."""
+    return values_type(a) == values_type(b) or (is_text(a) and is_text(b))
+
+
+def is_number(kind: Any) -> bool:
+    """Numbers and truths; a column with no value at all is one of missing numbers."""
+    cells, types = values_type(kind), pa.types
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+    return any(test(cells) for test in tests)
+
+
+def is_label(kind: Any) -> bool:
+    """What a class can be called: a number, a string or a date."""
+    cells, types = values_type(kind), pa.types
+    return is_text(kind) or types.is_date(cells) or types.is_timestamp(cells) or is_number(kind)
+
+
+def width(kind: Any) -> int:
+    """Bytes of a cell once it is an array."""
+    try:
+        return max(1, int(kind.bit_width) // 8)
+    except ValueError:  # of any length: as codes
+        return 4
+
+
+def numbers(column: Any) -> NDArray[Any]:
+    """The cells, NaN where one is missing; not copied where none is."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    exact = pa.types.is_decimal(column.type)
+    if column.null_count or exact:
+        column = column.cast(pa.float64(), safe=False)  # safe: refuses integers beyond 2^53
+    cells: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    return cells
+
+
+def encoded(column: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Labels as codes, -1 where one is missing, and the values that the codes stand for."""
+    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    if coded.dictionary.null_count:  # missing by way of a missing value: say so in the codes
+        coded = coded.dictionary_decode().dictionary_encode()
+    codes = coded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    listed = coded.dictionary
+    if is_text(listed.type):
+        values = np.array(listed.to_pylist(), dtype=str)
+    else:
+        values = listed.to_numpy(zero_copy_only=False)
+    missing = values != values  # NaN
+    if missing.any():
+        codes = _places(np.where(missing, -1, np.arange(len(values))), codes)
+    return codes, values
+
+
+def recoded(column: Any, levels: NDArray[Any]) -> NDArray[np.int32]:
+    """Labels as their places among the sorted `levels`, -1 for any other."""
+    codes, values = encoded(column)
+    return _places(code(values, levels), codes).astype(np.int32)
+
+
+def _places(of_values: NDArray[Any], codes: NDArray[np.int64]) -> NDArray[Any]:
+    return np.append(of_values, -1)[codes]  # the last stands for what is missing, whose code is -1

@@ -1,0 +1,150 @@
+"""CSV and TSV files: read from beginning to end in blocks, by the types that the first rows have."""
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+
+from likelier.data.arrow import is_text
+from likelier.data.stored import Span, Stamp, reading, stamp
+
+# Types are inferred from so much of the first file that has rows, and hold for all.
+FIRST_BYTES = 8 << 20
+# A block of text is a chunk: small enough to stay in the cache while it is parsed and converted. It holds
+# at least one line: of each of its columns, so many bytes.
+BLOCK_BYTES = 1 << 20
+CELL_BYTES = 1 << 10
+LARGEST_BLOCK = 1 << 30
+
+_RAGGED = re.compile(r"Expected (\d+) columns, got (\d+)")
+_FOREIGN = re.compile(r"In CSV column #(\d+):.*conversion error to (.+?): invalid value '(.*)'", re.S)
+
+
+@dataclass(frozen=True)
+class Delimited:
+    """The header of a file, and the types of its columns."""
+
+    path: str
+    delimiter: str
+    names: tuple[str, ...]
+    seen: Stamp
+    known: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, path: str, delimiter: str) -> Self:
+        with reading(path):
+            seen = stamp(path)
+            header = next(_records(path, delimiter), (0, []))[1]
+        if not header:
+            raise ValueError(f"{path}: the file is empty: it needs a line with the names of its columns.")
+        return cls(path, delimiter, tuple(header), seen)
+
+    @property
+    def types(self) -> dict[str, Any]:
+        return {name: self.known.get(name, pa.null()) for name in self.names}
+
+    @property
+    def rows(self) -> None:
+        return None
+
+    def first_types(self) -> dict[str, Any] | None:
+        """The types of the columns as the first rows have them; None: there are no rows."""
+        with self._naming(), self._open({}, self.names, FIRST_BYTES) as reader:
+            if not any(batch.num_rows for batch in reader):
+                return None
+            return dict(zip(reader.schema.names, reader.schema.types, strict=True))
+
+    def spans(self, rows: int) -> list[Span]:
+        return [Span()]
+
+    def read(
+        self, numbers: Sequence[str], labels: Sequence[str], span: Span, size: int, rows: int
+    ) -> Iterator[Any]:
+        # What looks whole in the first rows need not be so in the last: numbers are read as floats.
+        truth = pa.bool_()
+        types = {name: truth if self.known[name] == truth else pa.float64() for name in numbers}
+        for name in labels:
+            known = self.known[name]
+            text = is_text(known) or pa.types.is_null(known)
+            types[name] = pa.dictionary(pa.int32(), pa.string()) if text else known
+        with self._naming(), self._open(types, tuple(types), size) as reader:
+            yield from reader
+
+    def place(self, row: int) -> str:
+        line = self._line(lambda number, cells: number == row)
+        return f"row {row}{f' (line {line})' if line else ''} of {self.path}"
+
+    def _open(self, types: Mapping[str, Any], columns: Sequence[str], size: int) -> Any:
+        block = min(max(size, CELL_BYTES * len(self.names)), LARGEST_BLOCK)
+        return arrow_csv.open_csv(
+            self.path,
+            read_options=arrow_csv.ReadOptions(use_threads=True, block_size=block),
+            parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict(types), include_columns=list(columns), strings_can_be_null=True
+            ),
+        )
+
+    # ---- what is wrong, and on which line: found by reading once more, slowly ------------------------
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        with reading(self.path, self.seen):
+            try:
+                yield
+            except pa.ArrowInvalid as error:
+                raise ValueError(self._explained(str(error))) from error
+
+    def _explained(self, error: str) -> str:
+        if found := _RAGGED.search(error):
+            width = len(self.names)
+            line = self._line(lambda number, cells: len(cells) != width)
+            return (
+                f"{self.path}{_on(line)}: the line has {found[2]} cells, and the header {width}. Mend or "
+                "drop it; a cell that contains the delimiter must stand in quotation marks."
+            )
+        if found := _FOREIGN.search(error):
+            at, kind, value = int(found[1]), found[2], found[3]
+            line = self._line(lambda number, cells: at < len(cells) and cells[at] == value)
+            return (
+                f"{self.path}{_on(line)}, column {self.names[at]!r}: {value!r} is not of type {kind}, "
+                "which the column has in the first rows. Mend the cell; a missing one is left empty."
+            )
+        if "straddl" in error:
+            return f"{self.path}: a line is too long to be one: is a quotation mark left open? ({error})"
+        return f"{self.path}: cannot be read: {error}"
+
+    def _line(self, wanted: Callable[[int, list[str]], bool]) -> int | None:
+        """The line on which the first row begins that is wanted; None: it cannot be said."""
+        try:
+            records = _records(self.path, self.delimiter)
+            next(records)
+            for number, (line, cells) in enumerate(records):
+                if wanted(number, cells):
+                    return line
+        except (OSError, StopIteration, csv.Error):
+            pass
+        return None
+
+
+def _on(line: int | None) -> str:
+    return "" if line is None else f", line {line}"
+
+
+def _records(path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """The header and all rows, each with the line on which it begins; blank lines are none."""
+    with (
+        pa.input_stream(path, compression="detect") as raw,
+        io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="") as text,
+    ):
+        reader = csv.reader(text, delimiter=delimiter)
+        line = 1
+        for cells in reader:
+            if cells:
+                yield line, cells
+            line = reader.line_num + 1

@@ -1,0 +1,254 @@
+"""Tables in files, larger than memory: the source that `scan` makes."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import accumulate
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.data import arrow
+from likelier.data.arrays import PART_BYTES
+from likelier.data.chunk import Chunk, Part
+from likelier.data.delimited import BLOCK_BYTES, Delimited
+from likelier.data.finding import Format, find, known_columns
+from likelier.data.labels import levels_of
+from likelier.data.matrix import Columns, Dense
+from likelier.data.parquet import Parquet
+from likelier.data.stored import File, Span
+
+# Where a file does not say how many rows it has, its rows are numbered from its own number times this.
+MOST_ROWS = 1 << 40
+
+
+def scan(
+    path: Any,
+    target: str | Sequence[str] | None = None,
+    features: Sequence[str] | None = None,
+    weight: str | None = None,
+    format: Format | None = None,
+) -> "Scan":
+    """Tables in Parquet, CSV or TSV files as one source of rows, which every one-pass estimator can fit.
+
+    path: a file, a folder, a glob (`**` goes through folders) or a list of them; files come in sorted
+    order. target, weight: the columns of y (a list: several) and of the weights of rows; features: those
+    of X, by default all others. format: "parquet", "csv" or "tsv", by default what the names end with.
+    Nothing but footers and headers, and the first 8 MB of CSV, is read before an estimator asks.
+    """
+    files = _opened(*find(path, format))
+    targets = _listed(target)
+    others = [*targets, *_listed(weight)]
+    chosen = [name for name in files[0].names if name not in others] if features is None else features
+    roles = Roles(tuple(_listed(chosen)), targets, isinstance(target, str), weight)
+    if not roles.features:
+        raise ValueError(f"{files[0].path}: no column is left for X beside {', '.join(map(repr, others))}.")
+    known_columns(files, roles.columns)
+    if not any(file.rows is None or file.rows for file in files):
+        raise ValueError(f"{files[0].path}: no rows{_beside(files)}.")
+    return Scan(files, roles)
+
+
+def _listed(names: Any) -> tuple[str, ...]:
+    return () if names is None else (names,) if isinstance(names, str) else tuple(names)
+
+
+def _beside(files: Sequence[File]) -> str:
+    return f", nor in the {len(files) - 1} other files" if len(files) > 1 else ""
+
+
+def _opened(paths: Sequence[str], format: Format) -> tuple[File, ...]:
+    """The files, with the names and types of their columns."""
+    if format == "parquet":
+        return tuple(Parquet.open(path) for path in paths)
+    headers = [Delimited.open(path, "\t" if format == "tsv" else ",") for path in paths]
+    for header in headers:
+        types = header.first_types()
+        if types is not None:
+            return tuple(replace(file, known=types) for file in headers)
+    raise ValueError(f"{headers[0].path}: a header and no rows{_beside(headers)}.")
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which columns are what, and what is made of y: numbers, the list of labels, or codes."""
+
+    features: tuple[str, ...]
+    targets: tuple[str, ...] = ()
+    flat: bool = True  # one target, and not a list of one
+    weight: str | None = None
+    y: Literal["numbers", "labels", "codes"] = "numbers"
+    levels: NDArray[Any] | None = None
+
+    def __post_init__(self) -> None:
+        twice = sorted({name for name in self.columns if self.columns.count(name) > 1})
+        if twice:
+            raise ValueError(f"columns named more than once in features, target and weight: {twice}")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.features, *self.targets, *self._weights)
+
+    @property
+    def _weights(self) -> tuple[str, ...]:
+        return () if self.weight is None else (self.weight,)
+
+    def chunks(self, file: File, number: int, span: Span, size: int, rows: int) -> Iterator[Chunk]:
+        """The rows of a span, `number` being that of the file's first row."""
+        as_numbers = self.y == "numbers"
+        numbers = (*self.features, *(self.targets if as_numbers else ()), *self._weights)
+        at = span.first
+        for batch in file.read(numbers, () if as_numbers else self.targets, span, size, rows):
+            if batch.num_rows:
+                yield self._chunk(batch, file, at, number)
+            at += batch.num_rows
+
+    def _chunk(self, batch: Any, file: File, at: int, number: int) -> Chunk:
+        w = None
+        if self.weight is not None:
+            w = np.ascontiguousarray(arrow.numbers(batch.column(self.weight)), dtype=np.float64)
+            _refuse_rows(~(np.isfinite(w) & (w >= 0)), w, file, at, self.weight, _WEIGHT)
+        if self.y == "labels":
+            found = self._labels(batch, w, file, at)
+            return Chunk(_nothing(len(found)), found, None, number + at)
+        columns = tuple(arrow.numbers(batch.column(name)) for name in self.features)
+        X = Columns(columns) if columns else _nothing(batch.num_rows)
+        if self.levels is not None:
+            column = batch.column(self.targets[0])
+            return Chunk(X, arrow.recoded(column, self.levels), w, number + at)
+        return Chunk(X, self._numbers(batch, w, file, at), w, number + at)
+
+    def _labels(self, batch: Any, w: NDArray[np.float64] | None, file: File, at: int) -> NDArray[Any]:
+        """The labels of all rows that have a weight, each once: all that a survey needs."""
+        (name,) = self.targets
+        codes, values = arrow.encoded(batch.column(name))
+        _refuse_rows(codes < 0, None, file, at, name, "Input y contains NaN: every row needs a label.")
+        if values.dtype.kind == "f":
+            broken = ~np.isfinite(values) | (values != np.floor(values))
+            _refuse_rows(broken[codes], values[codes], file, at, name, _CONTINUOUS)
+        used = np.bincount(codes if w is None else codes[w > 0], minlength=len(values)) > 0
+        some = values[used]
+        return levels_of(some.astype(str) if some.dtype.kind == "U" else some)
+
+    def _numbers(
+        self, batch: Any, w: NDArray[np.float64] | None, file: File, at: int
+    ) -> NDArray[Any] | None:
+        if not self.targets:
+            return None
+        columns = [arrow.numbers(batch.column(name)) for name in self.targets]
+        for name, y in zip(self.targets, columns, strict=True):
+            bad = ~np.isfinite(y) if w is None else ~np.isfinite(y) & (w > 0)  # without weight: anything
+            _refuse_rows(bad, y, file, at, name, "Input y contains NaN or infinity.")
+        return columns[0] if self.flat else np.column_stack(columns)
+
+
+_WEIGHT = "Weights must be finite and not negative."
+_CONTINUOUS = (
+    "Unknown label type: continuous. Classes are whole numbers, strings or truths; for a target of real "
+    "numbers use a regression."
+)
+
+
+def _nothing(n: int) -> Dense:
+    """X where no column of it is asked for."""
+    return Dense(np.empty((n, 0)))
+
+
+def _refuse_rows(
+    bad: NDArray[np.bool_], values: NDArray[Any] | None, file: File, at: int, name: str, why: str
+) -> None:
+    """Raise if a row of a column is bad, and say which."""
+    if bad.any():
+        row = int(np.argmax(bad))
+        what = "is missing" if values is None or np.isnan(values[row]) else f"is {values[row]}"
+        raise ValueError(f"{file.place(at + row)}: {name!r} {what}. {why}")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Scan:
+    """The rows of files, cut into parts: at row groups (Parquet), or a part for each file (CSV)."""
+
+    files: tuple[File, ...]
+    roles: Roles
+
+    def __repr__(self) -> str:
+        n, p = len(self.files), self.p
+        held = self.files[0].path if n == 1 else f"{n} files, {self.files[0].path} to {self.files[-1].path}"
+        rows = "" if self.rows is None else f"{self.rows} rows, "
+        shown = ", ".join(self.roles.features[:5]) + (", ..." if p > 5 else "")
+        targets = (
+            self.roles.targets[0] if self.roles.flat and self.roles.targets else list(self.roles.targets)
+        )
+        y = f", target={targets!r}" if self.roles.targets else ""
+        w = f", weight={self.roles.weight!r}" if self.roles.weight is not None else ""
+        return f"<Scan of {held}: {rows}{p} features ({shown}){y}{w}>"
+
+    @property
+    def p(self) -> int:
+        return len(self.roles.features)
+
+    @property
+    def names(self) -> NDArray[Any]:
+        return np.array(self.roles.features, dtype=object)
+
+    @property
+    def rows(self) -> int | None:
+        known = [file.rows for file in self.files if file.rows is not None]
+        return sum(known) if len(known) == len(self.files) else None
+
+    @property
+    def y_shape(self) -> tuple[int, ...]:
+        return () if self.roles.flat else (len(self.roles.targets),)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The columns of y."""
+        return self.roles.targets
+
+    def labels(self) -> Self:
+        """The labels alone, each of a chunk once."""
+        (name,) = self.roles.targets
+        kind = self.files[0].types[name]
+        if not arrow.is_label(kind):
+            raise ValueError(f"target {name!r} is of type {kind}: labels are numbers, strings or dates.")
+        return replace(self, roles=replace(self.roles, features=(), y="labels"))
+
+    def coded(self, levels: NDArray[Any]) -> Self:
+        return replace(self, roles=replace(self.roles, y="codes", levels=levels))
+
+    def taking(self, features: Sequence[str], *, y: bool) -> Self:
+        """The same rows with these columns as X, with or without y and weights."""
+        roles = replace(self.roles, features=tuple(features))
+        if not y:
+            roles = Roles(roles.features)
+        known_columns(self.files, roles.columns)
+        return replace(self, roles=roles)
+
+    def others(self, columns: Sequence[str]) -> Mapping[str, str]:
+        """Which of these columns are no numbers, and what they are."""
+        types = self.files[0].types
+        return {name: str(types[name]) for name in columns if not arrow.is_number(types[name])}
+
+    def parts(self, state_bytes: int) -> Sequence[Part]:
+        types, four = self.files[0].types, 4 * state_bytes
+        wide = sum(arrow.width(types[name]) for name in self.roles.features or self.roles.columns)
+        rows = max(1, max(PART_BYTES, four) // wide)
+        size = max(BLOCK_BYTES, four)
+        return [
+            partial(self.roles.chunks, file, number, span, size, rows)
+            for file, number in zip(self.files, self._numbers, strict=True)
+            for span in file.spans(rows)
+        ]
+
+    @property
+    def _numbers(self) -> list[int]:
+        """The number of each file's first row."""
+        rows = [MOST_ROWS if file.rows is None else file.rows for file in self.files]
+        return [0, *accumulate(rows)][:-1]
+
+    def place(self, row: int) -> str:
+        numbers = self._numbers
+        at = bisect_right(numbers, row) - 1
+        return self.files[at].place(row - numbers[at])

@@ -1,0 +1,101 @@
+"""Which files are meant, and which columns they must have."""
+
+import glob
+import os
+from collections import Counter
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from likelier.data.arrow import same_kind
+from likelier.data.stored import File
+
+Format = Literal["parquet", "csv", "tsv"]
+
+_ENDINGS: dict[str, Format] = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
+_PACKED = (".gz", ".bz2", ".zst", ".lz4")
+
+
+def find(path: Any, format: Format | None) -> tuple[list[str], Format]:
+    """The files that are meant, sorted, and their format."""
+    if format is not None and format not in get_args(Format):
+        raise ValueError(f"format={format!r}: it is one of {', '.join(get_args(Format))}")
+    given = [path] if isinstance(path, str | os.PathLike) else list(path)
+    paths = sorted({file for one in given for file in _matches(os.fspath(one), format)})
+    if not paths:
+        raise ValueError("no files: the list is empty")
+    if format is not None:
+        return paths, format
+    formats = {file: _format_of(file) for file in paths}
+    unclear = [file for file, kind in formats.items() if kind is None]
+    if unclear:
+        raise ValueError(
+            f"{unclear[0]}: the name does not say what is in it: pass format='csv', 'tsv' or 'parquet'."
+        )
+    kinds = {kind: file for file, kind in formats.items() if kind is not None}
+    if len(kinds) > 1:
+        raise ValueError(f"files of several formats: {', '.join(kinds.values())}. Scan one at a time.")
+    return paths, next(iter(kinds))
+
+
+def _matches(path: str, format: Format | None) -> list[str]:
+    path = os.path.expanduser(path)  # noqa: PTH111
+    at = Path(path)
+    if at.is_dir():
+        found = [str(file) for file in at.rglob("*") if _visible(file.relative_to(at)) and file.is_file()]
+        found = [file for file in found if format is not None or _format_of(file) is not None]
+        if not found:
+            raise FileNotFoundError(f"{path}: the folder has no Parquet, CSV or TSV files.")
+        return found
+    if at.exists():
+        return [path]
+    found = [file for file in glob.glob(path, recursive=True) if Path(file).is_file()]  # noqa: PTH207
+    if not found:
+        raise FileNotFoundError(f"no file matches {path!r}{_hint(at)}")
+    return found
+
+
+def _visible(path: Path) -> bool:
+    """Not hidden, and no note that a program left beside its data (_SUCCESS, _metadata)."""
+    return not any(part.startswith((".", "_")) for part in path.parts)
+
+
+def _format_of(path: str) -> Format | None:
+    endings = [ending.lower() for ending in Path(path).suffixes]
+    if endings and endings[-1] in _PACKED:
+        endings.pop()
+    return _ENDINGS.get(endings[-1]) if endings else None
+
+
+def _hint(path: Path) -> str:
+    folder = path.parent
+    if not folder.is_dir():
+        return "" if glob.has_magic(str(folder)) else f": there is no folder {folder}"
+    near = get_close_matches(path.name, [file.name for file in folder.iterdir()], n=3)
+    return f"; near it: {', '.join(near)}" if near else ""
+
+
+def known_columns(files: Sequence[File], columns: Sequence[str]) -> None:
+    """Refuse a column that a file has not, has twice, or has of another type than the first file."""
+    first = files[0]
+    for file in files:
+        counts = Counter(file.names)
+        for name in columns:
+            count = counts[name]
+            if count != 1:
+                how = "no column" if count == 0 else f"{count} columns"
+                raise ValueError(f"{file.path}: {how} named {name!r}{_near(name, file.names)}")
+            if not same_kind(file.types[name], first.types[name]):
+                raise ValueError(
+                    f"{file.path}: column {name!r} is of type {file.types[name]}, and in {first.path} "
+                    f"of type {first.types[name]}. Write it with one type everywhere."
+                )
+
+
+def _near(name: str, names: Sequence[str]) -> str:
+    near = get_close_matches(name, names, n=3)
+    if near:
+        return f"; near it: {', '.join(map(repr, near))}"
+    some = ", ".join(map(repr, names[:20])) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+    return f"; columns: {some}"

@@ -1,0 +1,86 @@
+"""Parquet files: cut at row groups, read column by column."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import pyarrow.parquet as pq
+
+from likelier.data.arrow import is_text
+from likelier.data.stored import Span, Stamp, reading, stamp
+
+MAGIC = b"PAR1"
+
+
+@dataclass(frozen=True)
+class Parquet:
+    """What the footer of a file says."""
+
+    path: str
+    names: tuple[str, ...]
+    types: Mapping[str, Any]
+    groups: tuple[int, ...]  # the rows of each row group
+    seen: Stamp
+
+    @classmethod
+    def open(cls, path: str) -> Self:
+        seen = _check_whole(path)
+        with reading(path, seen), pq.ParquetFile(path) as file:
+            schema, about = file.schema_arrow, file.metadata
+            groups = tuple(about.row_group(i).num_rows for i in range(about.num_row_groups))
+        types = dict(zip(schema.names, schema.types, strict=True))
+        return cls(path, tuple(schema.names), types, groups, seen)
+
+    @property
+    def rows(self) -> int:
+        return sum(self.groups)
+
+    def spans(self, rows: int) -> list[Span]:
+        """Row groups, joined until they have so many rows."""
+        spans, first, start, held = [], 0, 0, 0
+        for i, n in enumerate(self.groups):
+            held += n
+            if held >= rows or (held and i == len(self.groups) - 1):
+                spans.append(Span(first, start, i + 1))
+                first, start, held = first + held, i + 1, 0
+        return spans
+
+    def read(
+        self, numbers: Sequence[str], labels: Sequence[str], span: Span, size: int, rows: int
+    ) -> Iterator[Any]:
+        # Text that is to be coded stays a dictionary, as it is stored. Threads of Arrow's own would only
+        # compete: the parts of a file are read side by side already.
+        texts = [name for name in labels if is_text(self.types[name])]
+        with (
+            reading(self.path, self.seen),
+            pq.ParquetFile(self.path, read_dictionary=texts, buffer_size=1 << 20) as file,
+        ):
+            yield from file.iter_batches(
+                batch_size=rows,
+                row_groups=list(range(span.start, span.stop)),
+                columns=[*numbers, *labels],
+                use_threads=False,
+            )
+
+    def place(self, row: int) -> str:
+        return f"row {row} of {self.path}"
+
+
+def _check_whole(path: str) -> Stamp:
+    """Refuse what is no Parquet file, or not all of one: it begins and ends with the same four bytes."""
+    with reading(path):
+        seen = stamp(path)
+        with Path(path).open("rb") as file:
+            begin = file.read(4)
+            file.seek(max(0, seen[0] - 4))
+            end = file.read(4)
+    if not begin:
+        raise ValueError(f"{path}: the file is empty.")
+    if begin != MAGIC:
+        raise ValueError(f"{path}: this is not a Parquet file (it begins with {begin!r}).")
+    if end != MAGIC or seen[0] < 12:
+        raise ValueError(
+            f"{path}: the Parquet file is cut short: its end is missing. Copy or write it again."
+        )
+    return seen

@@ -1,0 +1,77 @@
+"""What files of every format have in common."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import pyarrow as pa
+
+Stamp = tuple[int, int]
+
+
+class Span(NamedTuple):
+    """Some consecutive rows of a file that are read as one part; `start`, `stop` are row groups."""
+
+    first: int = 0
+    start: int = 0
+    stop: int = 0
+
+
+class File(Protocol):
+    """A table on disk: columns of a name and a type, read again and again."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def types(self) -> Mapping[str, Any]: ...
+
+    @property
+    def rows(self) -> int | None:
+        """None: not known before they are read."""
+
+    def spans(self, rows: int, /) -> Sequence[Span]:
+        """Cut into parts of at least so many rows, where the file can be cut."""
+
+    def read(
+        self, numbers: Sequence[str], labels: Sequence[str], span: Span, size: int, rows: int, /
+    ) -> Iterator[Any]:
+        """Record batches of the columns named: of at most so many rows, or about `size` bytes of text."""
+
+    def place(self, row: int, /) -> str:
+        """How to find a row."""
+
+
+def stamp(path: str) -> Stamp:
+    """What changes when a file does."""
+    known = Path(path).stat()
+    return known.st_size, known.st_mtime_ns
+
+
+@contextmanager
+def reading(path: str, seen: Stamp | None = None) -> Iterator[None]:
+    """Errors name the file; it must be as it was when it was `seen`, from beginning to end."""
+    try:
+        _check_same(path, seen)
+        yield
+    except (OSError, pa.ArrowException) as error:
+        kind = OSError if isinstance(error, OSError) else ValueError
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        _check_same(path, seen)
+        raise kind(f"{path}: cannot be read: {why}") from error
+    _check_same(path, seen)
+
+
+def _check_same(path: str, seen: Stamp | None) -> None:
+    if seen is None:
+        return
+    try:
+        same = stamp(path) == seen
+    except FileNotFoundError:
+        raise ValueError(f"{path}: the file is gone since it was scanned. Scan again.") from None
+    if not same:
+        raise ValueError(f"{path}: the file has changed since it was scanned. Scan again.")

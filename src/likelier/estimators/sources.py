@@ -1,0 +1,57 @@
+"""The door for sources, such as `scan` makes, which bring y and weights along."""
+
+import warnings
+from collections.abc import Iterable
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from likelier.data import Stored
+
+
+def stored(X: Any) -> TypeGuard[Stored]:
+    """Whether X is a source."""
+    return type(X) is not np.ndarray and isinstance(X, Stored)
+
+
+def brought(estimator: Any, X: Stored, y: Any, sample_weight: Any, *, known: bool) -> Stored:
+    """A source to train on, checked; `known`: the columns are those of an earlier fit."""
+    if y is not None or sample_weight is not None:
+        raise ValueError(
+            "X is a source, and brings y and weights along: name their columns, as in "
+            "scan(path, target='y', weight='w'), and pass neither y nor sample_weight."
+        )
+    if not X.targets:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the source has no "
+            "target: name its column, as in scan(path, target='y')."
+        )
+    if known:
+        return as_fitted(estimator, X, y=True)
+    only_numbers(estimator, X, X.names)
+    return X
+
+
+def as_fitted(estimator: Any, X: Stored, *, y: bool) -> Stored:
+    """The columns that were fitted, by their names; others are not read."""
+    kind, p = type(estimator).__name__, estimator.n_features_in_
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        if X.p != p:
+            raise ValueError(f"X has {X.p} features, but {kind} is expecting {p} features as input.")
+        warnings.warn(f"X has feature names, but {kind} was fitted without feature names", stacklevel=2)
+    source = X.taking([str(name) for name in (X.names if names is None else names)], y=y)
+    only_numbers(estimator, source, source.names)
+    return source
+
+
+def only_numbers(estimator: Any, source: Stored, columns: Iterable[str]) -> None:
+    """Refuse columns that hold anything else, all of them at once."""
+    others = source.others(list(columns))
+    if others:
+        some = [f"{name!r} ({kind})" for name, kind in others.items()]
+        which = ", ".join(some[:10]) + (f" and {len(some) - 10} more" if len(some) > 10 else "")
+        raise ValueError(
+            f"{type(estimator).__name__} takes numbers, and these columns hold none: {which}. Leave them "
+            "out, as in scan(path, features=[...]), or turn them into numbers first."
+        )
