@@ -60,8 +60,6 @@ def numbers(column: Any) -> NDArray[Any]:
 def encoded(column: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Labels as codes, -1 where one is missing, and the values that the codes stand for."""
     coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    if coded.dictionary.null_count:  # missing by way of a missing value: say so in the codes
-        coded = coded.dictionary_decode().dictionary_encode()
     codes = coded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     listed = coded.dictionary
     if is_text(listed.type):

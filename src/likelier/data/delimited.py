@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from likelier.data.arrow import is_text
-from likelier.data.stored import Span, Stamp, reading, stamp
+from likelier.data.stored import Span, Stamp, ahead, reading, stamp
 
 # Types are inferred from so much of the first file that has rows, and hold for all.
 FIRST_BYTES = 8 << 20
@@ -74,7 +74,7 @@ class Delimited:
             text = is_text(known) or pa.types.is_null(known)
             types[name] = pa.dictionary(pa.int32(), pa.string()) if text else known
         with self._naming(), self._open(types, tuple(types), size) as reader:
-            yield from reader
+            yield from ahead(iter(reader))  # Arrow's own threads do not: they parse when asked
 
     def place(self, row: int) -> str:
         line = self._line(lambda number, cells: number == row)
@@ -84,7 +84,7 @@ class Delimited:
         block = min(max(size, CELL_BYTES * len(self.names)), LARGEST_BLOCK)
         return arrow_csv.open_csv(
             self.path,
-            read_options=arrow_csv.ReadOptions(use_threads=True, block_size=block),
+            read_options=arrow_csv.ReadOptions(use_threads=False, block_size=block),
             parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=dict(types), include_columns=list(columns), strings_can_be_null=True

@@ -41,8 +41,9 @@ def scan(
     files = _opened(*find(path, format))
     targets = _listed(target)
     others = [*targets, *_listed(weight)]
-    chosen = [name for name in files[0].names if name not in others] if features is None else features
-    roles = Roles(tuple(_listed(chosen)), targets, isinstance(target, str), weight)
+    rest = tuple(name for name in dict.fromkeys(files[0].names) if name not in others)
+    chosen = rest if features is None else _listed(features)
+    roles = Roles(chosen, targets, isinstance(target, str), weight)
     if not roles.features:
         raise ValueError(f"{files[0].path}: no column is left for X beside {', '.join(map(repr, others))}.")
     known_columns(files, roles.columns)
@@ -118,7 +119,7 @@ class Roles:
         if self.levels is not None:
             column = batch.column(self.targets[0])
             return Chunk(X, arrow.recoded(column, self.levels), w, number + at)
-        return Chunk(X, self._numbers(batch, w, file, at), w, number + at)
+        return Chunk(X, self._numbers(batch, file, at), w, number + at)
 
     def _labels(self, batch: Any, w: NDArray[np.float64] | None, file: File, at: int) -> NDArray[Any]:
         """The labels of all rows that have a weight, each once: all that a survey needs."""
@@ -130,17 +131,16 @@ class Roles:
             _refuse_rows(broken[codes], values[codes], file, at, name, _CONTINUOUS)
         used = np.bincount(codes if w is None else codes[w > 0], minlength=len(values)) > 0
         some = values[used]
-        return levels_of(some.astype(str) if some.dtype.kind == "U" else some)
+        if some.dtype.kind == "U":  # as wide as the longest that is used
+            some = np.array(some.tolist(), dtype=str)
+        return levels_of(some)
 
-    def _numbers(
-        self, batch: Any, w: NDArray[np.float64] | None, file: File, at: int
-    ) -> NDArray[Any] | None:
+    def _numbers(self, batch: Any, file: File, at: int) -> NDArray[Any] | None:
         if not self.targets:
             return None
         columns = [arrow.numbers(batch.column(name)) for name in self.targets]
         for name, y in zip(self.targets, columns, strict=True):
-            bad = ~np.isfinite(y) if w is None else ~np.isfinite(y) & (w > 0)  # without weight: anything
-            _refuse_rows(bad, y, file, at, name, "Input y contains NaN or infinity.")
+            _refuse_rows(~np.isfinite(y), y, file, at, name, "Input y contains NaN or infinity.")
         return columns[0] if self.flat else np.column_stack(columns)
 
 

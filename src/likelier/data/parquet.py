@@ -11,6 +11,7 @@ from likelier.data.arrow import is_text
 from likelier.data.stored import Span, Stamp, reading, stamp
 
 MAGIC = b"PAR1"
+BUFFER = 256 << 10  # of each column that is being read
 
 
 @dataclass(frozen=True)
@@ -49,12 +50,13 @@ class Parquet:
     def read(
         self, numbers: Sequence[str], labels: Sequence[str], span: Span, size: int, rows: int
     ) -> Iterator[Any]:
-        # Text that is to be coded stays a dictionary, as it is stored. Threads of Arrow's own would only
-        # compete: the parts of a file are read side by side already.
+        # Text that is to be coded stays a dictionary, as it is stored. Without pre_buffer and with small
+        # buffers, memory does not grow with the row group. Threads of Arrow's own would only compete: parts
+        # are read side by side already.
         texts = [name for name in labels if is_text(self.types[name])]
         with (
             reading(self.path, self.seen),
-            pq.ParquetFile(self.path, read_dictionary=texts, buffer_size=1 << 20) as file,
+            pq.ParquetFile(self.path, read_dictionary=texts, pre_buffer=False, buffer_size=BUFFER) as file,
         ):
             yield from file.iter_batches(
                 batch_size=rows,

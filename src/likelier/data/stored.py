@@ -1,6 +1,7 @@
 """What files of every format have in common."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -64,6 +65,16 @@ def reading(path: str, seen: Stamp | None = None) -> Iterator[None]:
         _check_same(path, seen)
         raise kind(f"{path}: cannot be read: {why}") from error
     _check_same(path, seen)
+
+
+def ahead(items: Iterator[Any]) -> Iterator[Any]:
+    """The same items, each fetched while the one before it is in use."""
+    end = object()
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, items, end)
+        while (item := coming.result()) is not end:
+            coming = pool.submit(next, items, end)
+            yield item
 
 
 def _check_same(path: str, seen: Stamp | None) -> None:
