@@ -322,22 +322,23 @@ def test_ragged_lines(tmp_path, lines, line, got):
         lk.scan(packed, target="y")
 
 
-def long_table(last: str) -> str:
-    """More than is looked at before the pass, then one more line."""
-    return "a,b,y\n" + "1.25,2.5,u\n0.5,-1,v\n3,2,u\n-1,1,v\n" * 400_000 + last
+LOOKED_AT = 4096
+LONG = "a,b,y\n" + "1.25,2.5,u\n0.5,-1,v\n3,2,u\n-1,1,v\n" * 400
 
 
 @pytest.mark.parametrize(
     ("last", "words"),
     [
-        ("3,v\n", ["line 1600002: the line has 2 cells"]),
-        ("3,many,v\n", ["line 1600002, column 'b': 'many' is not of type double"]),
-        ("3,inf,v\n", ["row 1600000 (line 1600002) of", "column 1 ('b') is inf"]),
-        ("3,4,\n", ["row 1600000 (line 1600002) of", "'y' is missing", "every row needs a label"]),
+        ("3,v\n", ["line 1602: the line has 2 cells"]),
+        ("3,many,v\n", ["line 1602, column 'b': 'many' is not of type double"]),
+        ("3,inf,v\n", ["row 1600 (line 1602) of", "column 1 ('b') is inf"]),
+        ("3,4,\n", ["row 1600 (line 1602) of", "'y' is missing", "every row needs a label"]),
     ],
 )
-def test_the_line_of_what_is_found_only_in_the_pass(tmp_path, last, words):
-    path = text(tmp_path, long_table(last))
+def test_the_line_of_what_is_found_only_in_the_pass(tmp_path, monkeypatch, last, words):
+    monkeypatch.setattr("likelier.data.delimited.FIRST_BYTES", LOOKED_AT)
+    monkeypatch.setattr("likelier.data.files.BLOCK_BYTES", LOOKED_AT)
+    path = text(tmp_path, LONG + last)
     source = lk.scan(path, target="y")
     model = lk.GaussianNB()
     with pytest.raises(ValueError) as caught:

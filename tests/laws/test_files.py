@@ -3,12 +3,14 @@
 import gzip
 import pickle
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
@@ -20,6 +22,7 @@ from sklearn.base import clone
 import likelier as lk
 from laws.generators import SEEDS
 from laws.parts import parts_of
+from likelier.data.stored import ahead
 
 fewer = settings(max_examples=max(20, settings.default.max_examples // 2))
 may_be_degenerate = pytest.mark.filterwarnings("ignore::likelier.DegenerateWarning")
@@ -147,6 +150,42 @@ def test_parquet_parts_are_whole_row_groups_and_chunks_are_small(rows, size):
     assert set(ends) <= set(np.cumsum(rows))
     assert all(sum(part) >= least for part in parts[:-1])
     assert all(n <= least for part in parts for n in part)
+
+
+def test_memory_does_not_grow_with_a_row_group(tmp_path):
+    names = ["a", "b", "c"]
+    rng = np.random.default_rng(0)
+    table = pa.table({name: rng.normal(size=700_000) for name in names})
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=700_000)
+    whole = table.nbytes
+    del table
+    held = []
+    with pieces_of(1 << 16):
+        before = pa.total_allocated_bytes()
+        for chunk in (chunk for part in lk.scan(tmp_path).parts(0) for chunk in part()):
+            held.append(pa.total_allocated_bytes() - before)
+            assert chunk.X.row_bytes * chunk.X.shape[0] <= 1 << 16
+    assert len(held) > 200
+    assert max(held) < whole / 2
+
+
+def test_an_item_is_fetched_while_the_one_before_is_in_use():
+    fetched = [threading.Event() for _ in range(3)]
+
+    def items():
+        for event in fetched:
+            event.set()
+            yield event
+        raise ValueError("no more")
+
+    coming = ahead(items())
+    for i in range(2):
+        assert next(coming) is fetched[i]
+        assert fetched[i + 1].wait(timeout=10)
+    assert next(coming) is fetched[2]
+    with pytest.raises(ValueError, match="no more"):
+        next(coming)
+    assert list(ahead(iter(range(5)))) == [0, 1, 2, 3, 4]
 
 
 @every_format
@@ -347,6 +386,15 @@ def test_quotes_blank_lines_and_line_ends_of_any_kind(tmp_path):
     assert source.names.tolist() == ["a, b"]
     (chunk,) = [chunk for part in source.labels().parts(0) for chunk in part()]
     assert chunk.y.tolist() == ["two\nlines", 'with "quotes"']
+
+
+def test_the_index_of_a_frame_is_no_feature(tmp_path):
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3, 4]})
+    for index in ([7, 3], pd.Index([7, 3], name="id"), pd.RangeIndex(2)):
+        frame.set_axis(index, axis=0).to_parquet(tmp_path / "t.parquet")
+        assert lk.scan(tmp_path).names.tolist() == ["a", "b"]
+    frame.set_axis(pd.Index([7, 3], name="id"), axis=0).to_parquet(tmp_path / "t.parquet")
+    assert lk.scan(tmp_path, features=["id"]).names.tolist() == ["id"]
 
 
 def test_folders_globs_and_lists_find_the_same_files_in_order(tmp_path):

@@ -50,6 +50,10 @@ class Delimited:
         return {name: self.known.get(name, pa.null()) for name in self.names}
 
     @property
+    def index(self) -> tuple[str, ...]:
+        return ()
+
+    @property
     def rows(self) -> None:
         return None
 

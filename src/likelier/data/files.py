@@ -40,9 +40,9 @@ def scan(
     """
     files = _opened(*find(path, format))
     targets = _listed(target)
-    others = [*targets, *_listed(weight)]
-    rest = tuple(name for name in dict.fromkeys(files[0].names) if name not in others)
-    chosen = rest if features is None else _listed(features)
+    others = (*targets, *_listed(weight))
+    rest = [name for name in dict.fromkeys(files[0].names) if name not in (*others, *files[0].index)]
+    chosen = tuple(rest) if features is None else _listed(features)
     roles = Roles(chosen, targets, isinstance(target, str), weight)
     if not roles.features:
         raise ValueError(f"{files[0].path}: no column is left for X beside {', '.join(map(repr, others))}.")

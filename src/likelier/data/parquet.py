@@ -21,6 +21,7 @@ class Parquet:
     path: str
     names: tuple[str, ...]
     types: Mapping[str, Any]
+    index: tuple[str, ...]  # columns that pandas wrote to number its rows
     groups: tuple[int, ...]  # the rows of each row group
     seen: Stamp
 
@@ -31,7 +32,9 @@ class Parquet:
             schema, about = file.schema_arrow, file.metadata
             groups = tuple(about.row_group(i).num_rows for i in range(about.num_row_groups))
         types = dict(zip(schema.names, schema.types, strict=True))
-        return cls(path, tuple(schema.names), types, groups, seen)
+        noted = (schema.pandas_metadata or {}).get("index_columns", [])
+        index = tuple(name for name in noted if isinstance(name, str))
+        return cls(path, tuple(schema.names), types, index, groups, seen)
 
     @property
     def rows(self) -> int:

@@ -32,6 +32,10 @@ class File(Protocol):
     def types(self) -> Mapping[str, Any]: ...
 
     @property
+    def index(self) -> tuple[str, ...]:
+        """Columns that only number the rows."""
+
+    @property
     def rows(self) -> int | None:
         """None: not known before they are read."""
 
