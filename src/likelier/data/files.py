@@ -1,6 +1,7 @@
 """Tables in files, larger than memory: the source that `scan` makes."""
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -84,7 +85,7 @@ class Roles:
     levels: NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
-        twice = sorted({name for name in self.columns if self.columns.count(name) > 1})
+        twice = [name for name, times in Counter(self.columns).items() if times > 1]
         if twice:
             raise ValueError(f"columns named more than once in features, target and weight: {twice}")
 

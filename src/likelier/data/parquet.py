@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,9 +29,10 @@ class Parquet:
     @classmethod
     def open(cls, path: str) -> Self:
         seen = _check_whole(path)
-        with reading(path, seen), pq.ParquetFile(path) as file:
-            schema, about = file.schema_arrow, file.metadata
-            groups = tuple(about.row_group(i).num_rows for i in range(about.num_row_groups))
+        with reading(path, seen):
+            about = _footer(path, seen)
+            schema = about.schema.to_arrow_schema()
+        groups = tuple(about.row_group(i).num_rows for i in range(about.num_row_groups))
         types = dict(zip(schema.names, schema.types, strict=True))
         noted = (schema.pandas_metadata or {}).get("index_columns", [])
         index = tuple(name for name in noted if isinstance(name, str))
@@ -57,9 +59,10 @@ class Parquet:
         # buffers, memory does not grow with the row group. Threads of Arrow's own would only compete: parts
         # are read side by side already.
         texts = [name for name in labels if is_text(self.types[name])]
+        how = {"read_dictionary": texts, "pre_buffer": False, "buffer_size": BUFFER}
         with (
             reading(self.path, self.seen),
-            pq.ParquetFile(self.path, read_dictionary=texts, pre_buffer=False, buffer_size=BUFFER) as file,
+            pq.ParquetFile(self.path, metadata=_footer(self.path, self.seen), **how) as file,
         ):
             yield from file.iter_batches(
                 batch_size=rows,
@@ -70,6 +73,12 @@ class Parquet:
 
     def place(self, row: int) -> str:
         return f"row {row} of {self.path}"
+
+
+@lru_cache(maxsize=16)
+def _footer(path: str, seen: Stamp) -> Any:
+    """Kept, since a part opens its file anew, and the footer of a wide one takes longer than the part."""
+    return pq.read_metadata(path)
 
 
 def _check_whole(path: str) -> Stamp:

@@ -66,9 +66,10 @@ class OnePassClassifier(ClassifierMixin, OnePass):
         """The share of rows whose class is found; a source brings y and weights along."""
         if stored(X):
             door.fitted(self)
-            source = door.training(self, X, y, sample_weight, known=True)
-            found = levels(source)
-            codes, sample_weight = targets(source.coded(found))
+            door.training(self, X, y, sample_weight, known=True)
+            labels = X.taking([], y=True)
+            found = self._target_of(labels)
+            codes, sample_weight = targets(labels.coded(found))
             y = found[codes]
         return float(super().score(X, y, sample_weight))
 

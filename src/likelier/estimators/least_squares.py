@@ -109,7 +109,8 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         """R², the share of the variance of y that is found; a source brings y and weights along."""
         if stored(X):
             door.fitted(self)
-            y, sample_weight = targets(self._source(X, y, sample_weight, known=True))
+            self._source(X, y, sample_weight, known=True)
+            y, sample_weight = targets(X.taking([], y=True))
         return float(super().score(X, y, sample_weight))
 
     def summary(
