@@ -113,6 +113,8 @@ def test_no_file_matches(tmp_path):
         lk.scan(empty)
     with pytest.raises(ValueError, match="list is empty"):
         lk.scan([])
+    with pytest.raises(TypeError, match="path=None: it is a file"):
+        lk.scan(None)
 
 
 def test_formats_that_cannot_be_told(tmp_path):
@@ -283,7 +285,23 @@ def test_a_column_of_another_type_in_another_file(write, tmp_path, ending):
 def test_columns_that_hold_no_numbers_are_named_all_at_once(write, model):
     path = write(changed(a=["x"] * N, b=[date(2020, 1, 1)] * N))
     source = of(path, model, features=["a", "b", "w"])
-    refused(model, source, type(model).__name__, "'a' (string), 'b' (date32[day])")
+    text = "string: 'x' on line 2" if path.suffix == ".csv" else "string"
+    refused(model, source, type(model).__name__, f"'a' ({text}), 'b' (date32[day])")
+
+
+def test_one_cell_that_makes_a_column_text(tmp_path):
+    path = text(tmp_path, "a,b,y\n1,2,u\n,3,v\nNA,4,u\n\n 1e3 ,4,v\nfour,5,u\nfive,6,u\n")
+    said = refused(lk.GaussianNB(), lk.scan(path, target="y"), "'a' (string: 'four' on line 7)")
+    assert "'b'" not in said
+
+
+def test_text_that_is_not_utf8(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("é,b,y\n1,2,u\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"t\.csv: the names of its columns are not UTF-8"):
+        lk.scan(path, target="y")
+    path.write_bytes("a,b,y\n1,2,é\n3,4,v\n".encode("latin-1"))
+    refused(lk.GaussianNB(), lk.scan(path, target="y"), str(path), "'y' is of type binary", "UTF-8")
 
 
 def test_nested_columns(tmp_path):
@@ -438,7 +456,7 @@ def test_y_comes_with_the_source(write, model):
 def test_a_classifier_has_one_target_and_a_regression_numbers(write):
     path = write(TABLE)
     refused(lk.GaussianNB(), lk.scan(path, target=["y", "r"], features=["a", "b"]), "one target; got y, r")
-    refused(lk.Ridge(), lk.scan(path, target="y", features=["a", "b"]), "'y' (string)")
+    refused(lk.Ridge(), lk.scan(path, target="y", features=["a", "b"]), "'y' (string")
     found = lk.Ridge().fit(lk.scan(path, target="r", features=["a", "b"]))
     with pytest.raises(ValueError, match="y has rows of shape"):
         found.partial_fit(lk.scan(path, target=["r", "w"], features=["a", "b"]))
@@ -451,7 +469,7 @@ def test_prediction_asks_for_the_columns_by_name(write, tmp_path, model):
     with pytest.raises(ValueError, match=rf"{other.name}: no column named 'b'"):
         found.predict(lk.scan(other))
     wrong = write(changed(b=["x"] * N), "wrong")
-    with pytest.raises(ValueError, match=r"takes numbers.*'b' \(string\)"):
+    with pytest.raises(ValueError, match=r"takes numbers.*'b' \(string"):
         found.predict(lk.scan(wrong))
 
 

@@ -22,6 +22,9 @@ BLOCK_BYTES = 1 << 20
 CELL_BYTES = 1 << 10
 LARGEST_BLOCK = 1 << 30
 
+_MISSING = frozenset(arrow_csv.ConvertOptions().null_values)
+
+_UNREADABLE = "\ufffd"  # what stands for bytes that are no text
 _RAGGED = re.compile(r"Expected (\d+) columns, got (\d+)")
 _FOREIGN = re.compile(r"In CSV column #(\d+):.*conversion error to (.+?): invalid value '(.*)'", re.S)
 
@@ -43,6 +46,10 @@ class Delimited:
             header = next(_records(path, delimiter), (0, []))[1]
         if not header:
             raise ValueError(f"{path}: the file is empty: it needs a line with the names of its columns.")
+        if any(_UNREADABLE in name for name in header):
+            raise ValueError(
+                f"{path}: the names of its columns are not UTF-8 text: convert the file first."
+            )
         return cls(path, delimiter, tuple(header), seen)
 
     @property
@@ -79,6 +86,18 @@ class Delimited:
             types[name] = pa.dictionary(pa.int32(), pa.string()) if text else known
         with self._naming(), self._open(types, tuple(types), size) as reader:
             yield from ahead(iter(reader))  # Arrow's own threads do not: they parse when asked
+
+    def described(self, name: str) -> str:
+        """The type, and, where it is text, the first cell that is no number."""
+        at, kind = self.names.index(name), self.known[name]
+        seen: list[str] = []
+
+        def wanted(number: int, cells: list[str]) -> bool:
+            seen[:] = cells[at : at + 1]
+            return bool(seen) and seen[0] not in _MISSING and not _is_number(seen[0])
+
+        line = self._line(wanted) if is_text(kind) else None
+        return str(kind) if line is None else f"{kind}: {seen[0]!r} on line {line}"
 
     def place(self, row: int) -> str:
         line = self._line(lambda number, cells: number == row)
@@ -134,6 +153,14 @@ class Delimited:
         except (OSError, StopIteration, csv.Error):
             pass
         return None
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _on(line: int | None) -> str:

@@ -213,7 +213,10 @@ class Scan:
         (name,) = self.roles.targets
         kind = self.files[0].types[name]
         if not arrow.is_label(kind):
-            raise ValueError(f"target {name!r} is of type {kind}: labels are numbers, strings or dates.")
+            raise ValueError(
+                f"{self.files[0].path}: target {name!r} is of type {kind}: labels are numbers, strings (in "
+                "UTF-8) or dates."
+            )
         return replace(self, roles=replace(self.roles, features=(), y="labels"))
 
     def coded(self, levels: NDArray[Any]) -> Self:
@@ -229,8 +232,8 @@ class Scan:
 
     def others(self, columns: Sequence[str]) -> Mapping[str, str]:
         """Which of these columns are no numbers, and what they are."""
-        types = self.files[0].types
-        return {name: str(types[name]) for name in columns if not arrow.is_number(types[name])}
+        first = self.files[0]
+        return {name: first.described(name) for name in columns if not arrow.is_number(first.types[name])}
 
     def parts(self, state_bytes: int) -> Sequence[Part]:
         types, four = self.files[0].types, 4 * state_bytes

@@ -3,7 +3,7 @@
 import glob
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -21,6 +21,8 @@ def find(path: Any, format: Format | None) -> tuple[list[str], Format]:
     """The files that are meant, sorted, and their format."""
     if format is not None and format not in get_args(Format):
         raise ValueError(f"format={format!r}: it is one of {', '.join(get_args(Format))}")
+    if not isinstance(path, str | os.PathLike | Iterable):
+        raise TypeError(f"path={path!r}: it is a file, a folder, a glob, or a list of them")
     given = [path] if isinstance(path, str | os.PathLike) else list(path)
     paths = sorted({file for one in given for file in _matches(os.fspath(one), format)})
     if not paths:

@@ -71,6 +71,9 @@ class Parquet:
                 use_threads=False,
             )
 
+    def described(self, name: str) -> str:
+        return str(self.types[name])
+
     def place(self, row: int) -> str:
         return f"row {row} of {self.path}"
 

@@ -47,6 +47,9 @@ class File(Protocol):
     ) -> Iterator[Any]:
         """Record batches of the columns named: of at most so many rows, or about `size` bytes of text."""
 
+    def described(self, name: str, /) -> str:
+        """The type of a column, for a message."""
+
     def place(self, row: int, /) -> str:
         """How to find a row."""
 
