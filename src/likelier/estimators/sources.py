@@ -4,14 +4,12 @@ import warnings
 from collections.abc import Iterable
 from typing import Any, TypeGuard
 
-import numpy as np
-
 from likelier.data import Stored
 
 
 def stored(X: Any) -> TypeGuard[Stored]:
     """Whether X is a source."""
-    return type(X) is not np.ndarray and isinstance(X, Stored)
+    return hasattr(type(X), "parts") and isinstance(X, Stored)  # of a frame, the latter asks all columns
 
 
 def brought(estimator: Any, X: Stored, y: Any, sample_weight: Any, *, known: bool) -> Stored:
