@@ -367,6 +367,13 @@ def test_the_line_of_what_is_found_only_in_the_pass(tmp_path, monkeypatch, last,
     assert not hasattr(model, "classes_")
 
 
+def test_a_row_whose_line_cannot_be_said_is_still_named(tmp_path):
+    note = "long " * 50_000  # more than the module csv takes as one cell
+    path = text(tmp_path, f"a,note,y\n1,{note},u\ninf,,v\n")
+    with pytest.raises(ValueError, match=re.escape(f"row 1 of {path}, column 0 ('a') is inf")):
+        lk.GaussianNB().fit(lk.scan(path, target="y", features=["a"]))
+
+
 def test_a_quotation_mark_left_open(tmp_path):
     path = text(tmp_path, 'a,b,y\n1,2,"u\n' + "3,4,v\n" * 3_000_000)
     with pytest.raises(ValueError, match=r"t\.csv: a line is too long.*quotation mark"):

@@ -368,6 +368,14 @@ def test_columns_are_read_by_name(tmp_path):
     np.testing.assert_array_equal(model.predict_proba(both), np.vstack([once, once]))
 
 
+def test_numbers_kept_as_a_dictionary_are_numbers(tmp_path):
+    column = pa.array([3, None, 7, 3]).dictionary_encode()
+    pq.write_table(pa.table({"a": column, "b": pa.nulls(4)}), tmp_path / "t.parquet")
+    (chunk,) = [chunk for part in lk.scan(tmp_path).parts(0) for chunk in part()]
+    nan = np.nan
+    np.testing.assert_array_equal(chunk.X.to_array(), [[3, nan], [nan, nan], [7, nan], [3, nan]])
+
+
 def test_whole_numbers_in_the_first_rows_need_not_stay_whole(tmp_path):
     (tmp_path / "a.csv").write_text("x,z,y\n1,,1\n2,,2\n3,,1\n")
     (tmp_path / "b.csv").write_text("x,z,y\n1.5,2.5,1\n,3,2\n")
