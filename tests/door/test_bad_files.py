@@ -256,7 +256,7 @@ def test_columns_named_twice(tmp_path, write):
     with pytest.raises(ValueError, match="no column is left for X beside 'y'"):
         lk.scan(text(tmp_path, "y\n1\n", "y.csv"), target="y")
     double = text(tmp_path, "a,a,y\n1,2,3\n", "double.csv")
-    with pytest.raises(ValueError, match=r"double\.csv: 2 columns named 'a'"):
+    with pytest.raises(ValueError, match=r"double\.csv: 2 columns named 'a'\. Each needs"):
         lk.scan(double, target="y")
     assert lk.scan(double, features=["y"]).p == 1
 

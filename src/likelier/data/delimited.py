@@ -97,7 +97,7 @@ class Delimited:
             return bool(seen) and seen[0] not in _MISSING and not _is_number(seen[0])
 
         line = self._line(wanted) if is_text(kind) else None
-        return str(kind) if line is None else f"{kind}: {seen[0]!r} on line {line}"
+        return str(kind) if line is None else f"{kind}: {_short(seen[0])} on line {line}"
 
     def place(self, row: int) -> str:
         line = self._line(lambda number, cells: number == row)
@@ -135,8 +135,8 @@ class Delimited:
             at, kind, value = int(found[1]), found[2], found[3]
             line = self._line(lambda number, cells: at < len(cells) and cells[at] == value)
             return (
-                f"{self.path}{_on(line)}, column {self.names[at]!r}: {value!r} is not of type {kind}, "
-                "which the column has in the first rows. Mend the cell; a missing one is left empty."
+                f"{self.path}{_on(line)}, column {self.names[at]!r}: {_short(value)} is not of type "
+                f"{kind}, which the column has in the first rows. Mend it; a missing cell is left empty."
             )
         if "straddl" in error:
             return f"{self.path}: a line is too long to be one: is a quotation mark left open? ({error})"
@@ -153,6 +153,10 @@ class Delimited:
         except (OSError, StopIteration, csv.Error):
             pass
         return None
+
+
+def _short(cell: str) -> str:
+    return repr(cell if len(cell) <= 40 else cell[:40] + "…")
 
 
 def _is_number(cell: str) -> bool:

@@ -84,10 +84,13 @@ def known_columns(files: Sequence[File], columns: Sequence[str]) -> None:
     for file in files:
         counts = Counter(file.names)
         for name in columns:
-            count = counts[name]
-            if count != 1:
-                how = "no column" if count == 0 else f"{count} columns"
-                raise ValueError(f"{file.path}: {how} named {name!r}{_near(name, file.names)}")
+            if counts[name] == 0:
+                raise ValueError(f"{file.path}: no column named {name!r}{_near(name, file.names)}")
+            if counts[name] > 1:
+                raise ValueError(
+                    f"{file.path}: {counts[name]} columns named {name!r}. Each needs a name of its own; in "
+                    "CSV they stand on the first line."
+                )
             if not same_kind(file.types[name], first.types[name]):
                 raise ValueError(
                     f"{file.path}: column {name!r} is of type {file.types[name]}, and in {first.path} "
