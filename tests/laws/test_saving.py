@@ -1,6 +1,8 @@
 """The laws of a saved model: what is loaded answers, learns and merges bit for bit as what was saved."""
 
 import math
+import subprocess
+import sys
 import typing
 from dataclasses import dataclass, field, make_dataclass
 from io import BytesIO
@@ -36,7 +38,7 @@ from laws.test_states import RAW_LABELS, STATES, every_state
 from likelier.saving import disk, values
 from likelier.saving.describing import describe
 from likelier.saving.models import ESTIMATORS as SAVED
-from likelier.saving.models import content_of
+from likelier.saving.models import _estimator, content_of
 from likelier.saving.records import CLASSES, RECORDS, check
 
 REGRESSIONS = [
@@ -68,11 +70,8 @@ def again(tmp_path):
 
 
 def bytes_again(model: Any, **how: Any) -> Any:
-    """The same without a folder of its own: hypothesis runs many examples in one test."""
-    content = content_of(model, **how)
-    from likelier.saving.models import _estimator
-
-    return _estimator(disk.Archive(BytesIO(content)))
+    """The same in memory: hypothesis runs many examples in one test, and one folder."""
+    return _estimator(disk.Archive(BytesIO(content_of(model, **how))))
 
 
 # ---- states --------------------------------------------------------------------------------------
@@ -114,7 +113,9 @@ def test_every_array_of_a_record_has_a_size(name):
 
 # ---- values --------------------------------------------------------------------------------------
 DTYPES = st.sampled_from(["?", "i1", "<i8", "u4", "<f8", "f4", ">f8", "f2", "U3", "S5", "M8[D]", "m8[ns]"])
-ARRAYS = DTYPES.flatmap(lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=4, min_side=0)))
+ARRAYS = DTYPES.flatmap(
+    lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=4, min_side=0))
+)
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary()
 VALUES = st.recursive(
     PLAIN | ARRAYS | DTYPES.flatmap(lambda d: hnp.arrays(d, (1,))).map(lambda a: a[0]),
@@ -371,7 +372,9 @@ def test_the_same_model_is_the_same_bytes(tmp_path):
 def test_a_description_says_what_is_in_a_file(statistics, tmp_path):
     data = problem()
     frame = pd.DataFrame(data.X, columns=list("abcd"))
-    lk.save(lk.GaussianNB(priors=np.ones(3) / 3).fit(frame, data.y), tmp_path / "m.lk", statistics=statistics)
+    lk.save(
+        lk.GaussianNB(priors=np.ones(3) / 3).fit(frame, data.y), tmp_path / "m.lk", statistics=statistics
+    )
     found = describe(tmp_path / "m.lk")
     assert (found.estimator, found.likelier) == ("GaussianNB", lk.__version__)
     assert found.params["var_smoothing"] == 1e-9
@@ -387,3 +390,13 @@ def test_a_description_of_lines_has_no_classes(tmp_path):
     lk.save(lk.Ridge().fit(data.X, data.y, sample_weight=2 * np.ones(len(data.y))), tmp_path / "m.lk")
     found = describe(str(tmp_path / "m.lk"))
     assert (found.classes, found.n_features, found.weight) == (None, 4, 2.0 * len(data.y))
+
+
+def test_describing_loads_no_estimators(tmp_path):
+    lk.save(fit(lk.GaussianNB(), problem()), tmp_path / "m.lk")
+    code = (
+        "import sys; from likelier.saving.describing import describe\n"
+        f"print(describe({str(tmp_path / 'm.lk')!r}).estimator, 'sklearn' in sys.modules)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert said.split() == ["GaussianNB", "False"]

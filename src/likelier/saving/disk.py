@@ -186,7 +186,7 @@ def _parsed(text: bytes, digest: bytes) -> dict[str, Any]:
     _compare(HEADER, text, digest.decode("ascii"))
     header: dict[str, Any] = json.loads(text.decode("ascii"), parse_constant=_no_constant)
     require(isinstance(header, dict) and header.get("format") == FORMAT, "its header is not a model's")
-    version = header.get("version")
+    version: Any = header.get("version")
     require(type(version) is int and version > 0, f"its format version is {version!r:.80}")
     if version > VERSION:
         raise ValueError(

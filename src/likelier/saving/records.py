@@ -47,8 +47,12 @@ def _counted(state: Any) -> Any:
     return np.all(state.n >= 0)
 
 
+def _foldable(state: Triangle) -> Any:
+    return state.n >= 0 and state.R.flags.c_contiguous
+
+
 def _possible(model: Bayes) -> Any:
-    return model.log_prior.max() > -np.inf
+    return model.log_prior.max() <= 1e-6 and abs(model.prior.sum() - 1) < 1e-6
 
 
 RECORDS = {
@@ -56,7 +60,7 @@ RECORDS = {
         Moments, {"n": "K", "mean": "K p", "S": lambda state: _SCATTER[state.shape]}, _counted
     ),
     "states.HigherMoments": Kind(HigherMoments, {"n": "K", "mean": "K p", **_ORDERS}, _counted),
-    "states.Triangle": Kind(Triangle, {"p": "p", "shift": "p+q", "R": "1+p+q 1+p+q"}, _counted),
+    "states.Triangle": Kind(Triangle, {"p": "p", "shift": "p+q", "R": "1+p+q 1+p+q"}, _foldable),
     "states.Survey": Kind(Survey, {"levels": "K"}),
     "families.Diagonal": Kind(Diagonal, {"mean": "K p", "var": "K p"}, lambda d: (d.var > 0).all()),
     "families.Tied": Kind(Tied, {"mean": "K p", "cov": "p p"}, lambda d: d.tol >= 0),
@@ -76,12 +80,14 @@ _KINDS = {kind.cls: kind for kind in RECORDS.values()}
 def check(record: Any, sizes: Sizes) -> None:
     """Refuse a record whose fields are not of their types, or do not fit each other and `sizes`."""
     kind, name = _KINDS[type(record)], type(record).__name__
+    held = {field: getattr(record, field) for field in field_names(kind.cls)}
+    for field, value in held.items():
+        good = _fits(value, _hints(kind.cls)[field])
+        require(good, f"{name}.{field} is of a wrong type: {value!r:.80}")
     own: Sizes = {}
     # Whole numbers first: what they say, the sizes of arrays can be held against.
-    for field in sorted(field_names(kind.cls), key=lambda field: type(getattr(record, field)) is not int):
-        value, hint = getattr(record, field), _hints(kind.cls)[field]
-        require(_fits(value, hint), f"{name}.{field} is of a wrong type: {value!r:.80}")
-        for part in _parts(value):
+    for field in sorted(held, key=lambda field: type(held[field]) is not int):
+        for part in _parts(held[field]):
             if isinstance(part, np.ndarray):
                 _finite(part, f"{name}.{field}", field in kind.logs)
                 _size(part.shape, kind, record, field, sizes, own)
@@ -164,5 +170,5 @@ def _fits(value: Any, hint: Any) -> bool:
         )
     if getattr(hint, "_is_protocol", False):
         asked = [name for name in vars(hint) if not name.startswith("_")]
-        return type(value) in _KINDS and all(hasattr(value, name) for name in asked)
+        return type(value) in _KINDS and all(hasattr(type(value), name) for name in asked)
     return isinstance(value, hint) and not (hint is int and isinstance(value, bool))
