@@ -35,11 +35,11 @@ from laws.test_estimators import (
 )
 from laws.test_qr import triangle
 from laws.test_states import RAW_LABELS, STATES, every_state
-from likelier.saving import disk, values
+from likelier.saving import disk, records, values
 from likelier.saving.describing import describe
 from likelier.saving.models import ESTIMATORS as SAVED
 from likelier.saving.models import _estimator, content_of
-from likelier.saving.records import CLASSES, RECORDS, check
+from likelier.saving.records import CLASSES, RECORDS, Kind, check
 
 REGRESSIONS = [
     lk.LinearRegression(),
@@ -109,6 +109,59 @@ def test_every_array_of_a_record_has_a_size(name):
     for key in values.field_names(kind.cls):
         if "ndarray" in str(hints[key]):
             assert key in kind.sizes, key
+
+
+@dataclass
+class Patterned:
+    """A state as there may be more of: by pattern, optional, of any dtype."""
+
+    n: dict[tuple[int, ...], np.ndarray[Any, np.dtype[np.float64]]]  # (K,) each
+    rows: list[np.ndarray[Any, np.dtype[np.float64]]]  # (m, p) each, m its own
+    codes: np.ndarray[Any, np.dtype[np.int32]] | None = None  # (m,)
+    note: Any = None
+
+
+def patterned(**changes):
+    held = {"n": {(0, 1): np.ones(2), (): np.zeros(2)}, "rows": [np.ones((4, 3)), np.ones((1, 3))]}
+    return Patterned(**(held | changes))
+
+
+@pytest.fixture
+def joined(monkeypatch):
+    """The one line by which a record joins."""
+    kind = Kind(Patterned, {"n": "K", "rows": "m p", "codes": "c"})
+    monkeypatch.setitem(records._KINDS, Patterned, kind)
+    monkeypatch.setitem(records.CLASSES, "patterned", Patterned)
+
+
+def test_a_record_of_dicts_and_lists_joins_by_one_line(joined):
+    state = patterned(codes=np.arange(5, dtype=np.int32), note=("x", 1))
+    loaded = through_a_file(state)
+    check(loaded, {"K": 2, "p": 3})
+    assert_identical(vars(loaded), vars(state))
+    check(patterned(), {"K": 2, "p": 3})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"n": {(0, 1): np.ones(3)}},
+        {"n": {(0, 1): np.array([1.0, np.nan])}},
+        {"n": {"a": np.ones(2)}},
+        {"n": {(0, True): np.ones(2)}},
+        {"n": [np.ones(2)]},
+        {"n": {(): 3.0}},
+        {"rows": [np.ones((4, 3)), np.ones((4, 2))]},
+        {"rows": (np.ones((4, 3)),)},
+        {"rows": [np.ones((4, 3), dtype=np.float32)]},
+        {"codes": np.arange(5)},
+        {"note": np.nan},
+    ],
+    ids=repr,
+)
+def test_a_record_of_dicts_and_lists_is_checked(joined, changes):
+    with pytest.raises(ValueError, match=r"wrong type|has shape|contains NaN"):
+        check(patterned(**changes), {"K": 2, "p": 3})
 
 
 # ---- values --------------------------------------------------------------------------------------

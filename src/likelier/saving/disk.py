@@ -92,7 +92,7 @@ def write(path: Path, content: bytes) -> None:
         raise FileNotFoundError(f"there is no folder {path.parent} to save in: make it first")
     if path.exists():
         _ordinary(path)
-    beside = path.with_name(f".{path.name[:200]}.{secrets.token_hex(8)}.part")
+    beside = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
         # Not tempfile: its files can be read by their owner alone, whatever the umask says.
         with beside.open("xb") as file:

@@ -28,7 +28,7 @@ Sizes = dict[str, int]  # of the letters: K classes, p columns, q targets
 class Kind(NamedTuple):
     """A class of records. Sizes as in the formulas: "K p", "1+p+q"; a whole number may be a size, too.
 
-    K, p and q are the same throughout a file, other letters within a record.
+    K, p and q are the same throughout a file, other letters within one array.
     """
 
     cls: type
@@ -84,15 +84,14 @@ def check(record: Any, sizes: Sizes) -> None:
     for field, value in held.items():
         good = _fits(value, _hints(kind.cls)[field])
         require(good, f"{name}.{field} is of a wrong type: {value!r:.80}")
-    own: Sizes = {}
     # Whole numbers first: what they say, the sizes of arrays can be held against.
     for field in sorted(held, key=lambda field: type(held[field]) is not int):
         for part in _parts(held[field]):
             if isinstance(part, np.ndarray):
                 _finite(part, f"{name}.{field}", field in kind.logs)
-                _size(part.shape, kind, record, field, sizes, own)
+                _size(part.shape, kind, record, field, sizes)
             elif type(part) is int and field in kind.sizes:
-                _size((part,), kind, record, field, sizes, own)
+                _size((part,), kind, record, field, sizes)
             elif isinstance(part, float):
                 _finite(np.asarray(part), f"{name}.{field}", field in kind.logs)
             elif type(part) in _KINDS:
@@ -116,13 +115,13 @@ def _finite(array: NDArray[Any], where: str, log: bool) -> None:
 
 
 # ---- sizes ---------------------------------------------------------------------------------------
-def _size(shape: tuple[int, ...], kind: Kind, record: Any, field: str, sizes: Sizes, own: Sizes) -> None:
-    said = kind.sizes[field]
+def _size(shape: tuple[int, ...], kind: Kind, record: Any, field: str, sizes: Sizes) -> None:
+    said, own = kind.sizes[field], dict[str, int]()
     wanted = (said if isinstance(said, str) else said(record)).split()
     good = len(wanted) == len(shape) and all(
         _matches(letters, n, sizes, own) for letters, n in zip(wanted, shape, strict=True)
     )
-    known = ", ".join(f"{letter}={n}" for letter, n in {**sizes, **own}.items())
+    known = ", ".join(f"{letter}={n}" for letter, n in sizes.items())
     where = f"{type(record).__name__}.{field}"
     require(good, f"{where} has shape {shape}, which is not ({', '.join(wanted)}) with {known}")
 
