@@ -11,8 +11,10 @@ _WHERE = {
     "QuadraticDiscriminantAnalysis": "likelier.estimators.quadratic_discriminant",
     "Ridge": "likelier.estimators.regression",
     "compare": "likelier.compare",
+    "load": "likelier.saving.models",
     "merge": "likelier.estimators.merging",
     "scan": "likelier.data.files",
+    "save": "likelier.saving.models",
 }
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     )
     from likelier.estimators.regression import LinearRegression as LinearRegression
     from likelier.estimators.regression import Ridge as Ridge
+    from likelier.saving.models import load as load
+    from likelier.saving.models import save as save
 
 __all__ = list(_WHERE)
 

@@ -82,6 +82,8 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         What the rows so far leave open is dealt with as in `fit`, but without a warning: more may come.
         """
         first = "_model" not in vars(self)
+        if not first:
+            self._needs_statistics("partial_fit")
         source = self._source(X, y, sample_weight, known=not first)
         return self._take_in(source, self._target_of(source))
 
@@ -127,6 +129,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         differs from row to row, need the rows of the fit again, and their weights if it had any.
         """
         door.fitted(self)
+        self._needs_statistics("summary")
         rows = self._rows_again(X, y, cov, level, sample_weight)
         shown = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         names = (*(["intercept"] if self.fit_intercept else []), *map(str, shown))

@@ -114,7 +114,8 @@ class OnePass(BaseEstimator):
         if self._statistics is None:
             raise ValueError(
                 f"{what} needs the statistics of the rows, and this {type(self).__name__} keeps none: "
-                "it came from marginal() or condition(), or was fitted with a covariance_estimator."
+                "it came from marginal() or condition(), was saved without them, or was fitted with a "
+                "covariance_estimator."
             )
 
     def _warn(self, model: Any, statistics: Any | None, target: Any, names: Names) -> None:

@@ -67,8 +67,9 @@ class LinearRegression(LeastSquares):
         if self.fit_intercept:
             shown["intercept_"] = model.intercept[0] if flat else model.intercept
         if not self.positive:
-            R = statistics.equations(centred=bool(self.fit_intercept)).R
             shown["rank_"] = model.solution.rank
+        if not self.positive and statistics is not None:
+            R = statistics.equations(centred=bool(self.fit_intercept)).R
             shown["singular_"] = np.linalg.svd(R, compute_uv=False)
         return shown
 

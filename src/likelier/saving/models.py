@@ -1,0 +1,240 @@
+"""Estimators to files and back."""
+
+import math
+import os
+from importlib.metadata import version
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.data import Chunk, Dense
+from likelier.estimators import door
+from likelier.estimators.least_squares import LeastSquares, Lines
+from likelier.estimators.linear import LinearClassifier
+from likelier.estimators.linear_discriminant import LinearBayes, LinearDiscriminantAnalysis
+from likelier.estimators.naive_bayes import GaussianNB
+from likelier.estimators.quadratic_discriminant import QuadraticDiscriminantAnalysis
+from likelier.estimators.regression import LinearRegression, Ridge
+from likelier.families import Diagonal, Full, Tied
+from likelier.model import Bayes
+from likelier.saving import disk
+from likelier.saving.disk import Archive, require
+from likelier.saving.records import CLASSES, Sizes, check
+from likelier.saving.values import Unsaveable, decode, encode
+from likelier.scores import Scores
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class Face(NamedTuple):
+    """An estimator that can be saved, and the classes of its model and of the model's densities."""
+
+    cls: Any
+    model: type | None = None
+    params: type | None = None
+
+
+# A new estimator joins here.
+ESTIMATORS = {
+    face.cls.__name__: face
+    for face in (
+        Face(GaussianNB, Bayes, Diagonal),
+        Face(LinearDiscriminantAnalysis, LinearBayes, Tied),
+        Face(QuadraticDiscriminantAnalysis, Bayes, Full),
+        Face(LinearRegression, Lines),
+        Face(Ridge, Lines),
+        Face(LinearClassifier),
+    )
+}
+
+
+def save(estimator: Any, path: str | os.PathLike[str], *, statistics: bool = True) -> None:
+    """Write a fitted estimator to a file, whole or not at all. See docs/saving.md for what is in it.
+
+    statistics=False leaves out what `partial_fit` and `merge` go on from: a smaller file that can predict.
+    """
+    disk.write(Path(path), content_of(estimator, statistics=statistics))
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """The estimator in a file, which predicts, learns on and merges as the one that was saved.
+
+    Loading runs nothing that the file brings; a file that is not whole and consistent is a ValueError.
+    """
+    with disk.opened(Path(path)) as archive:
+        return _estimator(archive)
+
+
+# ---- out -----------------------------------------------------------------------------------------
+def content_of(estimator: Any, *, statistics: bool) -> bytes:
+    """The bytes of a file, of which it is known that they load as what was saved."""
+    name = type(estimator).__name__
+    if name not in ESTIMATORS or type(estimator) is not ESTIMATORS[name].cls:
+        raise TypeError(
+            f"save takes a fitted estimator of likelier ({', '.join(ESTIMATORS)}), not an object of class "
+            f"{type(estimator).__module__}.{name}. Of a pipeline, save likelier's step."
+        )
+    arrays: Arrays = {}
+    header = {
+        "likelier": version("likelier"),
+        "estimator": name,
+        "params": _params(estimator, arrays),
+        "fitted": {
+            part: encode(value, part, arrays, CLASSES)
+            for part, value in _fitted(estimator, statistics).items()
+        },
+    }
+    content = disk.packed(header, arrays)
+    try:
+        again = _estimator(Archive(BytesIO(content)))
+    except ValueError as problem:
+        raise ValueError(f"this {name} cannot be saved: {problem}") from None
+    _check_same(again, estimator)
+    return content
+
+
+def _params(estimator: Any, arrays: Arrays) -> dict[str, Any]:
+    held = estimator.get_params(deep=False)
+    try:
+        return {key: encode(value, f"params/{key}", arrays, {}) for key, value in held.items()}
+    except Unsaveable as problem:
+        key = problem.path.split("/")[1]
+        raise ValueError(
+            f"{problem} What was fitted does not need its hyper-parameters any more: to save it without "
+            f"this one, set it to something plain first, for example set_params({key}=None)."
+        ) from None
+
+
+def _fitted(estimator: Any, statistics: bool) -> dict[str, Any]:
+    if isinstance(estimator, LinearClassifier):
+        return {}  # it is all hyper-parameters
+    door.fitted(estimator)
+    counted = estimator._statistics
+    if counted is not None and not statistics:
+        if not np.all(counted.n > 0):
+            unseen = ", ".join(map(str, estimator._target[counted.n == 0][:5]))
+            raise ValueError(
+                f"no row of class {unseen} has been seen, and only the statistics know: save with them."
+            )
+        counted = None
+    return {
+        "target": estimator._target,
+        "n_features": estimator.n_features_in_,
+        "feature_names": getattr(estimator, "feature_names_in_", None),
+        "model": estimator._model,
+        "statistics": counted,
+    }
+
+
+def _check_same(again: Any, estimator: Any) -> None:
+    """Refuse to save what would come back as something else."""
+    ours, theirs = ({k: v for k, v in vars(one).items() if k.endswith("_")} for one in (estimator, again))
+    lean = vars(estimator).get("_statistics") is not None and again._statistics is None
+    for name in sorted(ours.keys() | theirs.keys()):
+        if lean and name not in theirs:
+            continue  # it is read off the statistics
+        if name not in theirs or name not in ours or not _same_bits(ours[name], theirs[name]):
+            why = "were hyper-parameters changed since fit? Set them back, or fit again"
+            if lean:
+                why = "it needs the statistics: save with them"
+            raise ValueError(f"{name} of this {type(estimator).__name__} would be lost or changed: {why}.")
+
+
+def _same_bits(a: Any, b: Any) -> bool:
+    contents = []
+    for value in (a, b):
+        arrays: Arrays = {}
+        contents.append(disk.packed({"value": encode(value, "value", arrays, {})}, arrays))
+    return contents[0] == contents[1]
+
+
+# ---- in ------------------------------------------------------------------------------------------
+def _estimator(archive: Archive) -> Any:
+    name, left = archive.header.get("estimator"), archive.names
+    require(isinstance(name, str) and name in ESTIMATORS, f"there is no estimator {name!r:.80}")
+
+    def take(array: str) -> NDArray[Any]:
+        require(array in left, f"array {array!r:.80} is not there, or is used twice")
+        left.remove(array)
+        return archive.array(array)
+
+    face, params = ESTIMATORS[str(name)], archive.section("params")
+    unknown = params.keys() - set(face.cls._get_param_names())
+    require(not unknown, f"{name} has no hyper-parameter {', '.join(sorted(unknown)):.80}")
+    estimator = face.cls(**{key: decode(value, take, {}) for key, value in params.items()})
+    parts = {key: decode(value, take, CLASSES) for key, value in archive.section("fitted").items()}
+    require(not left, f"nothing refers to array {', '.join(sorted(left)):.80}")
+    return _become_fitted(estimator, face, parts)
+
+
+def _become_fitted(estimator: Any, face: Face, parts: dict[str, Any]) -> Any:
+    if face.model is None:
+        require(not parts, f"a {face.cls.__name__} has no such parts")
+        return _checked_linear(estimator)
+    wanted = {"target", "n_features", "feature_names", "model", "statistics"}
+    require(parts.keys() == wanted, f"its parts are not {', '.join(sorted(wanted))}")
+    target, p, names, model, statistics = (
+        parts[key] for key in ("target", "n_features", "feature_names", "model", "statistics")
+    )
+    require(type(p) is int and p > 0, f"{p!r:.80} is not a number of columns")
+    _check_names(names, p)
+    sizes = {"p": p, **(_targets(target) if issubclass(face.cls, LeastSquares) else _classes(target))}
+    require(type(model) is face.model, f"the model is not a {face.model.__name__}")
+    check(model, sizes)
+    if face.params is not None:
+        require(type(model.params) is face.params, f"the densities are not {face.params.__name__}")
+    if statistics is not None:
+        require(hasattr(statistics, "mergeable"), "the statistics are none")
+        check(statistics, sizes)
+    with np.errstate(all="ignore"):
+        scores = [model.scores] if isinstance(model, Lines) else [model.joint, model.posterior]
+        for one in scores:
+            _check_scores(one, p)
+        return estimator._publish(model, statistics, target, names)
+
+
+def _classes(target: Any) -> Sizes:
+    good = type(target) is np.ndarray and target.ndim == 1 and len(target) > 0
+    require(good, "the classes are not a list of labels")
+    again = door.classes_of(None, target)
+    same = again.dtype == target.dtype and again.tolist() == target.tolist()
+    require(same, "the classes are not sorted, each once")
+    return {"K": len(target)}
+
+
+def _targets(target: Any) -> Sizes:
+    good = type(target) is tuple and len(target) < 2 and all(type(q) is int and q > 0 for q in target)
+    require(good, f"{target!r:.80} is not the shape of a row of y")
+    return {"q": math.prod(target)}
+
+
+def _check_names(names: Any, p: int) -> None:
+    if names is not None:
+        good = type(names) is np.ndarray and names.shape == (p,)
+        good = good and all(type(name) is str for name in names)
+        require(good, f"the feature names are not {p} strings")
+
+
+def _check_scores(scores: Scores, p: int) -> None:
+    """One row answered, whatever the answer: matrices that have no factors come to light here."""
+    for term in scores.terms:
+        for value in vars(term).values():
+            require(not np.isnan(value).any(), "the parameters make no scores: a variance is not positive")
+    scores.write(Chunk(Dense(np.zeros((1, p)))), np.empty((1, scores.K)))
+
+
+def _checked_linear(estimator: LinearClassifier) -> LinearClassifier:
+    W, b, classes = estimator.coef_, estimator.intercept_, estimator.classes_
+    K = len(set(classes.tolist())) if classes.ndim == 1 else 0
+    require(K == len(classes) > 1, "the classes are not a list of labels, each once")
+    rows = 1 if K == 2 else K
+    require(W.ndim == 2 and len(W) == rows and W.shape[1] > 0, f"coef is not ({rows}, p)")
+    require(b.shape == (rows,), f"intercept has shape {b.shape}, not ({rows},)")
+    require(np.isfinite(W).all() and np.isfinite(b).all(), "coef or intercept contains NaN or infinity")
+    names = estimator.feature_names
+    _check_names(None if names is None else np.asarray(names, dtype=object), W.shape[1])
+    _check_scores(estimator._scores(), W.shape[1])
+    return estimator

@@ -1,0 +1,106 @@
+"""Writes the kept model files of this format version: run it once, when a version is new.
+
+    .venv/bin/python tests/golden/write_models.py
+
+Files that are there are never written again: they are what a user of that day may still have. An
+estimator that is new joins `MODELS`, and gets a file in the folder of the current version.
+"""
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.datasets import load_iris, load_wine
+
+import likelier as lk
+from likelier.saving.disk import VERSION
+
+FOLDER = Path(__file__).parent / "models"
+NB, LDA, QDA = lk.GaussianNB, lk.LinearDiscriminantAnalysis, lk.QuadraticDiscriminantAnalysis
+
+
+def iris(labels=None, names=False):
+    X, y = load_iris(return_X_y=True)
+    rows = pd.DataFrame(X, columns=["sepal length", "sepal width", "länge", "d"]) if names else X
+    return rows, y if labels is None else np.asarray(labels)[y]
+
+
+def wine(names=False):
+    data = load_wine()
+    X = data.data[:, :5]
+    return (pd.DataFrame(X, columns=data.feature_names[:5]) if names else X), data.data[:, 5:7]
+
+
+WORDS = ["setosa", "versicolor", "virginica"]
+MODELS = {
+    "nb": (NB(), iris()),
+    "nb-words-names": (NB(priors=np.array([0.2, 0.3, 0.5])), iris(WORDS, names=True)),
+    "nb-objects": (NB(var_smoothing=1e-3), iris(np.array(WORDS, dtype=object))),
+    "nb-small-integers": (NB(), iris(np.array([-1, 0, 7], dtype=np.int8))),
+    "nb-dates": (NB(), iris(np.array(["2020-01-01", "2021-01-01", "2022-01-01"], dtype="M8[D]"))),
+    "lda-svd": (LDA(), iris(WORDS)),
+    "lda-svd-two": (LDA(store_covariance=True), iris([True, False, False], names=True)),
+    "lda-lsqr": (LDA("lsqr", shrinkage=0.1), iris(names=True)),
+    "lda-eigen": (LDA("eigen", n_components=1), iris([b"a", b"b", b"c"])),
+    "lda-eigen-auto": (LDA("eigen", shrinkage="auto", priors=[0.5, 0.25, 0.25]), iris(WORDS)),
+    "qda-svd": (QDA(store_covariance=True), iris()),
+    "qda-eigen-auto": (QDA(solver="eigen", shrinkage="auto"), iris(WORDS, names=True)),
+    "lines": (lk.LinearRegression(), wine(names=True)),
+    "line-positive": (lk.LinearRegression(positive=True), (wine()[0], wine()[1][:, 0])),
+    "ridge": (lk.Ridge(alpha=np.array([0.5, 2.0])), wine()),
+    "ridge-flat": (lk.Ridge(fit_intercept=False), (wine()[0], wine()[1][:, 0])),
+}
+
+
+def derived():
+    """Models that were not fitted: of some columns, given others, and weights alone."""
+    X, y = iris(WORDS, names=True)
+    model, rows = QDA().fit(X, y), X.to_numpy()
+    yield "qda-marginal", model.marginal(["d", "sepal length"]), rows[:, [3, 0]]
+    yield "nb-given", NB().fit(X, y).condition({"länge": 4.0}), rows[:, [0, 1, 3]]
+    yield "weights", LDA().fit(X, y).to_linear(), rows
+
+
+def answers(model, X):
+    """What a model says of rows, as JSON has it."""
+    names = getattr(model, "feature_names_in_", None)
+    rows = np.asarray(X) if names is None else pd.DataFrame(np.asarray(X), columns=names)
+    asked = [ask for ask in ("predict_log_proba", "score_samples") if hasattr(model, ask)]
+    said = {ask: getattr(model, ask)(rows).tolist() for ask in asked}
+    labels = model.predict(rows)
+    return said | {"predict": labels.tolist() if labels.dtype.kind == "f" else [str(v) for v in labels]}
+
+
+def write(name, model, X, **how):
+    path = FOLDER / f"v{VERSION}" / f"{name}.lk"
+    if path.exists():
+        print("kept", path.name)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lk.save(model, path, **how)
+    some = np.asarray(X)[::25]
+    expected = {
+        "estimator": type(model).__name__,
+        "statistics": how.get("statistics", True) and getattr(model, "_statistics", None) is not None,
+        "rows": some.tolist(),
+        "answers": answers(model, some),
+    }
+    path.with_suffix(".json").write_text(json.dumps(expected) + "\n", encoding="utf-8")
+
+
+def main():
+    for name, (estimator, (X, y)) in MODELS.items():
+        model = clone(estimator).fit(X, y)
+        write(name, model, X)
+        if name in ("nb-words-names", "lda-svd", "qda-svd", "lines"):
+            write(f"{name}-lean", model, X, statistics=False)
+    for name, model, X in derived():
+        write(name, model, X)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("error")
+    main()
