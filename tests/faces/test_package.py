@@ -27,9 +27,10 @@ def test_the_core_runs_without_scikit_learn():
         "import sys, numpy as np\n"
         "from likelier.data import Arrays, block\n"
         "from likelier.families import FullGaussian\n"
-        "from likelier.model import count\n"
+        "from likelier.engines import run\n"
         "X, y = np.eye(4), np.array([0, 1, 0, 1], dtype=np.int32)\n"
-        "print(count(Arrays(block(X), y), FullGaussian(), 2, 4).n.tolist(), 'sklearn' in sys.modules)"
+        "stats = run(Arrays(block(X), y), lambda: FullGaussian().stats(2, 4))\n"
+        "print(stats.n.tolist(), 'sklearn' in sys.modules)"
     )
     assert python(code).strip() == "[2.0, 2.0] False"
 
