@@ -17,6 +17,7 @@ from likelier.scores import Scores, abreast
 from likelier.states import Folds, Together, all_but_one
 
 Point = dict[str, Any]
+ROUNDING = 1e-12  # what two cuts of the same rows may differ by: it is not to decide which point is best
 
 
 class Plan(NamedTuple):
@@ -116,10 +117,11 @@ def _figures(card: Card) -> dict[str, Any]:
 
 
 def _best(values: Any, *, rising: bool) -> int:
-    """The first of the points with the best mean (V, F); what is not a number is no better than any."""
-    mean = values.mean(axis=1)
-    worst_last = np.nan_to_num(-mean if rising else mean, nan=np.inf, posinf=np.inf, neginf=-np.inf)
-    return int(np.argmin(worst_last))
+    """The first of the points with the best mean (V, F), be they apart by rounding; NaN is the worst."""
+    mean = -values.mean(axis=1) if rising else values.mean(axis=1)
+    mean[np.isnan(mean)] = np.inf
+    least = mean.min()
+    return int(np.argmax(mean <= least + ROUNDING * abs(least)))
 
 
 def _fitted(entrants: Entrants, v: int, states: Sequence[Together], target: Any, source: Source) -> Any:

@@ -51,11 +51,17 @@ def folds_of(
     if whole:
         count = _fold_count(int(cv), len(source))
         return _stratified(source.y, count) if stratify else consecutive(len(source), count)
-    if hasattr(cv, "split"):
-        return _partition(list(cv.split(*given)), len(source))
-    if isinstance(cv, str) or not isinstance(cv, Iterable):
-        raise ValueError(f"cv={cv!r}: it is a number of folds, a splitter, or a list of (train, test)")
-    return _partition(list(cv), len(source))
+    return _partition(_splits(cv, given), len(source))
+
+
+def _splits(cv: Any, given: tuple[Any, Any, Any]) -> list[Any]:
+    """Pairs (train, test)."""
+    if not isinstance(cv, str):
+        pairs = cv.split(*given) if hasattr(cv, "split") else cv
+        splits = list(pairs) if isinstance(pairs, Iterable) else [None]
+        if all(isinstance(split, Sequence) and len(split) == 2 for split in splits):
+            return splits
+    raise ValueError(f"cv={cv!r}: it is a number of folds, a splitter, or a list of (train, test)")
 
 
 def _seed(seed: Any) -> int:
