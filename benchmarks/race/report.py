@@ -15,10 +15,10 @@ from benchmarks.race.runner import Row
 from benchmarks.race.targets import TOLERANCE, agreements, verdicts
 
 LEGEND = """\
-fit: as a user calls it. search: 10 folds x 10 values. predict: predict_proba of all rows of the fit. fit MB, predict MB: peak of
-resident memory over what was resident just before. one row: predict of one row. wall: the start of the
-interpreter and the import; net: less the start. log-loss and acc: on held-out rows. others' cores: cores
-that other processes took meanwhile, shown above 0.1: such a row is not to be trusted."""
+fit: as a user calls it. search: every fold for every value. predict: predict_proba of all rows of the fit.
+fit MB, predict MB: peak of resident memory over what was resident just before. one row: predict of one row.
+wall: the start of the interpreter and the import; net: less the start. log-loss and acc: on held-out rows.
+others' cores: cores that other processes took meanwhile, shown above 0.1: such a row is not to trust."""
 DISTURBED = 0.1
 OTHERS = "others' cores"
 

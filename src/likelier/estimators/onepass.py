@@ -87,7 +87,7 @@ class OnePass(BaseEstimator):
     def cross_validate(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         cv: Any = 5,
         grid: Any = None,
         *,
