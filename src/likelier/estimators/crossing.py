@@ -53,8 +53,15 @@ class Entrants(NamedTuple):
     def start(self) -> Together:
         return Together.start(self.starts)
 
-    def scores(self, statistics: Together, v: int) -> Scores:
-        """Those of the model that entrant v makes of statistics."""
+    def trial(self, counted: Folds, some: Sequence[int]) -> Trial:
+        """Some of the entrants, fitted without each fold, to be judged on it."""
+        scores = []
+        for fold, statistics in enumerate(all_but_one(counted.states, self.start)):
+            with _noting(f"while fitting without fold {fold} of {counted.folds.count}"):
+                scores.append(abreast([self._scores(statistics, v) for v in some]))
+        return Trial(counted.folds, scores, len(some))
+
+    def _scores(self, statistics: Together, v: int) -> Scores:
         entrant = self.estimators[v]
         scores: Scores = entrant._scores(entrant._sound_model(statistics.states[self.which[v]]))
         return scores
@@ -66,24 +73,16 @@ def cross_validate(estimator: Any, source: Source, points: Sequence[Point], plan
     entrants = Entrants.of(estimator, points, source.p, target)
     rows = estimator._labelled(source, target)
     counted = run(rows, partial(Folds.start, plan.folds, entrants.start))
-    models = list(_without_each(counted.states, entrants))  # [F][V]
-    trial = Trial(plan.folds, [abreast(some) for some in models], len(points))
+    trial = entrants.trial(counted, range(len(points)))
     card = run(rows, partial(estimator._card.start, trial))
     figures = _figures(card)
     best = _best(figures[plan.metric], rising=plan.metric in card.rising)
-    fitted = _fitted(entrants, best, counted.states, target, source)
     out = None
     if plan.return_predictions:
-        alone = Trial(plan.folds, [some[best] for some in models], 1)
-        out = card.shaped(predictions(alone, rows, card.link), source.y_shape)
+        P = predictions(entrants.trial(counted, [best]), rows, card.link)
+        out = card.shaped(P, source.y_shape)
+    fitted = _fitted(entrants, best, counted.states, target, source)
     return CrossValidation(tuple(points), card.rows, figures, plan.metric, best, fitted, out)
-
-
-def _without_each(states: Sequence[Together], entrants: Entrants) -> Iterator[list[Scores]]:
-    """For each fold, the scores of every entrant fitted to all others."""
-    for fold, statistics in enumerate(all_but_one(states, entrants.start)):
-        with _noting(f"while fitting without fold {fold} of {len(states)}"):
-            yield [entrants.scores(statistics, v) for v in range(len(entrants.estimators))]
 
 
 @contextmanager
