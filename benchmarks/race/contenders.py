@@ -4,7 +4,7 @@ Libraries are imported inside the function: a process loads its own only, and on
 is left out with a reason.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -35,6 +35,32 @@ drop_in("QDA eigen", *QDA, solver="eigen")
 
 drop_in("LinearRegression", "sklearn.linear_model", "LinearRegression", "line")
 drop_in("Ridge", "sklearn.linear_model", "Ridge", "line")
+
+
+def search(name: str, module: str, model: str, grid: Mapping[str, Sequence[float]], **params: Any) -> None:
+    """Enter scikit-learn's grid search over its model, by one process and by two, and likelier's own."""
+
+    for suffix, jobs in (("", 1), (", 2 jobs", 2)):
+
+        @contender(problem="folds", library="scikit-learn", name=name + suffix)
+        def _(jobs: int = jobs) -> Any:
+            from sklearn.model_selection import GridSearchCV
+
+            estimator = getattr(import_module(module), model)(**params)
+            new = GridSearchCV(estimator, grid, cv=10, scoring="neg_log_loss", n_jobs=jobs)
+            return lambda X, y: -new.fit(X, y).best_score_
+
+    @contender(problem="folds", library="likelier", name=name)
+    def _() -> Any:
+        estimator = getattr(import_module("likelier"), model)(**params)
+        return lambda X, y: estimator.cross_validate(X, y, cv=10, grid=grid).best_score_
+
+
+TENTHS = [i / 10 for i in range(10)]
+search("GaussianNB", "sklearn.naive_bayes", "GaussianNB", {"var_smoothing": [10.0**-i for i in range(10)]})
+search("LDA lsqr", *LDA, {"shrinkage": TENTHS}, solver="lsqr")
+search("QDA svd", *QDA, {"reg_param": TENTHS})
+search("QDA eigen", *QDA, {"shrinkage": TENTHS}, solver="eigen")
 
 
 @contender(problem="gaussian", library="pomegranate", name="BayesClassifier full")

@@ -16,6 +16,7 @@ from benchmarks.race.registry import Data, Figures, Make
 WARM_ROWS = 2000  # an untimed fit to so many rows: threads are started and code is loaded by then
 ON_MANY = 3  # calls in a process, on a large problem
 ON_FEW = 300  # on a small one
+LONG = 10  # seconds after which a call is not repeated
 STARTS = 4  # of an interpreter in each process; times the repeats
 
 
@@ -53,6 +54,20 @@ def throughput(make: Make, data: Data | None) -> Figures:
         figures[f"{name}_first"] = first
         figures[name] = min(first, *(timed(*step) for _ in range(ON_MANY - 1)))
     return figures | quality(model, data)
+
+
+def searching(make: Make, data: Data | None) -> Figures:
+    """Cross-validations of all rows: the best call (long ones are made once), and the log-loss it finds."""
+    assert data is not None
+    search = make()
+    search(data.X[:WARM_ROWS], data.y[:WARM_ROWS])
+    times: list[float] = []
+    found: list[float] = []
+    gc.collect()
+    memory = PeakMemory()
+    while len(times) < ON_MANY and sum(times) < LONG:
+        times.append(timed(lambda: found.append(search(data.X, data.y))))
+    return {"search": min(times), "fit_mb": memory.megabytes(), "log_loss": found[-1]}
 
 
 def latency(make: Make, data: Data | None) -> Figures:

@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from benchmarks.race.measures import ON_MANY, WARM_ROWS, importing, latency, throughput, timed
+from benchmarks.race.measures import (
+    ON_MANY,
+    WARM_ROWS,
+    importing,
+    latency,
+    searching,
+    throughput,
+    timed,
+)
 from benchmarks.race.registry import Data, Figures, Make, problem
 
 
@@ -12,7 +20,19 @@ from benchmarks.race.registry import Data, Figures, Make, problem
     measure=throughput,
 )
 def _(scale: float) -> Data:
-    n, n_test = (max(5000, round(size * scale)) for size in (1_000_000, 100_000))
+    return _gaussian(*(max(5000, round(size * scale)) for size in (1_000_000, 100_000)))
+
+
+@problem(
+    "folds",
+    title="200k x 50 rows, 10 classes: 10 folds x 10 values of a hyper-parameter, best by log-loss",
+    measure=searching,
+)
+def _(scale: float) -> Data:
+    return _gaussian(max(5000, round(200_000 * scale)), 1000)
+
+
+def _gaussian(n: int, n_test: int) -> Data:
     K, p, rng = 10, 50, np.random.default_rng(4)
     # Directions of very unequal length make naive Bayes wrong; how far the classes' factors differ from
     # the common one decides how much QDA gains on LDA.

@@ -27,7 +27,9 @@ class Data(NamedTuple):
         return cls(*(np.load(folder / f"{name}.npy") for name in cls._fields))
 
 
-Make = Callable[[], Any]  # an unfitted classifier; for the problem `import`, a statement
+# An unfitted classifier; for `folds`, a function of X and y that returns the best log-loss; for `import`, a
+# statement.
+Make = Callable[[], Any]
 Figures = dict[str, float]
 Measure = Callable[[Make, Data | None], Figures]
 

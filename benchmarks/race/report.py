@@ -15,10 +15,10 @@ from benchmarks.race.runner import Row
 from benchmarks.race.targets import TOLERANCE, agreements, verdicts
 
 LEGEND = """\
-fit: as a user calls it. predict: predict_proba of all rows of the fit. fit MB, predict MB: peak of
-resident memory over what was resident just before. one row: predict of one row. wall: the start of the
-interpreter and the import; net: less the start. log-loss and acc: on held-out rows. others' cores: cores
-that other processes took meanwhile, shown above 0.1: such a row is not to be trusted."""
+fit: as a user calls it. search: every fold for every value. predict: predict_proba of all rows of the fit.
+fit MB, predict MB: peak of resident memory over what was resident just before. one row: predict of one row.
+wall: the start of the interpreter and the import; net: less the start. log-loss and acc: on held-out rows.
+others' cores: cores that other processes took meanwhile, shown above 0.1: such a row is not to trust."""
 DISTURBED = 0.1
 OTHERS = "others' cores"
 
@@ -41,6 +41,7 @@ class Column:
 
 COLUMNS = [
     Column("fit", "fit", seconds),
+    Column("search", "search", seconds),
     Column("fit_median", "fit median", seconds),
     Column("predict", "predict", seconds),
     Column("one_row", "one row", seconds),
@@ -97,8 +98,8 @@ def _agreements(found: Sequence[Mapping[str, Any]]) -> str:
     lines = []
     for pair in found:
         verdict = "agree" if pair["agree"] else "DIFFER"
-        cells = [f"{pair['problem']} {pair['name']}", f"{pair['log_loss']:.1e}", f"{pair['accuracy']:.1e}"]
-        lines.append([*cells, verdict])
+        gaps = [f"{pair[figure]:.1e}" if figure in pair else "" for figure in ("log_loss", "accuracy")]
+        lines.append([f"{pair['problem']} {pair['name']}", *gaps, verdict])
     title = f"## Quality, likelier against scikit-learn: relative difference, at most {TOLERANCE:g}"
     return f"{title}\n\n{table(['model', 'log-loss', 'acc', 'verdict'], lines)}" if lines else ""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from likelier.data import Chunk, Source
 from likelier.engines import run
-from likelier.families import Family, Params
+from likelier.families import Params
 from likelier.links import Link, log_softmax
 from likelier.scores import Scores
-from likelier.states import State, Survey
+from likelier.states import Survey
 
 Floats = NDArray[np.float64]
 
@@ -104,11 +104,6 @@ def levels(source: Source) -> NDArray[Any]:
     found = run(source.labels(), Survey).levels
     assert found is not None
     return found
-
-
-def count(source: Source, family: Family, K: int, p: int) -> State:
-    """The statistics of a source with coded labels: the pass that counts."""
-    return run(source, partial(family.stats, K, p))
 
 
 def log_of(prior: Floats) -> Floats:

@@ -3,8 +3,9 @@
 Each term writes (or adds) its scores of a block of rows to Z (n, K) in one native pass.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +27,16 @@ class Term(Protocol):
 
     def plus(self, constant: Floats) -> Self: ...
 
+    def beside(self, others: Sequence[Any], /) -> Self | None:
+        """One term whose classes are ours and those of `others`, of our kind; None: there is none."""
+
 
 @dataclass(frozen=True)
 class _Based:
     """Every kind of term has a constant per class."""
+
+    by_class: ClassVar[tuple[str, ...]] = ()  # arrays with a row for each class; none: not to be joined
+    shared: ClassVar[tuple[str, ...]] = ()  # arrays that all classes have in common
 
     b: Floats  # (K,)
 
@@ -40,10 +47,23 @@ class _Based:
     def plus(self, constant: Floats) -> Self:
         return replace(self, b=self.b + constant)
 
+    def beside(self, others: Sequence[Any]) -> Self | None:
+        """The arrays of each class one after another, if the others are the same."""
+        every = (self, *others)
+        if not self.by_class or not all(
+            np.array_equal(getattr(self, name), getattr(o, name)) for name in self.shared for o in others
+        ):
+            return None
+        joint = {name: np.concatenate([getattr(o, name) for o in every]) for name in self.by_class}
+        return replace(self, **joint)
+
 
 @dataclass(frozen=True)
 class Affine(_Based):
     """W (x - shift) + b. The shift keeps the digits of columns far from 0."""
+
+    by_class = ("b", "W")
+    shared = ("shift",)
 
     W: Floats  # (K, p)
     shift: Floats  # (p,)
@@ -56,6 +76,8 @@ class Affine(_Based):
 class Diagonal(_Based):
     """b_k - ½ Σ_j ((x_j - m_kj) s_kj)²."""
 
+    by_class = ("b", "mean", "scale")
+
     mean: Floats  # (K, p)
     scale: Floats  # (K, p), 1 / standard deviation
 
@@ -66,6 +88,9 @@ class Diagonal(_Based):
 @dataclass(frozen=True)
 class Quadratic(_Based):
     """b_k - ½ |U_k (x - shift) - at_k|², where at_k = U_k (m_k - shift)."""
+
+    by_class = ("b", "U", "at")
+    shared = ("shift",)
 
     shift: Floats  # (p,)
     U: Floats  # (K, p, p), upper triangular
@@ -79,6 +104,8 @@ class Quadratic(_Based):
 @dataclass(frozen=True)
 class Apart(_Based):
     """The same for classes so far apart that one shift costs digits: each about its own mean."""
+
+    by_class = ("b", "mean", "U")
 
     mean: Floats  # (K, p)
     U: Floats  # (K, p, p), upper triangular
@@ -94,6 +121,9 @@ class Apart(_Based):
 @dataclass(frozen=True)
 class Whitened(_Based):
     """b_k - ½ |A (x - shift) - m_k|²: one whitening for all classes, then distances."""
+
+    by_class = ("b", "mean")
+    shared = ("A", "shift")
 
     A: Floats  # (r, p)
     shift: Floats  # (p,)
@@ -125,3 +155,32 @@ class Scores:
     def write(self, chunk: Chunk, Z: Floats) -> None:
         for i, term in enumerate(self.terms):
             term.write(chunk, Z, add=i > 0)
+
+
+@dataclass(frozen=True)
+class Abreast(_Based):
+    """The scores of several models, K classes each, that no one kernel can write."""
+
+    models: tuple[Scores, ...]
+
+    def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None:
+        ends = np.cumsum([0, *(model.K for model in self.models)])
+        for model, start, stop in zip(self.models, ends, ends[1:], strict=False):
+            z = np.empty((len(Z), model.K))
+            model.write(chunk, z)
+            z += self.b[start:stop]
+            Z[:, start:stop] = Z[:, start:stop] + z if add else z
+
+
+def abreast(models: Sequence[Scores]) -> Scores:
+    """The scores of several models as those of one, V x K classes: one kernel call where it can be."""
+    if len(models) == 1:
+        return models[0]
+    terms = []
+    for first, *others in zip(*(model.terms for model in models), strict=False):
+        alike = all(type(other) is type(first) for other in others)
+        terms.append(first.beside(others) if alike else None)
+    joined = tuple(term for term in terms if term is not None)
+    if all(len(model.terms) == len(joined) for model in models):
+        return Scores(joined)
+    return Scores((Abreast(np.zeros(sum(model.K for model in models)), tuple(models)),))

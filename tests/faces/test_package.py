@@ -27,10 +27,11 @@ def test_the_core_runs_without_scikit_learn_and_arrow():
         "import sys, numpy as np\n"
         "from likelier.data import Arrays, block\n"
         "from likelier.families import FullGaussian\n"
-        "from likelier.model import count\n"
+        "from likelier.engines import run\n"
         "X, y = np.eye(4), np.array([0, 1, 0, 1], dtype=np.int32)\n"
+        "stats = run(Arrays(block(X), y), lambda: FullGaussian().stats(2, 4))\n"
         "loaded = [m for m in ('sklearn', 'pyarrow') if m in sys.modules]\n"
-        "print(count(Arrays(block(X), y), FullGaussian(), 2, 4).n.tolist(), loaded)"
+        "print(stats.n.tolist(), loaded)"
     )
     assert python(code).strip() == "[2.0, 2.0] []"
 

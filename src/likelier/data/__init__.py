@@ -2,7 +2,8 @@
 
 from likelier.data.arrays import PART_BYTES, Arrays
 from likelier.data.chunk import Chunk, Part, Source, Stored
-from likelier.data.labels import code, levels_of
+from likelier.data.folds import Assignment, Hashed, Listed, consecutive, runs, stratified
+from likelier.data.labels import code, first_seen, levels_of
 from likelier.data.matrix import CSR, Block, Columns, Dense, block
 from likelier.data.problems import DegenerateWarning, NonFinite
 
@@ -10,16 +11,23 @@ __all__ = [
     "CSR",
     "PART_BYTES",
     "Arrays",
+    "Assignment",
     "Block",
     "Chunk",
     "Columns",
     "DegenerateWarning",
     "Dense",
+    "Hashed",
+    "Listed",
     "NonFinite",
     "Part",
     "Source",
     "Stored",
     "block",
     "code",
+    "consecutive",
+    "first_seen",
     "levels_of",
+    "runs",
+    "stratified",
 ]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.data.matrix import Block
+from likelier.data.matrix import Block, Rows
 
 
 class Chunk(NamedTuple):
@@ -20,6 +20,13 @@ class Chunk(NamedTuple):
     y: NDArray[Any] | None = None
     w: NDArray[np.float64] | None = None
     first: int = 0
+
+    def take(self, rows: Rows) -> "Chunk":
+        """Some of its rows; `first` is right for a run of them."""
+        y = None if self.y is None else self.y[rows]
+        w = None if self.w is None else self.w[rows]
+        first = self.first + int(rows.start or 0) if isinstance(rows, slice) else self.first
+        return self._replace(X=self.X.take(rows), y=y, w=w, first=first)
 
 
 # A part reads itself, in whichever worker runs it: lazy and picklable.

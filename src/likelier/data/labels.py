@@ -10,7 +10,7 @@ from likelier import _core
 Codes = NDArray[np.int32]
 
 
-def _first_seen(y: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
+def first_seen(y: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
     """Codes by first appearance, and the levels in that order."""
     if y.dtype.char == "g":  # wider than a double, and padded: not by its bytes
         levels, places = np.unique(y, return_inverse=True)
@@ -39,7 +39,7 @@ def _first_seen(y: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
 
 def levels_of(y: NDArray[Any]) -> NDArray[Any]:
     """The distinct labels, sorted."""
-    levels = _first_seen(y)[1]
+    levels = first_seen(y)[1]
     try:
         levels.sort()
     except TypeError:
@@ -52,7 +52,7 @@ def levels_of(y: NDArray[Any]) -> NDArray[Any]:
 
 def code(y: NDArray[Any], levels: NDArray[Any]) -> Codes:
     """The place of each label among the sorted `levels`; -1 if it is none of them."""
-    codes, seen = _first_seen(y)
+    codes, seen = first_seen(y)
     at = np.searchsorted(levels, seen)
     at[at == len(levels)] = 0
     known = levels[at] == seen if len(levels) else np.zeros(len(seen), dtype=bool)

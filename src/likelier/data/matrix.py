@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from likelier import _core
 
+Rows = slice | NDArray[np.intp]  # of a block: from one to another, or these
+
 
 @dataclass(frozen=True, slots=True)
 class Dense:
@@ -27,6 +29,9 @@ class Dense:
     def rows(self, start: int, stop: int) -> Self:
         return type(self)(self.array[start:stop])
 
+    def take(self, rows: Rows) -> Self:
+        return type(self)(taken(self.array, rows))
+
     def cell(self, row: int, column: int) -> float:
         return float(self.array[row, column])
 
@@ -40,6 +45,13 @@ class Dense:
         elif not X.flags.aligned or any(step % X.itemsize for step in X.strides):
             X = np.ascontiguousarray(X)
         return _core.Matrix.dense(X)
+
+
+def taken(array: NDArray[Any], rows: Rows) -> NDArray[Any]:
+    """array[rows], without the GIL where NumPy can."""
+    if isinstance(rows, slice) or not array.flags.c_contiguous:
+        return np.asarray(array[rows])
+    return array.take(rows, axis=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +74,15 @@ class CSR:
 
     def rows(self, start: int, stop: int) -> Self:
         return type(self)(self.values, self.columns, self.starts[start : stop + 1], self.p)
+
+    def take(self, rows: Rows) -> Self:
+        if isinstance(rows, slice):
+            return self.rows(*rows.indices(self.shape[0])[:2])
+        sizes = np.diff(self.starts)[rows]
+        starts = np.zeros(len(rows) + 1, dtype=self.starts.dtype)
+        np.cumsum(sizes, out=starts[1:])
+        at = np.arange(starts[-1]) + np.repeat(self.starts[:-1][rows] - starts[:-1], sizes)
+        return type(self)(self.values[at], self.columns[at], starts, self.p)
 
     def cell(self, row: int, column: int) -> float:
         at = slice(self.starts[row], self.starts[row + 1])
@@ -95,6 +116,9 @@ class Columns:
 
     def rows(self, start: int, stop: int) -> Self:
         return type(self)(tuple(column[start:stop] for column in self.arrays))
+
+    def take(self, rows: Rows) -> Self:
+        return type(self)(tuple(column[rows] for column in self.arrays))
 
     def cell(self, row: int, column: int) -> float:
         return float(self.arrays[column][row])

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,15 +11,18 @@ from sklearn.base import ClassifierMixin
 
 from likelier.data import Source, code, levels_of
 from likelier.estimators import door
-from likelier.estimators.onepass import Names, OnePass
+from likelier.estimators.onepass import Names, OnePass, Start
 from likelier.estimators.sources import stored
+from likelier.evaluation import LabelCard
 from likelier.families import Family
-from likelier.model import Bayes, count, levels, targets
+from likelier.model import Bayes, levels, targets
+from likelier.scores import Scores
 
 
 class OnePassClassifier(ClassifierMixin, OnePass):
     """Statistics by class: the survey pass finds the classes, the counting pass does the rest."""
 
+    _card = LabelCard
     _model: Bayes
     _target: NDArray[Any]  # the classes
 
@@ -34,9 +38,15 @@ class OnePassClassifier(ClassifierMixin, OnePass):
         door.weighty(len(found))
         return found
 
-    def _count(self, source: Source, target: NDArray[Any]) -> Any:
+    def _start(self, p: int, target: NDArray[Any]) -> Start:
         K = len(target)
-        return count(source.coded(target), self._family(K), K, source.p)
+        return partial(self._family(K).stats, K, p)
+
+    def _labelled(self, source: Source, target: NDArray[Any]) -> Source:
+        return source.coded(target)
+
+    def _scores(self, model: Bayes) -> Scores:
+        return model.posterior
 
     def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
         return {"classes_": target, "n_features_in_": model.params.shape[1]}

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from likelier.data import Arrays, Source, code
 from likelier.estimators import door
 from likelier.estimators.generative import Generative, seen_only
-from likelier.estimators.onepass import Names
+from likelier.estimators.onepass import Names, Start
 from likelier.model import Bayes
 
 Floats = NDArray[np.float64]
@@ -65,6 +65,11 @@ class Discriminant(Generative):
         if self.covariance_estimator is not None:
             raise ValueError("partial_fit needs statistics, and a covariance_estimator keeps none.")
         return super().partial_fit(X, y, classes, sample_weight)
+
+    def _start(self, p: int, target: NDArray[Any]) -> Start:
+        if self.covariance_estimator is not None:
+            raise ValueError("cross_validate needs statistics, and a covariance_estimator keeps none.")
+        return super()._start(p, target)
 
     def _fitted(self, source: Source, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
         if self.covariance_estimator is None:

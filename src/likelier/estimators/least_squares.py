@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_array
 
 from likelier import links
 from likelier.data import DegenerateWarning, Source
-from likelier.engines import run
 from likelier.estimators import door
-from likelier.estimators.onepass import Names, OnePass
+from likelier.estimators.onepass import Names, OnePass, Start
 from likelier.estimators.sources import brought, only_numbers, stored
+from likelier.evaluation import ValueCard
 from likelier.inference import Covariance, Solution, Summary, summarise, target_fit
 from likelier.model import ask, targets
 from likelier.scores import Affine, Scores
@@ -59,6 +59,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
     A subclass says how its hyper-parameters solve the equations (`_solve`) and what it shows (`_shown`).
     """
 
+    _card = ValueCard
     fit_intercept: bool
     positive: bool
     _model: Lines
@@ -174,8 +175,14 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         """() for one target, (q,) for a table of them."""
         return source.y_shape
 
-    def _count(self, source: Source, target: tuple[int, ...]) -> Triangle:
-        return run(source, partial(Triangle.start, source.p, math.prod(target)))
+    def _start(self, p: int, target: tuple[int, ...]) -> Start:
+        return partial(Triangle.start, p, math.prod(target))
+
+    def _labelled(self, source: Source, target: tuple[int, ...]) -> Source:
+        return source
+
+    def _scores(self, model: Lines) -> Scores:
+        return model.scores
 
     def _model_of(self, statistics: Triangle) -> Lines:
         intercept = bool(self.fit_intercept)

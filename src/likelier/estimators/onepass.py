@@ -3,17 +3,21 @@
 import copy
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
 from likelier.data import DegenerateWarning, Source
-from likelier.estimators import door
+from likelier.engines import run
+from likelier.estimators import crossing, door, splits
+from likelier.evaluation import Card, CrossValidation
+from likelier.scores import Scores
 
 Names = NDArray[Any] | None
+Start = Callable[[], Any]
 
 
 class OnePass(BaseEstimator):
@@ -25,6 +29,7 @@ class OnePass(BaseEstimator):
     was.
     """
 
+    _card: ClassVar[type[Card]]  # how its predictions are judged
     _model: Any
     _statistics: Any  # None: not kept
     _target: Any
@@ -38,8 +43,16 @@ class OnePass(BaseEstimator):
         """What y is."""
 
     @abstractmethod
-    def _count(self, source: Source, target: Any) -> Any:
-        """The statistics of these rows."""
+    def _start(self, p: int, target: Any) -> Start:
+        """Makes statistics of no rows yet; the hyper-parameters that decide which are checked here."""
+
+    @abstractmethod
+    def _labelled(self, source: Source, target: Any) -> Source:
+        """The rows as statistics take them."""
+
+    @abstractmethod
+    def _scores(self, model: Any) -> Scores:
+        """What a model predicts from."""
 
     @abstractmethod
     def _model_of(self, statistics: Any) -> Any:
@@ -52,6 +65,10 @@ class OnePass(BaseEstimator):
     @abstractmethod
     def _remarks(self, model: Any, statistics: Any, target: Any, names: Names) -> Iterator[str]:
         """What the rows left open, and what was done about it: a warning each."""
+
+    def _count(self, source: Source, target: Any) -> Any:
+        """The statistics of these rows."""
+        return run(self._labelled(source, target), self._start(source.p, target))
 
     def _fitted(self, source: Source, target: Any) -> tuple[Any, Any | None]:
         """Model and statistics of all rows."""
@@ -66,6 +83,37 @@ class OnePass(BaseEstimator):
             model, statistics = self._fitted(source, target)
         self._warn(model, statistics, target, source.names)
         return self._publish(model, statistics, target, source.names)
+
+    def cross_validate(
+        self,
+        X: Any,
+        y: Any = None,
+        cv: Any = 5,
+        grid: Any = None,
+        *,
+        metric: str | None = None,
+        groups: Any = None,
+        sample_weight: Any = None,
+        random_state: int | None = None,
+        return_predictions: bool = False,
+    ) -> CrossValidation:
+        """Every fold predicted from all others, for every point of a grid of hyper-parameters.
+
+        Equal to fitting anew each time, from two passes over the rows: statistics of each fold, merged
+        into those of all but one; then the scores of all models of a fold.
+
+        cv: the number of folds (as scikit-learn cuts arrays; by a hash of the row's number, `random_state`
+        its seed, for rows that are not in memory), a splitter of scikit-learn's, or a list of (train,
+        test), in which each row is tested once and trained on in all other folds. grid: as scikit-learn's
+        `param_grid`. metric: what the best point is best in. return_predictions: keep what the best point
+        predicts of each row, from the other folds; that takes a third pass.
+        """
+        source = self._source(X, y, sample_weight, known=False)
+        stratify = self._card.stratified
+        folds = splits.folds_of(cv, source, (X, y, groups), stratify=stratify, seed=random_state)
+        how = crossing.Plan(folds, self._card.metric_of(metric), return_predictions)
+        with door.naming(source):
+            return crossing.cross_validate(self, source, splits.points_of(self, grid), how)
 
     def _take_in(self, source: Source, target: Any) -> Self:
         """The fit to these rows and all before them, without warnings: more may come."""

@@ -1,0 +1,135 @@
+"""What a user says of folds and grids, checked."""
+
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from likelier.data import Arrays, Assignment, Hashed, Listed, Source, consecutive, first_seen, stratified
+from likelier.estimators import door
+
+ONCE = (
+    "cross_validate fits the rows outside a fold from the statistics of all other folds, so each row must "
+    "be in one test set, and in the training set of every other fold; for other splits use scikit-learn's "
+    "GridSearchCV."
+)
+
+
+def points_of(estimator: Any, grid: Any) -> list[dict[str, Any]]:
+    """The points of a grid, in scikit-learn's order; None: the estimator as it is."""
+    if grid is None:
+        return [{}]
+    from sklearn.model_selection import ParameterGrid  # slow to load
+
+    points = list(ParameterGrid(grid))
+    if not points:
+        raise ValueError("grid has no points: give at least one value of one parameter")
+    for point in points:
+        clone(estimator).set_params(**point)  # names that it does not have are refused before any pass
+    return points
+
+
+def folds_of(
+    cv: Any, source: Source, given: tuple[Any, Any, Any], *, stratify: bool, seed: int | None
+) -> Assignment:
+    """The folds that `cv` stands for; given: X, y and groups as the user handed them in."""
+    whole = isinstance(cv, int | np.integer) and not isinstance(cv, bool)
+    if given[2] is not None and not hasattr(cv, "split"):
+        raise ValueError("groups are for splitters that keep them together, such as cv=GroupKFold(5).")
+    if not isinstance(source, Arrays):
+        if not whole:
+            raise ValueError(f"cv={cv!r}: for rows that are not in memory it is the number of folds.")
+        return Hashed(_fold_count(int(cv), source.rows), 0 if seed is None else _seed(seed))
+    if seed is not None:
+        raise ValueError(
+            "random_state is the seed of folds of rows that are not in memory; for arrays give a splitter, "
+            "such as cv=StratifiedKFold(5, shuffle=True, random_state=0)."
+        )
+    if whole:
+        count = _fold_count(int(cv), len(source))
+        return _stratified(source.y, count) if stratify else consecutive(len(source), count)
+    return _partition(_splits(cv, given), len(source))
+
+
+def _splits(cv: Any, given: tuple[Any, Any, Any]) -> list[Any]:
+    """Pairs (train, test)."""
+    if not isinstance(cv, str):
+        pairs = cv.split(*given) if hasattr(cv, "split") else cv
+        splits = list(pairs) if isinstance(pairs, Iterable) else [None]
+        if all(isinstance(split, Sequence) and len(split) == 2 for split in splits):
+            return splits
+    raise ValueError(f"cv={cv!r}: it is a number of folds, a splitter, or a list of (train, test)")
+
+
+def _seed(seed: Any) -> int:
+    return int(door.number("random_state", seed, 0, 2**63 - 1, whole=True))
+
+
+def _fold_count(count: int, n: int | None) -> int:
+    if count < 2:
+        raise ValueError(
+            "k-fold cross-validation requires at least one train/test split by setting cv=2 or more, "
+            f"got cv={count}."
+        )
+    if n is not None and count > n:
+        raise ValueError(
+            f"Cannot have number of splits cv={count} greater than the number of samples: {n}."
+        )
+    return count
+
+
+def _stratified(y: NDArray[Any] | None, count: int) -> Listed:
+    """As scikit-learn, which warns where a class has fewer rows than there are folds."""
+    assert y is not None
+    codes = first_seen(y)[0]
+    sizes = np.bincount(codes)
+    if count > sizes.max():
+        raise ValueError(f"n_splits={count} cannot be greater than the number of members in each class.")
+    if count > sizes.min():
+        warnings.warn(
+            f"The least populated class in y has only {sizes.min()} members, which is less than "
+            f"n_splits={count}.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return stratified(codes, count)
+
+
+def _partition(splits: Sequence[Any], n: int) -> Listed:
+    """Fold numbers out of (train, test) pairs."""
+    if len(splits) < 2:
+        raise ValueError(f"cv yields {len(splits)} splits: it takes at least 2")
+    numbers = np.full(n, -1, dtype=np.int32)
+    for fold, split in enumerate(splits):
+        train, test = (_row_numbers(rows, n, fold) for rows in split)
+        times = np.bincount(test, minlength=n) + (numbers >= 0)
+        if (times > 1).any():
+            row = int(np.argmax(times > 1))
+            raise ValueError(f"row {row} is tested more than once (fold {fold} of cv). {ONCE}")
+        numbers[test] = fold
+        rest = np.ones(n, dtype=bool)
+        rest[test] = False
+        trained = np.bincount(train, minlength=n)
+        if not np.array_equal(trained, rest):
+            row = int(np.argmax(trained != rest))
+            says = "trained on" if trained[row] else "neither trained on nor tested"
+            raise ValueError(f"row {row} is {says} in fold {fold} of cv. {ONCE}")
+    if (numbers < 0).any():
+        raise ValueError(f"row {int(np.argmax(numbers < 0))} is in no test set of cv. {ONCE}")
+    return Listed(numbers, len(splits))
+
+
+def _row_numbers(rows: Any, n: int, fold: int) -> NDArray[np.intp]:
+    """Row numbers, or a mask of n rows, as numbers within 0 to n - 1."""
+    at = np.asarray(rows)
+    if at.dtype == bool and at.shape == (n,):
+        at = np.flatnonzero(at)
+    if at.ndim != 1 or (at.size and at.dtype.kind not in "iu"):
+        raise ValueError(f"fold {fold} of cv: train and test are lists of row numbers, got {rows!r}")
+    at = at.astype(np.intp)
+    if at.size and (at.min() < -n or at.max() >= n):
+        raise ValueError(f"fold {fold} of cv names rows outside 0 to {n - 1}")
+    return np.where(at < 0, at + n, at)

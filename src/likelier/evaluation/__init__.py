@@ -1,0 +1,6 @@
+"""How well models predict rows that they were not fitted to."""
+
+from likelier.evaluation.record import CrossValidation
+from likelier.evaluation.scorecard import Card, LabelCard, Trial, ValueCard, predictions
+
+__all__ = ["Card", "CrossValidation", "LabelCard", "Trial", "ValueCard", "predictions"]
