@@ -106,7 +106,16 @@ class Columns:
         return X
 
     def native(self) -> _core.Matrix:
-        return Dense(self.to_array()).native()
+        return _core.Matrix.columns(tuple(map(readable, self.arrays)))
+
+
+def readable(column: NDArray[Any]) -> NDArray[Any]:
+    """A column of numbers as the kernels take it: of a type they have, and aligned."""
+    if column.dtype.char not in "dfbBhHiIlLqQ?" or not column.dtype.isnative:
+        return column.astype(np.float64)
+    if not column.flags.aligned or column.strides[0] % column.itemsize:
+        return column.copy()
+    return column
 
 
 Block = Dense | CSR | Columns
