@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "simd.hpp"
+#include "tile.hpp"
 
 namespace likelier {
 
@@ -60,7 +61,7 @@ struct Cell {
 };
 
 // `first` to `first + count` as rows of doubles, `stride` apart. Points into X itself where X already
-// is that; otherwise copies to `scratch` (count * p).
+// is that; otherwise copies to `scratch` (count * padded(p)).
 struct Rows {
     const double* x;
     int64_t stride;
@@ -95,33 +96,36 @@ inline const double* adjoining(const Columns& X, int64_t j, int64_t first, int64
     return adjoining(X.column[j], first, count, room);
 }
 
-// Columns into rows, kLanes of them at a time, in squares of kLanes by kLanes; a few rows at a time, so
-// that what is written stays in the first-level cache until its rows are whole.
+// Columns into rows, in squares of kLanes by kLanes. Rows are padded to whole vectors, so that none
+// straddles two cache lines; what stands in the padding is not to be read. Many rows at a time: the
+// hardware foresees long runs only.
 template <class M>
-void turn_columns(const M& X, int64_t first, int64_t count, double* to) {
+Rows turn_columns(const M& X, int64_t first, int64_t count, double* scratch) {
     constexpr int64_t kSlab = 512;
     alignas(64) double room[kLanes][kSlab];
-    const double* from[kLanes];
+    const int64_t P = padded(X.p);
     for (int64_t r0 = 0; r0 < count; r0 += kSlab) {
         const int64_t slab = std::min(kSlab, count - r0);
-        double* out = to + r0 * X.p;
         for (int64_t j = 0; j < X.p; j += kLanes) {
             const int64_t wide = std::min<int64_t>(kLanes, X.p - j);
-            for (int64_t i = 0; i < wide; ++i) from[i] = adjoining(X, j + i, first + r0, slab, room[i]);
+            const double* from[kLanes];
+            for (int64_t i = 0; i < kLanes; ++i)
+                from[i] = i < wide ? adjoining(X, j + i, first + r0, slab, room[i]) : from[0];
+            double* to = scratch + r0 * P + j;
             int64_t r = 0;
-            if (wide == kLanes)
-                for (; r + kLanes <= slab; r += kLanes) {
-                    vd square[kLanes];
-                    LIKELIER_UNROLL
-                    for (int i = 0; i < kLanes; ++i) square[i] = load(from[i] + r);
-                    transpose(square);
-                    LIKELIER_UNROLL
-                    for (int i = 0; i < kLanes; ++i) store(out + (r + i) * X.p + j, square[i]);
-                }
+            for (; r + kLanes <= slab; r += kLanes) {
+                vd square[kLanes];
+                LIKELIER_UNROLL
+                for (int i = 0; i < kLanes; ++i) square[i] = load(from[i] + r);
+                transpose(square);
+                LIKELIER_UNROLL
+                for (int i = 0; i < kLanes; ++i) store(to + (r + i) * P, square[i]);
+            }
             for (; r < slab; ++r)
-                for (int64_t i = 0; i < wide; ++i) out[r * X.p + j + i] = from[i][r];
+                for (int64_t i = 0; i < wide; ++i) to[r * P + i] = from[i][r];
         }
     }
+    return {scratch, P};
 }
 
 template <class T>
@@ -129,11 +133,9 @@ Rows rows(const Dense<T>& X, int64_t first, int64_t count, double* scratch) {
     const T* from = X.data + first * X.row;
     if constexpr (std::is_same_v<T, double>)
         if (X.column == 1 || X.p == 1) return {from, X.row};
-    if (X.row < X.column)  // Fortran order
-        turn_columns(X, first, count, scratch);
-    else
-        for (int64_t r = 0; r < count; ++r)
-            for (int64_t j = 0; j < X.p; ++j) scratch[r * X.p + j] = from[r * X.row + j * X.column];
+    if (X.row < X.column) return turn_columns(X, first, count, scratch);  // Fortran order
+    for (int64_t r = 0; r < count; ++r)
+        for (int64_t j = 0; j < X.p; ++j) scratch[r * X.p + j] = from[r * X.row + j * X.column];
     return {scratch, X.p};
 }
 
@@ -147,8 +149,7 @@ Rows rows(const Csr<T, I>& X, int64_t first, int64_t count, double* scratch) {
 }
 
 inline Rows rows(const Columns& X, int64_t first, int64_t count, double* scratch) {
-    turn_columns(X, first, count, scratch);
-    return {scratch, X.p};
+    return turn_columns(X, first, count, scratch);
 }
 
 // kLanes rows of C order into the columns of a tile, in squares of kLanes by kLanes.
@@ -218,7 +219,7 @@ inline void columns(const Columns& X, int64_t first, int64_t count, int64_t heig
 inline Cell find_bad(const Matrix& X, int64_t first, int64_t count) {
     return std::visit(
         [&](const auto& m) -> Cell {
-            std::vector<double> row(m.p);
+            Buffer row(padded(m.p));
             for (int64_t r = first; r < first + count; ++r) {
                 const double* x = rows(m, r, 1, row.data()).x;
                 for (int64_t j = 0; j < m.p; ++j)

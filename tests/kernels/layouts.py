@@ -74,9 +74,7 @@ COLUMNS: dict[str, Callable[[Array], tuple[Array, ...]]] = {
     "columns of Fortran order": lambda X: tuple(np.asfortranarray(X).T),
     "mixed columns": _mixed,
 }
-LAYOUTS = [
-    (layout, dtype) for layout in [*DENSE, *SPARSE, *COLUMNS] for dtype in (np.float64, np.float32)
-]
+LAYOUTS = [(layout, dtype) for layout in [*DENSE, *SPARSE, *COLUMNS] for dtype in (np.float64, np.float32)]
 
 
 def name_of(layout: tuple[str, Any]) -> str:

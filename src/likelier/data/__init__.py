@@ -2,6 +2,7 @@
 
 from likelier.data.arrays import PART_BYTES, Arrays
 from likelier.data.chunk import Chunk, Part, Source
+from likelier.data.factors import Factor
 from likelier.data.labels import code, levels_of
 from likelier.data.matrix import CSR, Block, Columns, Dense, block
 from likelier.data.problems import DegenerateWarning, NonFinite
@@ -15,6 +16,7 @@ __all__ = [
     "Columns",
     "DegenerateWarning",
     "Dense",
+    "Factor",
     "NonFinite",
     "Part",
     "Source",

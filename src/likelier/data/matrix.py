@@ -1,5 +1,6 @@
 """X as the kernels take it, without a copy: dense (any strides, float32 kept), CSR, or columns."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -7,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
+from likelier.data.factors import Factor
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +83,12 @@ class CSR:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Rows of a table, each column an array of its own: numbers of any kind, NaN where one is missing."""
+    """Rows of a table, each column an array of its own: numbers of any kind, NaN where one is missing.
 
-    arrays: tuple[NDArray[Any], ...]  # p of (n,)
+    Categories are factors until they are coded: by levels that hold for the whole source.
+    """
+
+    arrays: tuple[Any, ...]  # p of (n,)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -95,6 +100,15 @@ class Columns:
 
     def rows(self, start: int, stop: int) -> Self:
         return type(self)(tuple(column[start:stop] for column in self.arrays))
+
+    def factors(self) -> dict[int, Factor]:
+        """The columns of categories, by number."""
+        return {j: column for j, column in enumerate(self.arrays) if isinstance(column, Factor)}
+
+    def coded(self, levels: Mapping[int, NDArray[Any]]) -> Self:
+        """The same with categories as codes (int32), by the levels of each column."""
+        coded = {j: factor.coded(levels[j]) for j, factor in self.factors().items()}
+        return type(self)(tuple(coded.get(j, column) for j, column in enumerate(self.arrays)))
 
     def cell(self, row: int, column: int) -> float:
         return float(self.arrays[column][row])

@@ -4,6 +4,16 @@ from likelier.states.base import Fold, State
 from likelier.states.higher import HigherMoments
 from likelier.states.moments import Moments, Shape
 from likelier.states.qr import Equations, Triangle
-from likelier.states.survey import Survey
+from likelier.states.survey import Levels, Survey
 
-__all__ = ["Equations", "Fold", "HigherMoments", "Moments", "Shape", "State", "Survey", "Triangle"]
+__all__ = [
+    "Equations",
+    "Fold",
+    "HigherMoments",
+    "Levels",
+    "Moments",
+    "Shape",
+    "State",
+    "Survey",
+    "Triangle",
+]
