@@ -71,9 +71,14 @@ def columns(X: Frame, *, categories: bool = False) -> Columns:
 
 def read(series: Series) -> Read:
     """A column's kind, and its numbers, NaN where one is missing."""
+    native: Any = series.to_native()
+    plain = getattr(native, "dtype", None)
+    if isinstance(plain, np.dtype):  # pandas' most common columns: narwhals would take twice as long
+        if plain.kind in "fiub":
+            return Read("bool" if plain.kind == "b" else "number", readable(native.to_numpy()))
+        if plain.kind == "O":
+            return _objects(series)
     dtype = series.dtype
-    if str(getattr(series.to_native(), "dtype", None)) == "object":
-        return _objects(series)
     if dtype.is_numeric() or dtype == nw.Boolean:
         return Read("bool" if dtype == nw.Boolean else "number", _numbers(series))
     if dtype.is_temporal():
