@@ -63,6 +63,43 @@ search("QDA svd", *QDA, {"reg_param": TENTHS})
 search("QDA eigen", *QDA, {"shrinkage": TENTHS}, solver="eigen")
 
 
+def _array(X: Any) -> Any:
+    return X
+
+
+def _pandas(X: Any) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame({f"x{j}": X[:, j].copy() for j in range(X.shape[1])})
+
+
+def _pandas_block(X: Any) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+
+
+def _polars(X: Any) -> Any:
+    import polars as pl
+
+    return pl.DataFrame(X, schema=[f"x{j}" for j in range(X.shape[1])])
+
+
+FRAMES = {"numpy": _array, "pandas": _pandas, "pandas block": _pandas_block, "polars": _polars}
+FRAMED = {
+    "GaussianNB": "GaussianNB",
+    "LDA": "LinearDiscriminantAnalysis",
+    "QDA": "QuadraticDiscriminantAnalysis",
+    "LinearRegression": "LinearRegression",
+}
+for name, model in FRAMED.items():
+    for kind, frame in FRAMES.items():
+
+        @contender(problem="frames", library="likelier", name=f"{name}, {kind}")
+        def _(model: str = model, frame: Any = frame) -> Any:
+            return getattr(import_module("likelier"), model)(), frame
+
+
 @contender(problem="gaussian", library="pomegranate", name="BayesClassifier full")
 def _() -> Any:
     import torch

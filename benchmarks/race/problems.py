@@ -11,7 +11,7 @@ from benchmarks.race.measures import (
     throughput,
     timed,
 )
-from benchmarks.race.registry import Data, Figures, Make, problem
+from benchmarks.race.registry import PROBLEMS, Data, Figures, Make, problem
 
 
 @problem(
@@ -62,6 +62,24 @@ def _(scale: float) -> Data:
     X = rng.standard_normal((n, p)) @ (np.eye(p) + 0.1 * rng.standard_normal((p, p))) + 10
     y = X @ rng.standard_normal(p) + rng.standard_normal(n)
     return Data(X, y, X[:1000], y[:1000])
+
+
+def framed(make: Make, data: Data | None) -> Figures:
+    """The same of rows in a frame, which is made before and not counted; make: the model, and how."""
+    assert data is not None
+    model, frame = make()
+    X = frame(data.X)
+    model.fit(X[:WARM_ROWS], data.y[:WARM_ROWS])
+    ask = getattr(model, "predict_proba", model.predict)
+    return {
+        "fit": min(timed(model.fit, X, data.y) for _ in range(ON_MANY)),
+        "predict": min(timed(ask, X) for _ in range(ON_MANY)),
+    }
+
+
+@problem("frames", title="1M x 50 rows, 10 classes: a frame beside its array", measure=framed)
+def _(scale: float) -> Data | None:
+    return PROBLEMS["gaussian"].make(scale)
 
 
 @problem("iris", title="100 x 4 rows, 3 classes: what a call costs", measure=latency)

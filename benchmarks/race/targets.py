@@ -51,6 +51,12 @@ def _pair(
     return Target(what, f"{problem}/likelier/{ours}", figure, f"{problem}/scikit-learn/{theirs}", at_least)
 
 
+def _framed(model: str, kind: str) -> Target:
+    """A fit to a frame takes at most 1.3 times as long as one to the array."""
+    ours, theirs = (f"frames/likelier/{model}, {of}" for of in (kind, "numpy"))
+    return Target(f"{model} fit, {kind} against numpy", ours, "fit", theirs, at_least=0.77)
+
+
 # likelier's models are the default ones (svd); scikit-learn's the fastest of their kind. Grid searches: by
 # one process, whose BLAS has all threads, and by two; the faster is the one that counts.
 TARGETS = [
@@ -65,6 +71,11 @@ TARGETS = [
         _pair(f"{model}{jobs} cross-validated", "search", at_least, model, f"{model}{jobs}", "folds")
         for model, at_least in (("GaussianNB", 25), ("LDA lsqr", 40), ("QDA svd", 10), ("QDA eigen", 10))
         for jobs in ("", ", 2 jobs")
+    ),
+    *(
+        _framed(model, kind)
+        for model in ("GaussianNB", "LDA", "QDA", "LinearRegression")
+        for kind in ("pandas", "pandas block", "polars")
     ),
     *(
         _pair(f"{model} {what} on iris", figure, 1, model, model, "iris")

@@ -52,6 +52,46 @@ Held csr(Vector<T> values, Vector<I> columns, Vector<I> starts, int64_t p) {
     return {view, nb::make_tuple(values, columns, starts)};
 }
 
+// One column, read as one of these types; a truth value is read as the byte it is.
+using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
+
+template <class... T>
+Column typed(const AnyVector& x) {
+    Column found{static_cast<const double*>(nullptr), x.stride(0)};
+    const bool known =
+        ((x.dtype() == nb::dtype<T>() && (found.data = static_cast<const T*>(x.data()), true)) || ...);
+    if (known) return found;
+    if (x.dtype() == nb::dtype<bool>()) return {static_cast<const uint8_t*>(x.data()), x.stride(0)};
+    throw nb::type_error("a column is of numbers: float32, float64, integers or bool");
+}
+
+// Columns that lie as those of an array in C order, which the kernels read without a copy.
+template <class T>
+std::optional<Dense<T>> adjacent(const Columns& X) {
+    const auto at = [&](int64_t j) {
+        const auto* data = std::get_if<const T*>(&X.column[j].data);
+        return data ? *data : nullptr;
+    };
+    if (X.p == 0) return std::nullopt;
+    for (int64_t j = 0; j < X.p; ++j)
+        if (!at(j) || at(j) != at(0) + j || X.column[j].stride != X.column[0].stride) return std::nullopt;
+    return Dense<T>{at(0), X.n, X.p, X.column[0].stride, 1};
+}
+
+Held columns_of(const nb::tuple& arrays) {
+    Columns X{{}, 0, static_cast<int64_t>(arrays.size())};
+    for (nb::handle array : arrays) {
+        const auto x = nb::cast<AnyVector>(array);
+        X.n = static_cast<int64_t>(x.shape(0));
+        X.column.push_back(
+            typed<double, float, int64_t, int32_t, int16_t, int8_t, uint64_t, uint32_t, uint16_t, uint8_t>(
+                x));
+    }
+    if (const auto view = adjacent<double>(X)) return {*view, arrays};
+    if (const auto view = adjacent<float>(X)) return {*view, arrays};
+    return {std::move(X), arrays};
+}
+
 Labels labels(const std::optional<Vector<int32_t>>& codes, const std::optional<In>& R,
               const std::optional<Vector<double>>& weights, int64_t K) {
     if (codes.has_value() == R.has_value()) throw std::invalid_argument("either codes or R");
@@ -185,7 +225,8 @@ NB_MODULE(LIKELIER_MODULE, m) {
         .def_static("csr", &csr<double, int32_t>)
         .def_static("csr", &csr<float, int32_t>)
         .def_static("csr", &csr<double, int64_t>)
-        .def_static("csr", &csr<float, int64_t>);
+        .def_static("csr", &csr<float, int64_t>)
+        .def_static("columns", &columns_of);
 
     m.def("moments", &py_moments, nb::arg("X"), nb::arg("codes").none(), nb::arg("R").none(),
           nb::arg("weights").none(), nb::arg("tied"), nb::arg("n").noconvert(), nb::arg("mean").noconvert(),

@@ -1,4 +1,4 @@
-// X as it lies in memory: dense with any strides, or CSR; float32 or float64.
+// X as it lies in memory: dense with any strides or CSR, float32 or float64; or columns of their own.
 //
 // The kernels never see these types. They ask for a tile of rows, and get doubles in a layout of
 // their own choice; only the loaders below know where the doubles came from.
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "simd.hpp"
+#include "tile.hpp"
 
 namespace likelier {
 
@@ -29,8 +30,21 @@ struct Csr {
     int64_t n, p;
 };
 
+// A column of a table, wherever it lies; its type is asked for once in each tile.
+struct Column {
+    std::variant<const double*, const float*, const int64_t*, const int32_t*, const int16_t*, const int8_t*,
+                 const uint64_t*, const uint32_t*, const uint16_t*, const uint8_t*>
+        data;
+    int64_t stride;  // in elements
+};
+
+struct Columns {
+    std::vector<Column> column;
+    int64_t n, p;
+};
+
 using Matrix = std::variant<Dense<float>, Dense<double>, Csr<float, int32_t>, Csr<double, int32_t>,
-                            Csr<float, int64_t>, Csr<double, int64_t>>;
+                            Csr<float, int64_t>, Csr<double, int64_t>, Columns>;
 
 inline int64_t row_count(const Matrix& X) {
     return std::visit([](const auto& m) { return m.n; }, X);
@@ -47,28 +61,81 @@ struct Cell {
 };
 
 // `first` to `first + count` as rows of doubles, `stride` apart. Points into X itself where X already
-// is that; otherwise copies to `scratch` (count * p).
+// is that; otherwise copies to `scratch` (count * padded(p)).
 struct Rows {
     const double* x;
     int64_t stride;
 };
+
+// `count` numbers, `stride` apart, as doubles that adjoin.
+template <class T>
+LIKELIER_INLINE void gather(const T* from, int64_t stride, int64_t count, double* to) {
+    if (stride == 1)
+        for (int64_t r = 0; r < count; ++r) to[r] = static_cast<double>(from[r]);
+    else
+        for (int64_t r = 0; r < count; ++r) to[r] = static_cast<double>(from[r * stride]);
+}
+
+inline void gather(const Column& c, int64_t first, int64_t count, double* to) {
+    std::visit([&](const auto* data) { gather(data + first * c.stride, c.stride, count, to); }, c.data);
+}
+
+// Where doubles from row `first` on lie: in the column itself if it is doubles that adjoin, or in `room`.
+inline const double* adjoining(const Column& c, int64_t first, int64_t count, double* room) {
+    if (const auto* data = std::get_if<const double*>(&c.data); data && c.stride == 1) return *data + first;
+    gather(c, first, count, room);
+    return room;
+}
+
+template <class T>
+const double* adjoining(const Dense<T>& X, int64_t j, int64_t first, int64_t count, double* room) {
+    return adjoining(Column{X.data + j * X.column, X.row}, first, count, room);
+}
+
+inline const double* adjoining(const Columns& X, int64_t j, int64_t first, int64_t count, double* room) {
+    return adjoining(X.column[j], first, count, room);
+}
+
+// Columns into rows, in squares of kLanes by kLanes. Rows are padded to whole vectors, so that none
+// straddles two cache lines; what stands in the padding is not to be read. Many rows at a time: the
+// hardware foresees long runs only.
+template <class M>
+Rows turn_columns(const M& X, int64_t first, int64_t count, double* scratch) {
+    constexpr int64_t kSlab = 512;
+    alignas(64) double room[kLanes][kSlab];
+    const int64_t P = padded(X.p);
+    for (int64_t r0 = 0; r0 < count; r0 += kSlab) {
+        const int64_t slab = std::min(kSlab, count - r0);
+        for (int64_t j = 0; j < X.p; j += kLanes) {
+            const int64_t wide = std::min<int64_t>(kLanes, X.p - j);
+            const double* from[kLanes];
+            for (int64_t i = 0; i < kLanes; ++i)
+                from[i] = i < wide ? adjoining(X, j + i, first + r0, slab, room[i]) : from[0];
+            double* to = scratch + r0 * P + j;
+            int64_t r = 0;
+            for (; r + kLanes <= slab; r += kLanes) {
+                vd square[kLanes];
+                LIKELIER_UNROLL
+                for (int i = 0; i < kLanes; ++i) square[i] = load(from[i] + r);
+                transpose(square);
+                LIKELIER_UNROLL
+                for (int i = 0; i < kLanes; ++i) store(to + (r + i) * P, square[i]);
+            }
+            for (; r < slab; ++r)
+                for (int64_t i = 0; i < wide; ++i) to[r * P + i] = from[i][r];
+        }
+    }
+    return {scratch, P};
+}
 
 template <class T>
 Rows rows(const Dense<T>& X, int64_t first, int64_t count, double* scratch) {
     const T* from = X.data + first * X.row;
     if constexpr (std::is_same_v<T, double>)
         if (X.column == 1 || X.p == 1) return {from, X.row};
-    if (X.row < X.column) {  // Fortran order: walk down the columns, a few cache lines at a time
-        constexpr int64_t kBlock = 8;
-        for (int64_t r0 = 0; r0 < count; r0 += kBlock) {
-            const int64_t r1 = std::min(count, r0 + kBlock);
-            for (int64_t j = 0; j < X.p; ++j)
-                for (int64_t r = r0; r < r1; ++r) scratch[r * X.p + j] = from[r * X.row + j * X.column];
-        }
-    } else {
-        for (int64_t r = 0; r < count; ++r)
-            for (int64_t j = 0; j < X.p; ++j) scratch[r * X.p + j] = from[r * X.row + j * X.column];
-    }
+    if (X.row < X.column) return turn_columns(X, first, count, scratch);  // Fortran order
+    for (int64_t r = 0; r < count; ++r)
+        for (int64_t j = 0; j < X.p; ++j) scratch[r * X.p + j] = from[r * X.row + j * X.column];
     return {scratch, X.p};
 }
 
@@ -79,6 +146,10 @@ Rows rows(const Csr<T, I>& X, int64_t first, int64_t count, double* scratch) {
         for (I i = X.starts[first + r]; i < X.starts[first + r + 1]; ++i)
             scratch[r * X.p + X.columns[i]] = X.values[i];
     return {scratch, X.p};
+}
+
+inline Rows rows(const Columns& X, int64_t first, int64_t count, double* scratch) {
+    return turn_columns(X, first, count, scratch);
 }
 
 // kLanes rows of C order into the columns of a tile, in squares of kLanes by kLanes.
@@ -125,12 +196,30 @@ void columns(const Csr<T, I>& X, int64_t first, int64_t count, int64_t height, d
             tile[X.columns[i] * height + r] = X.values[i];
 }
 
+inline void columns(const Columns& X, int64_t first, int64_t count, int64_t height, double* tile) {
+    for (int64_t j = 0; j < X.p; ++j) {
+        double* to = tile + j * height;
+        const Column& c = X.column[j];
+        std::visit(
+            [&](const auto* data) {
+                const auto* from = data + first * c.stride;
+                gather(from, c.stride, count, to);
+                // A few lines of each column: too few for the hardware to foresee the next tile.
+                if (c.stride == 1)
+                    for (int64_t r = 0; r < height; r += 64 / sizeof *from)
+                        __builtin_prefetch(from + height + r);
+            },
+            c.data);
+        std::fill(to + count, to + height, 0.0);
+    }
+}
+
 // The first cell of these rows that is not finite. Slow, and called only once something is known to
 // be wrong.
 inline Cell find_bad(const Matrix& X, int64_t first, int64_t count) {
     return std::visit(
         [&](const auto& m) -> Cell {
-            std::vector<double> row(m.p);
+            Buffer row(padded(m.p));
             for (int64_t r = first; r < first + count; ++r) {
                 const double* x = rows(m, r, 1, row.data()).x;
                 for (int64_t j = 0; j < m.p; ++j)

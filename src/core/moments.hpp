@@ -244,7 +244,7 @@ inline Cell moments(const Matrix& X, const Labels& labels, Shape shape, const Mo
     ByClass sorted(K);
     Packed packed(diagonal ? 0 : panel_rows(p), p);
     const int64_t P = packed.P, blocks = diagonal ? 0 : (tied ? 1 : K);
-    Buffer S(blocks * P * P, 0.0), scratch(height * p);
+    Buffer S(blocks * P * P, 0.0), scratch(height * padded(p));
 
     for (int64_t first = 0; first < n; first += height) {
         const int64_t count = std::min(height, n - first);
@@ -316,7 +316,7 @@ inline void higher_moments(const Matrix& X, const Labels& labels, const double* 
     const int64_t n = row_count(X), p = column_count(X), K = labels.K;
     const int64_t height = tile_rows(p), P = scatter_width(p), size = P * P;
     ByClass sorted(K);
-    Buffer scratch(height * p), c(height * P, 0.0), c2(height * P, 0.0);
+    Buffer scratch(height * padded(p)), c(height * P, 0.0), c2(height * P, 0.0);
     Buffer sums(2 * K * size, 0.0);
     for (int64_t first = 0; first < n; first += height) {
         const int64_t count = std::min(height, n - first);

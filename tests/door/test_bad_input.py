@@ -46,8 +46,11 @@ def with_column(values):
 BAD_X = {
     "text": (np.full((60, 3), "word"), "string"),
     "text in an object array": (holding("word", object), "string.*'word'"),
-    "a column of text": (with_column(["word"] * 60), "string.*'word'"),
-    "a categorical column": (with_column(pd.Categorical(["u", "v", "w"] * 20)), "string.*'u'"),
+    "a column of text": (with_column(["word"] * 60), r"not numbers: 'b' \(.*'word'"),
+    "a categorical column": (
+        with_column(pd.Categorical(["u", "v", "w"] * 20)),
+        r"not numbers: 'b' \(category.*'u'",
+    ),
     "NaN": (holding(np.nan), "NaN.*row 4, column 1"),
     "NaN in float32": (holding(np.nan, np.float32), "NaN.*row 4, column 1"),
     "NaN in Fortran order": (np.asfortranarray(holding(np.nan)), "NaN.*row 4, column 1"),

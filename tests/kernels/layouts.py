@@ -46,7 +46,35 @@ def _csr(core: Any, X: Array, kind: Any) -> Any:
 
 
 SPARSE = {"CSR, 32 bit": np.int32, "CSR, 64 bit": np.int64}
-LAYOUTS = [(layout, dtype) for layout in [*DENSE, *SPARSE] for dtype in (np.float64, np.float32)]
+
+
+def _among_others(x: Array, step: int) -> Array:
+    """A column whose cells lie `step` apart in rows from the middle of a longer one."""
+    longer = np.full(abs(step) * len(x) + 7, 99, dtype=x.dtype)
+    view = longer[3 : 3 + abs(step) * len(x) : abs(step)][:: 1 if step > 0 else -1]
+    view[:] = x
+    return view
+
+
+def _mixed(X: Array) -> tuple[Array, ...]:
+    """Every other column as it is, at various strides; the others in the smallest type that holds them."""
+    found = []
+    for j, x in enumerate(X.T):
+        whole = np.isfinite(x).all() and (x == np.round(x)).all()
+        kinds = [np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]
+        fits = [kind for kind in kinds if whole and (x.astype(kind).astype(x.dtype) == x).all()]
+        kind = fits[j % len(fits)] if fits and j % 2 else (np.float64, np.float32, x.dtype)[j % 3]
+        found.append(_among_others(x.astype(kind), (1, 3, -1, 2, -2)[j % 5]))
+    return tuple(found)
+
+
+COLUMNS: dict[str, Callable[[Array], tuple[Array, ...]]] = {
+    "columns": lambda X: tuple(x.copy() for x in X.T),
+    "columns of C order": lambda X: tuple(np.ascontiguousarray(X).T),
+    "columns of Fortran order": lambda X: tuple(np.asfortranarray(X).T),
+    "mixed columns": _mixed,
+}
+LAYOUTS = [(layout, dtype) for layout in [*DENSE, *SPARSE, *COLUMNS] for dtype in (np.float64, np.float32)]
 
 
 def name_of(layout: tuple[str, Any]) -> str:
@@ -57,4 +85,6 @@ def matrix(core: Any, X: Array, layout: tuple[str, Any] = ("C", np.float64)) -> 
     """X as the kernels take it."""
     name, dtype = layout
     X = X.astype(dtype)
+    if name in COLUMNS:
+        return core.Matrix.columns(COLUMNS[name](X))
     return core.Matrix.dense(DENSE[name](X)) if name in DENSE else _csr(core, X, SPARSE[name])

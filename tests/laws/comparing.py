@@ -13,7 +13,10 @@ PROMISED = 1e-12
 
 def arrays_of(state: Any) -> dict[str, Array]:
     """All that a state holds, by name."""
-    return {f.name: np.asarray(getattr(state, f.name)) for f in fields(state)}
+    held = {f.name: getattr(state, f.name) for f in fields(state)}
+    for name in [name for name, value in held.items() if isinstance(value, dict)]:
+        held |= {f"{name}[{key}]": value for key, value in sorted(held.pop(name).items())}
+    return {name: np.asarray(value) for name, value in held.items()}
 
 
 def assert_same_bits(a: Any, b: Any) -> None:
@@ -29,6 +32,7 @@ def assert_same_bits(a: Any, b: Any) -> None:
 def assert_close(a: Any, b: Any, rows: Table) -> None:
     """Equal up to rounding, as states of `rows`; what has no tolerance must be equal."""
     ours, theirs, allowed = arrays_of(a), arrays_of(b), tolerances(rows)
+    assert ours.keys() == theirs.keys()
     for name, value in ours.items():
         if name not in allowed:
             np.testing.assert_array_equal(value, theirs[name], err_msg=name)

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 from scipy import sparse
 
-from likelier.data import CSR, Block, Chunk, Dense, block
+from likelier.data import CSR, Block, Chunk, Columns, Dense, Factor, block
 
 Array = NDArray[Any]
 SEEDS = st.integers(0, 2**32 - 1)
@@ -79,11 +79,28 @@ def _csr_from_the_middle(X: Array) -> Block:
     return block(sparse.csr_array(around)).rows(2, 2 + len(X))
 
 
+def _columns(X: Array) -> Columns:
+    """Arrays of their own, with a gap between the cells of every third one."""
+    return Columns(tuple(x.copy() if j % 3 else np.repeat(x, 2)[::2] for j, x in enumerate(X.T)))
+
+
+def categories(X: Array) -> Columns:
+    """Cells as a few words or numbers, some missing; levels in no order, and some that no row has."""
+
+    def factor(j: int, x: Array) -> Factor:
+        values: list[Any] = [None, 7, 3, 5, 1, 3] if j % 2 else [None, "x", "", "ab", "b", "a"]
+        return Factor.of((np.abs(x) % 5).astype(np.int64), values)
+
+    return Columns(tuple(factor(j, x) for j, x in enumerate(X.T)))
+
+
 DENSE: dict[str, Callable[[Array], Block]] = {
     "C": lambda X: Dense(np.ascontiguousarray(X)),
     "Fortran": lambda X: Dense(np.asfortranarray(X)),
     "strided": lambda X: Dense(_strided(X)),
     "backwards": lambda X: Dense(np.ascontiguousarray(X[::-1, ::-1])[::-1, ::-1]),
+    "columns": _columns,
+    "columns of C order": lambda X: Columns(tuple(np.ascontiguousarray(X).T)),
 }
 SPARSE: dict[str, Callable[[Array], Block]] = {
     "CSR, 32 bit": lambda X: _csr(X, np.int32),

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from laws.comparing import assert_close, assert_same_bits
-from laws.generators import LAYOUTS, Table, large_table, tables
+from laws.generators import LAYOUTS, large_table, tables
 from laws.parts import parts_of
 from laws.test_states import STATES, every_state
 from likelier.data import Arrays, Chunk, Dense, NonFinite
@@ -28,8 +28,8 @@ ENGINES = {f"threads({count})": threads(count) for count in (1, 2, 3, 7)}
 every_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=list(ENGINES))
 
 
-def source_of(rows: Table, layout: str = "C") -> Arrays:
-    return Arrays(LAYOUTS[layout](rows.X), rows.y, rows.w)
+def source_of(chunk: Chunk) -> Arrays:
+    return Arrays(chunk.X, chunk.y, chunk.w)
 
 
 # ---- the same result -----------------------------------------------------------------------------
@@ -38,7 +38,7 @@ def source_of(rows: Table, layout: str = "C") -> Arrays:
 @pytest.mark.parametrize("layout", ["C", "Fortran", "CSR, 32 bit"])
 def test_every_engine_equals_serial_bit_for_bit(engine, kind, layout):
     rows = large_table(2000, 3, 3, weights="fractional")
-    source, start = source_of(rows, layout), partial(kind.start, rows.K, rows.p)
+    source, start = source_of(kind.view(rows, layout)), partial(kind.start, rows.K, rows.p)
     with parts_of(256):
         assert len(source.parts(start().nbytes)) > 10
         one = serial(source, start)
@@ -52,8 +52,9 @@ def test_every_engine_equals_serial_bit_for_bit(engine, kind, layout):
 def test_small_and_empty_sources_too(kind, rows, count):
     start = partial(kind.start, rows.K, rows.p)
     with parts_of(64):
-        one = serial(source_of(rows), start)
-        assert_same_bits(threads(count)(source_of(rows), start), one)
+        source = source_of(kind.view(rows, "C"))
+        one = serial(source, start)
+        assert_same_bits(threads(count)(source, start), one)
     assert_close(one, kind.of(rows), rows)
 
 
@@ -137,7 +138,7 @@ def test_parts_depend_on_the_data_and_the_state_alone(n, state, count):
 
 
 def test_a_part_can_be_read_twice():
-    source = source_of(large_table(100, 2, 2))
+    source = source_of(large_table(100, 2, 2).chunk())
     (part,) = source.parts(0)
     for _ in range(2):
         (chunk,) = part()
@@ -239,5 +240,6 @@ def test_a_single_part_runs_here_without_a_pool(monkeypatch):
     monkeypatch.setenv("LIKELIER_THREADS", "4")
     rows = large_table(100, 2, 2)
     start = partial(Moments.start, 2, 2, "full")
-    (part,) = source_of(rows).parts(0)
-    assert_same_bits(run(source_of(rows), start), absorb(start, part))
+    source = source_of(rows.chunk())
+    (part,) = source.parts(0)
+    assert_same_bits(run(source, start), absorb(start, part))

@@ -23,28 +23,34 @@ from laws.generators import (
     SEEDS,
     SPARSE,
     Table,
+    categories,
     cut_tables,
     large_table,
     tables,
 )
-from likelier.data import Chunk, Dense, NonFinite
-from likelier.states import HigherMoments, Moments, Survey
+from likelier.data import Chunk, Columns, Dense, NonFinite
+from likelier.states import HigherMoments, Levels, Moments, Survey
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A state under test. by_class: its labels are codes, hard or soft, of K classes."""
+    """A state under test. by_class: its labels are codes, hard or soft, of K classes; view: its rows."""
 
     name: str
     start: Callable[[int, int], Any]  # (K, p)
     by_class: bool = True
+    view: Callable[[Table, str], Chunk] = Table.chunk
 
     def of(self, *pieces: Table, layout: str = "C") -> Any:
         """One state carried through all pieces."""
         state = self.start(pieces[0].K, pieces[0].p)
         for rows in pieces:
-            state.update(rows.chunk(layout))
+            state.update(self.view(rows, layout))
         return state
+
+
+def of_categories(rows: Table, layout: str = "C") -> Chunk:
+    return rows.chunk()._replace(X=categories(rows.X))
 
 
 # A new state joins here.
@@ -54,6 +60,7 @@ STATES = [
     Kind("moments, tied", partial(Moments.start, shape="tied")),
     Kind("higher moments", HigherMoments.start),
     Kind("survey", lambda K, p: Survey(), by_class=False),
+    Kind("levels", lambda K, p: Levels(), by_class=False, view=of_categories),
 ]
 BY_CLASS = [kind for kind in STATES if kind.by_class]
 
@@ -98,7 +105,7 @@ def test_merge_leaves_the_other_as_it_was(kind, rows, data):
     a, b = (kind.of(piece) for piece in rows.cut([data.draw(st.integers(0, len(rows)))]))
     before = copy.deepcopy(b)
     total = merged(a, b)
-    total.update(rows.chunk())  # nor may the two share arrays from now on
+    total.update(kind.view(rows, "C"))  # nor may the two share arrays from now on
     assert_same_bits(b, before)
 
 
@@ -212,7 +219,7 @@ def test_pickle_keeps_every_bit(kind, rows):
 @given(rows=tables())
 def test_nbytes_counts_all_arrays(kind, rows):
     state = kind.of(rows)
-    held = (v.nbytes for v in arrays_of(state).values() if v.dtype.kind in "fiu")
+    held = (v.nbytes for v in arrays_of(state).values() if v.ndim)
     assert state.nbytes == sum(held)
 
 
@@ -221,7 +228,8 @@ def test_nbytes_counts_all_arrays(kind, rows):
 def test_update_leaves_the_chunk_unchanged(kind, layout):
     rows = large_table(200, 9, 3, weights="fractional")
     chunk = rows.chunk(layout)
-    held = [chunk.y, chunk.w, *(getattr(chunk.X, name) for name in chunk.X.__slots__ if name != "p")]
+    X = [getattr(chunk.X, name) for name in chunk.X.__slots__ if name != "p"]
+    held = [chunk.y, chunk.w, *(X[0] if isinstance(chunk.X, Columns) else X)]
     before = [value.copy() for value in held]
     for value in held:
         value.flags.writeable = False  # to write is an error, not only a difference
@@ -312,6 +320,17 @@ def test_the_survey_finds_the_sorted_labels(levels):
         weighed.update(Chunk(Dense(np.zeros((len(rows), 1))), y[rows], w[rows]))
     np.testing.assert_array_equal(found.levels, np.unique(y))
     np.testing.assert_array_equal(weighed.levels, np.unique(y[w > 0]))
+
+
+@given(rows=tables())
+def test_the_levels_are_the_sorted_values_of_the_rows_that_count(rows):
+    state, counting = Levels(), rows.take(rows.weights > 0)
+    state.update(of_categories(rows))
+    coded = categories(counting.X).coded(state.levels)
+    for j, (factor, codes) in enumerate(zip(categories(counting.X).arrays, coded.arrays, strict=True)):
+        values = [None if code < 0 else factor.levels[code] for code in factor.codes]
+        assert state.levels[j].tolist() == sorted({value for value in values if value is not None})
+        assert [None if code < 0 else state.levels[j][code] for code in codes] == values
 
 
 # ---- digits --------------------------------------------------------------------------------------

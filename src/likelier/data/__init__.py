@@ -2,6 +2,7 @@
 
 from likelier.data.arrays import PART_BYTES, Arrays
 from likelier.data.chunk import Chunk, Part, Source, Stored
+from likelier.data.factors import Factor
 from likelier.data.folds import Assignment, Hashed, Listed, consecutive, runs, stratified
 from likelier.data.labels import code, first_seen, levels_of
 from likelier.data.matrix import CSR, Block, Columns, Dense, block
@@ -17,6 +18,7 @@ __all__ = [
     "Columns",
     "DegenerateWarning",
     "Dense",
+    "Factor",
     "Hashed",
     "Listed",
     "NonFinite",

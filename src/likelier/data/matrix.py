@@ -1,5 +1,6 @@
 """X as the kernels take it, without a copy: dense (any strides, float32 kept), CSR, or columns."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -7,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
+from likelier.data.factors import Factor
 
 Rows = slice | NDArray[np.intp]  # of a block: from one to another, or these
 
@@ -102,9 +104,12 @@ class CSR:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Rows of a table, each column an array of its own: numbers of any kind, NaN where one is missing."""
+    """Rows of a table, each column an array of its own: numbers of any kind, NaN where one is missing.
 
-    arrays: tuple[NDArray[Any], ...]  # p of (n,)
+    Categories are factors until they are coded: by levels that hold for the whole source.
+    """
+
+    arrays: tuple[Any, ...]  # p of (n,)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -120,6 +125,15 @@ class Columns:
     def take(self, rows: Rows) -> Self:
         return type(self)(tuple(column[rows] for column in self.arrays))
 
+    def factors(self) -> dict[int, Factor]:
+        """The columns of categories, by number."""
+        return {j: column for j, column in enumerate(self.arrays) if isinstance(column, Factor)}
+
+    def coded(self, levels: Mapping[int, NDArray[Any]]) -> Self:
+        """The same with categories as codes (int32), by the levels of each column."""
+        coded = {j: factor.coded(levels[j]) for j, factor in self.factors().items()}
+        return type(self)(tuple(coded.get(j, column) for j, column in enumerate(self.arrays)))
+
     def cell(self, row: int, column: int) -> float:
         return float(self.arrays[column][row])
 
@@ -130,7 +144,16 @@ class Columns:
         return X
 
     def native(self) -> _core.Matrix:
-        return Dense(self.to_array()).native()
+        return _core.Matrix.columns(tuple(map(readable, self.arrays)))
+
+
+def readable(column: NDArray[Any]) -> NDArray[Any]:
+    """A column of numbers as the kernels take it: of a type they have, and aligned."""
+    if column.dtype.char not in "dfbBhHiIlLqQ?" or not column.dtype.isnative:
+        return column.astype(np.float64)
+    if not column.flags.aligned or column.strides[0] % column.itemsize:
+        return column.copy()
+    return column
 
 
 Block = Dense | CSR | Columns

@@ -13,7 +13,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array
 
 from likelier import links
-from likelier.data import DegenerateWarning, Source
+from likelier.data import DegenerateWarning, Source, frames
 from likelier.estimators import door
 from likelier.estimators.onepass import Names, OnePass, Start
 from likelier.estimators.sources import brought, only_numbers, stored
@@ -222,7 +222,7 @@ def _targets_of(estimator: Any, y: Any) -> NDArray[Any]:
     """Real targets, (n,) or (n, q); whether they are finite, the kernel sees."""
     if np.ma.is_masked(y):
         raise ValueError("Input y contains masked cells: drop such rows first.")
-    Y = y
+    Y = y = frames.values_of(y)
     if type(y) is not np.ndarray or y.dtype.kind not in "fiub":
         how = {"ensure_2d": False, "ensure_all_finite": False, "input_name": "y", "estimator": estimator}
         Y = check_array(y, dtype="numeric", **how)

@@ -5,13 +5,14 @@ from likelier.states.folds import Folds, Together, all_but_one
 from likelier.states.higher import HigherMoments
 from likelier.states.moments import Moments, Shape
 from likelier.states.qr import Equations, Triangle
-from likelier.states.survey import Survey
+from likelier.states.survey import Levels, Survey
 
 __all__ = [
     "Equations",
     "Fold",
     "Folds",
     "HigherMoments",
+    "Levels",
     "Moments",
     "Shape",
     "State",

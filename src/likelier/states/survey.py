@@ -1,4 +1,4 @@
-"""The survey: what must be known of the labels before the pass that counts."""
+"""The survey: what must be known of labels and categories before the pass that counts."""
 
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.data import Chunk, levels_of
+from likelier.data import Chunk, Columns, levels_of
 
 
 @dataclass
@@ -29,3 +29,24 @@ class Survey:
             self.levels = other.levels if self.levels is None else self.levels
         elif not np.array_equal(self.levels, other.levels):
             self.levels = levels_of(np.concatenate([self.levels, other.levels]))
+
+
+@dataclass
+class Levels:
+    """The distinct categories, sorted, of each column that has any, in all rows that have a weight."""
+
+    levels: dict[int, NDArray[Any]] = field(default_factory=dict)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(levels.nbytes for levels in self.levels.values())
+
+    def update(self, chunk: Chunk) -> None:
+        factors = chunk.X.factors() if isinstance(chunk.X, Columns) else {}
+        rows = slice(None) if chunk.w is None else chunk.w > 0
+        self.merge(type(self)({j: factor[rows].used() for j, factor in factors.items()}))
+
+    def merge(self, other: Self) -> None:
+        for j, theirs in other.levels.items():
+            ours = self.levels.get(j, theirs)
+            self.levels[j] = ours if ours is theirs else levels_of(np.concatenate([ours, theirs]))

@@ -1,0 +1,55 @@
+"""Columns of categories, as codes."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.data.labels import Codes, levels_of
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A column of categories: the place of each row's among the sorted levels, -1 where it is missing."""
+
+    codes: Codes  # (n,)
+    levels: NDArray[Any]  # objects, each once
+
+    @classmethod
+    def of(cls, codes: NDArray[Any], values: list[Any]) -> Self:
+        """From places among values in any order, which may repeat or be None; -1: missing."""
+        held = np.empty(len(values), dtype=object)
+        held[:] = values
+        levels = levels_of(held[[value is not None for value in values]])
+        return cls(_places(levels, values, -1)[codes], levels)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: Any) -> Self:
+        return type(self)(self.codes[rows], self.levels)
+
+    @property
+    def itemsize(self) -> int:
+        return self.codes.itemsize
+
+    def used(self) -> NDArray[Any]:
+        """The levels that some row has."""
+        counts = np.bincount(self.codes + 1, minlength=len(self.levels) + 1)
+        return np.asarray(self.levels[counts[1:] > 0])
+
+    def coded(self, levels: NDArray[Any]) -> Codes:
+        """Codes by other sorted levels: -1 where missing, and one more than theirs where unknown.
+
+        The two differ in what they say: of a missing value nothing is known; an unknown one is none of
+        the levels, and a model may have kept some probability for that.
+        """
+        return _places(levels, self.levels, len(levels))[self.codes]
+
+
+def _places(levels: NDArray[Any], values: Iterable[Any], other: int) -> Codes:
+    """The place of each value among the levels, or `other`; a code of -1 takes the last: -1."""
+    place = {level: i for i, level in enumerate(levels)}
+    return np.array([*(place.get(value, other) for value in values), -1], dtype=np.int32)

@@ -1,0 +1,168 @@
+"""Frames of pandas, polars and Arrow: each column where it lies, copied once, and only if it must be.
+
+narwhals says what a column is, whoever made the frame; what it cannot hand over as numbers is named.
+"""
+
+from decimal import Decimal
+from numbers import Real
+from typing import Any, Literal, NamedTuple
+
+import narwhals
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.data.factors import Factor
+from likelier.data.matrix import Columns, readable
+
+Frame = nw.DataFrame[Any]
+Series = narwhals.Series[Any]
+Kind = Literal["number", "bool", "category", "time", "nested", "mixed"]
+
+# What to do about columns that a model cannot use.
+ADVICE: dict[Kind, str] = {
+    "category": "encode categories, for example with sklearn.preprocessing.OneHotEncoder",
+    "time": "give dates and times as numbers, for example of days since a first one",
+    "nested": "make a column of each part of a nested one",
+    "mixed": "make all values of a column numbers",
+}
+
+
+class Read(NamedTuple):
+    """What a column is, and its numbers, if it has any."""
+
+    kind: Kind
+    values: NDArray[Any] | None = None
+
+
+def frame(X: Any) -> Frame | None:
+    """X as a frame; None if it is none."""
+    arrow = nw.dependencies.get_pyarrow()
+    if arrow is not None and isinstance(X, arrow.RecordBatch):
+        X = arrow.Table.from_batches([X])
+    try:
+        found = nw.from_native(X, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError(f"Input X has several columns of one name: rename them. {error}") from None
+    if isinstance(found, nw.LazyFrame):
+        raise TypeError(f"Input X is a {type(X).__name__} whose rows are not there yet: collect it first.")
+    return found if isinstance(found, nw.DataFrame) else None
+
+
+def columns(X: Frame, *, categories: bool = False) -> Columns:
+    """The columns of a frame: numbers, truth values as 0 and 1, and, if wanted, categories as factors.
+
+    All others are refused in one message, by their names.
+    """
+    found: list[Any] = []
+    refused: list[tuple[Kind, Series]] = []
+    for series in X.iter_columns():
+        kind, values = read(series)
+        if values is not None:
+            found.append(values)
+        elif categories and kind == "category":
+            found.append(factor(series))
+        else:
+            refused.append((kind, series))
+    if refused:
+        raise ValueError(_refusal(refused))
+    return Columns(tuple(found))
+
+
+def read(series: Series) -> Read:
+    """A column's kind, and its numbers, NaN where one is missing."""
+    native: Any = series.to_native()
+    plain = getattr(native, "dtype", None)
+    if isinstance(plain, np.dtype):  # pandas' most common columns: narwhals would take twice as long
+        if plain.kind in "fiub":
+            return Read("bool" if plain.kind == "b" else "number", readable(native.to_numpy()))
+        if plain.kind == "O":
+            return _objects(series)
+    dtype = series.dtype
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        return Read("bool" if dtype == nw.Boolean else "number", _numbers(series))
+    if dtype.is_temporal():
+        return Read("time")
+    if dtype.is_nested():
+        return Read("nested")
+    if dtype in (nw.String, nw.Categorical, nw.Enum):
+        return Read("category")
+    values = series.to_numpy()  # types that narwhals has no name for: sparse columns, columns of nulls
+    if values.dtype.kind in "fiub":
+        return Read("number", readable(values))
+    return _objects(series) if values.dtype.kind == "O" else Read("mixed")
+
+
+def _numbers(series: Series) -> NDArray[Any]:
+    dtype = series.dtype
+    wide = dtype.is_decimal() or dtype in (nw.Int128, nw.UInt128)
+    if wide or (dtype == nw.Boolean and series.null_count()):
+        series = series.cast(nw.Float64)
+    return readable(series.to_numpy())
+
+
+def _objects(series: Series) -> Read:
+    """Python objects: numbers, if each of them is one or missing; or strings."""
+    values, missing = series.to_numpy(), series.is_null().to_numpy()
+    kinds = set(map(type, values[~missing]))
+    if kinds == {str}:
+        return Read("category")
+    if not all(issubclass(kind, Real | Decimal | np.bool_) for kind in kinds):
+        return Read("mixed")
+    numbers = np.full(len(values), np.nan)
+    numbers[~missing] = values[~missing]
+    return Read("number", numbers)
+
+
+def factor(series: Series) -> Factor:
+    """A column of categories as codes."""
+    column: Any = series.to_arrow()
+    if not hasattr(column, "dictionary"):
+        column = column.dictionary_encode()
+    codes = column.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+    return Factor.of(codes, column.dictionary.to_pylist())
+
+
+def values_of(y: Any) -> Any:
+    """A series (of pandas, polars or Arrow) as a NumPy array of plain types; anything else as it is."""
+    if type(y) is np.ndarray:
+        return y
+    arrow = nw.dependencies.get_pyarrow()
+    if arrow is not None and isinstance(y, arrow.Array):
+        y = arrow.chunked_array([y])
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    if not isinstance(series, nw.Series):
+        return y
+    if series.dtype in (nw.Categorical, nw.Enum):
+        return _decoded(factor(series))
+    values = read(series).values
+    return series.to_numpy() if values is None else values
+
+
+def _decoded(found: Factor) -> NDArray[Any]:
+    """The categories themselves, None where missing; numbers stay numbers."""
+    plain = np.array(found.levels.tolist())
+    if plain.dtype.kind in "iufb" and (found.codes >= 0).all():
+        return np.asarray(plain[found.codes])
+    held = np.full(len(found.levels) + 1, None)  # code -1 takes the last
+    held[:-1] = found.levels
+    return np.asarray(held[found.codes])
+
+
+def _refusal(refused: list[tuple[Kind, Series]]) -> str:
+    shown = ", ".join(f"{series.name!r} ({_described(kind, series)})" for kind, series in refused)
+    advice = "; ".join(text for kind, text in ADVICE.items() if kind in {kind for kind, _ in refused})
+    return f"Input X has columns that are not numbers: {shown}. Drop them, or {advice}."
+
+
+def _described(kind: Kind, series: Series) -> str:
+    """The type of a column, and a value for example: if it is of mixed types, one that is no number."""
+    native = series.to_native()
+    dtype = str(getattr(native, "dtype", None) or getattr(native, "type", series.dtype))
+    present = series.drop_nulls()
+    if kind != "mixed":
+        return f"{dtype}, such as {present.head(1).to_list()[0]!r}" if len(present) else dtype
+    values = present.to_numpy()
+    kinds = sorted({type(value).__name__ for value in values})
+    odd = next(value for value in values if not isinstance(value, Real | Decimal | np.bool_))
+    return f"{dtype} of {' and '.join(kinds)}, such as {odd!r}"
