@@ -61,6 +61,10 @@ TARGETS = [
     _pair("QDA predict_proba, against eigen", "predict", 10, "QDA svd", "QDA eigen"),
     _pair("LinearRegression fit", "fit", 4, "LinearRegression", "LinearRegression", "line"),
     *(
+        _pair(f"QDA with gaps, {figure}", figure, 1, "QDA", "IterativeImputer, QDA", "gaps")
+        for figure in ("fit", "predict", "log_loss")
+    ),
+    *(
         _pair(f"{model} {what} on iris", figure, 1, model, model, "iris")
         for model in ("GaussianNB", "LDA svd", "QDA svd")
         for what, figure in (("fit", "fit"), ("one-row predict", "one_row"))

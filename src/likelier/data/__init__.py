@@ -4,7 +4,7 @@ from likelier.data.arrays import PART_BYTES, Arrays
 from likelier.data.chunk import Chunk, Part, Source
 from likelier.data.labels import code, levels_of
 from likelier.data.matrix import CSR, Block, Columns, Dense, block
-from likelier.data.problems import DegenerateWarning, NonFinite
+from likelier.data.problems import DegenerateWarning, NonFinite, refuse_cells
 
 __all__ = [
     "CSR",
@@ -21,4 +21,5 @@ __all__ = [
     "block",
     "code",
     "levels_of",
+    "refuse_cells",
 ]

@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from likelier.data import Arrays, Block, NonFinite, block, levels_of
+from likelier.data import Arrays, Block, NonFinite, block, levels_of, refuse_cells
 
 
 def _plain(X: Any) -> bool:
@@ -56,20 +56,12 @@ def known_rows(estimator: Any, X: Any) -> Arrays:
     return Arrays(rows)
 
 
-def dense_rows(estimator: Any, X: Any) -> NDArray[np.float64]:
-    """X to predict, as an array of finite float64: for what is computed in NumPy."""
+def dense_rows(estimator: Any, X: Any, *, gaps: bool = False) -> NDArray[np.float64]:
+    """X to predict, as an array of float64, each cell finite or, with gaps, missing: for NumPy code."""
     with naming(getattr(estimator, "feature_names_in_", None)):
-        return finite(known_rows(estimator, X))
-
-
-def finite(source: Arrays) -> NDArray[np.float64]:
-    """All of X as an array of float64, each cell finite."""
-    X = source.X.to_array()
-    bad = np.argwhere(~np.isfinite(X))
-    if len(bad):
-        row, column = (int(i) for i in bad[0])
-        raise NonFinite(row, column, float(X[row, column]))
-    return X
+        rows = known_rows(estimator, X).X.to_array()
+        refuse_cells(rows, gaps=gaps)
+    return rows
 
 
 def fitted(estimator: Any) -> None:

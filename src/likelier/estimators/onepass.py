@@ -56,7 +56,11 @@ class OnePass(BaseEstimator):
     def _fitted(self, source: Source, target: Any) -> tuple[Any, Any | None]:
         """Model and statistics of all rows."""
         statistics = self._count(source, target)
+        self._check_enough(statistics, source, target)
         return self._sound_model(statistics), statistics
+
+    def _check_enough(self, statistics: Any, source: Source, target: Any) -> None:
+        """Refuse rows that are too few to fit."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X and their y, from scratch."""
@@ -112,7 +116,8 @@ class OnePass(BaseEstimator):
         if self._statistics is None:
             raise ValueError(
                 f"{what} needs the statistics of the rows, and this {type(self).__name__} keeps none: "
-                "it came from marginal() or condition(), or was fitted with a covariance_estimator."
+                "it came from marginal() or condition(), was fitted with a covariance_estimator, or to "
+                "rows in which cells are missing in more ways than can be counted."
             )
 
     def _warn(self, model: Any, statistics: Any | None, target: Any, names: Names) -> None:

@@ -1,9 +1,25 @@
 """What a pass adds up: each state absorbs chunks and merges with its like."""
 
 from likelier.states.base import Fold, State
+from likelier.states.columns import ColumnMoments
 from likelier.states.higher import HigherMoments
 from likelier.states.moments import Moments, Shape
+from likelier.states.patterns import PatternMoments, TooManyPatterns
 from likelier.states.qr import Equations, Triangle
+from likelier.states.shrinkage import ShrinkageMoments
 from likelier.states.survey import Survey
 
-__all__ = ["Equations", "Fold", "HigherMoments", "Moments", "Shape", "State", "Survey", "Triangle"]
+__all__ = [
+    "ColumnMoments",
+    "Equations",
+    "Fold",
+    "HigherMoments",
+    "Moments",
+    "PatternMoments",
+    "Shape",
+    "ShrinkageMoments",
+    "State",
+    "Survey",
+    "TooManyPatterns",
+    "Triangle",
+]
