@@ -100,6 +100,23 @@ for name, model in FRAMED.items():
             return getattr(import_module("likelier"), model)(), frame
 
 
+@contender(problem="gaps", library="likelier", name="QDA")
+def _() -> Any:
+    from likelier import QuadraticDiscriminantAnalysis
+
+    return QuadraticDiscriminantAnalysis()
+
+
+@contender(problem="gaps", library="scikit-learn", name="IterativeImputer, QDA")
+def _() -> Any:
+    from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+    from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+    from sklearn.impute import IterativeImputer
+    from sklearn.pipeline import make_pipeline
+
+    return make_pipeline(IterativeImputer(), QuadraticDiscriminantAnalysis())
+
+
 @contender(problem="gaussian", library="pomegranate", name="BayesClassifier full")
 def _() -> Any:
     import torch

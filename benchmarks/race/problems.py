@@ -14,26 +14,8 @@ from benchmarks.race.measures import (
 from benchmarks.race.registry import PROBLEMS, Data, Figures, Make, problem
 
 
-@problem(
-    "gaussian",
-    title="1M x 50 rows, 10 classes, correlated columns, a covariance each; predict_proba of all rows",
-    measure=throughput,
-)
-def _(scale: float) -> Data:
-    return _gaussian(*(max(5000, round(size * scale)) for size in (1_000_000, 100_000)))
-
-
-@problem(
-    "folds",
-    title="200k x 50 rows, 10 classes: 10 folds x 10 values of a hyper-parameter, best by log-loss",
-    measure=searching,
-)
-def _(scale: float) -> Data:
-    return _gaussian(max(5000, round(200_000 * scale)), 1000)
-
-
-def _gaussian(n: int, n_test: int) -> Data:
-    K, p, rng = 10, 50, np.random.default_rng(4)
+def classes(n: int, n_test: int, p: int, K: int, rng: np.random.Generator) -> Data:
+    """Gaussian classes with correlated columns and a covariance each."""
     # Directions of very unequal length make naive Bayes wrong; how far the classes' factors differ from
     # the common one decides how much QDA gains on LDA.
     common = np.linalg.qr(rng.standard_normal((p, p)))[0] * np.geomspace(1 / 3, 3, p)
@@ -44,6 +26,39 @@ def _gaussian(n: int, n_test: int) -> Data:
     for k in range(K):
         X[y == k] = X[y == k] @ factors[k].T + means[k]
     return Data(X[:n], y[:n], X[n:], y[n:])
+
+
+@problem(
+    "gaussian",
+    title="1M x 50 rows, 10 classes, correlated columns, a covariance each; predict_proba of all rows",
+    measure=throughput,
+)
+def _(scale: float) -> Data:
+    n, n_test = (max(5000, round(size * scale)) for size in (1_000_000, 100_000))
+    return classes(n, n_test, 50, 10, np.random.default_rng(4))
+
+
+@problem(
+    "folds",
+    title="200k x 50 rows, 10 classes: 10 folds x 10 values of a hyper-parameter, best by log-loss",
+    measure=searching,
+)
+def _(scale: float) -> Data:
+    return classes(max(5000, round(200_000 * scale)), 1000, 50, 10, np.random.default_rng(4))
+
+
+@problem(
+    "gaps",
+    title="100k x 20 rows, 10 classes, as above, and one cell in ten missing; predict_proba of all rows",
+    measure=throughput,
+)
+def _(scale: float) -> Data:
+    n, n_test = (max(5000, round(size * scale)) for size in (100_000, 20_000))
+    rng = np.random.default_rng(6)
+    data = classes(n, n_test, 20, 10, rng)
+    for X in (data.X, data.X_test):
+        X[rng.random(X.shape) < 0.1] = np.nan
+    return data
 
 
 def regression(make: Make, data: Data | None) -> Figures:

@@ -78,6 +78,10 @@ TARGETS = [
         for kind in ("pandas", "pandas block", "polars")
     ),
     *(
+        _pair(f"QDA with gaps, {figure}", figure, 1, "QDA", "IterativeImputer, QDA", "gaps")
+        for figure in ("fit", "predict", "log_loss")
+    ),
+    *(
         _pair(f"{model} {what} on iris", figure, 1, model, model, "iris")
         for model in ("GaussianNB", "LDA svd", "QDA svd")
         for what, figure in (("fit", "fit"), ("one-row predict", "one_row"))

@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "gaps.hpp"
 #include "labels.hpp"
 #include "links.hpp"
 #include "matrix.hpp"
@@ -160,6 +161,39 @@ Where py_quadratic(const Held& X, In shift, In U, In at, In b, Out Z, bool add) 
     return where(quadratic(X.view, shift.data(), U.data(), at.data(), b.data(), K, Z.data(), add));
 }
 
+Where py_column_moments(const Held& X, std::optional<Vector<int32_t>> codes, std::optional<In> R,
+                        std::optional<Vector<double>> weights, Out n, Out seen, Out mean, Out S) {
+    const Labels who = labels(codes, R, weights, static_cast<int64_t>(n.shape(0)));
+    nb::gil_scoped_release free;
+    return where(column_moments(X.view, who, n.data(), seen.data(), mean.data(), S.data()));
+}
+
+Where py_diagonal_gaps(const Held& X, In mean, In scale, In constant, In b, Out Z, bool add) {
+    const auto K = static_cast<int64_t>(b.shape(0));
+    nb::gil_scoped_release free;
+    return where(
+        diagonal_gaps(X.view, mean.data(), scale.data(), constant.data(), b.data(), K, Z.data(), add));
+}
+
+std::vector<double> copied(const In& a) {
+    return {a.data(), a.data() + a.size()};
+}
+
+std::pair<double, double> py_expect(In X, In weights, Vector<int64_t> start, Vector<int32_t> code,
+                                    Vector<int64_t> spread, In scatters, In mean, In precision, Out first,
+                                    Out second) {
+    const Groups groups{X.data(),
+                        weights.data(),
+                        start.data(),
+                        code.data(),
+                        spread.data(),
+                        scatters.data(),
+                        static_cast<int64_t>(code.shape(0)),
+                        static_cast<int64_t>(mean.shape(1))};
+    nb::gil_scoped_release free;
+    return expect(groups, mean.data(), precision.data(), first.data(), second.data());
+}
+
 Where py_fold(const Held& X, const Held& Y, std::optional<Vector<double>> weights, In shift, Out R) {
     nb::gil_scoped_release free;
     return where(fold_rows(X.view, Y.view, weights ? weights->data() : nullptr, shift.data(), R.data()));
@@ -244,6 +278,35 @@ NB_MODULE(LIKELIER_MODULE, m) {
           nb::arg("Z").noconvert(), nb::arg("add"));
     m.def("quadratic", &py_quadratic, nb::arg("X"), nb::arg("shift"), nb::arg("U"), nb::arg("at"),
           nb::arg("b"), nb::arg("Z").noconvert(), nb::arg("add"));
+
+    m.def("column_moments", &py_column_moments, nb::arg("X"), nb::arg("codes").none(), nb::arg("R").none(),
+          nb::arg("weights").none(), nb::arg("n").noconvert(), nb::arg("seen").noconvert(),
+          nb::arg("mean").noconvert(), nb::arg("S").noconvert());
+    m.def("diagonal_gaps", &py_diagonal_gaps, nb::arg("X"), nb::arg("mean"), nb::arg("scale"),
+          nb::arg("constant"), nb::arg("b"), nb::arg("Z").noconvert(), nb::arg("add"));
+    nb::class_<GappyGaussians>(m, "GappyGaussians")
+        .def("__init__",
+             [](GappyGaussians* self, In mean, In shift, In U, In precision) {
+                 const auto K = static_cast<int64_t>(mean.shape(0)), Q = static_cast<int64_t>(U.shape(0));
+                 new (self) GappyGaussians(copied(mean), copied(shift), copied(U), copied(precision), K, Q);
+             })
+        .def(
+            "scores",
+            [](GappyGaussians& self, const Held& X, In b, Out Z, bool add) {
+                nb::gil_scoped_release free;
+                return where(self.scores(X.view, b.data(), Z.data(), add));
+            },
+            nb::arg("X"), nb::arg("b"), nb::arg("Z").noconvert(), nb::arg("add"))
+        .def(
+            "fill",
+            [](GappyGaussians& self, const Held& X, In P, Out out) {
+                nb::gil_scoped_release free;
+                return where(self.fill(X.view, P.data(), out.data()));
+            },
+            nb::arg("X"), nb::arg("P"), nb::arg("out").noconvert());
+    m.def("expect", &py_expect, nb::arg("X"), nb::arg("weights"), nb::arg("start"), nb::arg("code"),
+          nb::arg("spread"), nb::arg("scatters"), nb::arg("mean"), nb::arg("precision"),
+          nb::arg("first").noconvert(), nb::arg("second").noconvert());
 
     m.def("softmax", &py_link<softmax>, nb::arg("Z").noconvert());
     m.def("log_softmax", &py_link<log_softmax>, nb::arg("Z").noconvert());

@@ -214,20 +214,29 @@ inline void columns(const Columns& X, int64_t first, int64_t count, int64_t heig
     }
 }
 
-// The first cell of these rows that is not finite. Slow, and called only once something is known to
+// The first cell of these rows for which `bad` holds. Slow, and called only once something is known to
 // be wrong.
-inline Cell find_bad(const Matrix& X, int64_t first, int64_t count) {
+template <class Bad>
+Cell find_cell(const Matrix& X, int64_t first, int64_t count, Bad&& bad) {
     return std::visit(
         [&](const auto& m) -> Cell {
             Buffer row(padded(m.p));
             for (int64_t r = first; r < first + count; ++r) {
                 const double* x = rows(m, r, 1, row.data()).x;
                 for (int64_t j = 0; j < m.p; ++j)
-                    if (!std::isfinite(x[j])) return {r, j};
+                    if (bad(x[j])) return {r, j};
             }
             return {};
         },
         X);
+}
+
+inline Cell find_bad(const Matrix& X, int64_t first, int64_t count) {
+    return find_cell(X, first, count, [](double x) { return !std::isfinite(x); });
+}
+
+inline Cell find_infinite(const Matrix& X, int64_t first, int64_t count) {
+    return find_cell(X, first, count, [](double x) { return std::isinf(x); });
 }
 
 }  // namespace likelier

@@ -17,21 +17,6 @@
 
 namespace likelier {
 
-// The upper half of the lanes in place of the lower one.
-template <int Lanes>
-struct UpperHalf {
-    static constexpr int lane(int i) { return (i + Lanes / 2) % kLanes; }
-};
-
-// The sum over the lanes, in halves.
-template <int Lanes = kLanes>
-LIKELIER_INLINE double total(vd v) {
-    if constexpr (Lanes == 1)
-        return v[0];
-    else
-        return total<Lanes / 2>(v + shuffled<UpperHalf<Lanes>>(v, v));
-}
-
 // a · b over the rows of a tile.
 LIKELIER_INLINE double dot(const double* a, const double* b) {
     vd sum[kSpan] = {};

@@ -13,17 +13,30 @@
 
 namespace likelier {
 
-// A tile of X, turned, with a check that every cell is finite (0 x = 0).
+// Whether a cell may be NaN, which is: missing.
+enum class Cells { all, some };
+
+// 0 if x is a number, NaN if it is not (0 x = 0 for numbers alone); of some cells, missing ones pass.
+template <Cells cells>
+LIKELIER_INLINE vd unusable(vd x) {
+    const vd zero = x * splat(0.0);
+    if constexpr (cells == Cells::some) return x == x ? zero : splat(0.0);
+    return zero;
+}
+
+// A tile of X, turned, with a check of its cells.
 class TurnedTile {
   public:
     explicit TurnedTile(int64_t p) : p(p), x(p * kHeight) {}
 
+    template <Cells cells = Cells::all>
     Cell load_from(const Matrix& X, int64_t first, int64_t count) {
         std::visit([&](const auto& m) { columns(m, first, count, kHeight, x.data()); }, X);
         vd check = splat(0.0);
-        for (int64_t i = 0; i < p * kHeight; i += kLanes) check += load(&x[i]) * splat(0.0);
+        for (int64_t i = 0; i < p * kHeight; i += kLanes) check += unusable<cells>(load(&x[i]));
         for (int i = 0; i < kLanes; ++i)
-            if (check[i] != 0) return find_bad(X, first, count);
+            if (check[i] != 0)
+                return cells == Cells::all ? find_bad(X, first, count) : find_infinite(X, first, count);
         return {};
     }
 
@@ -39,16 +52,16 @@ class TurnedTile {
 };
 
 // Runs `score(tile, z)`, z (K, kHeight), over all tiles of X and writes z turned back into Z.
-template <class Score>
+template <Cells cells = Cells::all, class Score>
 Cell each_tile(const Matrix& X, int64_t K, double* Z, bool add, Score&& score) {
     const int64_t n = row_count(X);
     TurnedTile tile(column_count(X));
     Buffer z(K * kHeight);
     for (int64_t first = 0; first < n; first += kHeight) {
         const int64_t count = std::min(kHeight, n - first);
-        const Cell bad = tile.load_from(X, first, count);
+        const Cell bad = tile.template load_from<cells>(X, first, count);
         if (bad.found()) return bad;
-        score(tile, z.data());
+        score(tile, z.data(), first, count);
         for (int64_t r = 0; r < count; ++r) {
             double* to = Z + (first + r) * K;
             for (int64_t k = 0; k < K; ++k) to[k] = add ? to[k] + z[k * kHeight + r] : z[k * kHeight + r];
@@ -62,7 +75,7 @@ inline Cell affine(const Matrix& X, const double* W, const double* b, const doub
                    double* Z, bool add) {
     const int64_t p = column_count(X);
     Buffer d(p * kHeight);
-    return each_tile(X, K, Z, add, [&](const TurnedTile& tile, double* z) {
+    return each_tile(X, K, Z, add, [&](const TurnedTile& tile, double* z, int64_t, int64_t) {
         tile.centred(shift, d.data());
         for (int64_t k = 0; k < K; k += kProducts)
             with_count<kProducts>(std::min<int64_t>(kProducts, K - k), [&](auto some) {
@@ -87,7 +100,7 @@ inline Cell diagonal(const Matrix& X, const double* mean, const double* scale, c
                      double* Z, bool add) {
     const int64_t p = column_count(X);
     constexpr int kAtOnce = kRegisters == 32 ? 4 : 2;
-    return each_tile(X, K, Z, add, [&](const TurnedTile& tile, double* z) {
+    return each_tile(X, K, Z, add, [&](const TurnedTile& tile, double* z, int64_t, int64_t) {
         for (int64_t k = 0; k < K; k += kAtOnce)
             with_count<kAtOnce>(std::min<int64_t>(kAtOnce, K - k), [&](auto some) {
                 constexpr int count = decltype(some)::value;
@@ -118,35 +131,40 @@ inline Cell diagonal(const Matrix& X, const double* mean, const double* scale, c
     });
 }
 
+// |U d - at|² of the rows of a turned tile, U (p, p) upper triangular: norm (kHeight).
+inline void quadratic_tile(const double* d, const double* U, const double* at, int64_t p, double* norm) {
+    std::fill(norm, norm + kHeight, 0.0);
+    for (int64_t i = 0; i < p; i += kProducts)
+        with_count<kProducts>(std::min<int64_t>(kProducts, p - i), [&](auto some) {
+            constexpr int count = decltype(some)::value;
+            for (int64_t r = 0; r < kHeight; r += kSpan * kLanes) {
+                vd u[count][kSpan];
+                LIKELIER_UNROLL
+                for (int c = 0; c < count; ++c) LIKELIER_UNROLL
+                for (int v = 0; v < kSpan; ++v) u[c][v] = splat(-at[i + c]);
+                triangle<count>(U + i * p + i, p, d + i * kHeight + r, p - i, u);
+                LIKELIER_UNROLL
+                for (int v = 0; v < kSpan; ++v) {
+                    vd s = load(norm + r + v * kLanes);
+                    LIKELIER_UNROLL
+                    for (int c = 0; c < count; ++c) s += u[c][v] * u[c][v];
+                    store(norm + r + v * kLanes, s);
+                }
+            }
+        });
+}
+
 // b_k - ½ |U_k (x - shift) - at_k|², U_k (p, p) upper triangular. One shift for all classes: a tile is
 // centred once, not K times, and stays in the first-level cache.
 inline Cell quadratic(const Matrix& X, const double* shift, const double* U, const double* at,
                       const double* b, int64_t K, double* Z, bool add) {
     const int64_t p = column_count(X);
     Buffer d(p * kHeight);
-    return each_tile(X, K, Z, add, [&](const TurnedTile& tile, double* z) {
+    return each_tile(X, K, Z, add, [&](const TurnedTile& tile, double* z, int64_t, int64_t) {
         tile.centred(shift, d.data());
         for (int64_t k = 0; k < K; ++k) {
             double* norm = z + k * kHeight;
-            std::fill(norm, norm + kHeight, 0.0);
-            for (int64_t i = 0; i < p; i += kProducts)
-                with_count<kProducts>(std::min<int64_t>(kProducts, p - i), [&](auto some) {
-                    constexpr int count = decltype(some)::value;
-                    for (int64_t r = 0; r < kHeight; r += kSpan * kLanes) {
-                        vd u[count][kSpan];
-                        LIKELIER_UNROLL
-                        for (int c = 0; c < count; ++c) LIKELIER_UNROLL
-                        for (int v = 0; v < kSpan; ++v) u[c][v] = splat(-at[k * p + i + c]);
-                        triangle<count>(U + (k * p + i) * p + i, p, &d[i * kHeight + r], p - i, u);
-                        LIKELIER_UNROLL
-                        for (int v = 0; v < kSpan; ++v) {
-                            vd s = load(norm + r + v * kLanes);
-                            LIKELIER_UNROLL
-                            for (int c = 0; c < count; ++c) s += u[c][v] * u[c][v];
-                            store(norm + r + v * kLanes, s);
-                        }
-                    }
-                });
+            quadratic_tile(d.data(), U + k * p * p, at + k * p, p, norm);
             for (int64_t r = 0; r < kHeight; r += kLanes)
                 store(norm + r, splat(b[k]) - splat(0.5) * load(norm + r));
         }

@@ -109,6 +109,21 @@ LIKELIER_INLINE void transpose(vd (&v)[kLanes]) {
     exchange<kLanes / 2>(v);
 }
 
+// The upper half of the lanes in place of the lower one.
+template <int Lanes>
+struct UpperHalf {
+    static constexpr int lane(int i) { return (i + Lanes / 2) % kLanes; }
+};
+
+// The sum over the lanes, in halves.
+template <int Lanes = kLanes>
+LIKELIER_INLINE double total(vd v) {
+    if constexpr (Lanes == 1)
+        return v[0];
+    else
+        return total<Lanes / 2>(v + shuffled<UpperHalf<Lanes>>(v, v));
+}
+
 // e^x to about one unit in the last place, for x <= 709; zero below -708 (no denormals).
 //
 // x = n ln 2 + r with |r| <= ln 2 / 2 (Cody and Waite 1980); Taylor to the 13th power of r leaves

@@ -1,7 +1,7 @@
 """Fitted models: immutable records of parameters, and the two passes that fit and ask them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -138,8 +138,12 @@ class Bayes:
 
     def reweighed(self, log_prior: Floats) -> Scores:
         """`posterior` under other priors."""
-        scores = self.params.scores() if self.discriminants is None else self.discriminants
-        return scores.plus(log_prior)
+        return self.by_gaps(self.discriminants).plus(log_prior)
+
+    def by_gaps(self, scores: Scores | None) -> Scores:
+        """These scores; where cells are missing, and in place of none, the densities themselves."""
+        densities = self.params.scores()
+        return densities if scores is None else replace(scores, gaps=densities.gaps)
 
     def marginal(self, columns: NDArray[np.intp]) -> "Bayes":
         return Bayes(self.params.marginal(columns), self.log_prior)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
-from likelier.data import Chunk, Dense
+from likelier.data import Chunk, Dense, NonFinite
 from likelier.states.moments import refuse
 
 Floats = NDArray[np.float64]
@@ -32,7 +32,7 @@ class Term(Protocol):
 
 
 @dataclass(frozen=True)
-class _Based:
+class Based:
     """Every kind of term has a constant per class."""
 
     by_class: ClassVar[tuple[str, ...]] = ()  # arrays with a row for each class; none: not to be joined
@@ -59,7 +59,7 @@ class _Based:
 
 
 @dataclass(frozen=True)
-class Affine(_Based):
+class Affine(Based):
     """W (x - shift) + b. The shift keeps the digits of columns far from 0."""
 
     by_class = ("b", "W")
@@ -73,7 +73,7 @@ class Affine(_Based):
 
 
 @dataclass(frozen=True)
-class Diagonal(_Based):
+class Diagonal(Based):
     """b_k - ½ Σ_j ((x_j - m_kj) s_kj)²."""
 
     by_class = ("b", "mean", "scale")
@@ -86,7 +86,20 @@ class Diagonal(_Based):
 
 
 @dataclass(frozen=True)
-class Quadratic(_Based):
+class DiagonalGaps(Based):
+    """b_k + Σ_j (c_kj - ½ ((x_j - m_kj) s_kj)²) over the columns that are not missing."""
+
+    mean: Floats  # (K, p)
+    scale: Floats  # (K, p)
+    constant: Floats  # (K, p)
+
+    def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None:
+        X = chunk.X.native()
+        refuse(chunk, _core.diagonal_gaps(X, self.mean, self.scale, self.constant, self.b, Z, add))
+
+
+@dataclass(frozen=True)
+class Quadratic(Based):
     """b_k - ½ |U_k (x - shift) - at_k|², where at_k = U_k (m_k - shift)."""
 
     by_class = ("b", "U", "at")
@@ -102,7 +115,7 @@ class Quadratic(_Based):
 
 
 @dataclass(frozen=True)
-class Apart(_Based):
+class Apart(Based):
     """The same for classes so far apart that one shift costs digits: each about its own mean."""
 
     by_class = ("b", "mean", "U")
@@ -119,7 +132,7 @@ class Apart(_Based):
 
 
 @dataclass(frozen=True)
-class Whitened(_Based):
+class Whitened(Based):
     """b_k - ½ |A (x - shift) - m_k|²: one whitening for all classes, then distances."""
 
     by_class = ("b", "mean")
@@ -139,9 +152,10 @@ class Whitened(_Based):
 
 @dataclass(frozen=True)
 class Scores:
-    """A sum of terms."""
+    """A sum of terms. `gaps`, if there is one, stands for all of them where cells are missing (NaN)."""
 
     terms: tuple[Term, ...]
+    gaps: Term | None = None
 
     @property
     def K(self) -> int:
@@ -150,15 +164,21 @@ class Scores:
     def plus(self, constant: Floats) -> Self:
         """With a constant (K,) added: log priors, for one."""
         first, *others = self.terms
-        return replace(self, terms=(first.plus(constant), *others))
+        gaps = None if self.gaps is None else self.gaps.plus(constant)
+        return replace(self, terms=(first.plus(constant), *others), gaps=gaps)
 
     def write(self, chunk: Chunk, Z: Floats) -> None:
-        for i, term in enumerate(self.terms):
-            term.write(chunk, Z, add=i > 0)
+        try:
+            for i, term in enumerate(self.terms):
+                term.write(chunk, Z, add=i > 0)
+        except NonFinite as bad:
+            if self.gaps is None or not np.isnan(bad.value):
+                raise
+            self.gaps.write(chunk, Z, add=False)
 
 
 @dataclass(frozen=True)
-class Abreast(_Based):
+class Abreast(Based):
     """The scores of several models, K classes each, that no one kernel can write."""
 
     models: tuple[Scores, ...]
@@ -181,6 +201,7 @@ def abreast(models: Sequence[Scores]) -> Scores:
         alike = all(type(other) is type(first) for other in others)
         terms.append(first.beside(others) if alike else None)
     joined = tuple(term for term in terms if term is not None)
+    one_by_one = Abreast(np.zeros(sum(model.K for model in models)), tuple(models))
     if all(len(model.terms) == len(joined) for model in models):
-        return Scores(joined)
-    return Scores((Abreast(np.zeros(sum(model.K for model in models)), tuple(models)),))
+        return Scores(joined, gaps=one_by_one)
+    return Scores((one_by_one,))

@@ -28,10 +28,14 @@ def test_the_stub_lists_what_the_module_has(core):
     assert stubbed() - {"ISA"} == {name for name in vars(core) if not name.startswith("_")}
 
 
-def test_the_stub_lists_what_a_matrix_can_be_made_of(core):
-    (stub,) = (node for node in ast.parse(STUB.read_text()).body if isinstance(node, ast.ClassDef))
-    declared = {node.name for node in stub.body if isinstance(node, ast.FunctionDef)}
-    assert declared == {name for name in vars(core.Matrix) if not name.startswith("_")}
+@pytest.mark.parametrize("name", ["Matrix", "GappyGaussians"])
+def test_the_stub_lists_what_a_class_offers(core, name):
+    classes = {
+        node.name: node for node in ast.parse(STUB.read_text()).body if isinstance(node, ast.ClassDef)
+    }
+    assert classes.keys() == {name for name, value in vars(core).items() if isinstance(value, type)}
+    declared = {node.name for node in classes[name].body if isinstance(node, ast.FunctionDef)}
+    assert declared - {"__init__"} == {n for n in vars(getattr(core, name)) if not n.startswith("_")}
 
 
 def test_vectors_are_as_wide_as_the_level_says(core):
@@ -48,6 +52,28 @@ def _affine(core: Any, Z: np.ndarray) -> None:
     core.affine(matrix(core, np.ones((4, 2))), np.ones((3, 2)), np.ones(3), np.ones(2), Z, False)
 
 
+def _column_moments(core: Any, seen: np.ndarray) -> None:
+    X, codes = matrix(core, np.ones((4, 3))), np.zeros(4, np.int32)
+    core.column_moments(X, codes, None, None, np.zeros(2), seen, np.zeros((2, 3)), np.zeros((2, 3)))
+
+
+def _diagonal_gaps(core: Any, Z: np.ndarray) -> None:
+    ones = np.ones((3, 2))
+    core.diagonal_gaps(matrix(core, np.ones((4, 2))), ones, ones, ones, np.ones(3), Z, False)
+
+
+def _gappy(core: Any) -> Any:
+    return core.GappyGaussians(np.ones((3, 2)), np.ones(2), np.eye(2)[None], np.eye(2)[None])
+
+
+def _expect(core: Any, first: np.ndarray) -> None:
+    X, start, one = np.array([[1.0, np.nan]]), np.array([0, 1]), np.zeros(1, np.int32)
+    scatters, mean = np.zeros((0, 2, 2)), np.zeros((2, 2))
+    core.expect(
+        X, np.ones(1), start, one, np.full(1, -1), scatters, mean, np.eye(2), first, np.zeros((2, 2))
+    )
+
+
 # Kernels, with the shape of what they write to.
 OUTPUTS = {
     "softmax": ((4, 3), lambda core, Z: core.softmax(Z)),
@@ -56,6 +82,17 @@ OUTPUTS = {
     "argmax": ((4,), lambda core, out: core.argmax(np.zeros((4, 3)), out)),
     "affine": ((4, 3), _affine),
     "moments": ((2, 3), _moments),
+    "column_moments": ((2, 3), _column_moments),
+    "diagonal_gaps": ((4, 3), _diagonal_gaps),
+    "gappy scores": (
+        (4, 3),
+        lambda core, Z: _gappy(core).scores(matrix(core, np.ones((4, 2))), np.ones(3), Z, False),
+    ),
+    "gappy fill": (
+        (4, 2),
+        lambda core, out: _gappy(core).fill(matrix(core, np.ones((4, 2))), np.ones((4, 3)), out),
+    ),
+    "expect": ((2, 2), _expect),
     "recode": ((4,), lambda core, codes: core.recode(codes, np.zeros(1, np.int32))),
 }
 

@@ -65,3 +65,37 @@ def code(y: Array) -> tuple[Array, Array]:
     _, first, at = np.unique(y, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return np.argsort(order)[at], first[order]
+
+
+# ---- rows with missing cells (NaN) ---------------------------------------------------------------
+def column_moments(X: Array, R: Array) -> tuple[Array, Array, Array, Array]:
+    """Weights (K,); of the cells that are there weights, means and central scatters, (K, p) each."""
+    there = ~np.isnan(X)
+    x = np.where(there, X, 0.0)
+    seen = R.T @ there
+    mean = (R.T @ x) / np.where(seen > 0, seen, 1)
+    S = np.stack([(R[:, [k]] * there * (x - mean[k]) ** 2).sum(axis=0) for k in range(R.shape[1])])
+    return R.sum(axis=0), seen, mean, S
+
+
+def diagonal_gaps(X: Array, mean: Array, scale: Array, constant: Array, b: Array) -> Array:
+    each = constant - 0.5 * ((X[:, None, :] - mean) * scale) ** 2  # (n, K, p)
+    return b + np.nansum(each, axis=2)
+
+
+def completed(x: Array, mean: Array, cov: Array) -> tuple[Array, Array]:
+    """A row with what is expected of its missing cells, and their covariance among zeros (p, p)."""
+    gone, here = np.flatnonzero(np.isnan(x)), np.flatnonzero(~np.isnan(x))
+    gain = np.linalg.solve(cov[np.ix_(here, here)], cov[np.ix_(here, gone)]).T
+    full, rest = x.copy(), np.zeros_like(cov)
+    full[gone] = mean[gone] + gain @ (x - mean)[here]
+    rest[np.ix_(gone, gone)] = cov[np.ix_(gone, gone)] - gain @ cov[np.ix_(here, gone)]
+    return full, rest
+
+
+def log_density(x: Array, mean: Array, cov: Array) -> float:
+    """ln N(x_o; m_o, Σ_oo) of what is there."""
+    here = np.flatnonzero(~np.isnan(x))
+    S, d = cov[np.ix_(here, here)], (x - mean)[here]
+    square = d @ np.linalg.solve(S, d)
+    return float(-0.5 * (square + np.linalg.slogdet(S)[1] + len(here) * np.log(2 * np.pi)))

@@ -58,6 +58,10 @@ class Table:
     def reweighed(self, w: Array | None) -> "Table":
         return replace(self, w=w)
 
+    def lacking(self, cells: Array) -> "Table":
+        """The same without these cells, (n, p)."""
+        return replace(self, X=np.where(cells, np.nan, self.X))
+
 
 # ---- layouts -------------------------------------------------------------------------------------
 def _strided(X: Array) -> Array:
@@ -182,6 +186,53 @@ def tables(draw: Any, weights: tuple[str, ...] = tuple(WEIGHTS), least: int = 0,
 def cut_tables(draw: Any, **how: Any) -> tuple[Table, list[Table]]:
     """A table, and the same in pieces."""
     rows = draw(tables(**how))
+    return rows, rows.cut(draw(st.lists(st.integers(0, len(rows)), max_size=6)))
+
+
+# ---- gaps ----------------------------------------------------------------------------------------
+def _some_patterns(rng: np.random.Generator, rows: Table) -> Array:
+    """Few ways to be incomplete, so that many rows share one."""
+    ways = np.vstack([np.zeros(rows.p, bool), rng.random((3, rows.p)) < 0.4])
+    return ways[rng.integers(0, 4, len(rows))]
+
+
+def _one_column(rng: np.random.Generator, rows: Table) -> Array:
+    return np.broadcast_to(np.arange(rows.p) == rng.integers(rows.p), rows.X.shape)
+
+
+# Which cells are missing, (n, p).
+GAPS: dict[str, Callable[[np.random.Generator, Table], Array]] = {
+    "none": lambda rng, rows: np.zeros(rows.X.shape, bool),
+    "few": lambda rng, rows: rng.random(rows.X.shape) < 0.05,
+    "many": lambda rng, rows: rng.random(rows.X.shape) < 0.6,
+    "some patterns": _some_patterns,
+    "whole rows": lambda rng, rows: np.repeat(rng.random((len(rows), 1)) < 0.3, rows.p, axis=1),
+    "a whole column": _one_column,
+    "a column of one class": lambda rng, rows: (
+        _one_column(rng, rows) & (rows.y == rng.integers(rows.K))[:, None]
+    ),
+    "where it does not count": lambda rng, rows: (
+        (rng.random(rows.X.shape) < 0.5) & ((rows.weights == 0) | (rows.y < 0))[:, None]
+    ),
+    "all but one row": lambda rng, rows: np.arange(len(rows))[:, None] > np.zeros(rows.p),
+    "all": lambda rng, rows: np.ones(rows.X.shape, bool),
+}
+
+
+@st.composite
+def gappy_tables(draw: Any, **how: Any) -> Table:
+    """Tables of every kind in which cells are missing in every way."""
+    rows = draw(tables(**how))
+    ways = draw(st.lists(st.sampled_from(list(GAPS)), min_size=1, max_size=2))
+    rng = np.random.default_rng(draw(SEEDS))
+    for way in ways:
+        rows = rows.lacking(GAPS[way](rng, rows))
+    return rows
+
+
+@st.composite
+def cut_gappy_tables(draw: Any, **how: Any) -> tuple[Table, list[Table]]:
+    rows = draw(gappy_tables(**how))
     return rows, rows.cut(draw(st.lists(st.integers(0, len(rows)), max_size=6)))
 
 

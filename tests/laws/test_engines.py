@@ -188,7 +188,7 @@ class Traffic:
 def test_two_parts_for_each_thread_are_in_flight_and_no_more(count, monkeypatch):
     traffic = Traffic(parts=50)
     monkeypatch.setattr(MODULE, "merge_in_order", lambda states: merge_in_order(traffic.watched(states)))
-    threads(count)(traffic, partial(Moments.start, 1, 1, "diagonal"))
+    threads(count)(traffic, partial(Moments.start, 1, 1, "full"))
     assert sorted(traffic.begun) == list(range(50))
     assert count <= traffic.most <= 2 * count
 
@@ -197,7 +197,7 @@ def test_two_parts_for_each_thread_are_in_flight_and_no_more(count, monkeypatch)
 def test_the_earliest_failure_is_raised_and_the_rest_is_not_run(engine):
     traffic = Traffic(parts=200, fails={3, 4, 5, 100})
     with pytest.raises(OSError, match=r"^part 3$"):
-        engine(traffic, partial(Moments.start, 1, 1, "diagonal"))
+        engine(traffic, partial(Moments.start, 1, 1, "full"))
     assert set(range(4)) <= set(traffic.begun)
     assert len(traffic.begun) < 40
 
@@ -206,7 +206,7 @@ def test_parts_that_still_wait_when_one_fails_are_not_begun():
     """Two of four in flight run when the first fails; one more may slip in before the rest is off."""
     traffic = Traffic(parts=50, fails={0}, slow=range(1, 50))
     with pytest.raises(OSError, match="part 0"):
-        threads(2)(traffic, partial(Moments.start, 1, 1, "diagonal"))
+        threads(2)(traffic, partial(Moments.start, 1, 1, "full"))
     assert len(traffic.begun) <= 3
 
 
@@ -214,8 +214,8 @@ def test_parts_that_still_wait_when_one_fails_are_not_begun():
 def test_an_engine_leaves_no_thread_behind(engine):
     before = threading.active_count()
     with pytest.raises(OSError, match="part 3"):
-        engine(Traffic(parts=20, fails={3}), partial(Moments.start, 1, 1, "diagonal"))
-    engine(Traffic(parts=20), partial(Moments.start, 1, 1, "diagonal"))
+        engine(Traffic(parts=20, fails={3}), partial(Moments.start, 1, 1, "full"))
+    engine(Traffic(parts=20), partial(Moments.start, 1, 1, "full"))
     assert threading.active_count() == before
 
 

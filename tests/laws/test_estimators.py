@@ -354,11 +354,14 @@ def test_a_failed_fit_leaves_the_model_as_it_was(estimator):
     model = fit(estimator, data)
     before = copy.deepcopy(model)
     bad = data.X.copy()
-    bad[5, 1] = np.nan
+    bad[5, 1] = np.inf
+    gappy = bad.copy()
+    gappy[3, 0] = gappy[5, 0] = np.nan
     for attempt in (model.fit, model.partial_fit):
-        with pytest.raises(ValueError, match="row 5, column 1"):
-            attempt(bad, data.y)
-        assert_same_bits(model, before, data.X)
+        for table in (bad, gappy):
+            with pytest.raises(ValueError, match="infinity.*row 5, column 1"):
+                attempt(table, data.y)
+            assert_same_bits(model, before, data.X)
 
 
 @every_estimator

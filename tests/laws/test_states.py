@@ -29,17 +29,29 @@ from laws.generators import (
     tables,
 )
 from likelier.data import Chunk, Columns, Dense, NonFinite
-from likelier.states import HigherMoments, Levels, Moments, Survey
+from likelier.states import (
+    ColumnMoments,
+    HigherMoments,
+    Levels,
+    Moments,
+    PatternMoments,
+    ShrinkageMoments,
+    Survey,
+)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A state under test. by_class: its labels are codes, hard or soft, of K classes; view: its rows."""
+    """A state under test.
+
+    by_class: its labels are codes, hard or soft, of K classes; view: its rows. gaps: NaN is a missing cell.
+    """
 
     name: str
     start: Callable[[int, int], Any]  # (K, p)
     by_class: bool = True
     view: Callable[[Table, str], Chunk] = Table.chunk
+    gaps: bool = False
 
     def of(self, *pieces: Table, layout: str = "C") -> Any:
         """One state carried through all pieces."""
@@ -55,10 +67,13 @@ def of_categories(rows: Table, layout: str = "C") -> Chunk:
 
 # A new state joins here.
 STATES = [
-    Kind("moments, diagonal", partial(Moments.start, shape="diagonal")),
+    Kind("column moments", ColumnMoments.start, gaps=True),
     Kind("moments, full", partial(Moments.start, shape="full")),
     Kind("moments, tied", partial(Moments.start, shape="tied")),
+    Kind("pattern moments, full", partial(PatternMoments.start, shape="full"), gaps=True),
+    Kind("pattern moments, tied", partial(PatternMoments.start, shape="tied"), gaps=True),
     Kind("higher moments", HigherMoments.start),
+    Kind("shrinkage moments", ShrinkageMoments.start, gaps=True),
     Kind("survey", lambda K, p: Survey(), by_class=False),
     Kind("levels", lambda K, p: Levels(), by_class=False, view=of_categories),
 ]
@@ -215,12 +230,22 @@ def test_pickle_keeps_every_bit(kind, rows):
     assert_same_bits(pickle.loads(pickle.dumps(state)), state)
 
 
+def counted(state: Any) -> list[Any]:
+    """The parts of a state that have one size. Rows with gaps come and go: they do not cut the parts."""
+    if isinstance(state, ShrinkageMoments):
+        return [state.higher, state.gaps.whole]
+    return [getattr(state, "whole", state)]
+
+
+def held_by(state: Any) -> int:
+    return sum(v.nbytes for v in arrays_of(state).values() if v.dtype.kind in "fiu")
+
+
 @every_state
 @given(rows=tables())
 def test_nbytes_counts_all_arrays(kind, rows):
     state = kind.of(rows)
-    held = (v.nbytes for v in arrays_of(state).values() if v.ndim)
-    assert state.nbytes == sum(held)
+    assert state.nbytes == sum(held_by(part) for part in counted(state))
 
 
 @every_state
@@ -240,12 +265,15 @@ def test_update_leaves_the_chunk_unchanged(kind, layout):
 
 @every_state_by_class
 @pytest.mark.parametrize("seen", [0, 100], ids=["empty", "with rows"])
-def test_a_refused_chunk_leaves_no_trace(kind, seen):
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_refused_chunk_leaves_no_trace(kind, seen, bad):
     rows = large_table(5000, 2, 3)
     state = kind.of(rows.take(slice(0, seen)))
     before = copy.deepcopy(state)
     X = rows.X.copy()
-    X[4999, 1], y = np.nan, np.maximum(rows.y, 0)  # in the second tile: the first is added up by then
+    X[4999, 1], y = bad, np.maximum(rows.y, 0)  # in the second tile: the first is added up by then
+    if kind.gaps:
+        X[4999, 1], X[1::7, 0] = np.inf if np.isnan(bad) else bad, np.nan
     with pytest.raises(NonFinite) as refused:
         state.update(Chunk(Dense(X), y, None, first=70))
     assert (refused.value.row, refused.value.column) == (70 + 4999, 1)
@@ -271,12 +299,22 @@ def test_widened_places_the_classes(kind, rows, data):
 def test_within_and_between_add_up_to_the_scatter_of_all_rows(rows):
     labelled = rows.take(rows.y >= 0)
     one = Table(labelled.X, np.zeros(len(labelled), np.int32), labelled.w, 1)
-    for shape in ("diagonal", "full", "tied"):
+    for shape in ("full", "tied"):
         kind = Kind(shape, partial(Moments.start, shape=shape))
         state, all_rows = kind.of(labelled), kind.of(one)
         total = copy.deepcopy(all_rows)
         total.S = (state.within() + state.between()).reshape(all_rows.S.shape)
         assert_close(total, all_rows, one)
+
+
+@given(rows=tables())
+def test_pooled_columns_have_the_scatter_of_all_rows(rows):
+    labelled = rows.take(rows.y >= 0)
+    one = Table(labelled.X, np.zeros(len(labelled), np.int32), labelled.w, 1)
+    columns = Kind("columns", ColumnMoments.start)
+    all_rows = columns.of(one)
+    seen, mean, S = columns.of(labelled).pooled()
+    assert_close(ColumnMoments(all_rows.n, seen[None], mean[None], S[None]), all_rows, one)
 
 
 @given(rows=tables())
@@ -345,7 +383,12 @@ def far_column(mean: float, n: int) -> tuple[Table, Fraction]:
 
 def error(state: Any, exact: Fraction) -> float:
     """Relative, of the scatter."""
-    return float(abs(Fraction(state.S.item()) - exact) / exact)
+    return float(abs(Fraction(scatter(state).item()) - exact) / exact)
+
+
+def scatter(state: Any) -> Any:
+    """Of complete rows."""
+    return counted(state)[0].S
 
 
 ROWS = [2, 10, 655, 4096, 4097, 20000]  # below, at and beyond one tile
@@ -389,5 +432,5 @@ def test_a_constant_column_has_no_scatter_at_all(kind, layout, weights):
         w = None if weights == "none" else rng.exponential(size=n)
         rows = Table(np.full((n, 2), constant), rng.integers(0, 2, n).astype(np.int32), w, 2)
         state = kind.of(*rows.cut([n // 3]), layout=layout)
-        found[constant, n] = np.abs(state.S).max()
+        found[constant, n] = np.abs(scatter(state)).max()
     assert max(found.values()) == 0, found

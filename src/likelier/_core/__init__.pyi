@@ -43,6 +43,37 @@ def diagonal(X: Matrix, mean: Floats, scale: Floats, b: Floats, Z: Floats, add: 
 def quadratic(
     X: Matrix, shift: Floats, U: Floats, at: Floats, b: Floats, Z: Floats, add: bool, /
 ) -> Where: ...
+def column_moments(
+    X: Matrix,
+    codes: NDArray[np.int32] | None,
+    R: Floats | None,
+    weights: Floats | None,
+    n: Floats,
+    seen: Floats,
+    mean: Floats,
+    S: Floats,
+) -> Where: ...
+def diagonal_gaps(
+    X: Matrix, mean: Floats, scale: Floats, constant: Floats, b: Floats, Z: Floats, add: bool, /
+) -> Where: ...
+
+class GappyGaussians:
+    def __init__(self, mean: Floats, shift: Floats, U: Floats, precision: Floats, /) -> None: ...
+    def scores(self, X: Matrix, b: Floats, Z: Floats, add: bool) -> Where: ...
+    def fill(self, X: Matrix, P: Floats, out: Floats) -> Where: ...
+
+def expect(
+    X: Floats,
+    weights: Floats,
+    start: NDArray[np.int64],
+    code: NDArray[np.int32],
+    spread: NDArray[np.int64],
+    scatters: Floats,
+    mean: Floats,
+    precision: Floats,
+    first: Floats,
+    second: Floats,
+) -> tuple[float, float]: ...
 def softmax(Z: Floats, /) -> None: ...
 def log_softmax(Z: Floats, /) -> None: ...
 def log_sum_exp(Z: Floats, out: Floats, /) -> None: ...

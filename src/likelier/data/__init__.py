@@ -6,7 +6,7 @@ from likelier.data.factors import Factor
 from likelier.data.folds import Assignment, Hashed, Listed, consecutive, runs, stratified
 from likelier.data.labels import code, first_seen, levels_of
 from likelier.data.matrix import CSR, Block, Columns, Dense, block
-from likelier.data.problems import DegenerateWarning, NonFinite
+from likelier.data.problems import DegenerateWarning, NonFinite, refuse_cells
 
 __all__ = [
     "CSR",
@@ -30,6 +30,7 @@ __all__ = [
     "consecutive",
     "first_seen",
     "levels_of",
+    "refuse_cells",
     "runs",
     "stratified",
 ]

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 class DegenerateWarning(UserWarning):
@@ -29,3 +30,11 @@ class NonFinite(ValueError):
     def named(self, name: str | None, place: str) -> "NonFinite":
         """The same, with the name of the column, and how to find the row."""
         return NonFinite(self.row, self.column, self.value, name, place)
+
+
+def refuse_cells(X: NDArray[np.float64], *, gaps: bool, first: int = 0) -> None:
+    """Raise at the first cell that is infinite or, unless gaps are allowed, missing."""
+    bad = np.argwhere(np.isinf(X) if gaps else ~np.isfinite(X))
+    if len(bad):
+        row, column = (int(i) for i in bad[0])
+        raise NonFinite(first + row, column, float(X[row, column]))

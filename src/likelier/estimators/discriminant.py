@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from likelier.data import Arrays, Source, code
+from likelier.data import Arrays, Source, code, refuse_cells
 from likelier.estimators import door
 from likelier.estimators.generative import Generative, seen_only
 from likelier.estimators.onepass import Names, Start
@@ -79,7 +79,8 @@ class Discriminant(Generative):
             raise ValueError("a covariance_estimator needs all rows in memory: fit it to arrays.")
         if source.w is not None:
             raise ValueError("sample_weight cannot be passed on to a covariance_estimator.")
-        X = door.finite(source)
+        X = source.X.to_array()
+        refuse_cells(X, gaps=False)
         assert source.y is not None
         codes = code(source.y, target)
         by_class = [X[codes == k] for k in range(len(target))]

@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from likelier.data import Arrays, Block, NonFinite, Source, block, frames, levels_of
+from likelier.data import Arrays, Block, NonFinite, Source, block, frames, levels_of, refuse_cells
 from likelier.estimators.sources import as_fitted, brought, stored
 
 
@@ -93,22 +93,19 @@ def _check_names(estimator: Any, X: Any) -> None:
         _check_feature_names(estimator, X, reset=False)
 
 
-def dense_rows(estimator: Any, X: Any) -> NDArray[np.float64]:
-    """X to predict, as an array of finite float64: for what is computed in NumPy."""
+def dense_rows(estimator: Any, X: Any, *, gaps: bool = False) -> NDArray[np.float64]:
+    """X to predict, as an array of float64, each cell finite or, with gaps, missing: for NumPy code."""
     source = known_rows(estimator, X)
     with naming(source):
-        return finite(source)
+        return all_rows(source, gaps=gaps)
 
 
-def finite(source: Source) -> NDArray[np.float64]:
-    """All of X as an array of float64, each cell finite."""
+def all_rows(source: Source, *, gaps: bool) -> NDArray[np.float64]:
+    """X as one array of float64, each cell finite or, with gaps, missing."""
     pieces = []
     for chunk in (chunk for part in source.parts(0) for chunk in part()):
         X = chunk.X.to_array()
-        bad = np.argwhere(~np.isfinite(X))
-        if len(bad):
-            row, column = (int(i) for i in bad[0])
-            raise NonFinite(chunk.first + row, column, float(X[row, column]))
+        refuse_cells(X, gaps=gaps, first=chunk.first)
         pieces.append(X)
     return np.concatenate(pieces) if len(pieces) > 1 else pieces[0]
 

@@ -1,6 +1,6 @@
 """What every generative classifier can do once it is fitted."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -9,12 +9,17 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from likelier import links
+from likelier.data import Source
+from likelier.em import completed_by_passes
 from likelier.estimators import door
 from likelier.estimators.classes import OnePassClassifier
 from likelier.estimators.decisions import Decisions
+from likelier.estimators.onepass import Names
+from likelier.families import Completed, completed
 from likelier.links import Link
 from likelier.model import Bayes, ask, log_of
 from likelier.scores import Scores
+from likelier.states import ColumnMoments, PatternMoments, ShrinkageMoments, TooManyPatterns
 
 Floats = NDArray[np.float64]
 
@@ -27,6 +32,18 @@ def seen_only(prior: Floats, n: Floats) -> Floats:
     return np.asarray(left / left.sum())
 
 
+def _unseen(columns: ColumnMoments, target: NDArray[Any], names: Names) -> Iterator[str]:
+    """Columns of which a class has no cell."""
+    unseen = (columns.seen == 0) & (columns.n > 0)[:, None]  # (K, p)
+    if unseen.any():
+        k = int(unseen.any(axis=1).argmax())
+        some = door.named(names, np.flatnonzero(unseen[k]))
+        yield (
+            f"in class {target[k]} every cell of column {some} is missing: mean and variance there are "
+            "those of all classes, so that the column says little for or against it."
+        )
+
+
 class Contributions(NamedTuple):
     """What each column adds to each class's score: base + values.sum(axis=2) is the score."""
 
@@ -35,7 +52,11 @@ class Contributions(NamedTuple):
 
 
 class Generative(Decisions, OnePassClassifier):
-    """Classes as densities: p(C_k | x) ∝ p(C_k) p(x | C_k), and all that follows from a density."""
+    """Classes as densities: p(C_k | x) ∝ p(C_k) p(x | C_k), and all that follows from a density.
+
+    NaN in X is a missing cell, in a row to train on as in one to answer: what is not known is integrated
+    out, never guessed.
+    """
 
     # ---- answers -----------------------------------------------------------------------------------
     def predict(self, X: Any) -> NDArray[Any]:
@@ -80,6 +101,11 @@ class Generative(Decisions, OnePassClassifier):
             codes = self._class_numbers(y, n_samples)
         return self._model.params.sample(codes, rng), self.classes_[codes]
 
+    def impute(self, X: Any) -> Floats:
+        """X with what is missing (NaN) filled in: Σ_k p(C_k | x) E[x_j | x, C_k], x being what is there."""
+        P = self.predict_proba(X)
+        return self._model.params.fill(door.dense_rows(self, X, gaps=True), P)
+
     def marginal(self, columns: Any) -> Self:
         """The same model of these columns alone: a fitted estimator, which keeps no statistics."""
         door.fitted(self)
@@ -104,6 +130,38 @@ class Generative(Decisions, OnePassClassifier):
                 "condition leaves no column; for the class given all columns, use predict_proba"
             )
         return self._derived(self._model.condition(dict(zip(at.tolist(), values, strict=True))), rest)
+
+    def _fitted(self, source: Source, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
+        try:
+            return super()._fitted(source, target)
+        except TooManyPatterns:
+            # To keep what a merge would need is to keep the rows: read them again instead.
+            counted = self._family(len(target)).stats(len(target), source.p)
+            if not isinstance(counted, PatternMoments):
+                raise
+            rows = completed_by_passes(source.coded(target), len(target), counted.shape)
+            return self._sound_model(rows), None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
+        yield from super()._remarks(model, statistics, target, names)
+        if isinstance(statistics, PatternMoments | ShrinkageMoments):
+            rows = completed(statistics)
+            if isinstance(rows, Completed) and not rows.converged:
+                yield (
+                    f"the most likely means and covariances of rows with missing cells were not found in "
+                    f"{rows.steps} steps: too little is there to tell them apart. Drop columns with few "
+                    "values."
+                )
+            joint = statistics.joint() if isinstance(statistics, ShrinkageMoments) else statistics
+            if not joint.complete:
+                yield from _unseen(joint.columns(), target, names)
+        elif isinstance(statistics, ColumnMoments):
+            yield from _unseen(statistics, target, names)
 
     # ---- how ---------------------------------------------------------------------------------------
     def _ask(self, X: Any, which: Literal["posterior", "joint"], link: Link) -> NDArray[Any]:

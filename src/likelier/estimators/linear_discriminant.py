@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from likelier import links
-from likelier.data import Source
+from likelier.data import Arrays, Dense, NonFinite, Source
 from likelier.estimators import door
 from likelier.estimators.discriminant import Discriminant, covariance_by
 from likelier.estimators.generative import Contributions
 from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.onepass import Names
 from likelier.families import Discriminants, Tied, TiedGaussian, by_eigen, by_least_squares, by_svd
-from likelier.model import Bayes, log_of
+from likelier.model import Bayes, ask, log_of
 from likelier.scores import Affine, Scores
 
 Floats = NDArray[np.float64]
@@ -75,16 +75,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             return TiedGaussian(tol=float(self.tol), by_class=by_class)
         return TiedGaussian(self.shrinkage, weights=given)
 
-    def _fitted(self, source: Source, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
-        if self.covariance_estimator is not None:
-            return super()._fitted(source, target)
-        statistics = self._count(source, target)
+    def _check_enough(self, statistics: Any, source: Source, target: NDArray[Any]) -> None:
         n, K = source.rows, len(target)
         if statistics.n.sum() <= K and (n is None or n <= K):
             raise ValueError(
                 f"The number of samples must be more than the number of classes; got n_samples={n} for {K}."
             )
-        return self._sound_model(statistics), statistics
 
     def _components(self, K: int, p: int) -> int:
         """How many axes `transform` shows: as many as were asked for and there can be."""
@@ -98,10 +94,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 raise ValueError("n_components cannot be larger than min(n_features, n_classes - 1).")
 
     def _model_of(self, statistics: Any) -> Bayes:
-        K, p = statistics.mean.shape
-        self._check_components(K, p)
-        family = self._family(K)
+        family = self._family(len(statistics.n))
         params = family.estimate(statistics)
+        self._check_components(*params.shape)
         between = family.total(statistics) - params.cov if self.solver == "eigen" else None
         return self._linear_model(params, log_of(self._prior(statistics.n)), between, self.tol)
 
@@ -172,14 +167,21 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return self._model.lines
 
     def decision_function(self, X: Any) -> Floats:
-        """X coef_ᵀ + intercept_: (n, K), of two classes (n,)."""
+        """X coef_ᵀ + intercept_: (n, K), of two classes (n,).
+
+        Where cells are missing: ln p(what is there, C_k), which differs by what all classes share.
+        """
         door.fitted(self)
         if len(self.classes_) == 2:
             return super().decision_function(X)
-        return self._answers(self._lines.shown().plus(self._model.log_prior), X, links.identity)
+        scores = self._model.by_gaps(self._lines.shown()).plus(self._model.log_prior)
+        return self._answers(scores, X, links.identity)
 
     def transform(self, X: Any) -> Floats:
-        """The rows on the axes that separate the classes best, (n, n_components)."""
+        """The rows on the axes that separate the classes best, (n, n_components).
+
+        Where cells are missing: the place that is expected of the row, given what is there.
+        """
         if self.solver == "lsqr":
             raise NotImplementedError("transform not implemented for 'lsqr' solver (use 'svd' or 'eigen').")
         door.fitted(self)
@@ -187,7 +189,13 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         centre = self.xbar_ if self.solver == "svd" else np.zeros(W.shape[1])
         if len(W) == 0:
             return np.empty((len(self.predict(X)), 0))
-        return self._answers(Scores((Affine(np.zeros(len(W)), W, centre),)), X, links.identity)
+        axes = Scores((Affine(np.zeros(len(W)), W, centre),))
+        try:
+            return self._answers(axes, X, links.identity)
+        except NonFinite as bad:
+            if not np.isnan(bad.value):
+                raise
+            return ask(axes, Arrays(Dense(self.impute(X))), links.identity)
 
     def contributions(self, X: Any) -> Contributions:
         """W_kj (x_j - c_j), (n, K, p), beside a base (K,): together they are the scores of the classes.

@@ -63,7 +63,7 @@ class GaussianNB(Generative):
 
     def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
         yield from super()._remarks(model, statistics, target, names)
-        still = (statistics.S == 0) & (statistics.n > 0)[:, None]  # (K, p)
+        still = (statistics.S == 0) & (statistics.seen > 0)  # (K, p)
         if still.any():
             k = int(still.any(axis=1).argmax())
             columns = np.flatnonzero(still[k])
@@ -74,9 +74,12 @@ class GaussianNB(Generative):
             )
 
     def contributions(self, X: Any) -> Contributions:
-        """ln N(x_j; m_kj, v_kj), (n, K, p), beside ln p(C_k): together they are ln p(x, C_k)."""
+        """ln N(x_j; m_kj, v_kj), (n, K, p), beside ln p(C_k): together they are ln p(x, C_k).
+
+        A missing cell contributes 0.
+        """
         door.fitted(self)
         params = self._model.params
         assert isinstance(params, Diagonal)
-        rows = door.dense_rows(self, X)
+        rows = door.dense_rows(self, X, gaps=True)
         return Contributions(params.parts(rows), self._model.log_prior)

@@ -73,7 +73,11 @@ class OnePass(BaseEstimator):
     def _fitted(self, source: Source, target: Any) -> tuple[Any, Any | None]:
         """Model and statistics of all rows."""
         statistics = self._count(source, target)
+        self._check_enough(statistics, source, target)
         return self._sound_model(statistics), statistics
+
+    def _check_enough(self, statistics: Any, source: Source, target: Any) -> None:
+        """Refuse rows that are too few to fit."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to rows X and their y, or to a source that has both, from scratch."""
@@ -163,7 +167,8 @@ class OnePass(BaseEstimator):
             raise ValueError(
                 f"{what} needs the statistics of the rows, and this {type(self).__name__} keeps none: "
                 "it came from marginal() or condition(), was saved without them, or was fitted with a "
-                "covariance_estimator."
+                "covariance_estimator or to rows in which cells are missing in more ways than can be "
+                "counted."
             )
 
     def _warn(self, model: Any, statistics: Any | None, target: Any, names: Names) -> None:

@@ -14,7 +14,7 @@ from likelier.data import Assignment, Chunk, Dense, Source, runs
 from likelier.engines import run
 from likelier.links import Link
 from likelier.scores import Scores
-from likelier.states import Moments
+from likelier.states import ColumnMoments
 from likelier.states.moments import weights
 
 Floats = NDArray[np.float64]
@@ -100,7 +100,7 @@ class Card(ABC):
     def merge(self, other: Self) -> None:
         self.rows += other.rows
         for mine, theirs in zip(self._sums(), other._sums(), strict=True):
-            if isinstance(mine, Moments):
+            if isinstance(mine, ColumnMoments):
                 mine.merge(theirs)
             else:
                 mine += theirs
@@ -171,13 +171,13 @@ class ValueCard(Card):
     stratified = False
     link = links.identity
 
-    spread: Moments  # of y: folds as classes, targets as columns
+    spread: ColumnMoments  # of y: folds as classes, targets as columns
     squares: Floats  # (V, F, q)
 
     @classmethod
     def start(cls, trial: Trial) -> Self:
         F, q = trial.folds.count, trial.K
-        spread = Moments.start(F, q, "diagonal")
+        spread = ColumnMoments.start(F, q)
         return cls(trial, np.zeros(F, dtype=np.int64), spread, np.zeros((trial.V, F, q)))
 
     def _sums(self) -> tuple[Any, ...]:

@@ -11,9 +11,11 @@ from likelier.families.gaussian import (
     Tied,
     TiedGaussian,
 )
+from likelier.families.missing import Completed, completed
 
 __all__ = [
     "LOG_2PI",
+    "Completed",
     "Conditioned",
     "Diagonal",
     "DiagonalGaussian",
@@ -27,4 +29,5 @@ __all__ = [
     "by_eigen",
     "by_least_squares",
     "by_svd",
+    "completed",
 ]

@@ -32,6 +32,9 @@ class Params(Protocol):
     def condition(self, given: Mapping[int, float]) -> "Conditioned":
         """The density of the other columns, knowing these."""
 
+    def fill(self, X: Floats, P: Floats) -> Floats:
+        """X with E[x_j | what is there, C_k] for each missing cell, the classes weighed by P (n, K)."""
+
 
 class Conditioned(NamedTuple):
     """p(rest | given, C_k), and ln p(given | C_k) (K,), by which the classes are weighed anew."""

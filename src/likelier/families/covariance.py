@@ -6,8 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from likelier.states import HigherMoments
-
 Floats = NDArray[np.float64]
 
 
@@ -89,30 +87,24 @@ def regress(
     return half @ A, cov[np.ix_(rest, rest)] - half @ half.T
 
 
+WELL = 1e-9  # reciprocal condition, of standardised columns, from which on an inverse is to be trusted
+
+
+def precision(cov: Floats) -> tuple[Floats, float] | None:
+    """Σ⁻¹ and ln|Σ|; None where Σ is so nearly singular that the inverse would be rounding errors."""
+    sd = deviations(cov)
+    C = cov / np.outer(sd, sd)
+    L, info = lapack.dpotrf(C, lower=1)
+    if info != 0 or lapack.dpocon(L, np.abs(C).sum(axis=0).max(), uplo="L")[0] < WELL:
+        return None
+    inverse = lapack.dpotri(L, lower=1)[0]
+    inverse = np.tril(inverse) + np.tril(inverse, -1).T
+    log_det = 2 * float(np.log(np.diagonal(L)).sum() + np.log(sd).sum())
+    return np.ascontiguousarray(inverse / np.outer(sd, sd)), log_det
+
+
 def shrunk(cov: Floats, strength: float) -> Floats:
     """(1 - s) Σ + s (tr Σ / p) I, for one matrix or a stack of them."""
     p = cov.shape[-1]
     level = np.trace(cov, axis1=-2, axis2=-1) / p
     return np.asarray((1 - strength) * cov + strength * level[..., None, None] * np.eye(p))
-
-
-def ledoit_wolf(stats: HigherMoments) -> Floats:
-    """Covariances (K, p, p), each shrunk by as much as its own rows call for, on standardised columns.
-
-    With z the standardised rows, C = Σ zzᵀ/n and μ = tr C / p, the strength is β/δ, where
-    β = (Σ_ij (Σ z_i² z_j² / n - C_ij²)) / (n p) is the variance of C, and δ = |C - μI|² / p
-    (Ledoit & Wolf 2004).
-    """
-    K, p = stats.mean.shape
-    cov = np.zeros((K, p, p))
-    for k in np.flatnonzero(stats.n > 0):
-        n = stats.n[k]
-        sd = deviations(stats.S[k] / n)
-        C = stats.S[k] / n / np.outer(sd, sd)
-        fourth = (stats.Q[k] / np.outer(sd, sd) ** 2).sum() / n
-        mu = np.trace(C) / p
-        delta = ((C - mu * np.eye(p)) ** 2).sum() / p
-        beta = min((fourth - (C**2).sum()) / (n * p), delta)
-        strength = beta / delta if beta > 0 else 0.0
-        cov[k] = shrunk(C, strength) * np.outer(sd, sd)
-    return cov

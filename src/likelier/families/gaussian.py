@@ -4,26 +4,28 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likelier import scores as terms
-from likelier.data import Chunk, Dense
+from likelier.data import Chunk, Dense, refuse_cells
 from likelier.families.base import Columns, Conditioned, Floats, Params
 from likelier.families.covariance import (
     Factors,
     exceeds,
     factors,
-    ledoit_wolf,
     lifted,
     regress,
     shrunk,
     upper_whitenings,
 )
+from likelier.families.gaps import Gaps, GaussianMarginals
+from likelier.families.missing import Countable, completed
+from likelier.families.shrinkage import ledoit_wolf
 from likelier.scores import Scores
-from likelier.states import HigherMoments, Moments
+from likelier.states import ColumnMoments, PatternMoments, ShrinkageMoments
 
 LOG_2PI = float(np.log(2 * np.pi))
 Shrinkage = float | Literal["auto"] | None
@@ -55,6 +57,9 @@ class _Gaussian(ABC):
     def marginal(self, columns: Columns) -> Params: ...
 
     @abstractmethod
+    def fill(self, X: Floats, P: Floats) -> Floats: ...
+
+    @abstractmethod
     def _rest(self, rest: Columns, given: Columns, values: Floats) -> Params: ...
 
     def condition(self, given: Mapping[int, float]) -> Conditioned:
@@ -67,6 +72,31 @@ class _Gaussian(ABC):
         return Conditioned(self._rest(rest, columns, values), seen)
 
 
+@dataclass(frozen=True)
+class _Covaried(_Gaussian):
+    """Columns that know of each other: what is missing is expected, or integrated out, given the rest."""
+
+    @property
+    @abstractmethod
+    def _covs(self) -> Floats:
+        """The covariances: (K, p, p), or (1, p, p)."""
+
+    @abstractmethod
+    def expect(self, rest: Columns, given: Columns, X: Floats) -> Floats: ...
+
+    @cached_property
+    def _law(self) -> GaussianMarginals:
+        return GaussianMarginals(self, self._covs)
+
+    @property
+    def gaps(self) -> Gaps:
+        """The scores of rows with missing cells; what each pattern needs is found once, and kept here."""
+        return Gaps(np.zeros(self.shape[0]), self._law)
+
+    def fill(self, X: Floats, P: Floats) -> Floats:
+        return self._law.fill(X, P)
+
+
 # ---- independent columns -------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Diagonal(_Gaussian):
@@ -76,13 +106,18 @@ class Diagonal(_Gaussian):
 
     def scores(self) -> Scores:
         scale = 1 / np.sqrt(self.var)
-        b = np.log(scale).sum(axis=1) - 0.5 * self.shape[1] * LOG_2PI
-        return Scores((terms.Diagonal(b, self.mean, scale),))
+        constant = np.log(scale) - 0.5 * LOG_2PI
+        gaps = terms.DiagonalGaps(np.zeros(self.shape[0]), self.mean, scale, constant)
+        return Scores((terms.Diagonal(constant.sum(axis=1), self.mean, scale),), gaps)
 
     def parts(self, X: Floats) -> Floats:
-        """ln p(x_j | C_k), column by column: (n, K, p)."""
+        """ln p(x_j | C_k), column by column: (n, K, p); 0 where x_j is missing."""
         z = (X[:, None, :] - self.mean) ** 2 / self.var
-        return np.asarray(-0.5 * (z + np.log(self.var) + LOG_2PI))
+        return np.asarray(np.nan_to_num(-0.5 * (z + np.log(self.var) + LOG_2PI), nan=0.0))
+
+    def fill(self, X: Floats, P: Floats) -> Floats:
+        refuse_cells(X, gaps=True)
+        return np.where(np.isnan(X), P @ self.mean, X)
 
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         noise = rng.standard_normal((len(codes), self.shape[1]))
@@ -101,26 +136,28 @@ class DiagonalGaussian:
 
     var_smoothing: float = 1e-9
 
-    def stats(self, K: int, p: int) -> Moments:
-        return Moments.start(K, p, "diagonal")
+    def stats(self, K: int, p: int) -> ColumnMoments:
+        return ColumnMoments.start(K, p)
 
-    def floor(self, stats: Moments) -> float:
+    def floor(self, stats: ColumnMoments) -> float:
         """var_smoothing times the largest column variance of all rows (1 if all columns are constant)."""
-        total = stats.n.sum()
-        if total == 0:
-            return self.var_smoothing
-        top = float((stats.within() + stats.between()).max() / total)
+        total, _, S = stats.pooled()
+        top = float(np.divide(S, total, out=np.zeros_like(S), where=total > 0).max())
         return self.var_smoothing * (top if top > 0 else 1.0)
 
-    def estimate(self, stats: Moments) -> Diagonal:
-        n = np.where(stats.n > 0, stats.n, 1.0)
-        var = stats.S / n[:, None] + self.floor(stats)
-        return Diagonal(stats.mean.copy(), np.maximum(var, 1e-150))  # without smoothing it may be 0
+    def estimate(self, stats: ColumnMoments) -> Diagonal:
+        """A class without a cell of a column has that of all classes: it says nothing of the class."""
+        total, pooled, S = stats.pooled()
+        spread = np.divide(S, total, out=np.ones_like(S), where=total > 0)
+        seen = stats.seen > 0
+        mean = np.where(seen, stats.mean, pooled)
+        var = np.where(seen, stats.S / np.where(seen, stats.seen, 1.0), spread) + self.floor(stats)
+        return Diagonal(mean, np.maximum(var, 1e-150))  # without smoothing it may be 0
 
 
 # ---- one covariance for all ----------------------------------------------------------------------
 @dataclass(frozen=True)
-class Tied(_Gaussian):
+class Tied(_Covaried):
     """N(x; m_k, Σ). Directions in which Σ vanishes are left out: the density is on the others."""
 
     cov: Floats  # (p, p)
@@ -138,7 +175,16 @@ class Tied(_Gaussian):
     def scores(self) -> Scores:
         (A, _, log_det), shift = self._factors, self.mean.mean(axis=0)
         b = np.full(self.shape[0], -0.5 * (log_det + len(A) * LOG_2PI))
-        return Scores((terms.Whitened(b, A, shift, (self.mean - shift) @ A.T),))
+        return Scores((terms.Whitened(b, A, shift, (self.mean - shift) @ A.T),), self.gaps)
+
+    @property
+    def _covs(self) -> Floats:
+        return self.cov[None]
+
+    def expect(self, rest: Columns, given: Columns, X: Floats) -> Floats:
+        gain, _ = regress(self.cov, rest, given, self.tol)
+        d = X - self.mean[:, None, given]  # (K, n, given)
+        return np.asarray(self.mean[:, None, rest] + d @ gain.T)
 
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         F = self._factors.F
@@ -165,38 +211,40 @@ class TiedGaussian:
     tol: float = 1e-7
     by_class: bool = False  # keep a scatter per class in any case
 
-    def stats(self, K: int, p: int) -> Moments | HigherMoments:
+    def stats(self, K: int, p: int) -> PatternMoments | ShrinkageMoments:
         if self.shrinkage == "auto":
-            return HigherMoments.start(K, p)
+            return ShrinkageMoments.start(K, p)
         tied = self.weights is None and not self.by_class
-        return Moments.start(K, p, "tied" if tied else "full")
+        return PatternMoments.start(K, p, "tied" if tied else "full")
 
-    def estimate(self, stats: Moments | HigherMoments) -> Tied:
-        return Tied(stats.mean.copy(), self.within(stats), self.tol)
+    def estimate(self, stats: Countable) -> Tied:
+        return Tied(completed(stats).mean.copy(), self.within(stats), self.tol)
 
-    def within(self, stats: Moments | HigherMoments) -> Floats:
+    def within(self, stats: Countable) -> Floats:
         """The covariance of rows about their class means."""
         weights = stats.n / stats.n.sum() if self.weights is None else self.weights
-        if isinstance(stats, HigherMoments):
+        if isinstance(stats, ShrinkageMoments):
             return np.asarray(np.tensordot(weights, ledoit_wolf(stats), axes=1))
-        if stats.shape == "tied":
-            cov = stats.S / stats.n.sum()
+        rows = completed(stats)
+        if rows.shape == "tied":
+            cov = rows.S / rows.n.sum()
         else:
-            share = np.divide(weights, stats.n, out=np.zeros_like(stats.n), where=stats.n > 0)
-            cov = np.tensordot(share, stats.S, axes=1)
+            share = np.divide(weights, rows.n, out=np.zeros_like(rows.n), where=rows.n > 0)
+            cov = np.tensordot(share, rows.S, axes=1)
         return cov if self.shrinkage is None else shrunk(cov, float(self.shrinkage))
 
-    def total(self, stats: Moments | HigherMoments) -> Floats:
+    def total(self, stats: Countable) -> Floats:
         """The covariance of all rows, classes forgotten, shrunk in the same way."""
-        if isinstance(stats, HigherMoments):
+        if isinstance(stats, ShrinkageMoments):
             return np.asarray(ledoit_wolf(stats.pooled())[0])
-        cov = (stats.within() + stats.between()) / stats.n.sum()
+        rows = completed(stats)
+        cov = (rows.within() + rows.between()) / rows.n.sum()
         return cov if self.shrinkage is None else shrunk(cov, float(self.shrinkage))
 
 
 # ---- a covariance each ---------------------------------------------------------------------------
 @dataclass(frozen=True)
-class Full(_Gaussian):
+class Full(_Covaried):
     """N(x; m_k, Σ_k)."""
 
     cov: Floats  # (K, p, p), each of full rank
@@ -224,8 +272,17 @@ class Full(_Gaussian):
         shift = self.mean.mean(axis=0)
         at = (U @ (self.mean - shift)[:, :, None])[:, :, 0]
         if np.abs(at).max() > 1e5:  # deviations
-            return Scores((terms.Apart(b, np.ascontiguousarray(self.mean), U),))
-        return Scores((terms.Quadratic(b, shift, U, np.ascontiguousarray(at)),))
+            return Scores((terms.Apart(b, np.ascontiguousarray(self.mean), U),), self.gaps)
+        return Scores((terms.Quadratic(b, shift, U, np.ascontiguousarray(at)),), self.gaps)
+
+    @property
+    def _covs(self) -> Floats:
+        return self.cov
+
+    def expect(self, rest: Columns, given: Columns, X: Floats) -> Floats:
+        gains = np.stack([regress(S, rest, given, tol=0.0)[0] for S in self.cov])
+        d = X - self.mean[:, None, given]
+        return np.asarray(self.mean[:, None, rest] + d @ gains.transpose(0, 2, 1))
 
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         X = rng.standard_normal((len(codes), self.shape[1]))
@@ -251,17 +308,20 @@ class FullGaussian:
     lift: float = 0.0
     floor: float = 0.0
 
-    def stats(self, K: int, p: int) -> Moments | HigherMoments:
-        return HigherMoments.start(K, p) if self.shrinkage == "auto" else Moments.start(K, p, "full")
+    def stats(self, K: int, p: int) -> PatternMoments | ShrinkageMoments:
+        if self.shrinkage == "auto":
+            return ShrinkageMoments.start(K, p)
+        return PatternMoments.start(K, p, "full")
 
-    def estimate(self, stats: Any) -> Full:
-        if isinstance(stats, HigherMoments):
+    def estimate(self, stats: Countable) -> Full:
+        rows = completed(stats)
+        if isinstance(stats, ShrinkageMoments):
             cov = ledoit_wolf(stats)
         else:
-            n = np.where(stats.n > 0, stats.n, 1.0)
-            cov = stats.S / n[:, None, None]
+            n = np.where(rows.n > 0, rows.n, 1.0)
+            cov = rows.S / n[:, None, None]
             if self.shrinkage is not None:
                 cov = shrunk(cov, float(self.shrinkage))
         if self.lift:
             cov = (1 - self.lift) * cov + self.lift * np.eye(cov.shape[1])
-        return Full.of(stats.mean.copy(), cov, self.floor)
+        return Full.of(rows.mean.copy(), cov, self.floor)

@@ -20,7 +20,16 @@ from likelier.model import Bayes
 from likelier.saving.disk import require
 from likelier.saving.values import field_names
 from likelier.scores import Affine, Scores
-from likelier.states import HigherMoments, Moments, Survey, Triangle
+from likelier.states import (
+    ColumnMoments,
+    HigherMoments,
+    Levels,
+    Moments,
+    PatternMoments,
+    ShrinkageMoments,
+    Survey,
+    Triangle,
+)
 
 Sizes = dict[str, int]  # of the letters: K classes, p columns, q targets
 
@@ -34,10 +43,11 @@ class Kind(NamedTuple):
     cls: type
     sizes: dict[str, str | Callable[[Any], str]]
     holds: Callable[[Any], Any] = lambda record: True
-    logs: tuple[str, ...] = ()  # logarithms, which may be -inf: all other numbers are finite
+    logs: tuple[str, ...] = ()  # logarithms, which may be -inf
+    gaps: tuple[str, ...] = ()  # which may be NaN: all other numbers are finite
 
 
-_SCATTER = {"diagonal": "K p", "full": "K p p", "tied": "p p"}
+_SCATTER = {"full": "K p p", "tied": "p p"}
 _ORDERS = dict.fromkeys("STQ", "K p p")
 _LINE = {"centre": "p", "W": "K p", "b": "K", "origin": "p", "scalings": "p r", "explained": "s"}
 _PLANE = {"B": "q p", "at": "q", "shift": "p", "intercept": "q"}
@@ -45,6 +55,15 @@ _PLANE = {"B": "q p", "at": "q", "shift": "p", "intercept": "q"}
 
 def _counted(state: Any) -> Any:
     return np.all(state.n >= 0)
+
+
+def _grouped(state: PatternMoments) -> Any:
+    """Classes and the places of scatters are numbers by which arrays are read."""
+    K, places = len(state.blank), state.spread[state.spread >= 0]
+    counted = np.all(state.w > 0) and np.all(state.blank >= 0) and state.most > 0
+    classes = np.all((state.codes >= 0) & (state.codes < K)) and not np.isnan(state.X).all(axis=1).any()
+    scatters = np.all(state.spread >= -1) and np.array_equal(np.sort(places), np.arange(len(state.S)))
+    return counted and classes and scatters
 
 
 def _foldable(state: Triangle) -> Any:
@@ -59,9 +78,20 @@ RECORDS = {
     "states.Moments": Kind(
         Moments, {"n": "K", "mean": "K p", "S": lambda state: _SCATTER[state.shape]}, _counted
     ),
+    "states.ColumnMoments": Kind(
+        ColumnMoments, {"n": "K", **dict.fromkeys(("seen", "mean", "S"), "K p")}, _counted
+    ),
+    "states.PatternMoments": Kind(
+        PatternMoments,
+        {"X": "r p", "codes": "r", "w": "r", "spread": "r", "S": "c p p", "blank": "K"},
+        _grouped,
+        gaps=("X",),
+    ),
+    "states.ShrinkageMoments": Kind(ShrinkageMoments, {}),
     "states.HigherMoments": Kind(HigherMoments, {"n": "K", "mean": "K p", **_ORDERS}, _counted),
     "states.Triangle": Kind(Triangle, {"p": "p", "shift": "p+q", "R": "1+p+q 1+p+q"}, _foldable),
     "states.Survey": Kind(Survey, {"levels": "K"}),
+    "states.Levels": Kind(Levels, {"levels": "l"}),
     "families.Diagonal": Kind(Diagonal, {"mean": "K p", "var": "K p"}, lambda d: (d.var > 0).all()),
     "families.Tied": Kind(Tied, {"mean": "K p", "cov": "p p"}, lambda d: d.tol >= 0),
     "families.Full": Kind(Full, {"mean": "K p", "cov": "K p p"}),
@@ -88,12 +118,12 @@ def check(record: Any, sizes: Sizes) -> None:
     for field in sorted(held, key=lambda field: type(held[field]) is not int):
         for part in _parts(held[field]):
             if isinstance(part, np.ndarray):
-                _finite(part, f"{name}.{field}", field in kind.logs)
+                _finite(part, f"{name}.{field}", kind, field)
                 _size(part.shape, kind, record, field, sizes)
             elif type(part) is int and field in kind.sizes:
                 _size((part,), kind, record, field, sizes)
             elif isinstance(part, float):
-                _finite(np.asarray(part), f"{name}.{field}", field in kind.logs)
+                _finite(np.asarray(part), f"{name}.{field}", kind, field)
             elif type(part) in _KINDS:
                 check(part, sizes)
     require(kind.holds(record), f"the numbers of {name} contradict each other")
@@ -108,9 +138,11 @@ def _parts(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _finite(array: NDArray[Any], where: str, log: bool) -> None:
+def _finite(array: NDArray[Any], where: str, kind: Kind, field: str) -> None:
     if array.dtype.kind == "f":
-        good = np.isfinite(array) | (log & (array == -np.inf))
+        good = np.isfinite(array)
+        good |= (field in kind.logs) & (array == -np.inf)
+        good |= (field in kind.gaps) & np.isnan(array)
         require(good.all(), f"{where} contains NaN or infinity")
 
 

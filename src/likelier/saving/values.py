@@ -35,8 +35,8 @@ class Unsaveable(ValueError):
 
 
 def field_names(cls: type) -> list[str]:
-    """Of a dataclass or a NamedTuple."""
-    return list(getattr(cls, "_fields", ())) or [f.name for f in fields(cls)]
+    """Of a dataclass or a NamedTuple: what it is made from, not what it has worked out since."""
+    return list(getattr(cls, "_fields", ())) or [f.name for f in fields(cls) if f.init]
 
 
 # ---- out -----------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from likelier import _core
 from likelier.data import Chunk, NonFinite
 
-Shape = Literal["diagonal", "full", "tied"]
+Shape = Literal["full", "tied"]
 Floats = NDArray[np.float64]
 
 
@@ -41,7 +41,7 @@ def shares(n: Floats, other: Floats) -> Floats:
 
 @dataclass
 class Moments:
-    """Weight n (K,), mean (K, p) and central scatter S: (K, p), (K, p, p) or, tied, (p, p).
+    """Weight n (K,), mean (K, p) and central scatter S: (K, p, p) or, tied, (p, p).
 
     merge:  d = mean' - mean,  S += S' + d dᵀ n n'/(n + n'),  mean += d n'/(n + n')
     (Chan, Golub & LeVeque 1983). Tied: the scatters of all classes, each about its own mean, added up.
@@ -54,8 +54,8 @@ class Moments:
 
     @classmethod
     def start(cls, K: int, p: int, shape: Shape) -> Self:
-        size = {"diagonal": (K, p), "full": (K, p, p), "tied": (p, p)}[shape]
-        return cls(np.zeros(K), np.zeros((K, p)), np.zeros(size), shape)
+        S = np.zeros((p, p) if shape == "tied" else (K, p, p))
+        return cls(np.zeros(K), np.zeros((K, p)), S, shape)
 
     @property
     def nbytes(self) -> int:
@@ -77,12 +77,10 @@ class Moments:
         d = other.mean - self.mean  # (K, p)
         blend = self.n * f  # n n' / (n + n')
         self.S += other.S
-        if self.shape == "diagonal":
-            self.S += blend[:, None] * d * d
-        elif self.shape == "full":
-            self.S += (blend[:, None] * d)[:, :, None] * d[:, None, :]
-        else:
+        if self.shape == "tied":
             self.S += (blend[:, None] * d).T @ d
+        else:
+            self.S += (blend[:, None] * d)[:, :, None] * d[:, None, :]
         self.mean += f[:, None] * d
         self.n = self.n + other.n
 
@@ -95,11 +93,9 @@ class Moments:
         return all(np.isfinite(a).all() for a in (self.n, self.mean, self.S))
 
     def between(self) -> Floats:
-        """Σ_k n_k (m_k - m)(m_k - m)ᵀ: the scatter of the class means, (p,) if diagonal."""
+        """Σ_k n_k (m_k - m)(m_k - m)ᵀ: the scatter of the class means."""
         total = self.n.sum()
         d = self.mean - (self.n / total if total > 0 else self.n) @ self.mean
-        if self.shape == "diagonal":
-            return np.asarray(self.n @ (d * d))
         return np.asarray((self.n[:, None] * d).T @ d)
 
     def within(self) -> Floats:

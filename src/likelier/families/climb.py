@@ -1,0 +1,119 @@
+"""The way to the most likely means and covariances, a step of which is given."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.families.covariance import deviations, precision
+
+Floats = NDArray[np.float64]
+
+TOL = 1e-12  # of a deviation: the largest change of a mean or a covariance that ends the way
+MOST_STEPS = 1000
+
+
+class Gaussian(NamedTuple):
+    """The parameters of a problem."""
+
+    mean: Floats  # (K, p)
+    cov: Floats  # (p, p)
+
+
+Step = Callable[[list[Gaussian]], tuple[float, list[Gaussian]]]
+
+
+class Climbed(NamedTuple):
+    """Where the way ended."""
+
+    ends: list[Gaussian]
+    steps: int
+    converged: bool
+
+
+class Mixing:
+    """A shorter way to the fixed point of a map: the combination of the last few points that came nearest
+    to being mapped to themselves (Anderson 1965; Walker & Ni 2011)."""
+
+    MOST = 6
+
+    def __init__(self) -> None:
+        self.points: list[Floats] = []
+        self.images: list[Floats] = []
+
+    def next(self, point: Floats, image: Floats) -> Floats:
+        self.points, self.images = self.points[-self.MOST :], self.images[-self.MOST :]
+        self.points.append(point)
+        self.images.append(image)
+        G = np.stack(self.images)
+        F = G - np.stack(self.points)  # (m, d)
+        if len(F) == 1:
+            return image
+        gamma = np.linalg.lstsq(np.diff(F, axis=0).T, F[-1], rcond=1e-10)[0]
+        return np.asarray(image - gamma @ np.diff(G, axis=0))
+
+
+def _flat(at: list[Gaussian], about: list[Gaussian]) -> Floats:
+    """Parameters as pure numbers, in units of `about`."""
+    numbers = []
+    for one, origin in zip(at, about, strict=True):
+        sd = deviations(origin.cov)
+        numbers += [((one.mean - origin.mean) / sd).ravel(), (one.cov / np.outer(sd, sd)).ravel()]
+    return np.concatenate(numbers)
+
+
+def _raised(numbers: Floats, about: list[Gaussian]) -> list[Gaussian]:
+    """The way back."""
+    found, used = [], 0
+    for origin in about:
+        (K, p), sd = origin.mean.shape, deviations(origin.cov)
+        mean, cov = np.split(numbers[used : used + K * p + p * p], [K * p])
+        found.append(Gaussian(origin.mean + mean.reshape(K, p) * sd, cov.reshape(p, p) * np.outer(sd, sd)))
+        used += K * p + p * p
+    return found
+
+
+def climb(step: Step, start: list[Gaussian]) -> Climbed:
+    """To the most likely parameters. `step` maps parameters to their log-likelihood and their successors.
+
+    Successors are never less likely; points by `Mixing` may be, and then the way goes on from the last
+    successor.
+    """
+    at, mixing, best, sure = start, Mixing(), -np.inf, start
+    least, stalled = np.inf, 0
+    for steps in range(1, MOST_STEPS + 1):
+        likelihood, new = step(at)
+        if likelihood < best - 1e-9 * abs(best):
+            mixing, at, best = Mixing(), sure, -np.inf
+            continue
+        best, sure = likelihood, new
+        point, image = _flat(at, start), _flat(new, start)
+        moved = float(np.abs(image - point).max(initial=0))
+        stalled = 0 if moved < least / 2 else stalled + 1
+        least = min(least, moved)
+        # Rounding has the last word: near the end a step may not come nearer any more.
+        if moved < TOL or (moved < 1e4 * TOL and stalled >= 5):
+            return Climbed(new, steps, True)
+        at = _raised(mixing.next(point, image), start)
+        if any(precision(one.cov) is None for one in at):
+            at = new
+    return Climbed(sure, steps, False)
+
+
+def varying(at: Gaussian) -> NDArray[np.intp]:
+    """Columns with a variance: the others stay what they are."""
+    return np.flatnonzero(np.diagonal(at.cov) > 0)
+
+
+def put_back(some: Gaussian, columns: NDArray[np.intp], at: Gaussian) -> Gaussian:
+    """Parameters of some columns among those of all."""
+    mean, cov = at.mean.copy(), at.cov.copy()
+    mean[:, columns] = some.mean
+    cov[np.ix_(columns, columns)] = some.cov
+    return Gaussian(mean, cov)
+
+
+def taken(at: Gaussian, columns: NDArray[np.intp]) -> Gaussian:
+    """Parameters of some columns."""
+    return Gaussian(np.ascontiguousarray(at.mean[:, columns]), at.cov[np.ix_(columns, columns)])

@@ -1,0 +1,118 @@
+"""Densities of what is there, where cells of a row are missing: the rest is integrated out, exactly."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier import _core
+from likelier.data import Chunk, Dense, refuse_cells
+from likelier.families.base import Floats, Params
+from likelier.families.covariance import precision, upper_whitenings
+from likelier.scores import Based, Scores
+from likelier.states.moments import refuse
+
+
+class Fillable(Params, Protocol):
+    """Parameters that can also say what to expect of some columns, knowing others."""
+
+    def expect(self, rest: NDArray[np.intp], given: NDArray[np.intp], X: Floats) -> Floats:
+        """E[x_rest | x_given, C_k] of rows X (n, given): (K, n, rest)."""
+
+
+def by_pattern(X: Floats) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]]:
+    """Rows that lack the same columns: their numbers, the columns that they have, those that they lack."""
+    codes, first = _core.code_bytes(np.packbits(np.isnan(X), axis=1))
+    order = np.argsort(codes, kind="stable")
+    ends = np.cumsum(np.bincount(codes, minlength=len(first)))
+    for i, rows in enumerate(np.split(order, ends[:-1])):
+        gone = np.isnan(X[first[i]])
+        yield rows, np.flatnonzero(~gone), np.flatnonzero(gone)
+
+
+@dataclass(frozen=True)
+class Marginals:
+    """What any density offers: for each pattern, the density of the columns that it has."""
+
+    params: Fillable
+
+    @cached_property
+    def _scores(self) -> dict[bytes, Scores]:
+        return {}
+
+    def _of(self, here: NDArray[np.intp]) -> Scores:
+        """Kept for the next chunk, if they are not too many."""
+        key = here.tobytes()
+        if key not in self._scores:
+            if len(self._scores) >= 4096:
+                self._scores.clear()
+            self._scores[key] = self.params.marginal(here).scores()
+        return self._scores[key]
+
+    def write(self, chunk: Chunk, b: Floats, Z: Floats, *, add: bool) -> None:
+        X = chunk.X.to_array()
+        refuse_cells(X, gaps=True, first=chunk.first)
+        for rows, here, _ in by_pattern(X):
+            some = np.zeros((len(rows), len(b)))
+            if len(here):
+                self._of(here).write(Chunk(Dense(np.ascontiguousarray(X[np.ix_(rows, here)]))), some)
+            Z[rows] = some + b + (Z[rows] if add else 0.0)
+
+    def fill(self, X: Floats, P: Floats) -> Floats:
+        """X with E[x_j | what is there] for what is missing, the classes weighed by P (n, K)."""
+        refuse_cells(X, gaps=True)
+        out = X.copy()
+        for rows, here, gone in by_pattern(X):
+            if len(gone):
+                each = self.params.expect(gone, here, X[np.ix_(rows, here)])  # (K, n, m)
+                out[np.ix_(rows, gone)] = np.einsum("nk,knm->nm", P[rows], each)
+        return out
+
+
+@dataclass(frozen=True)
+class GaussianMarginals(Marginals):
+    """The same for Gaussians, natively: a small factor for each pattern, made once and kept."""
+
+    cov: Floats  # (K, p, p), or (1, p, p) that all classes share
+
+    @cached_property
+    def _native(self) -> tuple[_core.GappyGaussians, Floats] | None:
+        """With ln p(x)'s own constant (K,). None where a covariance is all but singular."""
+        inverses = [precision(S) for S in self.cov]
+        found = [each for each in inverses if each is not None]
+        if len(found) < len(inverses):
+            return None
+        mean = self.params.mean  # type: ignore[attr-defined]
+        (K, p), shift = mean.shape, mean.mean(axis=0)
+        U, log_det = upper_whitenings(self.cov)
+        constant = np.broadcast_to(-0.5 * (log_det + p * np.log(2 * np.pi)), K)
+        core = _core.GappyGaussians(mean - shift, shift, U, np.stack([each[0] for each in found]))
+        return core, constant
+
+    def write(self, chunk: Chunk, b: Floats, Z: Floats, *, add: bool) -> None:
+        if self._native is None:
+            return super().write(chunk, b, Z, add=add)
+        core, constant = self._native
+        refuse(chunk, core.scores(chunk.X.native(), b + constant, Z, add))
+        return None
+
+    def fill(self, X: Floats, P: Floats) -> Floats:
+        if self._native is None:
+            return super().fill(X, P)
+        out = np.empty(X.shape)
+        rows = Dense(X)
+        refuse(Chunk(rows), self._native[0].fill(rows.native(), np.ascontiguousarray(P), out))
+        return out
+
+
+@dataclass(frozen=True)
+class Gaps(Based):
+    """ln p(what is there | C_k) + b_k."""
+
+    law: Marginals
+
+    def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None:
+        self.law.write(chunk, self.b, Z, add=add)

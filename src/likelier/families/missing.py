@@ -1,0 +1,222 @@
+"""Means and covariances of rows in which cells are missing: expectation and maximisation.
+
+Expectation: given what a row has, what it lacks has a mean and a covariance; with d the row about its
+class mean, completed by the first, Σ w d and Σ w (ddᵀ + the second) are all that maximisation needs
+(Dempster, Laird & Rubin 1977; Little & Rubin 2002, ch. 11). Classes that share a covariance are one
+problem.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier import _core
+from likelier.families.climb import Climbed, Gaussian, climb, put_back, taken, varying
+from likelier.families.covariance import precision, regress
+from likelier.states import ColumnMoments, Moments, PatternMoments, ShrinkageMoments
+
+Floats = NDArray[np.float64]
+
+LOG_2PI = float(np.log(2 * np.pi))
+
+
+@dataclass
+class Completed(Moments):
+    """Moments that complete rows would have had: those of the most likely means and covariances."""
+
+    steps: int = 0
+    converged: bool = True
+
+
+class Items(NamedTuple):
+    """Incomplete rows of K classes, as `_core.expect` takes them."""
+
+    X: Floats  # (r, p)
+    w: Floats  # (r,)
+    start: NDArray[np.int64]  # (g + 1,)
+    code: NDArray[np.int32]  # (g,)
+    spread: NDArray[np.int64]  # (g,)
+    S: Floats  # (c, p, p)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Complete and incomplete rows of classes that share a covariance."""
+
+    n: Floats  # (K,), mean and scatter of the complete rows
+    mean: Floats  # (K, p)
+    S: Floats  # (p, p), about their class means
+    items: Items
+
+    @property
+    def total(self) -> Floats:
+        """Weight of all rows, (K,)."""
+        code = np.repeat(self.items.code, np.diff(self.items.start))
+        return np.asarray(self.n + np.bincount(code, self.items.w, len(self.n)))
+
+    def take(self, columns: NDArray[np.intp]) -> "Problem":
+        """The same of some columns alone; rows that have none of them stay, and say nothing."""
+        X, w, start, code, spread, S = self.items
+        pair = np.ix_(columns, columns)
+        some = Items(
+            np.ascontiguousarray(X[:, columns]), w, start, code, spread,
+            np.ascontiguousarray(S[:, columns[:, None], columns]),
+        )  # fmt: skip
+        return Problem(self.n, self.mean[:, columns], self.S[pair], some)
+
+
+class Sums(NamedTuple):
+    """What is expected of all rows, about the means that it was expected under."""
+
+    n: Floats  # (K,)
+    first: Floats  # (K, p)
+    second: Floats  # (p, p)
+    log_likelihood: float
+
+    def plus(self, other: "Sums") -> "Sums":
+        return Sums(
+            self.n + other.n,
+            self.first + other.first,
+            self.second + other.second,
+            self.log_likelihood + other.log_likelihood,
+        )
+
+
+def problems(stats: PatternMoments) -> list[Problem]:
+    """Class by class, or, tied, all classes in one."""
+    order, start = stats.groups()
+    first = order[start[:-1]]
+    code, whole = stats.codes[first], stats.whole
+    tied, K = stats.shape == "tied", len(whole.n)
+    found = []
+    for k in range(1 if tied else K):
+        low, high = (0, K) if tied else (k, k + 1)
+        a, b = np.searchsorted(code, [low, high])  # groups are ordered by class
+        rows = order[start[a] : start[b]]
+        items = Items(
+            stats.X[rows],
+            stats.w[rows],
+            start[a : b + 1] - start[a],
+            code[a:b] - np.int32(low),
+            stats.spread[first[a:b]],
+            stats.S,
+        )
+        S = whole.S if tied else whole.S[k]
+        found.append(Problem(whole.n[low:high], whole.mean[low:high], S, items))
+    return found
+
+
+def expect(problem: Problem, at: Gaussian) -> Sums:
+    """The sums that the rows of a problem are expected to have under these parameters."""
+    first, second = np.zeros_like(at.mean), np.zeros_like(at.cov)
+    inverse = precision(at.cov)
+    total = problem.total
+    if inverse is None:
+        expect_slowly(problem.items, at, first, second)
+        likelihood = np.nan
+    else:
+        logs, lacking = _core.expect(*problem.items, at.mean, inverse[0], first, second)
+    d = problem.mean - at.mean
+    first += problem.n[:, None] * d
+    second += problem.S + (problem.n[:, None] * d).T @ d
+    if inverse is not None:
+        n, p = total.sum(), len(at.cov)
+        square = float((inverse[0] * second).sum()) - lacking
+        likelihood = -0.5 * (n * inverse[1] + logs + (n * p - lacking) * LOG_2PI + square)
+    return Sums(total, first, second, likelihood)
+
+
+def expect_slowly(items: Items, at: Gaussian, first: Floats, second: Floats) -> None:
+    """`_core.expect` by regression of what is missing on what is there, Σ singular or not."""
+    for g, k in enumerate(items.code):
+        rows = slice(items.start[g], items.start[g + 1])
+        X, w = items.X[rows], items.w[rows]
+        here, gone = np.flatnonzero(~np.isnan(X[0])), np.flatnonzero(np.isnan(X[0]))
+        gain, spread = regress(at.cov, gone, here, tol=1e-7)
+        d = X - at.mean[k]
+        d[:, gone] = d[:, here] @ gain.T
+        first[k] += w @ d
+        second += (w[:, None] * d).T @ d
+        second[np.ix_(gone, gone)] += w.sum() * spread
+        if items.spread[g] >= 0:
+            M = np.zeros((len(at.cov), len(here)))  # completes a deviation
+            M[here, np.arange(len(here))] = 1
+            M[gone] = gain
+            second += M @ items.S[items.spread[g]][np.ix_(here, here)] @ M.T
+
+
+def maximise(sums: Sums, at: Gaussian) -> Gaussian:
+    """The most likely parameters for these sums: means move by Σwd/n, and the scatter with them."""
+    n = np.where(sums.n > 0, sums.n, 1.0)
+    d = sums.first / n[:, None]
+    cov = (sums.second - (sums.n[:, None] * d).T @ d) / sums.n.sum()
+    return Gaussian(at.mean + d, (cov + cov.T) / 2)
+
+
+# ---- to the end ----------------------------------------------------------------------------------
+def solve(problem: Problem, start: Gaussian) -> Climbed:
+    """The most likely parameters of one problem."""
+    columns = varying(start)
+    some = problem.take(columns)
+
+    def step(at: list[Gaussian]) -> tuple[float, list[Gaussian]]:
+        sums = expect(some, at[0])
+        return sums.log_likelihood, [maximise(sums, at[0])]
+
+    (end,), steps, converged = climb(step, [taken(start, columns)])
+    return Climbed([put_back(end, columns, start)], steps, converged)
+
+
+def beginnings(columns: ColumnMoments, *, tied: bool) -> list[Gaussian]:
+    """Where to start: columns as if independent. A class without a cell of a column has that of all rows.
+
+    What no row speaks of stays as it was at the start, so this is also the answer there.
+    """
+    total, pooled, S = columns.pooled()
+    var = np.divide(S, total, out=np.ones_like(S), where=total > 0)
+    mean = np.where(columns.seen > 0, columns.mean, pooled)
+    if tied:
+        within = np.divide(columns.S.sum(axis=0), total, out=np.ones_like(S), where=total > 0)
+        return [Gaussian(mean, np.diag(within))]
+    seen = columns.seen > 0
+    own = np.where(seen, columns.S / np.where(seen, columns.seen, 1.0), var)
+    return [Gaussian(m[None], np.diag(v)) for m, v in zip(mean, own, strict=True)]
+
+
+Countable = Moments | PatternMoments | ShrinkageMoments
+
+
+def completed(stats: Countable) -> Moments:
+    """The moments of the rows; if cells are missing, those that they would have had without."""
+    if isinstance(stats, Moments):
+        return stats
+    if isinstance(stats, ShrinkageMoments):
+        joint = stats.joint()
+        joint.solved = stats.gaps.solved
+        found = completed(joint)
+        stats.gaps.solved = joint.solved
+        return found
+    if stats.complete:
+        return stats.whole
+    if stats.solved is None:
+        stats.solved = _solved(stats)
+    return stats.solved
+
+
+def _solved(stats: PatternMoments) -> Completed:
+    columns, tied = stats.columns(), stats.shape == "tied"
+    start = beginnings(columns, tied=tied)
+    found = [solve(*each) for each in zip(problems(stats), start, strict=True)]
+    ends = [one.ends[0] for one in found]
+    end = Climbed(ends, max(one.steps for one in found), all(one.converged for one in found))
+    return assembled(end, columns, tied=tied)
+
+
+def assembled(end: Climbed, columns: ColumnMoments, *, tied: bool) -> Completed:
+    """Parameters as the moments of rows that would have them."""
+    n, mean = columns.n, np.concatenate([one.mean for one in end.ends])
+    cov = np.stack([one.cov for one in end.ends])
+    S = n.sum() * cov[0] if tied else n[:, None, None] * cov
+    return Completed(n.copy(), mean, S, "tied" if tied else "full", end.steps, end.converged)

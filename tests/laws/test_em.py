@@ -1,0 +1,560 @@
+"""The laws of fits to rows with missing cells (NaN): the most likely means and covariances, however found."""
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import multivariate_normal
+from sklearn.base import clone
+
+import likelier as lk
+from laws.comparing import assert_same_bits
+from laws.generators import GAPS, SEEDS, Table, gappy_tables
+from laws.parts import parts_of
+from laws.test_estimators import ESTIMATORS, LDA, QDA, every_estimator, problem
+from likelier.data import Arrays, Chunk, Dense
+from likelier.em import completed_by_passes
+from likelier.families import FullGaussian, TiedGaussian, completed
+from likelier.families.climb import Gaussian, Mixing, climb
+from likelier.families.missing import expect, expect_slowly, maximise, problems
+from likelier.states import Moments, PatternMoments, TooManyPatterns
+
+few = settings(max_examples=max(5, settings.default.max_examples // 10))
+every_shape = pytest.mark.parametrize("shape", ["full", "tied"])
+may_be_degenerate = pytest.mark.filterwarnings("ignore::likelier.DegenerateWarning")
+
+
+# ---- problems ------------------------------------------------------------------------------------
+def gappy_rows(seed: int = 0, K: int = 2, p: int = 3, n: int = 60, share: float = 0.2) -> Table:
+    """Correlated Gaussian classes with weights: enough is there to make the estimates well-conditioned."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n) % K).astype(np.int32)
+    mix = np.eye(p) + 0.4 * rng.uniform(-1, 1, (K, p, p))
+    X = np.einsum("nij,nj->ni", mix[y], rng.standard_normal((n, p))) + 2 * rng.standard_normal((K, p))[y]
+    units = 10 ** rng.uniform(-1, 1, p)
+    rows = Table(units * X, y, rng.integers(1, 4, n).astype(np.float64), K)
+    return rows.lacking((rng.random((n, p)) < share) & (rng.random((n, 1)) < 0.9))
+
+
+def state_of(rows: Table, shape: str, most: int = 1 << 28) -> PatternMoments:
+    state = PatternMoments.start(rows.K, rows.p, shape, most)
+    state.update(rows.chunk())
+    return state
+
+
+def covariances(moments: Moments) -> np.ndarray:
+    """(K, p, p), tied or not."""
+    if moments.shape == "tied":
+        return np.broadcast_to(moments.S / moments.n.sum(), (len(moments.n), *moments.S.shape))
+    return moments.S / moments.n[:, None, None]
+
+
+# ---- a twin --------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Twin:
+    """Expectation and maximisation row by row, as the books have it, with Σ_oo⁻¹ and without haste."""
+
+    rows: Table
+    tied: bool
+
+    def expected(self, x: np.ndarray, mean: np.ndarray, cov: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The row completed, and the covariance of what it lacks."""
+        gone, here = np.flatnonzero(np.isnan(x)), np.flatnonzero(~np.isnan(x))
+        gain = np.linalg.solve(cov[np.ix_(here, here)], cov[np.ix_(here, gone)]).T
+        full, spread = x.copy(), np.zeros_like(cov)
+        full[gone] = mean[gone] + gain @ (x - mean)[here]
+        spread[np.ix_(gone, gone)] = cov[np.ix_(gone, gone)] - gain @ cov[np.ix_(here, gone)]
+        return full, spread
+
+    def step(self, mean: np.ndarray, cov: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        K, p = mean.shape
+        new, S, n = np.zeros_like(mean), np.zeros((K, p, p)), np.zeros(K)
+        done = [self.expected(x, mean[k], cov[k]) for x, k in zip(self.rows.X, self.rows.y, strict=True)]
+        for (x, _), k, w in zip(done, self.rows.y, self.rows.weights, strict=True):
+            new[k] += w * x
+            n[k] += w
+        new /= n[:, None]
+        for (x, spread), k, w in zip(done, self.rows.y, self.rows.weights, strict=True):
+            S[k] += w * (np.outer(x - new[k], x - new[k]) + spread)
+        if self.tied:
+            return new, np.repeat(S.sum(axis=0)[None] / n.sum(), K, axis=0)
+        return new, S / n[:, None, None]
+
+    def run(self) -> tuple[np.ndarray, np.ndarray]:
+        rows, K = self.rows, self.rows.K
+        mean = np.stack([np.nanmean(rows.X[rows.y == k], axis=0) for k in range(K)])
+        cov = np.stack([np.diag(np.nanvar(rows.X, axis=0))] * K)
+        sd = np.nanstd(rows.X, axis=0)
+        for _ in range(2000):
+            last, (mean, cov) = (mean, cov), self.step(mean, cov)
+            moved = np.abs((mean - last[0]) / sd).max(), np.abs((cov - last[1]) / np.outer(sd, sd)).max()
+            if max(moved) < 1e-13:
+                return mean, cov
+        raise AssertionError("the twin has not converged")
+
+
+def log_likelihood(rows: Table, mean: np.ndarray, cov: np.ndarray) -> float:
+    """Of what is there."""
+    total = 0.0
+    for x, k, w in zip(rows.X, rows.y, rows.weights, strict=True):
+        here = np.flatnonzero(~np.isnan(x))
+        if len(here):
+            S = cov[k][np.ix_(here, here)]
+            total += w * multivariate_normal.logpdf(x[here], mean[k][here], S)
+    return float(total)
+
+
+def assert_parameters(moments: Moments, mean: np.ndarray, cov: np.ndarray, room: float) -> None:
+    """Means and covariances to a share of the deviations."""
+    sd = np.sqrt(np.einsum("kii->ki", cov))
+    sd = np.where(sd > 0, sd, 1.0)
+    scale = sd[:, :, None] * sd[:, None, :]
+    assert np.abs((moments.mean - mean) / sd).max() < room
+    assert np.abs((covariances(moments) - cov) / scale).max() < room
+
+
+def assert_same_moments(a: Moments, b: Moments, room: float = 1e-9) -> None:
+    np.testing.assert_allclose(a.n, b.n, rtol=1e-12)
+    assert a.shape == b.shape
+    assert_parameters(a, b.mean, covariances(b), room)
+
+
+TWINS = [
+    (0, 2, 3, 60, 0.2),
+    (1, 1, 2, 40, 0.3),
+    (2, 3, 4, 120, 0.1),
+    (3, 2, 5, 90, 0.15),
+    (4, 1, 1, 20, 0.3),
+    (5, 1, 8, 80, 0.1),
+]
+
+
+@every_shape
+@pytest.mark.parametrize("how", TWINS, ids=str)
+def test_the_most_likely_parameters_are_those_of_the_twin(shape, how):
+    rows = gappy_rows(*how)
+    found = completed(state_of(rows, shape))
+    mean, cov = Twin(rows, tied=shape == "tied").run()
+    assert found.converged
+    assert_parameters(found, mean, cov, 1e-10)
+    np.testing.assert_allclose(found.n, np.bincount(rows.y, rows.weights, rows.K))
+    best = log_likelihood(rows, mean, cov)
+    assert log_likelihood(rows, found.mean, covariances(found)) >= best - 1e-9
+
+
+@every_shape
+@pytest.mark.parametrize("seed", range(3))
+def test_the_likelihood_does_not_rise_in_any_direction(shape, seed):
+    """Five-point difference quotients about the result, in units of the deviations: all of them 0."""
+    rows = gappy_rows(seed, K=2, p=3, n=50, share=0.3)
+    found = completed(state_of(rows, shape))
+    mean, cov = found.mean, covariances(found)
+    sd, rng, h = np.sqrt(np.einsum("kii->ki", cov)), np.random.default_rng(seed), 1e-3
+    for _ in range(6):
+        dm = rng.standard_normal(mean.shape) * sd
+        D = rng.standard_normal(cov.shape)
+        D[:] = D[0] if shape == "tied" else D
+        L = np.linalg.cholesky(cov)
+        dS = L @ (D + D.transpose(0, 2, 1)) @ L.transpose(0, 2, 1) / 2
+        for a, b in ((1, 0), (0, 1)):
+            f = {
+                i: log_likelihood(rows, mean + i * h * a * dm, cov + i * h * b * dS) for i in (-2, -1, 1, 2)
+            }
+            slope = (8 * (f[1] - f[-1]) - (f[2] - f[-2])) / (12 * h)
+            curve = abs(f[1] + f[-1] - 2 * log_likelihood(rows, mean, cov)) / h**2
+            assert abs(slope) < 1e-7 * curve
+
+
+@every_shape
+def test_each_step_is_likelier_than_the_last(shape):
+    rows = gappy_rows(1, K=2, p=4, n=40, share=0.5)
+    for problem_ in problems(state_of(rows, shape)):
+        K, p = problem_.mean.shape
+        at, last = Gaussian(np.zeros((K, p)), np.eye(p)), -np.inf
+        for _ in range(30):
+            sums = expect(problem_, at)
+            assert sums.log_likelihood >= last - 1e-9
+            last, at = sums.log_likelihood, maximise(sums, at)
+
+
+@every_shape
+def test_the_likelihood_on_the_way_is_that_of_the_rows(shape):
+    rows = gappy_rows(3, K=3, p=4, n=80, share=0.4)
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((4, 4))
+    at, total = Gaussian(rng.standard_normal((3, 4)), A @ A.T + np.eye(4)), 0.0
+    for k, problem_ in enumerate(problems(state_of(rows, shape))):
+        mean = at.mean if shape == "tied" else at.mean[k : k + 1]
+        total += expect(problem_, Gaussian(mean, at.cov)).log_likelihood
+    np.testing.assert_allclose(total, log_likelihood(rows, at.mean, np.stack([at.cov] * 3)), rtol=1e-12)
+
+
+@every_shape
+@few
+@given(rows=gappy_tables(least=1, most=40), seed=SEEDS)
+def test_the_slow_way_is_the_native_one(shape, rows, seed):
+    rng, p = np.random.default_rng(seed), rows.p
+    spread = 1 + np.nan_to_num(np.nanmax(np.abs(rows.X), axis=0, initial=0))
+    A = (np.eye(p) + 0.3 * rng.standard_normal((p, p)) / np.sqrt(p)) * spread[:, None]
+    for problem_ in problems(state_of(rows, shape)):
+        at = Gaussian(spread * rng.standard_normal(problem_.mean.shape), A @ A.T)
+        native, slow = expect(problem_, at), [np.zeros_like(at.mean), np.zeros_like(at.cov)]
+        expect_slowly(problem_.items, at, *slow)
+        d = problem_.mean - at.mean
+        slow[0] += problem_.n[:, None] * d
+        slow[1] += problem_.S + (problem_.n[:, None] * d).T @ d
+        size = 1 + problem_.total.sum()
+        assert (np.abs(native.first - slow[0]) <= 1e-10 * size * spread).all()
+        assert (np.abs(native.second - slow[1]) <= 1e-10 * size * np.outer(spread, spread)).all()
+        np.testing.assert_allclose(native.n, problem_.total)
+
+
+# ---- one answer ----------------------------------------------------------------------------------
+@every_shape
+@few
+@given(seed=SEEDS, share=st.sampled_from([0.05, 0.2, 0.4]), cuts=st.lists(st.integers(0, 60), max_size=5))
+def test_any_cut_and_order_gives_the_same(shape, seed, share, cuts):
+    rows = gappy_rows(seed, share=share)
+    whole = completed(state_of(rows, shape))
+    order = np.random.default_rng(seed).permutation(len(rows))
+    pieces = [state_of(piece, shape) for piece in rows.take(order).cut(cuts)]
+    for total in (copy.deepcopy(pieces[0]), copy.deepcopy(pieces[-1])):
+        others = pieces[1:] if len(pieces) == 1 or total.n is not None else []
+        merged = copy.deepcopy(total) if not others else copy.deepcopy(pieces[0])
+        for other in others:
+            merged.merge(other)
+        assert_same_moments(completed(merged), whole)
+    assert_same_moments(completed(state_of(rows, shape)), whole, 1e-15)
+
+
+@every_shape
+@few
+@given(seed=SEEDS, share=st.sampled_from([0.1, 0.3]))
+def test_a_weight_is_a_number_of_repetitions(shape, seed, share):
+    rows = gappy_rows(seed, share=share)
+    repeated = rows.take(np.repeat(np.arange(len(rows)), rows.w.astype(int))).reweighed(None)
+    assert_same_moments(completed(state_of(repeated, shape)), completed(state_of(rows, shape)))
+    doubled = completed(state_of(rows.reweighed(2 * rows.w), shape))
+    np.testing.assert_allclose(doubled.n, 2 * completed(state_of(rows, shape)).n)
+    assert_parameters(doubled, (found := completed(state_of(rows, shape))).mean, covariances(found), 1e-9)
+
+
+@every_shape
+@given(rows=gappy_tables())
+def test_without_gaps_it_is_the_moments_themselves(shape, rows):
+    filled = Table(np.nan_to_num(rows.X), rows.y, rows.w, rows.K)
+    plain = Moments.start(rows.K, rows.p, shape)
+    plain.update(filled.chunk())
+    assert_same_bits(completed(state_of(filled, shape)), plain)
+
+
+@every_shape
+def test_what_has_been_worked_out_is_forgotten_with_the_next_rows(shape):
+    rows = gappy_rows(0)
+    state = state_of(rows.take(slice(0, 30)), shape)
+    completed(state)
+    state.update(rows.take(slice(30, 60)).chunk())
+    assert_same_moments(completed(state), completed(state_of(rows, shape)))
+    merged = state_of(rows.take(slice(0, 30)), shape)
+    completed(merged)
+    merged.merge(state_of(rows.take(slice(30, 60)), shape))
+    assert_same_moments(completed(merged), completed(state_of(rows, shape)))
+    assert completed(state) is completed(state)
+
+
+@every_shape
+@pytest.mark.parametrize("centre", [1e4, 1e6])
+def test_columns_far_from_0_keep_their_digits(shape, centre):
+    """Cells moved by a power of 2 are the same cells to 1e-16 of the centre."""
+    rows = gappy_rows(0)
+    X = rows.X.astype(np.float32).astype(np.float64)
+    near, far = (completed(state_of(Table(X + c, rows.y, rows.w, rows.K), shape)) for c in (0.0, centre))
+    far.mean -= centre
+    sd = np.sqrt(np.einsum("kii->ki", covariances(near))).min()
+    assert_same_moments(far, near, 1e-10 + 1e-14 * centre / sd)
+
+
+# ---- where little is there -----------------------------------------------------------------------
+def assert_sound(moments: Moments) -> None:
+    """Defined: finite, symmetric, and no variance below 0."""
+    cov = covariances(
+        Moments(np.where(moments.n > 0, moments.n, 1), moments.mean, moments.S, moments.shape)
+    )
+    assert np.isfinite(moments.mean).all()
+    assert np.isfinite(cov).all()
+    scale = np.abs(cov).max(initial=0)
+    np.testing.assert_allclose(cov, cov.transpose(0, 2, 1), rtol=1e-9, atol=1e-12 * scale)
+    for S in cov:
+        sd = np.sqrt(np.diagonal(S))
+        sd = np.where(sd > 0, sd, 1.0)
+        assert np.linalg.eigvalsh(S / np.outer(sd, sd)).min() > -1e-8
+
+
+@every_shape
+def test_a_column_that_was_never_seen_has_a_place_and_a_variance(shape):
+    rows = gappy_rows(0, p=3)
+    rest = completed(state_of(Table(rows.X[:, [0, 2]], rows.y, rows.w, rows.K), shape))
+    found = completed(state_of(rows.lacking(np.broadcast_to(np.arange(3) == 1, rows.X.shape)), shape))
+    assert_sound(found)
+    seen = np.ix_([0, 2], [0, 2])
+    cov = covariances(found)
+    part = Moments(found.n, found.mean[:, [0, 2]], np.stack([S[seen] for S in cov]), "full")
+    part.S *= found.n[:, None, None]
+    assert_parameters(part, rest.mean, covariances(rest), 1e-9)
+    assert (cov[:, 1, 1] > 0).all()
+
+
+@every_shape
+def test_a_class_without_a_cell_of_a_column_borrows_from_the_others(shape):
+    rows = gappy_rows(0, K=3, p=3, n=90)
+    some = rows.lacking((rows.y == 1)[:, None] & (np.arange(3) == 2))
+    found = completed(state_of(some, shape))
+    assert_sound(found)
+    lows, highs = np.nanmin(some.X[:, 2]), np.nanmax(some.X[:, 2])
+    assert lows <= found.mean[1, 2] <= highs
+    if shape == "full":  # no class is the worse for it
+        own = completed(state_of(some.take(some.y == 0), shape))
+        assert_parameters(
+            Moments(own.n[:1], found.mean[:1], found.S[:1], "full"),
+            own.mean[:1],
+            covariances(own)[:1],
+            1e-9,
+        )
+
+
+@every_shape
+@pytest.mark.parametrize("constant", [0.0, 0.1, 1e8 + 0.1])
+def test_a_constant_column_stays_constant(shape, constant):
+    rows = gappy_rows(0, p=3)
+    X = rows.X.copy()
+    X[:, 1] = np.where(np.isnan(X[:, 1]), np.nan, constant)
+    found = completed(state_of(Table(X, rows.y, rows.w, rows.K), shape))
+    assert_sound(found)
+    np.testing.assert_array_equal(found.mean[:, 1], constant)
+    np.testing.assert_array_equal(covariances(found)[:, 1], 0)
+    np.testing.assert_array_equal(covariances(found)[:, :, 1], 0)
+
+
+LITTLE = {
+    "fewer rows than columns": dict(n=4, p=6, K=1, share=0.3),
+    "as many rows as columns": dict(n=6, p=6, K=1, share=0.3),
+    "one row": dict(n=1, p=3, K=1, share=0.3),
+    "a row a class": dict(n=3, p=2, K=3, share=0.2),
+    "hardly a cell": dict(n=30, p=5, K=2, share=0.85),
+    "columns that never meet": dict(n=30, p=2, K=1, share=0.0),
+}
+
+
+@every_shape
+@pytest.mark.parametrize("kind", LITTLE)
+@pytest.mark.parametrize("seed", range(3))
+def test_too_few_rows_end_in_something_defined(shape, kind, seed):
+    rows = gappy_rows(seed, **LITTLE[kind])
+    if kind == "columns that never meet":
+        rows = rows.lacking(np.arange(2) == np.arange(30)[:, None] % 2)
+    found = completed(state_of(rows, shape))
+    assert_sound(found)
+    assert found.n.sum() == rows.weights.sum()
+
+
+@every_shape
+@settings(max_examples=max(20, settings.default.max_examples // 3))
+@given(rows=gappy_tables(most=25))
+def test_any_table_ends_in_something_defined(shape, rows):
+    rows = Table(np.clip(rows.X, -1e9, 1e9), rows.y, rows.w, rows.K)
+    found = completed(state_of(rows, shape))
+    assert np.isfinite(found.mean).all()
+    assert np.isfinite(found.S).all()
+    variances = np.einsum("...ii->...i", found.S)
+    assert (variances >= 0).all()
+
+
+# ---- by passes -----------------------------------------------------------------------------------
+@every_shape
+@pytest.mark.parametrize("size", [200, 1 << 20])
+def test_passes_over_the_rows_find_the_same(shape, size):
+    rows = gappy_rows(0, K=2, p=4, n=100, share=0.3)
+    with parts_of(size):
+        found = completed_by_passes(Arrays(Dense(rows.X), rows.y, rows.w), rows.K, shape)
+    assert found.converged
+    assert_same_moments(found, completed(state_of(rows, shape)), 1e-10)
+
+
+def little_room(monkeypatch: Any, most: int = 2000) -> None:
+    """States that may keep no more than this many bytes of rows with gaps."""
+    for family in (FullGaussian, TiedGaussian):
+        stats = family.stats
+        monkeypatch.setattr(family, "stats", lambda self, K, p, s=stats: _narrow(s(self, K, p), most))
+
+
+def _narrow(state: Any, most: int) -> Any:
+    getattr(state, "gaps", state).most = most
+    return state
+
+
+# Those that count patterns, and no more than these.
+COUNTING = [e for e in ESTIMATORS if isinstance(e, LDA | QDA) and e.shrinkage != "auto"]
+
+
+def gappy_problem(seed: int = 0, share: float = 0.2, **how: Any) -> Any:
+    data = problem(seed, **how)
+    gone = np.random.default_rng(seed).random(data.X.shape) < share
+    return type(data)(np.where(gone, np.nan, data.X), data.y)
+
+
+@pytest.mark.parametrize("estimator", COUNTING, ids=repr)
+def test_more_patterns_than_there_is_room_for_are_read_again(estimator, monkeypatch):
+    data = gappy_problem(p=6)
+    usual = clone(estimator).fit(data.X, data.y)
+    little_room(monkeypatch)
+    model = clone(estimator).fit(data.X, data.y)
+    np.testing.assert_allclose(
+        model.predict_log_proba(data.X), usual.predict_log_proba(data.X), rtol=1e-8, atol=1e-8
+    )
+    with pytest.raises(ValueError, match="statistics.*missing in more ways"):
+        model.merge(model)
+    with pytest.raises(ValueError, match="statistics"):
+        model.partial_fit(data.X, data.y)
+
+
+@pytest.mark.parametrize("estimator", [*COUNTING, QDA(solver="eigen", shrinkage="auto")], ids=repr)
+def test_too_many_patterns_leave_a_model_as_it_was(estimator, monkeypatch):
+    data, clean = gappy_problem(p=6), problem(p=6)
+    little_room(monkeypatch)
+    model = clone(estimator)
+    with pytest.raises(TooManyPatterns):
+        model.partial_fit(data.X, data.y, classes=data.classes)
+    assert set(vars(model)) == set(model.get_params(deep=False))
+    model.partial_fit(clean.X, clean.y, classes=clean.classes)
+    P = model.predict_log_proba(clean.X)
+    with pytest.raises(TooManyPatterns):
+        model.partial_fit(data.X, data.y)
+    np.testing.assert_array_equal(model.predict_log_proba(clean.X), P)
+    twice = model.partial_fit(clean.X, clean.y)  # nor is there anything of them in the statistics
+    expected = clone(estimator).fit(np.tile(clean.X, (2, 1)), np.tile(clean.y, 2))
+    np.testing.assert_allclose(
+        twice.predict_log_proba(clean.X), expected.predict_log_proba(clean.X), rtol=1e-9, atol=1e-9
+    )
+
+
+# ---- estimators ----------------------------------------------------------------------------------
+def assert_same_answers(a: Any, b: Any, X: np.ndarray, room: float = 1e-8) -> None:
+    for ask in ("predict_joint_log_proba", "predict_proba"):
+        np.testing.assert_allclose(
+            getattr(a, ask)(X), getattr(b, ask)(X), rtol=room, atol=room, err_msg=ask
+        )
+
+
+@may_be_degenerate
+@every_estimator
+@pytest.mark.parametrize("seed", range(2))
+def test_any_cut_gives_the_fit_of_all_rows(estimator, seed):
+    data = gappy_problem(seed)
+    rng = np.random.default_rng(seed)
+    whole, stepwise, models = clone(estimator).fit(data.X, data.y), clone(estimator), []
+    for rows in np.array_split(rng.permutation(len(data.y)), 4):
+        stepwise.partial_fit(data.X[rows], data.y[rows], classes=data.classes)
+        models.append(clone(estimator).partial_fit(data.X[rows], data.y[rows], classes=data.classes))
+    assert_same_answers(stepwise, whole, data.X)
+    assert_same_answers(lk.merge(models), whole, data.X)
+    assert_same_answers(lk.merge(models[::-1]), whole, data.X)
+
+
+@every_estimator
+def test_models_with_gaps_and_without_merge_to_the_fit_of_all_rows(estimator):
+    clean, gappy = problem(1), gappy_problem(2)
+    X, y = np.vstack([clean.X, gappy.X]), np.concatenate([clean.y, gappy.y])
+    a, b = clone(estimator).fit(clean.X, clean.y), clone(estimator).fit(gappy.X, gappy.y)
+    whole = clone(estimator).fit(X, y)
+    assert_same_answers(a.merge(b), whole, X)
+    assert_same_answers(b.merge(a), whole, X)
+    assert_same_answers(a.partial_fit(gappy.X, gappy.y), whole, X)
+
+
+@every_estimator
+def test_rows_of_weight_0_may_lack_what_they_like(estimator):
+    data = problem()
+    w = np.ones(len(data.y))
+    w[::4] = 0
+    X = data.X.copy()
+    X[::4, 1] = np.nan
+    X[::8] = np.nan
+    model = clone(estimator).fit(X, data.y, sample_weight=w)
+    assert_same_answers(model, clone(estimator).fit(data.X[w > 0], data.y[w > 0]), data.X, 1e-11)
+
+
+@pytest.mark.parametrize("estimator", [LDA(store_covariance=True), LDA(solver="eigen"), QDA()], ids=repr)
+def test_the_attributes_are_the_most_likely_parameters(estimator):
+    rows = gappy_rows(0, K=2, p=3, n=80)
+    model = clone(estimator).fit(rows.X, rows.y, sample_weight=rows.weights)
+    tied = isinstance(model, LDA)
+    mean, cov = Twin(rows, tied=tied).run()
+    if tied:
+        np.testing.assert_allclose(model.covariance_, cov[0], rtol=1e-8, atol=1e-9)
+    else:
+        found = [(R * s) @ R.T for R, s in zip(model.rotations_, model.scalings_, strict=True)]
+        np.testing.assert_allclose(found, cov, rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(model.means_, mean, rtol=1e-7)
+
+
+def test_naive_bayes_takes_each_column_by_itself():
+    data = gappy_problem(share=0.5)
+    model = lk.GaussianNB(var_smoothing=0.0).fit(data.X, data.y)
+    for k, label in enumerate(model.classes_):
+        rows = data.X[data.y == label]
+        np.testing.assert_allclose(model.theta_[k], np.nanmean(rows, axis=0), rtol=1e-12)
+        np.testing.assert_allclose(model.var_[k], np.nanvar(rows, axis=0), rtol=1e-12)
+
+
+# ---- the way -------------------------------------------------------------------------------------
+def contraction(d: int, seed: int, rate: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """x -> Ax + b, its fixed point, slowest at `rate`: steps of EM have such a map near their end."""
+    rng = np.random.default_rng(seed)
+    Q = np.linalg.qr(rng.standard_normal((d, d)))[0]
+    A = (Q * np.linspace(0.1, rate, d)) @ Q.T
+    b = rng.standard_normal(d)
+    return A, b, np.linalg.solve(np.eye(d) - A, b)
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.9, 0.999])
+@pytest.mark.parametrize("d", [1, 2, 5, 20])
+def test_mixing_finds_the_fixed_point_of_a_linear_contraction(d, rate):
+    A, b, end = contraction(d, d, rate)
+    mixing, x = Mixing(), np.zeros(d)
+    for _ in range(60 if d <= Mixing.MOST else 400):
+        x = mixing.next(x, A @ x + b)
+    np.testing.assert_allclose(x, end, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.9, 0.99])
+@pytest.mark.parametrize("p", [1, 2, 4])
+def test_the_way_up_ends_where_a_linear_contraction_does(p, rate):
+    A, b, end = contraction(p, p, rate)
+
+    def step(at: list[Gaussian]) -> tuple[float, list[Gaussian]]:
+        (one,) = at
+        x = one.mean[0]
+        return -float((x - end) @ (x - end)), [Gaussian((A @ x + b)[None], one.cov)]
+
+    (found,), steps, converged = climb(step, [Gaussian(np.zeros((1, p)), np.eye(p))])
+    assert converged
+    np.testing.assert_allclose(found.mean[0], end, rtol=1e-9, atol=1e-9)
+    assert steps < 60
+
+
+def test_a_way_without_end_is_given_up():
+    def step(at: list[Gaussian]) -> tuple[float, list[Gaussian]]:
+        return float(at[0].mean.sum()), [Gaussian(at[0].mean * 1.5 + 1, at[0].cov)]
+
+    with np.errstate(all="ignore"):
+        _, steps, converged = climb(step, [Gaussian(np.zeros((1, 1)), np.eye(1))])
+    assert not converged or steps < 1000
+
+
+def test_gaps_of_every_kind_were_tried():
+    assert len(GAPS) >= 9
+    assert Chunk is not None
