@@ -28,6 +28,14 @@ def iris(labels=None, names=False):
     return rows, y if labels is None else np.asarray(labels)[y]
 
 
+def gappy():
+    """Some cells of every column missing, and all of one row."""
+    X, y = iris()
+    gone = np.random.default_rng(0).random(X.shape) < 0.15
+    gone[::50] = True
+    return np.where(gone, np.nan, X), y
+
+
 def wine(names=False):
     data = load_wine()
     X = data.data[:, :5]
@@ -48,6 +56,10 @@ MODELS = {
     "lda-eigen-auto": (LDA("eigen", shrinkage="auto", priors=[0.5, 0.25, 0.25]), iris(WORDS)),
     "qda-svd": (QDA(store_covariance=True), iris()),
     "qda-eigen-auto": (QDA(solver="eigen", shrinkage="auto"), iris(WORDS, names=True)),
+    "nb-gaps": (NB(), gappy()),
+    "lda-gaps": (LDA(), gappy()),
+    "qda-gaps": (QDA(), gappy()),
+    "qda-auto-gaps": (QDA(solver="eigen", shrinkage="auto"), gappy()),
     "lines": (lk.LinearRegression(), wine(names=True)),
     "line-positive": (lk.LinearRegression(positive=True), (wine()[0], wine()[1][:, 0])),
     "ridge": (lk.Ridge(alpha=np.array([0.5, 2.0])), wine()),
