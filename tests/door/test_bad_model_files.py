@@ -283,12 +283,6 @@ BAD_HEADERS = {
     "a record of no fields": (put("fitted.model.params.fields", 3), "has no fields"),
     "an unknown field": (put("fitted.model.secret", 1), "no field secret"),
     "a field too few": (drop("fitted.model.log_prior"), "log_prior"),
-    "a field of a wrong type": (
-        put("fitted.statistics.shape", "round"),
-        "Moments.shape is of a wrong type",
-    ),
-    "a field that is a list": (put("fitted.statistics.shape", ["full"]), "wrong type"),
-    "another shape": (put("fitted.statistics.shape", "full"), "S has shape"),
     "scores for no reason": (put("fitted.model.discriminants", 3), "wrong type"),
     "statistics that are none": (put("fitted.statistics", 3), "refers to array|statistics"),
     "an array twice": (put("fitted.model.params.var", {"array": "model/params/mean"}), "used twice"),
@@ -506,6 +500,21 @@ BAD_NUMBERS = {
 def test_numbers_that_contradict_each_other_are_refused(kind, edit, match, refuse):
     """Whoever wrote the file made every checksum fit."""
     refuse(rebuilt(saved(kind), edit), match)
+
+
+WHOLE = "fitted.statistics.whole"
+BAD_PATTERNS = {
+    "a field of a wrong type": (put(f"{WHOLE}.shape", "round"), "Moments.shape is of a wrong type"),
+    "a field that is a list": (put(f"{WHOLE}.shape", ["full"]), "wrong type"),
+    "another shape": (put(f"{WHOLE}.shape", "tied"), "S has shape"),
+    "room for nothing": (put("fitted.statistics.most", 0), "contradict"),
+    "room in words": (put("fitted.statistics.most", "enough"), "wrong type"),
+}
+
+
+@pytest.mark.parametrize(("edit", "match"), BAD_PATTERNS.values(), ids=list(BAD_PATTERNS))
+def test_statistics_of_patterns_that_are_wrong_are_refused(edit, match, refuse):
+    refuse(rewritten(saved("QDA"), edit), match)
 
 
 BAD_LINES = {

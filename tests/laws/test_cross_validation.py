@@ -248,6 +248,12 @@ class Odd:
     def coded(self, levels: Any) -> "Odd":
         return replace(self, levels=levels)
 
+    def labels(self) -> "Odd":
+        return self
+
+    def place(self, row: int) -> str:
+        return f"row {row}"
+
     def parts(self, state_bytes: int) -> Sequence[Any]:
         ends = [0, *range(3, len(self.y), 5 * self.step), len(self.y)]
         return [partial(self._read, a, b) for a, b in pairwise(ends)]

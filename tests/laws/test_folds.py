@@ -25,9 +25,9 @@ def drawn(rows: Table, seed: int, count: int = 4) -> Listed:
     return Listed(np.sort(numbers) if seed % 3 == 0 else numbers, count)
 
 
-def chunks(rows: Table, cuts: list[int], layout: str = "C") -> list[Chunk]:
+def chunks(rows: Table, cuts: list[int], layout: str = "C", view=Table.chunk) -> list[Chunk]:
     ends = [0, *sorted(min(at, len(rows)) for at in cuts), len(rows)]
-    return [rows.take(slice(a, b)).chunk(layout)._replace(first=a) for a, b in pairwise(ends)]
+    return [view(rows.take(slice(a, b)), layout)._replace(first=a) for a, b in pairwise(ends)]
 
 
 def absorbed(state, pieces):
@@ -42,9 +42,10 @@ def absorbed(state, pieces):
 def test_each_fold_is_the_state_of_its_rows_however_they_are_cut(kind, rows, seed, cuts):
     folds = drawn(rows, seed)
     empty = lambda: kind.start(rows.K, rows.p)  # noqa: E731
-    carried = absorbed(Folds.start(folds, empty), chunks(rows, cuts))
+    pieces = chunks(rows, cuts, view=kind.view)
+    carried = absorbed(Folds.start(folds, empty), pieces)
     merged = Folds.start(folds, empty)
-    for piece in chunks(rows, cuts):
+    for piece in pieces:
         merged.merge(absorbed(Folds.start(folds, empty), [piece]))
     for fold in range(folds.count):
         alone = rows.take(folds.numbers == fold)

@@ -434,7 +434,7 @@ def test_a_description_says_what_is_in_a_file(statistics, tmp_path):
     assert found.params["priors"].tolist() == [1 / 3] * 3
     assert found.classes.tolist() == data.classes.tolist()
     assert (found.n_features, found.feature_names) == (4, list("abcd"))
-    assert found.weight == (len(data.y) if statistics else None)
+    assert (found.weight, found.statistics) == (len(data.y), statistics)
     assert found.header["version"] == disk.VERSION
 
 

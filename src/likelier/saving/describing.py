@@ -22,7 +22,8 @@ class Description:
     classes: NDArray[Any] | None  # None: not a classifier
     n_features: int | None  # None, for weights alone: they are among the params
     feature_names: list[str] | None
-    weight: float | None  # of all rows learned from; None: no statistics were kept
+    weight: float | None  # of all rows learned from; None: not known
+    statistics: bool  # whether it can go on learning
     likelier: str  # the version that wrote it
     modified: datetime  # the file
     header: dict[str, Any]  # all of it
@@ -36,8 +37,7 @@ def describe(path: str | os.PathLike[str]) -> Description:
         held = {key: decode(value, archive.array, {}) for key, value in params.items()}
         target = decode(fitted.get("target"), archive.array, {})
         names = decode(fitted.get("feature_names"), archive.array, {})
-        counted = fitted.get("statistics")
-        n = None if counted is None else decode(counted["fields"]["n"], archive.array, {})
+        n = header.get("rows")
         return Description(
             estimator=str(header.get("estimator")),
             params=held,
@@ -45,6 +45,7 @@ def describe(path: str | os.PathLike[str]) -> Description:
             n_features=fitted.get("n_features"),
             feature_names=None if names is None else list(names),
             weight=None if n is None else float(np.sum(n)),
+            statistics=fitted.get("statistics") is not None,
             likelier=str(header.get("likelier")),
             modified=datetime.fromtimestamp(path.stat().st_mtime, UTC),
             header=header,

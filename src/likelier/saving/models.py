@@ -81,6 +81,7 @@ def content_of(estimator: Any, *, statistics: bool) -> bytes:
     header = {
         "likelier": version("likelier"),
         "estimator": name,
+        "rows": _rows(estimator),
         "params": _params(estimator, arrays),
         "fitted": {
             part: encode(value, part, arrays, CLASSES)
@@ -94,6 +95,12 @@ def content_of(estimator: Any, *, statistics: bool) -> bytes:
         raise ValueError(f"this {name} cannot be saved: {problem}") from None
     _check_same(again, estimator)
     return content
+
+
+def _rows(estimator: Any) -> list[float] | None:
+    """The weight of the rows learned from, by class; None: not known."""
+    counted = getattr(estimator, "_statistics", None)
+    return None if counted is None else np.atleast_1d(counted.n).tolist()
 
 
 def _params(estimator: Any, arrays: Arrays) -> dict[str, Any]:
