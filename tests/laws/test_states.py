@@ -238,7 +238,7 @@ def counted(state: Any) -> list[Any]:
 
 
 def held_by(state: Any) -> int:
-    return sum(v.nbytes for v in arrays_of(state).values() if v.dtype.kind in "fiu")
+    return sum(v.nbytes for v in arrays_of(state).values() if v.ndim)
 
 
 @every_state

@@ -42,8 +42,6 @@ class Levels:
         return sum(levels.nbytes for levels in self.levels.values())
 
     def update(self, chunk: Chunk) -> None:
-        if chunk.X.shape[0] == 0:
-            return
         factors = chunk.X.factors() if isinstance(chunk.X, Columns) else {}
         rows = slice(None) if chunk.w is None else chunk.w > 0
         self.merge(type(self)({j: factor[rows].used() for j, factor in factors.items()}))
