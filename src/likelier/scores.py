@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
-from likelier.data import Chunk, Dense, NonFinite
+from likelier.data import Chunk, Dense, NonFinite, by_gaps, some_of
 from likelier.states.moments import refuse
 
 Floats = NDArray[np.float64]
@@ -174,7 +174,15 @@ class Scores:
         except NonFinite as bad:
             if self.gaps is None or not np.isnan(bad.value):
                 raise
-            self.gaps.write(chunk, Z, add=False)
+            self._write_apart(chunk, Z, self.gaps)
+
+    def _write_apart(self, chunk: Chunk, Z: Floats, gaps: Term) -> None:
+        """Complete rows as ever: what they get must not depend on their neighbours."""
+        for rows, scores in zip(by_gaps(chunk), (replace(self, gaps=None), Scores((gaps,))), strict=True):
+            with some_of(chunk, rows) as part:
+                z = np.empty((len(rows), Z.shape[1]))
+                scores.write(part, z)
+            Z[rows] = z
 
 
 @dataclass(frozen=True)

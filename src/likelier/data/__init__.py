@@ -1,7 +1,7 @@
 """Where rows come from: chunks, the sources that cut them, labels as codes."""
 
 from likelier.data.arrays import PART_BYTES, Arrays
-from likelier.data.chunk import Chunk, Part, Source, Stored
+from likelier.data.chunk import Chunk, Part, Source, Stored, by_gaps, some_of
 from likelier.data.factors import Factor
 from likelier.data.folds import Assignment, Hashed, Listed, consecutive, runs, stratified
 from likelier.data.labels import code, first_seen, levels_of
@@ -26,11 +26,13 @@ __all__ = [
     "Source",
     "Stored",
     "block",
+    "by_gaps",
     "code",
     "consecutive",
     "first_seen",
     "levels_of",
     "refuse_cells",
     "runs",
+    "some_of",
     "stratified",
 ]

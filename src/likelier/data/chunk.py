@@ -1,12 +1,14 @@
 """What flows through a pass: chunks of rows, read by lazy parts, which a source cuts."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data.matrix import Block, Rows
+from likelier.data.problems import NonFinite
 
 
 class Chunk(NamedTuple):
@@ -27,6 +29,22 @@ class Chunk(NamedTuple):
         w = None if self.w is None else self.w[rows]
         first = self.first + int(rows.start or 0) if isinstance(rows, slice) else self.first
         return self._replace(X=self.X.take(rows), y=y, w=w, first=first)
+
+
+@contextmanager
+def some_of(chunk: Chunk, rows: NDArray[np.intp]) -> Iterator[Chunk]:
+    """Some rows of a chunk; what is wrong with a cell is said of its row in the whole."""
+    try:
+        yield chunk.take(rows)
+    except NonFinite as bad:
+        row = chunk.first + int(rows[bad.row - chunk.first])
+        raise NonFinite(row, bad.column, bad.value) from None
+
+
+def by_gaps(chunk: Chunk) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The rows that are complete, and those that lack a cell."""
+    gone = chunk.X.gappy()
+    return np.flatnonzero(~gone), np.flatnonzero(gone)
 
 
 # A part reads itself, in whichever worker runs it: lazy and picklable.

@@ -37,6 +37,10 @@ class Dense:
     def cell(self, row: int, column: int) -> float:
         return float(self.array[row, column])
 
+    def gappy(self) -> NDArray[np.bool_]:
+        """The rows that lack a cell: (n,)."""
+        return np.asarray(np.isnan(self.array).any(axis=1))
+
     def to_array(self) -> NDArray[np.float64]:
         return np.asarray(self.array, dtype=np.float64)
 
@@ -90,12 +94,22 @@ class CSR:
         at = slice(self.starts[row], self.starts[row + 1])
         return float(self.values[at][self.columns[at] == column].sum())
 
+    def _stored(self) -> tuple[NDArray[np.intp], slice]:
+        """The row of each cell that is stored, and where they are."""
+        at = np.repeat(np.arange(self.shape[0]), np.diff(self.starts))
+        return at, slice(self.starts[0], self.starts[-1])
+
+    def gappy(self) -> NDArray[np.bool_]:
+        """The rows that lack a cell: (n,)."""
+        rows, at = self._stored()
+        found = np.zeros(self.shape[0], dtype=np.bool_)
+        found[rows[np.isnan(self.values[at])]] = True
+        return found
+
     def to_array(self) -> NDArray[np.float64]:
-        n, p = self.shape
-        first, last = self.starts[0], self.starts[-1]
-        X = np.zeros((n, p))
-        at = np.repeat(np.arange(n), np.diff(self.starts))
-        X[at, self.columns[first:last]] = self.values[first:last]
+        rows, at = self._stored()
+        X = np.zeros(self.shape)
+        X[rows, self.columns[at]] = self.values[at]
         return X
 
     def native(self) -> _core.Matrix:
@@ -136,6 +150,14 @@ class Columns:
 
     def cell(self, row: int, column: int) -> float:
         return float(self.arrays[column][row])
+
+    def gappy(self) -> NDArray[np.bool_]:
+        """The rows that lack a cell: (n,)."""
+        found = np.zeros(self.shape[0], dtype=np.bool_)
+        for column in self.arrays:
+            if column.dtype.kind == "f":
+                found |= np.isnan(column)
+        return found
 
     def to_array(self) -> NDArray[np.float64]:
         X = np.empty(self.shape)

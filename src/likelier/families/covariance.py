@@ -82,6 +82,8 @@ def regress(
 
     Σ_GG⁺ = AᵀA by its whitening A, which does not depend on the units of the columns.
     """
+    if len(given) == 0:
+        return np.zeros((len(rest), 0)), cov[np.ix_(rest, rest)]
     A = factors(cov[np.ix_(given, given)], tol).A
     half = cov[np.ix_(rest, given)] @ A.T
     return half @ A, cov[np.ix_(rest, rest)] - half @ half.T
@@ -92,6 +94,8 @@ WELL = 1e-9  # reciprocal condition, of standardised columns, from which on an i
 
 def precision(cov: Floats) -> tuple[Floats, float] | None:
     """Σ⁻¹ and ln|Σ|; None where Σ is so nearly singular that the inverse would be rounding errors."""
+    if not (np.diagonal(cov) > 0).all():
+        return None
     sd = deviations(cov)
     C = cov / np.outer(sd, sd)
     L, info = lapack.dpotrf(C, lower=1)

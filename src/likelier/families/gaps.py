@@ -1,9 +1,9 @@
 """Densities of what is there, where cells of a row are missing: the rest is integrated out, exactly."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,9 @@ class Marginals:
     """What any density offers: for each pattern, the density of the columns that it has."""
 
     params: Fillable
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # not what was kept
 
     @cached_property
     def _scores(self) -> dict[bytes, Scores]:

@@ -149,16 +149,22 @@ def expect_slowly(items: Items, at: Gaussian, first: Floats, second: Floats) -> 
 
 def maximise(sums: Sums, at: Gaussian) -> Gaussian:
     """The most likely parameters for these sums: means move by Σwd/n, and the scatter with them."""
+    if not sums.n.any():
+        return at
     n = np.where(sums.n > 0, sums.n, 1.0)
     d = sums.first / n[:, None]
     cov = (sums.second - (sums.n[:, None] * d).T @ d) / sums.n.sum()
-    return Gaussian(at.mean + d, (cov + cov.T) / 2)
+    cov = (cov + cov.T) / 2
+    np.fill_diagonal(cov, np.maximum(np.diagonal(cov), 0.0))  # rounding may take a variance below 0
+    return Gaussian(at.mean + d, cov)
 
 
 # ---- to the end ----------------------------------------------------------------------------------
 def solve(problem: Problem, start: Gaussian) -> Climbed:
     """The most likely parameters of one problem."""
     columns = varying(start)
+    if len(columns) == 0:
+        return Climbed([start], 0, True)
     some = problem.take(columns)
 
     def step(at: list[Gaussian]) -> tuple[float, list[Gaussian]]:

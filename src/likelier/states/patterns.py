@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
-from likelier.data import Chunk, Dense, NonFinite, refuse_cells
+from likelier.data import Chunk, Dense, NonFinite, by_gaps, refuse_cells, some_of
 from likelier.states.columns import ColumnMoments
 from likelier.states.moments import Floats, Moments, Shape
 
@@ -90,16 +90,15 @@ class PatternMoments:
 
     def apart(self, chunk: Chunk) -> Self:
         """The state of a chunk alone: its complete rows as ever, an item for each of the others."""
-        X = chunk.X.to_array()
-        refuse_cells(X, gaps=True, first=chunk.first)
-        new = type(self).start(len(self.blank), X.shape[1], self.shape, self.most)
+        new = type(self).start(len(self.blank), chunk.X.shape[1], self.shape, self.most)
+        whole, gone = by_gaps(chunk)
+        with some_of(chunk, whole) as part:
+            new.whole.update(part)
+        with some_of(chunk, gone) as part:
+            X = part.X.to_array()
+            refuse_cells(X, gaps=True, first=part.first)
+        rows, codes, w = _members(part)
         gaps = np.isnan(X)
-        whole = ~gaps.any(axis=1)
-        assert chunk.y is not None
-        new.whole.update(
-            Chunk(Dense(X[whole]), chunk.y[whole], None if chunk.w is None else chunk.w[whole])
-        )
-        rows, codes, w = _members(chunk, np.flatnonzero(~whole))
         blank = gaps[rows].all(axis=1)
         np.add.at(new.blank, codes[blank], w[blank])
         new.X, new.codes, new.w = X[rows[~blank]], codes[~blank], w[~blank]
@@ -214,14 +213,14 @@ class PatternMoments:
         return replace(self, whole=self.whole.widened(K, at), codes=codes, blank=blank)
 
 
-def _members(chunk: Chunk, rows: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.int32], Floats]:
-    """Of these rows those that count, with class and weight; once for each class that has a share."""
+def _members(chunk: Chunk) -> tuple[NDArray[np.intp], NDArray[np.int32], Floats]:
+    """The rows that count, with class and weight; once for each class that has a share."""
     assert chunk.y is not None
-    y = chunk.y[rows]
-    w = np.ones(len(rows)) if chunk.w is None else np.asarray(chunk.w[rows], dtype=np.float64)
+    y, n = chunk.y, chunk.X.shape[0]
+    w = np.ones(n) if chunk.w is None else np.asarray(chunk.w, dtype=np.float64)
     if y.ndim == 1:
         at = np.flatnonzero((y >= 0) & (w > 0))
-        return rows[at], y[at].astype(np.int32), w[at]
+        return at, y[at].astype(np.int32), w[at]
     R = w[:, None] * y
     at, codes = np.nonzero(R > 0)
-    return rows[at], codes.astype(np.int32), R[at, codes]
+    return at, codes.astype(np.int32), R[at, codes]

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.data import Chunk, Dense, NonFinite, refuse_cells
+from likelier.data import Chunk, NonFinite, by_gaps, some_of
 from likelier.states.higher import HigherMoments
 from likelier.states.moments import Floats, Moments
 from likelier.states.patterns import PatternMoments
@@ -42,16 +42,11 @@ class ShrinkageMoments:
             self._take_apart(chunk)
 
     def _take_apart(self, chunk: Chunk) -> None:
-        assert chunk.y is not None
-        X = chunk.X.to_array()
-        refuse_cells(X, gaps=True, first=chunk.first)
-        whole = ~np.isnan(X).any(axis=1)
-        pieces = [
-            Chunk(Dense(X[at]), chunk.y[at], None if chunk.w is None else chunk.w[at], chunk.first)
-            for at in (whole, ~whole)
-        ]
-        rows = self.gaps.apart(pieces[1])
-        self.higher.update(pieces[0])
+        whole, gone = by_gaps(chunk)
+        with some_of(chunk, gone) as part:
+            rows = self.gaps.apart(part)
+        with some_of(chunk, whole) as part:
+            self.higher.update(part)
         self.gaps.merge(rows)
 
     def merge(self, other: Self) -> None:
