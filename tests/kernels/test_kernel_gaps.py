@@ -86,7 +86,11 @@ def test_far_from_0_a_column_keeps_its_digits(core):
 def test_a_constant_column_has_no_scatter_at_all(core, constant):
     rng = np.random.default_rng(0)
     X = np.where(rng.random((9000, 2)) < 0.3, np.nan, constant)
-    who = {"codes": rng.integers(0, 2, 9000).astype(np.int32), "R": None, "weights": rng.exponential(size=9000)}
+    who = {
+        "codes": rng.integers(0, 2, 9000).astype(np.int32),
+        "R": None,
+        "weights": rng.exponential(size=9000),
+    }
     _, _, mean, S, _ = column_moments(core, matrix(core, X), who, 2, 2)
     np.testing.assert_array_equal(mean, constant)
     np.testing.assert_array_equal(S, 0)
@@ -107,7 +111,9 @@ def diagonal_problem(n: int, p: int, K: int) -> tuple[np.ndarray, tuple[np.ndarr
     return X, parameters, twins.diagonal_gaps(X, *parameters)
 
 
-def check_diagonal(core: Any, size: tuple[int, int, int], add: bool, layout: Any = ("C", np.float64)) -> None:
+def check_diagonal(
+    core: Any, size: tuple[int, int, int], add: bool, layout: Any = ("C", np.float64)
+) -> None:
     X, parameters, expected = diagonal_problem(*size)
     Z = np.full(expected.shape, 0.25 if add else np.nan)  # written over, or added to
     assert core.diagonal_gaps(matrix(core, X, layout), *parameters, Z, add) is None
@@ -331,7 +337,7 @@ def refused(core: Any, kernel: str, X: Any, n: int, p: int) -> Where:
 
 KERNELS = [*LABELS, "diagonal", "scores", "fill"]
 N, P = 1100, 65  # tiles of 64 and of 504 rows
-CELLS = [(0, 0), (0, 64), (63, 64), (64, 0), (503, 1), (504, 7), (700, 63), (1099, 64)]
+CELLS = [(0, 0), (63, 64), (64, 0), (504, 7), (1099, 64)]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -30,7 +30,9 @@ def test_the_stub_lists_what_the_module_has(core):
 
 @pytest.mark.parametrize("name", ["Matrix", "GappyGaussians"])
 def test_the_stub_lists_what_a_class_offers(core, name):
-    classes = {node.name: node for node in ast.parse(STUB.read_text()).body if isinstance(node, ast.ClassDef)}
+    classes = {
+        node.name: node for node in ast.parse(STUB.read_text()).body if isinstance(node, ast.ClassDef)
+    }
     assert classes.keys() == {name for name, value in vars(core).items() if isinstance(value, type)}
     declared = {node.name for node in classes[name].body if isinstance(node, ast.FunctionDef)}
     assert declared - {"__init__"} == {n for n in vars(getattr(core, name)) if not n.startswith("_")}
@@ -67,7 +69,9 @@ def _gappy(core: Any) -> Any:
 def _expect(core: Any, first: np.ndarray) -> None:
     X, start, one = np.array([[1.0, np.nan]]), np.array([0, 1]), np.zeros(1, np.int32)
     scatters, mean = np.zeros((0, 2, 2)), np.zeros((2, 2))
-    core.expect(X, np.ones(1), start, one, np.full(1, -1), scatters, mean, np.eye(2), first, np.zeros((2, 2)))
+    core.expect(
+        X, np.ones(1), start, one, np.full(1, -1), scatters, mean, np.eye(2), first, np.zeros((2, 2))
+    )
 
 
 # Kernels, with the shape of what they write to.

@@ -35,7 +35,8 @@ from laws.test_states import STATES, Kind
 from likelier.data import Chunk, Dense, NonFinite
 from likelier.states import ColumnMoments, Moments, PatternMoments, TooManyPatterns
 
-fewer = settings(max_examples=max(10, settings.default.max_examples // 3))
+some = settings(max_examples=max(10, settings.default.max_examples // 2))
+fewer = settings(max_examples=max(10, settings.default.max_examples // 6))
 
 GAPPY = [kind for kind in STATES if kind.gaps]
 every_gappy_state = pytest.mark.parametrize("kind", GAPPY, ids=lambda kind: kind.name)
@@ -235,6 +236,7 @@ def pattern_kind(shape: str) -> Kind:
 
 
 @every_pattern_state
+@some
 @given(cut=cut_gappy_tables(), layout=st.sampled_from(list(LAYOUTS)))
 def test_patterns_keep_what_their_rows_say(shape, cut, layout):
     rows, pieces = cut
@@ -243,6 +245,7 @@ def test_patterns_keep_what_their_rows_say(shape, cut, layout):
 
 
 @every_pattern_state
+@some
 @given(rows=gappy_tables(), seed=SEEDS)
 def test_soft_labels_share_patterns_among_the_classes(shape, rows, seed):
     R = np.random.default_rng(seed).dirichlet(np.full(rows.K, 0.5), len(rows))

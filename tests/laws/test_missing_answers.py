@@ -39,6 +39,10 @@ from likelier.families import Full, Tied
 from likelier.families.gaps import GaussianMarginals, Marginals
 
 COVARIED = [estimator for estimator in ESTIMATORS if not isinstance(estimator, lk.GaussianNB)]
+# One of each kind, where many rows are asked for or hypothesis asks.
+SOME = [lk.GaussianNB(), LDA(), LDA(solver="lsqr", shrinkage=0.3), LDA(solver="eigen"), QDA()]
+some_estimators = pytest.mark.parametrize("estimator", SOME, ids=repr)
+SOME_SHOWN = [lk.GaussianNB(), LDA(store_covariance=True), LDA(solver="eigen"), QDA(reg_param=0.1)]
 every_shown = pytest.mark.parametrize("estimator", SHOWN, ids=repr)
 every_covaried = pytest.mark.parametrize("estimator", COVARIED, ids=repr)
 ANSWERS = ["predict_joint_log_proba", "predict_proba", "predict_log_proba", "score_samples"]
@@ -81,7 +85,7 @@ def test_the_density_of_a_row_is_that_of_the_columns_it_has(estimator):
     assert_near(model.predict_joint_log_proba(X), [by_hand(model, x) for x in X], 1e-10)
 
 
-@every_shown
+@pytest.mark.parametrize("estimator", SOME_SHOWN, ids=repr)
 @fewer
 @given(data=PROBLEMS, seed=SEEDS, share=st.sampled_from([0.05, 0.4, 0.9]))
 def test_any_problem_with_any_gaps_too(estimator, data, seed, share):
@@ -92,7 +96,7 @@ def test_any_problem_with_any_gaps_too(estimator, data, seed, share):
     assert_near(model.predict_proba(X), np.exp(joint - logsumexp(joint, axis=1)[:, None]), 1e-9)
 
 
-@every_estimator
+@some_estimators
 @pytest.mark.parametrize("gone", [(0,), (2,), (0, 1), (1, 2)], ids=str)
 def test_what_is_missing_is_integrated_out(estimator, gone):
     """Against a sum over points a quarter of a deviation apart, which for Gaussians is as good as exact."""
@@ -111,7 +115,7 @@ def test_what_is_missing_is_integrated_out(estimator, gone):
         np.testing.assert_allclose(np.exp(model.predict_joint_log_proba([lacking])[0]), total, rtol=1e-9)
 
 
-@every_estimator
+@some_estimators
 def test_gaps_are_the_marginal_of_the_rest(estimator):
     data = problem()
     model = fit(estimator, data)
@@ -146,7 +150,7 @@ def test_other_priors_and_decisions_see_the_same_density(estimator):
 
 
 # ---- one answer ----------------------------------------------------------------------------------
-@every_estimator
+@some_estimators
 @fewer
 @given(data=PROBLEMS, seed=SEEDS)
 def test_a_row_gets_the_same_answer_alone(estimator, data, seed):
@@ -157,7 +161,7 @@ def test_a_row_gets_the_same_answer_alone(estimator, data, seed):
         np.testing.assert_allclose(alone, getattr(model, ask)(X)[rows], 1e-12, 1e-12, err_msg=ask)
 
 
-@every_estimator
+@some_estimators
 @pytest.mark.parametrize("K", [2, 3])
 def test_the_decision_function_of_a_row_is_the_same_alone(estimator, K):
     """Not only up to what all classes share: a complete row is where its coefficients put it."""
@@ -167,8 +171,8 @@ def test_the_decision_function_of_a_row_is_the_same_alone(estimator, K):
     np.testing.assert_allclose(alone, model.decision_function(X)[:30], 1e-12, 1e-12)
 
 
-@every_estimator
-@pytest.mark.parametrize("p", [1, 2, 3, 7, 8, 9, 17, 33])
+@some_estimators
+@pytest.mark.parametrize("p", [1, 2, 7, 8, 9, 33])
 def test_complete_rows_do_not_mind_incomplete_ones(estimator, p):
     """Below, at and above the width of a vector; more rows than a tile."""
     data = problem(p=p, rows=60)
@@ -181,7 +185,7 @@ def test_complete_rows_do_not_mind_incomplete_ones(estimator, p):
         np.testing.assert_allclose(mixed[2 * n :], clean, 1e-11, 1e-11, err_msg=ask)
 
 
-@every_estimator
+@some_estimators
 def test_threads_do_not_change_a_bit(estimator, monkeypatch):
     data, found = problem(rows=300), []
     X = gappy(data.X)
@@ -209,7 +213,7 @@ TABLES = {
 }
 
 
-@every_estimator
+@some_estimators
 @pytest.mark.parametrize("kind", list(TABLES))
 def test_every_kind_of_table_gets_the_same_answers(estimator, kind):
     data = problem()
@@ -266,10 +270,10 @@ def write(law: Marginals, X: np.ndarray, b: np.ndarray, add: bool = False) -> np
 
 
 @every_pair
-@pytest.mark.parametrize("p", [1, 2, 3, 7, 8, 9, 17, 33])
+@pytest.mark.parametrize("p", [1, 2, 7, 8, 9, 17])
 @pytest.mark.parametrize("add", [False, True])
 def test_the_native_way_is_the_plain_one(kind, p, add):
-    for n, K in [(1, 1), (63, 2), (65, 7), (130, 3)]:
+    for n, K in [(1, 1), (65, 7), (70, 3)]:
         both, b = pair(kind, K, p, seed=n), np.linspace(-1, 1, K)
         X = rows_of(both, n, seed=p)
         assert_near(write(both.native, X, b, add), write(both.plain, X, b, add), 1e-10, (n, K))
@@ -349,7 +353,7 @@ def expected(model: Any, x: np.ndarray) -> np.ndarray:
     return filled
 
 
-@every_estimator
+@some_estimators
 @fewer
 @given(data=PROBLEMS, seed=SEEDS, share=st.sampled_from([0.05, 0.4, 0.9]))
 def test_what_is_missing_is_filled_in_by_what_is_expected(estimator, data, seed, share):
@@ -440,7 +444,7 @@ def test_a_model_that_has_met_gaps_can_be_pickled_and_merged(estimator):
     loaded = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(loaded.predict_proba(X), P)
     np.testing.assert_array_equal(copy.deepcopy(model).predict_proba(X), P)
-    assert_near(loaded.merge(model).predict_proba(X), P, 1e-9)
+    np.testing.assert_array_equal(loaded.merge(model).predict_proba(X), model.merge(model).predict_proba(X))
 
 
 def test_all_kinds_of_models_are_asked():

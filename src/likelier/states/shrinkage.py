@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.data import Chunk, Dense, NonFinite
+from likelier.data import Chunk, Dense, NonFinite, refuse_cells
 from likelier.states.higher import HigherMoments
 from likelier.states.moments import Floats, Moments
 from likelier.states.patterns import PatternMoments
@@ -44,6 +44,7 @@ class ShrinkageMoments:
     def _take_apart(self, chunk: Chunk) -> None:
         assert chunk.y is not None
         X = chunk.X.to_array()
+        refuse_cells(X, gaps=True, first=chunk.first)
         whole = ~np.isnan(X).any(axis=1)
         pieces = [
             Chunk(Dense(X[at]), chunk.y[at], None if chunk.w is None else chunk.w[at], chunk.first)
