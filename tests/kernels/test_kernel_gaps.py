@@ -337,7 +337,7 @@ def refused(core: Any, kernel: str, X: Any, n: int, p: int) -> Where:
 
 KERNELS = [*LABELS, "diagonal", "scores", "fill"]
 N, P = 1100, 65  # tiles of 64 and of 504 rows
-CELLS = [(0, 0), (0, 64), (63, 64), (64, 0), (503, 1), (504, 7), (700, 63), (1099, 64)]
+CELLS = [(0, 0), (63, 64), (64, 0), (504, 7), (1099, 64)]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -1,4 +1,4 @@
-"""The laws of fits to rows with missing cells (NaN): the most likely means and covariances, however found."""
+"""The laws of fits to rows with missing cells (NaN): the most likely parameters, however found."""
 
 import copy
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from sklearn.base import clone
 
 import likelier as lk
 from laws.comparing import assert_same_bits
-from laws.generators import GAPS, SEEDS, Table, gappy_tables
+from laws.generators import SEEDS, Table, gappy_tables
 from laws.parts import parts_of
 from laws.test_estimators import ESTIMATORS, LDA, QDA, every_estimator, problem
-from likelier.data import Arrays, Chunk, Dense
+from likelier.data import Arrays, Dense
 from likelier.em import completed_by_passes
 from likelier.families import FullGaussian, TiedGaussian, completed
-from likelier.families.climb import Gaussian, Mixing, climb
+from likelier.families.climb import MOST_STEPS, Gaussian, Mixing, climb
 from likelier.families.missing import expect, expect_slowly, maximise, problems
 from likelier.states import Moments, PatternMoments, TooManyPatterns
 
@@ -50,7 +50,7 @@ def covariances(moments: Moments) -> np.ndarray:
     """(K, p, p), tied or not."""
     if moments.shape == "tied":
         return np.broadcast_to(moments.S / moments.n.sum(), (len(moments.n), *moments.S.shape))
-    return moments.S / moments.n[:, None, None]
+    return moments.S / np.where(moments.n > 0, moments.n, 1.0)[:, None, None]
 
 
 # ---- a twin --------------------------------------------------------------------------------------
@@ -126,8 +126,8 @@ def assert_same_moments(a: Moments, b: Moments, room: float = 1e-9) -> None:
 TWINS = [
     (0, 2, 3, 60, 0.2),
     (1, 1, 2, 40, 0.3),
-    (2, 3, 4, 120, 0.1),
-    (3, 2, 5, 90, 0.15),
+    (2, 3, 4, 90, 0.1),
+    (3, 2, 5, 60, 0.1),
     (4, 1, 1, 20, 0.3),
     (5, 1, 8, 80, 0.1),
 ]
@@ -147,7 +147,7 @@ def test_the_most_likely_parameters_are_those_of_the_twin(shape, how):
 
 
 @every_shape
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_likelihood_does_not_rise_in_any_direction(shape, seed):
     """Five-point difference quotients about the result, in units of the deviations: all of them 0."""
     rows = gappy_rows(seed, K=2, p=3, n=50, share=0.3)
@@ -222,13 +222,15 @@ def test_any_cut_and_order_gives_the_same(shape, seed, share, cuts):
     whole = completed(state_of(rows, shape))
     order = np.random.default_rng(seed).permutation(len(rows))
     pieces = [state_of(piece, shape) for piece in rows.take(order).cut(cuts)]
-    for total in (copy.deepcopy(pieces[0]), copy.deepcopy(pieces[-1])):
-        others = pieces[1:] if len(pieces) == 1 or total.n is not None else []
-        merged = copy.deepcopy(total) if not others else copy.deepcopy(pieces[0])
-        for other in others:
-            merged.merge(other)
-        assert_same_moments(completed(merged), whole)
-    assert_same_moments(completed(state_of(rows, shape)), whole, 1e-15)
+    for some in (pieces, pieces[::-1]):
+        total = copy.deepcopy(some[0])
+        for other in some[1:]:
+            total.merge(other)
+        assert_same_moments(completed(total), whole)
+    stepwise = PatternMoments.start(rows.K, rows.p, shape)
+    for piece in rows.cut(cuts):
+        stepwise.update(piece.chunk())
+    assert_same_moments(completed(stepwise), whole)
 
 
 @every_shape
@@ -238,9 +240,9 @@ def test_a_weight_is_a_number_of_repetitions(shape, seed, share):
     rows = gappy_rows(seed, share=share)
     repeated = rows.take(np.repeat(np.arange(len(rows)), rows.w.astype(int))).reweighed(None)
     assert_same_moments(completed(state_of(repeated, shape)), completed(state_of(rows, shape)))
-    doubled = completed(state_of(rows.reweighed(2 * rows.w), shape))
-    np.testing.assert_allclose(doubled.n, 2 * completed(state_of(rows, shape)).n)
-    assert_parameters(doubled, (found := completed(state_of(rows, shape))).mean, covariances(found), 1e-9)
+    found, doubled = (completed(state_of(rows.reweighed(f * rows.w), shape)) for f in (1, 2))
+    np.testing.assert_allclose(doubled.n, 2 * found.n)
+    assert_parameters(doubled, found.mean, covariances(found), 1e-9)
 
 
 @every_shape
@@ -340,18 +342,18 @@ def test_a_constant_column_stays_constant(shape, constant):
 
 
 LITTLE = {
-    "fewer rows than columns": dict(n=4, p=6, K=1, share=0.3),
-    "as many rows as columns": dict(n=6, p=6, K=1, share=0.3),
-    "one row": dict(n=1, p=3, K=1, share=0.3),
-    "a row a class": dict(n=3, p=2, K=3, share=0.2),
-    "hardly a cell": dict(n=30, p=5, K=2, share=0.85),
-    "columns that never meet": dict(n=30, p=2, K=1, share=0.0),
+    "fewer rows than columns": {"n": 4, "p": 6, "K": 1, "share": 0.3},
+    "as many rows as columns": {"n": 4, "p": 4, "K": 1, "share": 0.3},
+    "one row": {"n": 1, "p": 3, "K": 1, "share": 0.3},
+    "a row a class": {"n": 3, "p": 2, "K": 3, "share": 0.2},
+    "hardly a cell": {"n": 12, "p": 3, "K": 2, "share": 0.8},
+    "columns that never meet": {"n": 30, "p": 2, "K": 1, "share": 0.0},
 }
 
 
 @every_shape
 @pytest.mark.parametrize("kind", LITTLE)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_too_few_rows_end_in_something_defined(shape, kind, seed):
     rows = gappy_rows(seed, **LITTLE[kind])
     if kind == "columns that never meet":
@@ -406,16 +408,16 @@ def gappy_problem(seed: int = 0, share: float = 0.2, **how: Any) -> Any:
     return type(data)(np.where(gone, np.nan, data.X), data.y)
 
 
-@pytest.mark.parametrize("estimator", COUNTING, ids=repr)
+@pytest.mark.parametrize("estimator", [LDA(), LDA(solver="eigen", shrinkage=0.3), QDA()], ids=repr)
 def test_more_patterns_than_there_is_room_for_are_read_again(estimator, monkeypatch):
-    data = gappy_problem(p=6)
+    data = gappy_problem(p=5, share=0.1)
     usual = clone(estimator).fit(data.X, data.y)
     little_room(monkeypatch)
     model = clone(estimator).fit(data.X, data.y)
     np.testing.assert_allclose(
         model.predict_log_proba(data.X), usual.predict_log_proba(data.X), rtol=1e-8, atol=1e-8
     )
-    with pytest.raises(ValueError, match="statistics.*missing in more ways"):
+    with pytest.raises(ValueError, match=r"statistics.*missing in more ways"):
         model.merge(model)
     with pytest.raises(ValueError, match="statistics"):
         model.partial_fit(data.X, data.y)
@@ -451,10 +453,9 @@ def assert_same_answers(a: Any, b: Any, X: np.ndarray, room: float = 1e-8) -> No
 
 @may_be_degenerate
 @every_estimator
-@pytest.mark.parametrize("seed", range(2))
-def test_any_cut_gives_the_fit_of_all_rows(estimator, seed):
-    data = gappy_problem(seed)
-    rng = np.random.default_rng(seed)
+def test_any_cut_gives_the_fit_of_all_rows(estimator):
+    data = gappy_problem(1)
+    rng = np.random.default_rng(1)
     whole, stepwise, models = clone(estimator).fit(data.X, data.y), clone(estimator), []
     for rows in np.array_split(rng.permutation(len(data.y)), 4):
         stepwise.partial_fit(data.X[rows], data.y[rows], classes=data.classes)
@@ -548,13 +549,9 @@ def test_the_way_up_ends_where_a_linear_contraction_does(p, rate):
 
 def test_a_way_without_end_is_given_up():
     def step(at: list[Gaussian]) -> tuple[float, list[Gaussian]]:
-        return float(at[0].mean.sum()), [Gaussian(at[0].mean * 1.5 + 1, at[0].cov)]
+        return float(at[0].mean.sum()), [Gaussian(at[0].mean + 1, at[0].cov)]
 
-    with np.errstate(all="ignore"):
-        _, steps, converged = climb(step, [Gaussian(np.zeros((1, 1)), np.eye(1))])
-    assert not converged or steps < 1000
-
-
-def test_gaps_of_every_kind_were_tried():
-    assert len(GAPS) >= 9
-    assert Chunk is not None
+    (end,), steps, converged = climb(step, [Gaussian(np.zeros((1, 1)), np.eye(1))])
+    assert not converged
+    assert steps == MOST_STEPS
+    assert np.isfinite(end.mean).all()

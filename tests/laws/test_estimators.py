@@ -359,7 +359,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was(estimator):
     gappy[3, 0] = gappy[5, 0] = np.nan
     for attempt in (model.fit, model.partial_fit):
         for table in (bad, gappy):
-            with pytest.raises(ValueError, match="infinity.*row 5, column 1"):
+            with pytest.raises(ValueError, match=r"infinity.*row 5, column 1"):
                 attempt(table, data.y)
             assert_same_bits(model, before, data.X)
 
