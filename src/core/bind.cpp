@@ -115,8 +115,11 @@ Where py_moments(const Held& X, std::optional<Vector<int32_t>> codes, std::optio
     nb::gil_scoped_release free;
     return where(std::visit(
         [&](const auto& m) -> Cell {
-            if constexpr (requires { m.starts; })
-                if (shape == Shape::diagonal) return sparse_moments(m, who, total);
+            if (shape == Shape::diagonal) {
+                if constexpr (requires { m.starts; }) return sparse_moments(m, who, total);
+                if constexpr (requires { m.column; })
+                    if (by_columns(m) && !who.R) return strip_moments(m, who, total);
+            }
             return moments(X.view, who, shape, total);
         },
         X.view));
@@ -166,6 +169,11 @@ Where py_column_moments(const Held& X, std::optional<Vector<int32_t>> codes, std
     const Labels who = labels(codes, R, weights, static_cast<int64_t>(n.shape(0)));
     nb::gil_scoped_release free;
     return where(column_moments(X.view, who, n.data(), seen.data(), mean.data(), S.data()));
+}
+
+Where py_infinite(const Held& X) {
+    nb::gil_scoped_release free;
+    return where(find_infinite(X.view, 0, row_count(X.view)));
 }
 
 Where py_diagonal_gaps(const Held& X, In mean, In scale, In constant, In b, Out Z, bool add) {
@@ -282,6 +290,7 @@ NB_MODULE(LIKELIER_MODULE, m) {
     m.def("column_moments", &py_column_moments, nb::arg("X"), nb::arg("codes").none(), nb::arg("R").none(),
           nb::arg("weights").none(), nb::arg("n").noconvert(), nb::arg("seen").noconvert(),
           nb::arg("mean").noconvert(), nb::arg("S").noconvert());
+    m.def("infinite", &py_infinite, nb::arg("X"));
     m.def("diagonal_gaps", &py_diagonal_gaps, nb::arg("X"), nb::arg("mean"), nb::arg("scale"),
           nb::arg("constant"), nb::arg("b"), nb::arg("Z").noconvert(), nb::arg("add"));
     nb::class_<GappyGaussians>(m, "GappyGaussians")

@@ -96,36 +96,73 @@ inline const double* adjoining(const Columns& X, int64_t j, int64_t first, int64
     return adjoining(X.column[j], first, count, room);
 }
 
+// kLanes columns side by side, over some rows: a vector for each row.
+template <class M>
+class Strip {
+  public:
+    Strip(const M& X, int64_t most) : X(X), most(most), room(kLanes * most) {}
+
+    // Columns from j on (what is missing to kLanes of them, column j again), `count` rows from `first` on.
+    void open(int64_t j, int64_t first, int64_t count) {
+        const int64_t wide = std::min<int64_t>(kLanes, X.p - j);
+        for (int64_t i = 0; i < kLanes; ++i)
+            from[i] = i < wide ? adjoining(X, j + i, first, count, &room[i * most]) : from[0];
+        this->count = count;
+    }
+
+    // f(row, its cells), in squares of kLanes by kLanes.
+    template <class F>
+    LIKELIER_INLINE void each_row(F&& f) const {
+        int64_t r = 0;
+        for (; r + kLanes <= count; r += kLanes) {
+            vd square[kLanes];
+            LIKELIER_UNROLL
+            for (int i = 0; i < kLanes; ++i) square[i] = load(from[i] + r);
+            transpose(square);
+            LIKELIER_UNROLL
+            for (int i = 0; i < kLanes; ++i) f(r + i, square[i]);
+        }
+        for (; r < count; ++r) {
+            vd x;
+            LIKELIER_UNROLL
+            for (int i = 0; i < kLanes; ++i) x[i] = from[i][r];
+            f(r, x);
+        }
+    }
+
+  private:
+    const M& X;
+    const int64_t most;  // rows at once
+    Buffer room;         // for columns that are not doubles that adjoin
+    const double* from[kLanes];
+    int64_t count = 0;
+};
+
 // Columns into rows, in squares of kLanes by kLanes. Rows are padded to whole vectors, so that none
 // straddles two cache lines; what stands in the padding is not to be read. Many rows at a time: the
 // hardware foresees long runs only.
 template <class M>
 Rows turn_columns(const M& X, int64_t first, int64_t count, double* scratch) {
     constexpr int64_t kSlab = 512;
-    alignas(64) double room[kLanes][kSlab];
     const int64_t P = padded(X.p);
-    for (int64_t r0 = 0; r0 < count; r0 += kSlab) {
-        const int64_t slab = std::min(kSlab, count - r0);
+    Strip<M> strip(X, kSlab);
+    for (int64_t r0 = 0; r0 < count; r0 += kSlab)
         for (int64_t j = 0; j < X.p; j += kLanes) {
-            const int64_t wide = std::min<int64_t>(kLanes, X.p - j);
-            const double* from[kLanes];
-            for (int64_t i = 0; i < kLanes; ++i)
-                from[i] = i < wide ? adjoining(X, j + i, first + r0, slab, room[i]) : from[0];
             double* to = scratch + r0 * P + j;
-            int64_t r = 0;
-            for (; r + kLanes <= slab; r += kLanes) {
-                vd square[kLanes];
-                LIKELIER_UNROLL
-                for (int i = 0; i < kLanes; ++i) square[i] = load(from[i] + r);
-                transpose(square);
-                LIKELIER_UNROLL
-                for (int i = 0; i < kLanes; ++i) store(to + (r + i) * P, square[i]);
-            }
-            for (; r < slab; ++r)
-                for (int64_t i = 0; i < wide; ++i) to[r * P + i] = from[i][r];
+            strip.open(j, first + r0, std::min(kSlab, count - r0));
+            strip.each_row([&](int64_t r, vd x) { store(to + r * P, x); });
         }
-    }
     return {scratch, P};
+}
+
+// Whether columns are runs of memory, rather than rows.
+template <class T>
+bool by_columns(const Dense<T>& X) {
+    return X.row < X.column;
+}
+
+inline bool by_columns(const Columns&) {
+    return true;
 }
 
 template <class T>
@@ -133,7 +170,7 @@ Rows rows(const Dense<T>& X, int64_t first, int64_t count, double* scratch) {
     const T* from = X.data + first * X.row;
     if constexpr (std::is_same_v<T, double>)
         if (X.column == 1 || X.p == 1) return {from, X.row};
-    if (X.row < X.column) return turn_columns(X, first, count, scratch);  // Fortran order
+    if (by_columns(X)) return turn_columns(X, first, count, scratch);
     for (int64_t r = 0; r < count; ++r)
         for (int64_t j = 0; j < X.p; ++j) scratch[r * X.p + j] = from[r * X.row + j * X.column];
     return {scratch, X.p};

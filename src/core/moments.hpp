@@ -45,6 +45,11 @@ struct Moments {
     double* S;     // by shape
 };
 
+// a b c, rounded in the same places wherever it is added to something: never contracted with the sum.
+__attribute__((noinline)) inline double product(double a, double b, double c = 1) {
+    return a * b * c;
+}
+
 // What a tile adds: its weights and means by class, and how far they are from those so far.
 //
 // Means are kept as offsets from one row of their class: the offset of a constant column is exactly
@@ -54,9 +59,30 @@ class TileMeans {
     TileMeans(int64_t K, int64_t p)
         : K(K), p(p), n(K), offset(K * p), gap(K * p), blend(K), base(K * p), begun(K, false) {}
 
+    // Of a class that has no base yet, the first of the heaviest rows: one that counts, if any does.
+    // `copy(r, to)`: row r of these.
+    template <class Copy>
+    void choose_bases(int64_t first, int64_t count, const Labels& labels, Copy&& copy) {
+        if (std::find(begun.begin(), begun.end(), false) == begun.end()) return;
+        std::vector<double> heaviest(K, 0.0);
+        std::vector<int64_t> at(K, -1);
+        for (int64_t r = 0; r < count; ++r)
+            labels.each(first + r, [&](int64_t k, double w) {
+                if (w > heaviest[k]) heaviest[k] = w, at[k] = r;
+            });
+        for (int64_t k = 0; k < K; ++k)
+            if (!begun[k] && at[k] >= 0) {
+                begun[k] = true;
+                copy(at[k], &base[k * p]);
+            }
+    }
+
     // Weights and mean offsets by class of these rows. False if a sum is not finite.
     bool measure(const Rows& rows, int64_t first, int64_t count, const Labels& labels) {
-        choose_bases(rows, first, count, labels);
+        choose_bases(first, count, labels, [&](int64_t r, double* to) {
+            const double* x = rows.x + r * rows.stride;
+            std::copy(x, x + p, to);
+        });
         std::fill(n.begin(), n.end(), 0.0);
         std::fill(offset.begin(), offset.end(), 0.0);
         for (int64_t r = 0; r < count; ++r) {
@@ -89,7 +115,7 @@ class TileMeans {
             for (int64_t j = 0; j < p; ++j) {
                 const double d = offset[k * p + j] - total.mean[k * p + j];
                 gap[k * p + j] = d;
-                total.mean[k * p + j] += n[k] > 0 ? d * share : 0;
+                total.mean[k * p + j] += n[k] > 0 ? product(d, share) : 0;
             }
             total.n[k] = sum;
         }
@@ -104,23 +130,6 @@ class TileMeans {
     std::vector<double> n, offset, gap, blend, base;
 
   private:
-    // Of a class that has no base yet, the first of the heaviest rows: one that counts, if any does.
-    void choose_bases(const Rows& rows, int64_t first, int64_t count, const Labels& labels) {
-        if (std::find(begun.begin(), begun.end(), false) == begun.end()) return;
-        std::vector<double> heaviest(K, 0.0);
-        std::vector<int64_t> at(K, -1);
-        for (int64_t r = 0; r < count; ++r)
-            labels.each(first + r, [&](int64_t k, double w) {
-                if (w > heaviest[k]) heaviest[k] = w, at[k] = r;
-            });
-        for (int64_t k = 0; k < K; ++k)
-            if (!begun[k] && at[k] >= 0) {
-                begun[k] = true;
-                const double* x = rows.x + at[k] * rows.stride;
-                std::copy(x, x + p, &base[k * p]);
-            }
-    }
-
     std::vector<bool> begun;
 };
 
@@ -142,8 +151,115 @@ inline void diagonal_tile(const Rows& rows, int64_t first, int64_t count, const 
     for (int64_t k = 0; k < tile.K; ++k)
         for (int64_t j = 0; j < p; ++j) {
             const double d = tile.gap[k * p + j];
-            S[k * p + j] += tile.blend[k] > 0 ? tile.blend[k] * d * d : 0;
+            S[k * p + j] += tile.blend[k] > 0 ? product(tile.blend[k], d, d) : 0;
         }
+}
+
+// The same from columns, kLanes of them at a time: hard labels only. Rows are turned in registers, twice,
+// which is less than to write them down in between; `total` holds offsets, as in TileMeans.
+template <class M>
+class ColumnStrips {
+  public:
+    ColumnStrips(const M& X, const Labels& labels)
+        : X(X),
+          labels(labels),
+          strip(X, tile_rows(X.p)),
+          n(labels.K),
+          sums(labels.K * kLanes),
+          squares(labels.K * kLanes) {}
+
+    // The rows of one tile into `total`; means are offsets from `base`. False if a sum is not finite. Sums
+    // are taken in the order in which rows of C order are, so that they are the same to the last bit.
+    bool absorb(int64_t first, int64_t count, const std::vector<double>& base, const Moments& total) {
+        const int64_t K = labels.K, p = X.p;
+        std::fill(n.begin(), n.end(), 0.0);
+        for (int64_t r = first; r < first + count; ++r)
+            labels.each(r, [&](int64_t k, double w) { n[k] += w; });
+        double check = 0;
+        for (int64_t j = 0; j < p; j += kLanes) {
+            const int64_t wide = std::min<int64_t>(kLanes, p - j);
+            strip.open(j, first, count);
+            gather_classes(base.data(), j, wide, origin);
+            sums.assign(K * kLanes, 0.0);
+            add_up(first, sums, [](vd w, vd d, int64_t) { return w * d; });
+            for (int64_t k = 0; k < K; ++k) {
+                const double scale = n[k] > 0 ? 1 / n[k] : 0;
+                for (int64_t i = 0; i < wide; ++i) {
+                    check += sums[k * kLanes + i] * 0;
+                    sums[k * kLanes + i] *= scale;
+                }
+            }
+            gather_classes(total.S, j, wide, squares);
+            add_up(first, squares, [&](vd w, vd d, int64_t k) {
+                const vd c = d - load(&sums[k]);
+                return w * c * c;
+            });
+            for (int64_t k = 0; k < K; ++k) join(k, j, wide, total);
+        }
+        for (int64_t k = 0; k < K; ++k) total.n[k] += n[k];
+        return check == 0;
+    }
+
+  private:
+    // Columns j to j + wide of (K, p), padded.
+    void gather_classes(const double* from, int64_t j, int64_t wide, Buffer& to) const {
+        to.assign(labels.K * kLanes, 0.0);
+        for (int64_t k = 0; k < labels.K; ++k)
+            std::copy(from + k * X.p + j, from + k * X.p + j + wide, &to[k * kLanes]);
+    }
+
+    // to[class] += f(w, x - base[class], class).
+    template <class F>
+    LIKELIER_INLINE void add_up(int64_t first, Buffer& to, F&& f) {
+        const int32_t* codes = labels.codes + first;
+        const auto add = [&](int64_t r, vd w, vd x) {
+            if (const int64_t k = codes[r] * kLanes; k >= 0)
+                store(&to[k], load(&to[k]) + f(w, x - load(&origin[k]), k));
+        };
+        if (const double* w = labels.weights)
+            strip.each_row([&](int64_t r, vd x) { add(r, splat(w[first + r]), x); });
+        else
+            strip.each_row([&](int64_t r, vd x) { add(r, splat(1.0), x); });
+    }
+
+    // Chan's merge of one class, columns j to j + wide.
+    void join(int64_t k, int64_t j, int64_t wide, const Moments& total) const {
+        const double sum = total.n[k] + n[k], share = sum > 0 ? n[k] / sum : 0, blend = total.n[k] * share;
+        for (int64_t i = 0; i < wide; ++i) {
+            const int64_t at = k * X.p + j + i;
+            const double d = sums[k * kLanes + i] - total.mean[at];
+            total.mean[at] += n[k] > 0 ? product(d, share) : 0;
+            total.S[at] = squares[k * kLanes + i] + (blend > 0 ? product(blend, d, d) : 0);
+        }
+    }
+
+    const M& X;
+    const Labels& labels;
+    Strip<M> strip;
+    std::vector<double> n;
+    Buffer origin, sums, squares;  // (K, kLanes); sums become means
+};
+
+template <class M>
+Cell strip_moments(const M& X, const Labels& labels, const Moments& total) {
+    TileMeans bases(labels.K, X.p);
+    ColumnStrips<M> strips(X, labels);
+    const int64_t height = tile_rows(X.p);
+    for (int64_t first = 0; first < X.n; first += height) {
+        const int64_t count = std::min(height, X.n - first);
+        bases.choose_bases(first, count, labels, [&](int64_t r, double* to) {
+            for (int64_t j = 0; j < X.p; ++j) {
+                const double* x = adjoining(X, j, first + r, 1, to + j);
+                to[j] = *x;
+            }
+        });
+        if (!strips.absorb(first, count, bases.base, total)) {
+            const Cell bad = find_bad(X, first, count);
+            if (bad.found()) return bad;
+        }
+    }
+    bases.finish(total);
+    return {};
 }
 
 // ---- full and tied -----------------------------------------------------------------------------

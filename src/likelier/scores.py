@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
-from likelier.data import Chunk, Dense, NonFinite, by_gaps, some_of
+from likelier.data import Chunk, Dense, NonFinite, by_gaps
 from likelier.states.moments import refuse
 
 Floats = NDArray[np.float64]
@@ -178,10 +178,10 @@ class Scores:
 
     def _write_apart(self, chunk: Chunk, Z: Floats, gaps: Term) -> None:
         """Complete rows as ever: what they get must not depend on their neighbours."""
-        for rows, scores in zip(by_gaps(chunk), (replace(self, gaps=None), Scores((gaps,))), strict=True):
-            with some_of(chunk, rows) as part:
-                z = np.empty((len(rows), Z.shape[1]))
-                scores.write(part, z)
+        whole, some, gone = by_gaps(chunk)
+        for part, rows, scores in ((whole, ~gone, replace(self, gaps=None)), (some, gone, Scores((gaps,)))):
+            z = np.empty((part.X.shape[0], Z.shape[1]))
+            scores.write(part, z)
             Z[rows] = z
 
 

@@ -1,7 +1,7 @@
 """Where rows come from: chunks, the sources that cut them, labels as codes."""
 
 from likelier.data.arrays import PART_BYTES, Arrays
-from likelier.data.chunk import Chunk, Part, Source, Stored, by_gaps, some_of
+from likelier.data.chunk import Chunk, Part, Source, Stored, by_gaps
 from likelier.data.factors import Factor
 from likelier.data.folds import Assignment, Hashed, Listed, consecutive, runs, stratified
 from likelier.data.labels import code, first_seen, levels_of
@@ -33,6 +33,5 @@ __all__ = [
     "levels_of",
     "refuse_cells",
     "runs",
-    "some_of",
     "stratified",
 ]

@@ -1,12 +1,12 @@
 """What flows through a pass: chunks of rows, read by lazy parts, which a source cuts."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier import _core
 from likelier.data.matrix import Block, Rows
 from likelier.data.problems import NonFinite
 
@@ -31,20 +31,13 @@ class Chunk(NamedTuple):
         return self._replace(X=self.X.take(rows), y=y, w=w, first=first)
 
 
-@contextmanager
-def some_of(chunk: Chunk, rows: NDArray[np.intp]) -> Iterator[Chunk]:
-    """Some rows of a chunk; what is wrong with a cell is said of its row in the whole."""
-    try:
-        yield chunk.take(rows)
-    except NonFinite as bad:
-        row = chunk.first + int(rows[bad.row - chunk.first])
-        raise NonFinite(row, bad.column, bad.value) from None
-
-
-def by_gaps(chunk: Chunk) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The rows that are complete, and those that lack a cell."""
+def by_gaps(chunk: Chunk) -> tuple[Chunk, Chunk, NDArray[np.bool_]]:
+    """The rows that are complete, those that lack a cell, and which these are. Infinite cells: refused."""
+    where = _core.infinite(chunk.X.native())
+    if where is not None:
+        raise NonFinite(chunk.first + where[0], where[1], chunk.X.cell(*where))
     gone = chunk.X.gappy()
-    return np.flatnonzero(~gone), np.flatnonzero(gone)
+    return chunk.take(np.flatnonzero(~gone)), chunk.take(np.flatnonzero(gone)), gone
 
 
 # A part reads itself, in whichever worker runs it: lazy and picklable.

@@ -91,6 +91,8 @@ class GaussianMarginals(Marginals):
         mean = self.params.mean  # type: ignore[attr-defined]
         (K, p), shift = mean.shape, mean.mean(axis=0)
         U, log_det = upper_whitenings(self.cov)
+        if np.abs(U @ (mean - shift)[:, :, None]).max() > 1e5:  # deviations: one shift costs digits
+            return None
         constant = np.broadcast_to(-0.5 * (log_det + p * np.log(2 * np.pi)), K)
         core = _core.GappyGaussians(mean - shift, shift, U, np.stack([each[0] for each in found]))
         return core, constant

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
-from likelier.data import Chunk, Dense, NonFinite, by_gaps, refuse_cells, some_of
+from likelier.data import Chunk, Dense, NonFinite, by_gaps
 from likelier.states.columns import ColumnMoments
 from likelier.states.moments import Floats, Moments, Shape
 
@@ -91,13 +91,10 @@ class PatternMoments:
     def apart(self, chunk: Chunk) -> Self:
         """The state of a chunk alone: its complete rows as ever, an item for each of the others."""
         new = type(self).start(len(self.blank), chunk.X.shape[1], self.shape, self.most)
-        whole, gone = by_gaps(chunk)
-        with some_of(chunk, whole) as part:
-            new.whole.update(part)
-        with some_of(chunk, gone) as part:
-            X = part.X.to_array()
-            refuse_cells(X, gaps=True, first=part.first)
-        rows, codes, w = _members(part)
+        whole, some, _ = by_gaps(chunk)
+        new.whole.update(whole)
+        X = some.X.to_array()
+        rows, codes, w = _members(some)
         gaps = np.isnan(X)
         blank = gaps[rows].all(axis=1)
         np.add.at(new.blank, codes[blank], w[blank])

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.data import Chunk, NonFinite, by_gaps, some_of
+from likelier.data import Chunk, NonFinite, by_gaps
 from likelier.states.higher import HigherMoments
 from likelier.states.moments import Floats, Moments
 from likelier.states.patterns import PatternMoments
@@ -42,11 +42,9 @@ class ShrinkageMoments:
             self._take_apart(chunk)
 
     def _take_apart(self, chunk: Chunk) -> None:
-        whole, gone = by_gaps(chunk)
-        with some_of(chunk, gone) as part:
-            rows = self.gaps.apart(part)
-        with some_of(chunk, whole) as part:
-            self.higher.update(part)
+        whole, some, _ = by_gaps(chunk)
+        rows = self.gaps.apart(some)
+        self.higher.update(whole)
         self.gaps.merge(rows)
 
     def merge(self, other: Self) -> None:
