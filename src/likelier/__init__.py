@@ -10,7 +10,7 @@ _WHERE = {
     "LinearRegression": "likelier.estimators.regression",
     "QuadraticDiscriminantAnalysis": "likelier.estimators.quadratic_discriminant",
     "Ridge": "likelier.estimators.regression",
-    "compare": "likelier.compare",
+    "compare": "likelier.comparing",
     "load": "likelier.saving.models",
     "merge": "likelier.estimators.merging",
     "scan": "likelier.data.files",
@@ -18,7 +18,7 @@ _WHERE = {
 }
 
 if TYPE_CHECKING:
-    from likelier.compare import compare as compare
+    from likelier.comparing import compare as compare
     from likelier.data import DegenerateWarning as DegenerateWarning
     from likelier.data.files import scan as scan
     from likelier.estimators.linear_discriminant import (

@@ -7,7 +7,6 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 
 import likelier as lk
-from likelier.cli import main
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +16,9 @@ def wine():
 
 def test_figures_are_those_of_scikit_learns_cross_validation(wine):
     X, y = wine
-    result = lk.compare(X, y, models={"nb": lk.GaussianNB()}, cv=4, seed=3).results[0]
+    (result,) = (
+        r for r in lk.compare(X, y, models={"nb": lk.GaussianNB()}, cv=4, seed=3).results if r.model == "nb"
+    )
     folds = StratifiedKFold(4, shuffle=True, random_state=3)
     accuracy = cross_val_score(lk.GaussianNB(), X, y, cv=folds)
     loss = -cross_val_score(lk.GaussianNB(), X, y, cv=folds, scoring="neg_log_loss")
@@ -33,7 +34,7 @@ def test_prints_as_a_table_with_the_best_first(wine):
     assert lines[2].split() == ["model", "error", "log-loss", "fit", "assumes"]
     losses = [result.log_loss for result in comparison.results]
     assert losses == sorted(losses)
-    assert len({line.index("generative") for line in lines[4:]}) == 1
+    assert len({line.index("generative") for line in lines[4:] if "generative" in line}) == 1
 
 
 def test_becomes_a_frame(wine):
@@ -43,7 +44,7 @@ def test_becomes_a_frame(wine):
 
 def test_takes_any_scikit_learn_estimator(wine):
     models = {"tree": DecisionTreeClassifier(max_depth=2, random_state=0), "nb": lk.GaussianNB()}
-    assert {r.model for r in lk.compare(*wine, models=models).results} == {"tree", "nb"}
+    assert {r.model for r in lk.compare(*wine, models=models).results} == {"tree", "nb", "(majority class)"}
 
 
 def test_a_model_that_cannot_take_the_data_sits_out_and_says_why():
@@ -52,7 +53,7 @@ def test_a_model_that_cannot_take_the_data_sits_out_and_says_why():
     bad = lk.LinearDiscriminantAnalysis(n_components=3)
     shown = lk.compare(X, y, models={"bad": bad, "nb": lk.GaussianNB()}, cv=3)
     assert shown.results[-1].model == "bad"
-    assert "n_components" in str(shown).splitlines()[-1]
+    assert str(shown).splitlines()[-1].startswith("bad: sits out: n_components")
 
 
 @pytest.mark.parametrize(
@@ -61,22 +62,3 @@ def test_a_model_that_cannot_take_the_data_sits_out_and_says_why():
 def test_targets_that_cannot_be_compared_on(y, message):
     with pytest.raises(ValueError, match=message):
         lk.compare(np.arange(10.0)[:, None], y)
-
-
-def test_the_command_compares_on_wine(capsys):
-    assert main(["compare", "--cv", "3"]) == 0
-    shown = capsys.readouterr().out
-    assert "3-fold" in shown
-    assert "GaussianNB" in shown
-
-
-def test_the_command_says_what_is_wrong_in_one_line(capsys):
-    assert main(["compare", "--cv", "1"]) == 2
-    assert capsys.readouterr().err == "likelier: --cv 1: at least 2 folds are needed\n"
-
-
-def test_help_names_the_commands(capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(["--help"])
-    assert stop.value.code == 0
-    assert "compare" in capsys.readouterr().out

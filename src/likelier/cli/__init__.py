@@ -1,48 +1,51 @@
 """The command line. Nothing heavy is imported before it is known what was asked."""
 
-import argparse
+import os
 import sys
 from collections.abc import Sequence
 
+from likelier.cli import comparing, inspecting, predicting, training
+from likelier.cli.words import Parser, say
 
-def parser() -> argparse.ArgumentParser:
+# What is wrong with data, files and arguments is said in one line; anything else is a defect, and shows
+# where it happened.
+WRONG = (ValueError, TypeError, OSError, NotImplementedError)
+BROKEN_PIPE, INTERRUPTED = 141, 130  # as shells have it: 128 and the number of the signal
+
+
+def parser() -> Parser:
     """The words that the command line understands."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="likelier",
-        description="Classical classifiers: compare them on a table.",
-        epilog="example: likelier compare --cv 10",
+        description="Classical classifiers and least squares, on tables in files of any size.",
+        epilog="example: likelier compare iris.csv --target species",
     )
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    compare = commands.add_parser(
-        "compare",
-        help="every model on one table, cross-validated",
-        description="Cross-validate every model on the wine data that scikit-learn ships.",
-        epilog="examples: likelier compare; likelier compare --cv 10 --seed 1",
-    )
-    compare.add_argument("--cv", type=int, default=5, metavar="FOLDS", help="number of folds (5)")
-    compare.add_argument("--seed", type=int, default=0, help="of the folds (0)")
+    for command in (comparing, training, predicting, inspecting):
+        command.add(commands)
     return top
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; its exit code."""
+    """Run a command; its exit code: 0, or 2 for what is wrong with arguments or data."""
     options = parser().parse_args(arguments)
     try:
-        return run_compare(options.cv, options.seed)
-    except ValueError as problem:
-        print(f"likelier: {problem}", file=sys.stderr)
+        options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _let_go()
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        say("interrupted")
+        return INTERRUPTED
+    except WRONG as problem:
+        say(str(problem))
         return 2
-
-
-def run_compare(cv: int, seed: int) -> int:
-    """`likelier compare`: the wine data, all models."""
-    from sklearn.datasets import load_wine
-
-    from likelier.compare import compare
-
-    if cv < 2:
-        raise ValueError(f"--cv {cv}: at least 2 folds are needed")
-    wine = load_wine()
-    print("wine: three cultivars, thirteen chemical measurements (scikit-learn's copy)")
-    print(compare(wine.data, wine.target, cv=cv, seed=seed, progress=True))
     return 0
+
+
+def _let_go() -> None:
+    """Nobody reads on: what is left in the buffer goes nowhere, for Python tries once more at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -5,7 +5,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import pyarrow as pa
@@ -86,6 +86,9 @@ class Delimited:
             types[name] = pa.dictionary(pa.int32(), pa.string()) if text else known
         with self._naming(), self._open(types, tuple(types), size) as reader:
             yield from ahead(iter(reader))  # Arrow's own threads do not: they parse when asked
+
+    def verbatim(self, names: Sequence[str]) -> Self:
+        return replace(self, known={**self.known, **dict.fromkeys(names, pa.string())})
 
     def described(self, name: str) -> str:
         """The type, and, where it is text, the first cell that is no number."""

@@ -246,6 +246,20 @@ class Scan:
             for span in file.spans(rows)
         ]
 
+    def batches(self, others: Sequence[str], verbatim: Sequence[str]) -> Iterator[tuple[int, Any]]:
+        """Record batches in order, and the number of each one's first row: X, and other columns beside it.
+
+        verbatim: which of the others are to be as they are written in the file, not as numbers.
+        """
+        rows = max(1, PART_BYTES // (8 * (self.p + len(others))))
+        for file, number in zip(self.files, self._numbers, strict=True):
+            for span in file.spans(rows):
+                first = number + span.first
+                read = file.verbatim(verbatim).read(self.roles.features, others, span, BLOCK_BYTES, rows)
+                for batch in read:
+                    yield first, batch
+                    first += batch.num_rows
+
     @property
     def _numbers(self) -> list[int]:
         """The number of each file's first row."""

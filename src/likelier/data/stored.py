@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import pyarrow as pa
 
@@ -46,6 +46,9 @@ class File(Protocol):
         self, numbers: Sequence[str], labels: Sequence[str], span: Span, size: int, rows: int, /
     ) -> Iterator[Any]:
         """Record batches of the columns named: of at most so many rows, or about `size` bytes of text."""
+
+    def verbatim(self, names: Sequence[str], /) -> Self:
+        """The same file, these columns read as they are written in it."""
 
     def described(self, name: str, /) -> str:
         """The type of a column, for a message."""

@@ -37,6 +37,8 @@ class LinearRegression(LeastSquares):
     F(1, 2) = 154.768, p 0.0064; AIC 14.86, BIC 13.63
     """
 
+    assumes = "linear; errors of one variance"
+
     def __init__(
         self,
         *,
@@ -92,6 +94,8 @@ class Ridge(LeastSquares):
     >>> Ridge(alpha=1.0).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]).coef_.round(3)
     array([0.667])
     """
+
+    assumes = "linear; errors of one variance; small coefficients"
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.saving import disk
-from likelier.saving.values import decode
+from likelier.saving.values import Take, decode
 
 
 @dataclass(frozen=True)
@@ -20,11 +20,16 @@ class Description:
     estimator: str
     params: dict[str, Any]
     classes: NDArray[Any] | None  # None: not a classifier
+    counts: list[float] | None  # the weight of each class; None: not known
+    priors: NDArray[np.float64] | None  # (K,)
     n_features: int | None  # None, for weights alone: they are among the params
     feature_names: list[str] | None
     weight: float | None  # of all rows learned from; None: not known
+    missing: float | None  # the weight of the cells that were not there; None: not known
     statistics: bool  # whether it can go on learning
+    about: dict[str, Any]  # what was said of it when it was saved
     likelier: str  # the version that wrote it
+    size: int  # in bytes
     modified: datetime  # the file
     header: dict[str, Any]  # all of it
 
@@ -37,16 +42,38 @@ def describe(path: str | os.PathLike[str]) -> Description:
         held = {key: decode(value, archive.array, {}) for key, value in params.items()}
         target = decode(fitted.get("target"), archive.array, {})
         names = decode(fitted.get("feature_names"), archive.array, {})
-        n = header.get("rows")
+        n, about = header.get("rows"), header.get("about")
+        classifies = isinstance(target, np.ndarray)
+        model, statistics = fitted.get("model") or {}, fitted.get("statistics")
+        log_prior = decode(model.get("fields", {}).get("log_prior"), archive.array, {})
         return Description(
             estimator=str(header.get("estimator")),
             params=held,
-            classes=target if isinstance(target, np.ndarray) else None,
+            classes=target if classifies else None,
+            counts=n if classifies else None,
+            priors=None if log_prior is None else np.exp(log_prior),
             n_features=fitted.get("n_features"),
             feature_names=None if names is None else list(names),
             weight=None if n is None else float(np.sum(n)),
-            statistics=fitted.get("statistics") is not None,
+            missing=None if statistics is None else _missing(statistics, archive.array),
+            statistics=statistics is not None,
+            about=dict(about) if isinstance(about, dict) else {},
             likelier=str(header.get("likelier")),
+            size=path.stat().st_size,
             modified=datetime.fromtimestamp(path.stat().st_mtime, UTC),
             header=header,
         )
+
+
+def _missing(statistics: dict[str, Any], take: Take) -> float:
+    """The weight of missing cells, in whichever way these statistics keep count of them."""
+    kind, held = statistics["record"], statistics["fields"]
+    if kind == "states.ShrinkageMoments":
+        return _missing(held["gaps"], take)
+    if kind == "states.ColumnMoments":
+        n, seen = (decode(held[key], take, {}) for key in ("n", "seen"))
+        return float((n[:, None] - seen).sum())
+    if kind == "states.PatternMoments":
+        X, w, blank = (decode(held[key], take, {}) for key in ("X", "w", "blank"))
+        return float(w @ np.isnan(X).sum(axis=1) + X.shape[1] * blank.sum())
+    return 0.0

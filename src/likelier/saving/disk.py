@@ -87,16 +87,29 @@ def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
 
 def write(path: Path, content: bytes) -> None:
     """All of it under this name, or, whatever fails, all as it was."""
+    with replacing(path) as file:
+        file.write(content)
+
+
+def place_for(path: Path) -> Path:
+    """Where a file of this name comes to lie; refused if none can."""
     path = Path(os.path.realpath(path))
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {path.parent} to save in: make it first")
     if path.exists():
         _ordinary(path)
+    return path
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write, which has its name once it is whole; whatever fails, all is as it was."""
+    path = place_for(path)
     beside = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
         # Not tempfile: its files can be read by their owner alone, whatever the umask says.
         with beside.open("xb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)

@@ -2,6 +2,7 @@
 
 import math
 import os
+from collections.abc import Mapping
 from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
@@ -51,12 +52,19 @@ ESTIMATORS = {
 }
 
 
-def save(estimator: Any, path: str | os.PathLike[str], *, statistics: bool = True) -> None:
+def save(
+    estimator: Any,
+    path: str | os.PathLike[str],
+    *,
+    statistics: bool = True,
+    about: Mapping[str, Any] | None = None,
+) -> None:
     """Write a fitted estimator to a file, whole or not at all. See docs/saving.md for what is in it.
 
     statistics=False leaves out what `partial_fit` and `merge` go on from: a smaller file that can predict.
+    about: what people want to know of it, plain enough for JSON; `describe` shows it, `load` passes it by.
     """
-    disk.write(Path(path), content_of(estimator, statistics=statistics))
+    disk.write(Path(path), content_of(estimator, statistics=statistics, about=about))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -69,7 +77,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 # ---- out -----------------------------------------------------------------------------------------
-def content_of(estimator: Any, *, statistics: bool) -> bytes:
+def content_of(estimator: Any, *, statistics: bool, about: Mapping[str, Any] | None = None) -> bytes:
     """The bytes of a file, of which it is known that they load as what was saved."""
     name = type(estimator).__name__
     if name not in ESTIMATORS or type(estimator) is not ESTIMATORS[name].cls:
@@ -82,6 +90,7 @@ def content_of(estimator: Any, *, statistics: bool) -> bytes:
         "likelier": version("likelier"),
         "estimator": name,
         "rows": _rows(estimator),
+        **({} if about is None else {"about": dict(about)}),
         "params": _params(estimator, arrays),
         "fitted": {
             part: encode(value, part, arrays, CLASSES)

@@ -1,0 +1,139 @@
+"""`likelier train`: a model from a table, into a file."""
+
+import ast
+import json
+import time
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from likelier.cli.words import (
+    MODELS,
+    add_columns,
+    add_table,
+    check_numbers,
+    counted,
+    model_named,
+    noting,
+    opened,
+    size_of,
+)
+
+if TYPE_CHECKING:
+    from likelier.data.files import Scan
+
+
+def add(commands: Any) -> None:
+    """The arguments."""
+    parser = commands.add_parser(
+        "train",
+        help="fit a model to a table of any size, and save it",
+        description="Fit a model to the rows of files, which may be larger than memory, and save it.",
+        epilog="example: likelier train iris.csv --target species --model lda --set shrinkage=auto "
+        "--set solver=lsqr -o iris.lk",
+    )
+    add_table(parser)
+    add_columns(parser, target=True)
+    parser.add_argument("--model", metavar="M", help=", ".join(MODELS))
+    parser.add_argument(
+        "--set",
+        type=_setting,
+        action="append",
+        default=[],
+        dest="settings",
+        metavar="NAME=VALUE",
+        help="a hyper-parameter, for example reg_param=0.1; may be given again",
+    )
+    parser.add_argument(
+        "--resume", metavar="OLD.lk", help="go on from a model that was saved: all rows count"
+    )
+    parser.add_argument(
+        "--no-statistics", action="store_true", help="a smaller file, which cannot be resumed"
+    )
+    parser.add_argument("-o", "--output", required=True, metavar="M.lk", help="where to save the model")
+    parser.set_defaults(run=run)
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """A name and its value: JSON, a Python literal, or else the text itself."""
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise ValueError
+    for read in (json.loads, ast.literal_eval):
+        try:
+            return name, read(value)
+        except (ValueError, SyntaxError):
+            continue
+    return name, value
+
+
+_setting.__name__ = "NAME=VALUE"  # argparse names what it could not read by it
+
+
+def run(options: Namespace) -> None:
+    """Fit or go on, save, and say in a line what was learned."""
+    from likelier.cli.progress import watching
+    from likelier.saving import disk
+    from likelier.saving.models import save
+
+    disk.place_for(Path(options.output))  # before hours of work, not after
+    model = _resumed(options) if options.resume else _new(options)
+    source = opened(options)
+    _check(model, source)
+    start = time.perf_counter()
+    with noting(), watching(source) as rows:
+        (model.partial_fit if options.resume else model.fit)(rows)
+    seconds = time.perf_counter() - start
+    about = {"target": options.target, "weight": options.weight}
+    save(model, options.output, statistics=not options.no_statistics, about=about)
+    print(_learned(model, options, seconds))
+
+
+def _new(options: Namespace) -> Any:
+    if options.model is None:
+        raise ValueError(f"--model is needed: one of {', '.join(MODELS)}")
+    return model_named(options.model)().set_params(**dict(options.settings))
+
+
+def _resumed(options: Namespace) -> Any:
+    """The saved model, which knows its kind, hyper-parameters and columns."""
+    from likelier.saving.models import load
+
+    model = load(options.resume)
+    kind = type(model).__name__
+    if not hasattr(model, "partial_fit"):
+        raise ValueError(f"{options.resume} is a {kind}: it does not learn")
+    if options.model is not None and model_named(options.model) is not type(model):
+        raise ValueError(f"{options.resume} is a {kind}, and --model {options.model} another model")
+    for given, argument in ((options.settings, "--set"), (options.features, "--features")):
+        if given:
+            raise ValueError(
+                f"{argument} cannot be changed with --resume: {options.resume} goes on as it is"
+            )
+    options.features = list(getattr(model, "feature_names_in_", [])) or None
+    return model
+
+
+def _check(model: Any, source: "Scan") -> None:
+    """Columns of the wrong kind are refused before anything is read, with what to do about them here."""
+    who = type(model).__name__
+    check_numbers(source, list(source.names), who)
+    if who in ("LinearRegression", "Ridge"):
+        for name, kind in source.others(source.targets).items():
+            raise ValueError(
+                f"target {name!r} holds {kind}: {who} predicts numbers; for classes take gaussian-nb, lda "
+                "or qda"
+            )
+
+
+def _learned(model: Any, options: Namespace, seconds: float) -> str:
+    n = None if model._statistics is None else float(model._statistics.n.sum())
+    rows = "its rows" if n is None else counted(n, "row")
+    if options.weight is not None and n is not None:
+        rows = f"rows of weight {n:g}"
+    classes = getattr(model, "classes_", None)
+    found = [rows, counted(model.n_features_in_, "column")]
+    found += [] if classes is None else [counted(len(classes), "class")]
+    size = size_of(Path(options.output).stat().st_size)
+    learned = f"{type(model).__name__} from {', '.join(found)}{' in all' if options.resume else ''}"
+    return f"{learned} in {seconds:.2f} s: {options.output} ({size})"

@@ -1,0 +1,123 @@
+"""What the commands share: how arguments are read, and how problems are said."""
+
+import argparse
+import csv
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from likelier.data.files import Scan
+
+MODELS = {
+    "gaussian-nb": "GaussianNB",
+    "lda": "LinearDiscriminantAnalysis",
+    "qda": "QuadraticDiscriminantAnalysis",
+    "linear-regression": "LinearRegression",
+    "ridge": "Ridge",
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """Arguments that are wrong are one line, as everything else that is."""
+
+    def error(self, message: str) -> NoReturn:
+        say(f"{message} (see {self.prog} --help)")
+        self.exit(2)
+
+
+def say(message: str) -> None:
+    """One line on standard error."""
+    print(f"likelier: {' '.join(message.split())}", file=sys.stderr)
+
+
+@contextmanager
+def noting() -> Iterator[None]:
+    """Warnings as lines, each once, when the work is done."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
+        say(f"note: {message}")
+
+
+def names(text: str) -> list[str]:
+    """Columns as in a line of CSV: those with a comma in their name stand in quotation marks."""
+    return next(csv.reader([text], skipinitialspace=True), [])
+
+
+def add_table(parser: argparse.ArgumentParser, *, data: str = "+") -> None:
+    """The arguments that say what is read."""
+    parser.add_argument(
+        "data", nargs=data, metavar="DATA", help="CSV, TSV or Parquet files, folders or globs"
+    )
+    parser.add_argument(
+        "--format", choices=["csv", "tsv", "parquet"], help="where the names of files do not say it"
+    )
+
+
+def add_columns(parser: argparse.ArgumentParser, *, target: bool) -> None:
+    """The arguments that say which columns are what."""
+    parser.add_argument("--target", metavar="Y", required=target, help="the column to be predicted")
+    parser.add_argument(
+        "--features", type=names, metavar="A,B,C", help="the columns to predict from (all others)"
+    )
+    parser.add_argument("--weight", metavar="W", help="a column of weights: 2 is the row twice")
+
+
+def opened(options: argparse.Namespace) -> "Scan":
+    """The files that are named, with the columns that are."""
+    from likelier.data.files import scan
+
+    return scan(paths(options), options.target, options.features, options.weight, options.format)
+
+
+def paths(options: argparse.Namespace) -> list[str]:
+    """The files that are named."""
+    if "-" in options.data:
+        raise ValueError("DATA -: the rows are read more than once, so they must be in a file.")
+    return list(options.data)
+
+
+def model_named(name: str) -> Any:
+    """The class of an estimator, by its short or its full name."""
+    import likelier
+
+    known = {**MODELS, **{full.lower(): full for full in MODELS.values()}}
+    if name.lower() not in known:
+        near = get_close_matches(name.lower(), known, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise ValueError(f"--model {name}: it is one of {', '.join(MODELS)}{hint}")
+    return getattr(likelier, known[name.lower()])
+
+
+def check_numbers(source: "Scan", columns: Sequence[str], who: str) -> None:
+    """Refuse columns that hold no numbers, and say how to leave them out."""
+    others = source.others(columns)
+    if others:
+        some = [f"{name!r} ({kind})" for name, kind in list(others.items())[:10]]
+        which = ", ".join(some) + (f" and {len(others) - 10} more" if len(others) > 10 else "")
+        left = [quoted(name) for name in columns if name not in others]
+        listed = ",".join(left) if len(left) <= 30 else "A,B,C names the others"
+        how = f"Leave them out: --features {listed}" if left else "No column is left"
+        raise ValueError(f"{who} takes numbers, and these columns hold none: {which}. {how}")
+
+
+def quoted(name: str) -> str:
+    """A column's name as `names` reads it, and a shell."""
+    plain = all(letter.isalnum() or letter in "_-." for letter in name)
+    doubled = name.replace('"', '""')
+    return name if plain else f"'\"{doubled}\"'"
+
+
+def counted(n: float, noun: str) -> str:
+    """So many of them, in words."""
+    return f"{n:,.15g} {noun}{'' if n == 1 else 's' if noun[-1] != 's' else 'es'}"
+
+
+def size_of(n: int) -> str:
+    """Bytes, in words."""
+    return f"{n} bytes" if n < 1000 else f"{n / 1e3:.1f} kB" if n < 1e6 else f"{n / 1e6:.1f} MB"

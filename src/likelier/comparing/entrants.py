@@ -1,0 +1,50 @@
+"""One model on the folds; what goes wrong with it, and what it warns of, become notes."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from likelier.comparing.rows import InMemory, Table
+from likelier.comparing.table import Result
+from likelier.comparing.tasks import Task
+from likelier.data import Assignment
+
+
+def judged(name: str, model: Any, rows: Table, task: Task, folds: Assignment) -> Result:
+    """The figures of a model; one that cannot take these rows sits out and says why."""
+    assumes = getattr(model, "assumes", "")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            figures, seconds = _figures(model, rows, task, folds), rows.fit(model)
+        except ValueError as problem:
+            where = "".join(f" ({note})" for note in getattr(problem, "__notes__", ()))
+            return task.result(model=name, assumes=assumes, notes=(f"sits out: {problem}{where}",))
+    own = f"{type(model).__name__}: "
+    notes = tuple(dict.fromkeys(str(warning.message).removeprefix(own) for warning in caught))
+    return task.result(model=name, assumes=assumes, fit=seconds, notes=notes, **figures)
+
+
+def _figures(model: Any, rows: Table, task: Task, folds: Assignment) -> dict[str, float]:
+    # With a covariance_estimator the method is there, but there are no statistics to merge.
+    if hasattr(model, "cross_validate") and getattr(model, "covariance_estimator", None) is None:
+        return task.figures(rows.cross_validate(model, folds))
+    if not isinstance(rows, InMemory):
+        raise ValueError(
+            f"{type(model).__name__} has no cross_validate, and takes rows in memory only: read the table "
+            "first, for example with pandas."
+        )
+    return _refitted(model, rows, task, folds)
+
+
+def _refitted(model: Any, rows: InMemory, task: Task, folds: Assignment) -> dict[str, float]:
+    """A fit for each fold; means."""
+    X, y, numbers = rows.array, rows.labels, folds.of(0, len(rows.labels))
+    found = []
+    for fold in range(folds.count):
+        train, test = np.flatnonzero(numbers != fold), np.flatnonzero(numbers == fold)
+        fitted = clone(model).fit(X[train], y[train])
+        found.append(task.judge(fitted, X[test], y[test]))
+    return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
