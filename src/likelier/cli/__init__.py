@@ -39,9 +39,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say("interrupted")
         return INTERRUPTED
     except WRONG as problem:
-        say(str(problem))
+        say(_said(problem))
         return 2
     return 0
+
+
+def _said(problem: Exception) -> str:
+    """In words, without the number that systems give it."""
+    if isinstance(problem, OSError) and problem.strerror and problem.filename:
+        return f"{problem.filename}: {problem.strerror}"
+    return str(problem)
 
 
 def _let_go() -> None:

@@ -77,7 +77,7 @@ class Watched:
         return str(self.source.place(row))
 
     def parts(self, state_bytes: int) -> Sequence[Part]:
-        self.bar.set_description("finding the classes" if self.surveys else "learning", refresh=False)
+        self.bar.set_description_str("finding the classes" if self.surveys else "learning", refresh=False)
         self.bar.reset(total=self.rows)
         parts: Sequence[Part] = self.source.parts(state_bytes)
         return parts if self.surveys else [partial(self._read, part) for part in parts]

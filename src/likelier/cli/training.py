@@ -127,13 +127,15 @@ def _check(model: Any, source: "Scan") -> None:
 
 
 def _learned(model: Any, options: Namespace, seconds: float) -> str:
-    n = None if model._statistics is None else float(model._statistics.n.sum())
+    from likelier.saving.describing import describe
+
+    saved = describe(options.output)
+    n = saved.weight
     rows = "its rows" if n is None else counted(n, "row")
     if options.weight is not None and n is not None:
         rows = f"rows of weight {n:g}"
     classes = getattr(model, "classes_", None)
     found = [rows, counted(model.n_features_in_, "column")]
     found += [] if classes is None else [counted(len(classes), "class")]
-    size = size_of(Path(options.output).stat().st_size)
     learned = f"{type(model).__name__} from {', '.join(found)}{' in all' if options.resume else ''}"
-    return f"{learned} in {seconds:.2f} s: {options.output} ({size})"
+    return f"{learned} in {seconds:.2f} s: {options.output} ({size_of(saved.size)})"

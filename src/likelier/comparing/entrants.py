@@ -18,6 +18,7 @@ def judged(name: str, model: Any, rows: Table, task: Task, folds: Assignment) ->
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
+            task.check(model)
             figures, seconds = _figures(model, rows, task, folds), rows.fit(model)
         except ValueError as problem:
             where = "".join(f" ({note})" for note in getattr(problem, "__notes__", ()))

@@ -73,11 +73,17 @@ def _in_files(X: Stored, y: Any) -> Table:
         )
     if len(X.targets) != 1:
         raise ValueError("compare needs a source with one target, as in scan(path, target='y').")
-    others = list(X.others(list(X.names)))
+    others = X.others(list(X.names))
     left = [name for name in X.names if name not in others]
     if not left:
-        raise ValueError(f"no column holds numbers: {_listed(others)}.")
-    return InFiles(X.taking(left, y=True), _left_out(others))
+        raise ValueError(f"no column holds numbers: {_listed(list(others))}.")
+    return InFiles(X.taking(left, y=True), _left_out([_shown(*pair) for pair in others.items()]))
+
+
+def _shown(name: str, kind: str) -> str:
+    """A column that begins with numbers was perhaps meant to be one: the cell that is none."""
+    late = " on line " in kind and not kind.endswith(" on line 2")
+    return f"{name} ({kind.removeprefix('string: ')})" if late else name
 
 
 def _numbers(X: Any) -> tuple[Any, list[str]]:

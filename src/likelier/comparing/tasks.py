@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import log_loss
 
 from likelier.comparing.baselines import ClassCounts, ValueMoments, Variety
@@ -36,6 +37,10 @@ class Task(ABC):
     result: ClassVar[type[Result]]
 
     @abstractmethod
+    def check(self, model: Any) -> None:
+        """Refuse a model that finds something else."""
+
+    @abstractmethod
     def suited(self) -> dict[str, Any]:
         """The models that a plain table of numbers is compared on."""
 
@@ -61,6 +66,10 @@ class Classify(Task):
 
     stratified = True
     result = ClassResult
+
+    def check(self, model: Any) -> None:
+        if is_regressor(model):
+            raise ValueError("it finds numbers, and here are classes to be found")
 
     def suited(self) -> dict[str, Any]:
         return {
@@ -107,6 +116,10 @@ class Regress(Task):
 
     stratified = False
     result = ValueResult
+
+    def check(self, model: Any) -> None:
+        if is_classifier(model):
+            raise ValueError("it finds classes, and here are numbers to be found")
 
     def suited(self) -> dict[str, Any]:
         return {"LinearRegression": LinearRegression(), "Ridge": Ridge()}

@@ -98,6 +98,8 @@ def place_for(path: Path) -> Path:
         raise FileNotFoundError(f"there is no folder {path.parent} to save in: make it first")
     if path.exists():
         _ordinary(path)
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(f"the folder {path.parent} may not be written to: {path} cannot be made")
     return path
 
 
@@ -108,7 +110,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     beside = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
         # Not tempfile: its files can be read by their owner alone, whatever the umask says.
-        with beside.open("xb") as file:
+        with _new(beside, path) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -116,6 +118,14 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
+
+
+def _new(beside: Path, path: Path) -> IO[bytes]:
+    """A file that was not there; an error speaks of the name that it is to have."""
+    try:
+        return beside.open("xb")
+    except OSError as problem:
+        raise OSError(problem.errno, f"cannot be written: {problem.strerror}", str(path)) from None
 
 
 def _ordinary(path: Path) -> None:

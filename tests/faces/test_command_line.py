@@ -1,0 +1,658 @@
+"""The commands, as people and other programs use them."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from sklearn.datasets import load_diabetes, load_iris
+
+import likelier as lk
+from likelier.cli import main, progress
+from likelier.saving.describing import describe
+
+SPECIES = np.array(["setosa", "versicolor", "virginica"])
+FEATURES = ["sepal length (cm)", "sepal width (cm)", "petal length (cm)", "petal width (cm)"]
+NAMED = ",".join(FEATURES)
+CHANGED = "is not a model that can be loaded"
+SCRIPT = Path(sys.executable).with_name("likelier")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The current folder: iris as CSV, packed CSV, TSV and Parquet, with identifiers and gaps."""
+    monkeypatch.chdir(tmp_path)
+    frame = load_iris(as_frame=True).frame
+    frame["species"] = SPECIES[frame.pop("target")]
+    frame.insert(0, "id", [f"{i:04d}" for i in range(len(frame))])
+    frame.insert(1, "note", ["a, b" if i % 3 else 'say "x"' for i in range(len(frame))])
+    frame.loc[::11, FEATURES[1]] = np.nan
+    frame.to_csv("iris.csv", index=False)
+    frame.to_csv("iris.csv.gz", index=False)
+    frame.to_csv("iris.tsv", index=False, sep="\t")
+    frame.to_parquet("iris.parquet", row_group_size=40)
+    return tmp_path
+
+
+@pytest.fixture
+def model(folder, capsys):
+    """A trained model, iris.lk."""
+    run(
+        "train",
+        "iris.parquet",
+        "--target",
+        "species",
+        "--features",
+        NAMED,
+        "--model",
+        "lda",
+        "-o",
+        "iris.lk",
+    )
+    capsys.readouterr()
+    return lk.load("iris.lk")
+
+
+def run(*arguments):
+    """A command that goes well."""
+    assert main(arguments) == 0
+
+
+def table():
+    return pd.read_parquet("iris.parquet")
+
+
+def bad(capsys, *arguments):
+    """What a command says that goes wrong: one line."""
+    try:
+        code = main(arguments)
+    except SystemExit as stop:
+        code = stop.code
+    out, err = capsys.readouterr()
+    assert code == 2
+    assert out == ""
+    assert err.startswith("likelier: ")
+    assert err.count("\n") == 1
+    return err
+
+
+# ---- compare -------------------------------------------------------------------------------------
+def test_compare_without_data_takes_wine(capsys):
+    run("compare", "--cv", "3")
+    shown = capsys.readouterr().out
+    assert shown.startswith("wine: three cultivars")
+    assert "178 rows, 13 columns, 3 classes; 3-fold" in shown
+    assert "(majority class)" in shown
+
+
+@pytest.mark.parametrize("name", ["iris", "breast-cancer", "digits"])
+def test_compare_knows_data_sets(name, capsys):
+    run("compare", name, "--cv", "2")
+    assert capsys.readouterr().out.startswith(f"{name}: ")
+
+
+@pytest.mark.parametrize("file", ["iris.csv", "iris.csv.gz", "iris.tsv", "iris.parquet"])
+def test_compare_takes_files_of_every_kind(file, folder, capsys):
+    run("compare", file, "--target", "species")
+    out, err = capsys.readouterr()
+    assert "150 rows" in out
+    assert "left out, being no numbers:" in out
+    assert "QDA" in out
+    assert err == ""
+
+
+def test_compare_is_compare(folder, capsys):
+    run("compare", "iris.csv", "--target", "species", "--seed", "4", "--cv", "4")
+    shown = capsys.readouterr().out.split("\n")
+    found = lk.compare(lk.scan("iris.csv", target="species"), cv=4, seed=4)
+    without_times = [line.split()[:4] for line in shown if "generative" in line]
+    assert without_times == [line.split()[:4] for line in str(found).split("\n") if "generative" in line]
+
+
+def test_compare_finds_numbers_and_may_be_told(folder, capsys):
+    run("compare", "iris.csv", "--target", FEATURES[0], "--features", f"{FEATURES[2]},{FEATURES[3]}")
+    assert "RMSE" in capsys.readouterr().out
+    frame = load_diabetes(as_frame=True).frame
+    frame.to_csv("diabetes.csv", index=False)
+    run("compare", "diabetes.csv", "--target", "sex", "--task", "regress")
+    assert "(mean)" in capsys.readouterr().out
+
+
+def test_compare_says_what_is_wrong(folder, capsys):
+    assert "--cv 1: at least 2 folds" in bad(capsys, "compare", "--cv", "1")
+    assert "--seed -1" in bad(capsys, "compare", "--seed", "-1")
+    assert "near it: 'species'" in bad(capsys, "compare", "iris.csv", "--target", "specie")
+    said = bad(capsys, "compare", "iris.csv")
+    assert "which column is to be predicted" in said
+    assert "species" in said
+    assert "is for tables in files" in bad(capsys, "compare", "wine", "--target", "x")
+    assert "no file matches 'irsi.csv'; near it: iris" in bad(
+        capsys, "compare", "irsi.csv", "--target", "y"
+    )
+    Path("empty.csv").write_text("")
+    assert "the file is empty" in bad(capsys, "compare", "empty.csv", "--target", "y")
+    Path("header.csv").write_text("a,y\n")
+    assert "a header and no rows" in bad(capsys, "compare", "header.csv", "--target", "y")
+    Path("one.csv").write_text("a,y\n" + "1,u\n2,u\n" * 5)
+    assert "one value only ('u')" in bad(capsys, "compare", "one.csv", "--target", "y")
+    Path("rare.csv").write_text("a,y\n" + "1,u\n2,v\n" * 5 + "3,w\n")
+    assert "class 'w' has 1 rows, fewer than the 5" in bad(capsys, "compare", "rare.csv", "--target", "y")
+    Path("ragged.csv").write_text("a,b,y\n1,2,u\n1,v\n")
+    assert "line 3: the line has 2 cells" in bad(capsys, "compare", "ragged.csv", "--target", "y")
+    Path("gap.csv").write_text("a,y\n1,u\n2,\n")
+    assert "line 3" in bad(capsys, "compare", "gap.csv", "--target", "y")
+
+
+def test_compare_uses_what_is_there_and_says_what_is_not(folder, capsys):
+    Path("gone.csv").write_text("a,b,c,y\n" + "1,,?,u\n2,,3,v\n3,,4,u\n2.5,,5,v\n" * 6)
+    run("compare", "gone.csv", "--target", "y", "--cv", "2")
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "24 rows, 2 columns, 2 classes" in shown
+    assert "every cell of column 'b' is missing" in shown
+    assert "left out, being no numbers: c" in shown
+
+
+def test_a_column_that_begins_with_numbers_shows_the_cell_that_is_none(folder, capsys):
+    Path("marks.csv").write_text("a,c,y\n" + "1,1,u\n2,3,v\n3,?,u\n2.5,5,v\n" * 6)
+    run("compare", "marks.csv", "--target", "y", "--cv", "2")
+    assert "left out, being no numbers: c ('?' on line 4)" in capsys.readouterr().out
+
+
+# ---- train ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("file", ["iris.csv", "iris.csv.gz", "iris.tsv", "iris.parquet"])
+@pytest.mark.parametrize("name", ["gaussian-nb", "lda", "qda", "GaussianNB"])
+def test_train_fits_as_python_does(file, name, folder, capsys):
+    run("train", file, "--target", "species", "--features", NAMED, "--model", name, "-o", "m.lk")
+    said = capsys.readouterr().out
+    trained = lk.load("m.lk")
+    fitted = type(trained)().fit(table()[FEATURES], table()["species"])
+    np.testing.assert_allclose(
+        trained.predict_log_proba(table()[FEATURES]), fitted.predict_log_proba(table()[FEATURES]), rtol=1e-8
+    )
+    assert said.startswith(f"{type(trained).__name__} from 150 rows, 4 columns, 3 classes in ")
+    assert said.count("\n") == 1
+    assert "m.lk (" in said
+
+
+def test_train_reads_settings_as_json_as_python_and_as_words(folder):
+    common = ("train", "iris.csv", "--target", "species", "--features", NAMED, "-o", "m.lk")
+    run(*common, "--model", "lda", "--set", "solver=lsqr", "--set", "shrinkage=0.1")
+    assert lk.load("m.lk").get_params()["shrinkage"] == 0.1
+    run(*common, "--model", "qda", "--set", "priors=(0.2, 0.3, 0.5)", "--set", "store_covariance=true")
+    params = lk.load("m.lk").get_params()
+    assert (params["priors"], params["store_covariance"]) == ((0.2, 0.3, 0.5), True)
+    run(*common, "--model", "lda", "--set", "priors=None", "--set", 'solver="svd"')
+    assert lk.load("m.lk").get_params()["priors"] is None
+
+
+def test_train_fits_lines_with_weights(folder, capsys):
+    frame = table().fillna(3.0)
+    frame["times"] = np.arange(150) % 3
+    frame.to_csv("lines.csv", index=False)
+    given = ("--target", FEATURES[0], "--features", f"{FEATURES[2]},{FEATURES[3]}", "--weight", "times")
+    run("train", "lines.csv", *given, "--model", "linear-regression", "-o", "m.lk")
+    assert "from rows of weight 150, 2 columns in" in capsys.readouterr().out
+    fitted = lk.LinearRegression().fit(frame[FEATURES[2:]], frame[FEATURES[0]], frame["times"])
+    np.testing.assert_allclose(lk.load("m.lk").coef_, fitted.coef_, rtol=1e-9)
+
+
+def test_train_goes_on_from_a_saved_model(folder, capsys):
+    frame = table()
+    frame[::2].to_csv("even.csv", index=False)
+    frame[1::2].to_csv("odd.csv", index=False)
+    common = ("--target", "species", "-o", "m.lk")
+    run("train", "even.csv", *common, "--features", NAMED, "--model", "qda", "--set", "reg_param=0.1")
+    run("train", "odd.csv", *common, "--resume", "m.lk")
+    assert "from 150 rows, 4 columns, 3 classes in all" in capsys.readouterr().out
+    fitted = lk.QuadraticDiscriminantAnalysis(reg_param=0.1).fit(frame[FEATURES], frame["species"])
+    ours, theirs = (m.predict_log_proba(frame[FEATURES]) for m in (lk.load("m.lk"), fitted))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-8)
+    assert "cannot be changed with --resume" in bad(
+        capsys, "train", "odd.csv", *common, "--resume", "m.lk", "--set", "reg_param=0"
+    )
+    assert "another model" in bad(capsys, "train", "odd.csv", *common, "--resume", "m.lk", "--model", "lda")
+    lean = ("train", "odd.csv", *common, "--features", NAMED, "--model", "qda", "--no-statistics")
+    run(*lean)
+    assert not describe("m.lk").statistics
+    capsys.readouterr()
+    assert "needs the statistics" in bad(capsys, "train", "odd.csv", *common, "--resume", "m.lk")
+
+
+def test_train_says_what_is_wrong_and_leaves_nothing(folder, capsys):
+    common = ("train", "iris.csv", "--target", "species", "-o", "m.lk")
+    lda = (*common, "--features", NAMED, "--model", "lda")
+    said = bad(capsys, *common, "--model", "lda")
+    assert "these columns hold none: 'note'" in said
+    assert """--features id,'"sepal length (cm)"',""" in said
+    assert "did you mean lda?" in bad(capsys, *common, "--model", "ldaa")
+    assert "--model is needed" in bad(capsys, *common)
+    assert "Invalid parameter 'shrink'" in bad(capsys, *lda, "--set", "shrink=1")
+    assert "NAME=VALUE value: 'shrinkage'" in bad(capsys, *lda, "--set", "shrinkage")
+    assert "shrinkage" in bad(capsys, *lda, "--set", "solver=lsqr", "--set", "shrinkage=much")
+    assert "predicts numbers; for classes take" in bad(
+        capsys, *common, "--features", NAMED, "--model", "ridge"
+    )
+    real = ("train", "iris.csv", "--target", FEATURES[0], "--features", FEATURES[2], "-o", "m.lk")
+    assert "use a regression" in bad(capsys, *real, "--model", "qda")
+    assert "must be in a file" in bad(capsys, "train", "-", *lda[2:])
+    assert "name a file" in bad(capsys, *lda, "-o", ".")
+    assert "no folder" in bad(capsys, *lda, "-o", "no/m.lk")
+    assert "is not a model that can be loaded" in bad(capsys, *common, "--resume", "iris.csv")
+    assert "required: DATA" in bad(capsys, "train")
+    assert not list(folder.glob("*.lk"))
+    assert not list(folder.glob(".*"))
+
+
+def test_train_notes_what_the_rows_leave_open(folder, capsys):
+    Path("flat.csv").write_text("a,b,y\n" + "1,1,u\n2,1,v\n3,1,u\n2.5,1,v\n")
+    run("train", "flat.csv", "--target", "y", "--model", "gaussian-nb", "-o", "m.lk")
+    said = capsys.readouterr().err
+    assert said.startswith("likelier: note: GaussianNB: ")
+    assert said.count("\n") == 1
+
+
+# ---- predict -------------------------------------------------------------------------------------
+@pytest.mark.parametrize("file", ["iris.csv", "iris.csv.gz", "iris.tsv", "iris.parquet"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_predict_answers_as_python_does(file, ending, model, capsys):
+    run("predict", "iris.lk", file, "-o", f"out.{ending}")
+    found = pd.read_csv("out.csv") if ending == "csv" else pd.read_parquet("out.parquet")
+    X = table()[FEATURES]
+    assert list(found.columns) == ["label", *(f"p_{name}" for name in SPECIES)]
+    assert found["label"].tolist() == model.predict(X).tolist()
+    P = found.iloc[:, 1:].to_numpy()
+    np.testing.assert_allclose(P, model.predict_proba(X), rtol=1e-12)
+    out, err = capsys.readouterr()
+    error = 100 * np.mean(model.predict(X) != table()["species"])
+    codes = np.searchsorted(SPECIES, table()["species"])
+    loss = -model.predict_log_proba(X)[np.arange(150), codes].mean()
+    assert out == ""
+    assert err == f"likelier: error {error:.2f} %, log-loss {loss:.4f} on 150 rows\n"
+    assert not list(Path().glob(".*"))
+
+
+def test_predict_prints_csv_and_keeps_columns_as_they_are_written(model, capsys):
+    run("predict", "iris.lk", "iris.csv", "--keep", "id,note", "--only", "labels")
+    lines = capsys.readouterr().out.split("\n")
+    assert lines[:3] == ["id,note,label", '"0000","say ""x""","setosa"', '"0001","a, b","setosa"']
+    run("predict", "iris.lk", "iris.csv", "--keep", "id", "--only", "labels")
+    assert capsys.readouterr().out.split("\n")[:2] == ["id,label", "0000,setosa"]
+    run("predict", "iris.lk", "iris.csv", "--keep", f"{FEATURES[0]},species", "--only", "probabilities")
+    lines = capsys.readouterr().out.split("\n")
+    assert lines[0] == f"{FEATURES[0]},species,p_setosa,p_versicolor,p_virginica"
+    assert lines[1].startswith("5.1,setosa,")
+    assert len(lines) == 152
+
+
+def test_predict_keeps_types_in_parquet(model):
+    run("predict", "iris.lk", "iris.parquet", "--keep", "id,note", "-o", "out.parquet")
+    schema = pq.read_schema("out.parquet")
+    assert [str(kind) for kind in schema.types] == ["string"] * 3 + ["double"] * 3
+    assert pq.read_table("out.parquet")["note"].to_pylist() == table()["note"].tolist()
+
+
+def test_predict_reads_many_batches_in_order(model, folder):
+    big = pd.concat([table()] * 400, ignore_index=True)
+    big["id"] = np.arange(len(big))
+    big.to_csv("big.csv", index=False)  # some 2.5 MB: blocks are of 1
+    big.to_parquet("big.parquet", row_group_size=7000)
+    for file in ("big.csv", "big.parquet"):
+        run("predict", "iris.lk", file, "--keep", "id", "-o", "out.parquet")
+        found = pd.read_parquet("out.parquet")
+        assert found["id"].astype(int).tolist() == list(range(len(big)))
+        assert found["label"].tolist() == model.predict(big[FEATURES]).tolist()
+
+
+def test_predict_values_and_their_error(folder, capsys):
+    frame = load_diabetes(as_frame=True).frame
+    frame.to_csv("diabetes.csv", index=False)
+    run(
+        "train",
+        "diabetes.csv",
+        "--target",
+        "target",
+        "--model",
+        "ridge",
+        "--set",
+        "alpha=0.1",
+        "-o",
+        "m.lk",
+    )
+    frame.loc[:9, "target"] = np.nan
+    frame.to_csv("diabetes.csv", index=False)
+    capsys.readouterr()
+    run("predict", "m.lk", "diabetes.csv", "-o", "out.csv")
+    fitted = lk.load("m.lk").predict(frame.drop(columns="target"))
+    np.testing.assert_allclose(pd.read_csv("out.csv")["value"], fitted, rtol=1e-12)
+    rmse = np.sqrt(np.mean((fitted - frame["target"])[10:] ** 2))
+    assert capsys.readouterr().err == f"likelier: RMSE {rmse:.6g} on 432 rows\n"
+    assert "has values, no labels" in bad(capsys, "predict", "m.lk", "diabetes.csv", "--only", "labels")
+
+
+def test_predict_counts_labels_that_it_does_not_know(model, capsys):
+    frame = table()
+    frame["species"] = frame["species"].astype(object)
+    frame.loc[:2, "species"] = "tulip"
+    frame.loc[3:4, "species"] = None
+    frame.to_csv("new.csv", index=False)
+    run("predict", "iris.lk", "new.csv", "-o", "out.csv")
+    said = capsys.readouterr().err
+    wrong = (model.predict(frame[FEATURES])[5:] != frame["species"][5:]).sum() + 3
+    assert f"error {100 * wrong / 148:.2f} %" in said
+    assert "on 148 rows (3 labels that the model does not know" in said
+    frame["species"] = range(150)
+    frame.to_parquet("numbers.parquet")
+    run("predict", "iris.lk", "numbers.parquet", "-o", "out.csv")
+    assert "'species' has other labels than the model" in capsys.readouterr().err
+    frame.rename(columns={"species": "kind"}).to_csv("other.csv", index=False)
+    run("predict", "iris.lk", "other.csv", "-o", "out.csv")
+    assert capsys.readouterr().err == ""
+
+
+def test_predict_from_a_model_without_names(folder, capsys):
+    frame = table().dropna()
+    lk.save(lk.GaussianNB().fit(frame[FEATURES].to_numpy(), frame["species"]), "plain.lk")
+    frame[["id", *FEATURES]].to_csv("plain.csv", index=False)
+    run("predict", "plain.lk", "plain.csv", "--keep", "id", "-o", "out.csv")
+    assert len(pd.read_csv("out.csv")) == len(frame)
+    assert "takes 4 columns, and here are 5" in bad(capsys, "predict", "plain.lk", "plain.csv")
+
+
+@pytest.mark.parametrize("labels", [[1, 5, 9], [True, False], ["2020-01-01", "2021-06-05"]])
+def test_predict_has_labels_of_every_kind(labels, folder, capsys):
+    y = np.array(labels)[np.arange(60) % len(labels)]
+    X = np.random.default_rng(0).normal(size=60) + np.arange(60) % len(labels)
+    pd.DataFrame({"x": X, "y": y}).to_csv("kinds.csv", index=False)
+    run("train", "kinds.csv", "--target", "y", "--model", "gaussian-nb", "-o", "m.lk")
+    run("predict", "m.lk", "kinds.csv", "-o", "out.csv")
+    source = lk.scan("kinds.csv", target="y")
+    assert f"error {100 - 100 * lk.load('m.lk').score(source):.2f} %" in capsys.readouterr().err
+    assert set(pd.read_csv("out.csv")["label"].astype(str).str.lower()) <= {str(v).lower() for v in labels}
+
+
+def test_predict_says_what_is_wrong_and_leaves_nothing(model, capsys):
+    ask = ("predict", "iris.lk")
+    table().drop(columns=FEATURES[2]).to_csv("less.csv", index=False)
+    assert f"no column named '{FEATURES[2]}'" in bad(capsys, *ask, "less.csv", "-o", "out.csv")
+    assert "no column named 'idd'" in bad(capsys, *ask, "iris.csv", "--keep", "idd", "-o", "out.csv")
+    assert "says neither" in bad(capsys, *ask, "iris.csv", "-o", "out.txt")
+    assert "no folder" in bad(capsys, *ask, "iris.csv", "-o", "no/out.csv")
+    table().rename(columns={"id": "label"}).to_csv("label.csv", index=False)
+    assert "a column of this name" in bad(capsys, *ask, "label.csv", "--keep", "label", "-o", "out.csv")
+    frame = pd.concat([table()] * 400, ignore_index=True)
+    frame.loc[50_000, FEATURES[0]] = np.inf
+    frame.to_parquet("inf.parquet", row_group_size=7000)
+    said = bad(capsys, *ask, "inf.parquet", "-o", "out.csv")
+    assert "row 50000 of inf.parquet" in said
+    assert FEATURES[0] in said
+    words = table().astype({FEATURES[0]: str})
+    words.loc[3, FEATURES[0]] = "long"
+    words.to_csv("words.csv", index=False)
+    assert "takes numbers" in bad(capsys, *ask, "words.csv", "-o", "out.csv")
+    lines = Path("iris.csv").read_text().splitlines()
+    Path("ragged.csv").write_text("\n".join([*lines, "1,2"]))
+    assert "line 152" in bad(capsys, *ask, "ragged.csv", "-o", "out.csv")
+    assert not list(Path().glob("out*"))
+    assert not list(Path().glob(".*"))
+
+
+def test_what_was_there_stays_if_predict_is_interrupted(model, monkeypatch, capsys):
+    Path("out.csv").write_text("as it was")
+
+    def interrupt(self, table):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("likelier.cli.output.CSV.write", interrupt)
+    assert main(["predict", "iris.lk", "iris.csv", "-o", "out.csv"]) == 130
+    assert capsys.readouterr().err == "likelier: interrupted\n"
+    assert Path("out.csv").read_text() == "as it was"
+    assert not list(Path().glob(".*"))
+
+
+def _newer(content: bytes) -> bytes:
+    """A file of a later format, its checksums right."""
+    import hashlib
+    import io
+    import zipfile
+
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w") as new:
+        header = old.read("header.json").replace(b'"version": 1', b'"version": 9')
+        for name in old.namelist():
+            text = {"header.json": header, "header.sha256": hashlib.sha256(header).hexdigest().encode()}
+            new.writestr(name, text.get(name) or old.read(name))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda content: content[: len(content) // 2], "is not a model"),
+        (lambda content: b"a,b\n1,2\n", "is not a model"),
+        (lambda content: b"", "is not a model"),
+        (
+            lambda content: content.replace("setosa".encode("utf-32-le"), "sesota".encode("utf-32-le")),
+            CHANGED,
+        ),
+        (lambda content: content.replace(b'"species"', b'"spezies"'), CHANGED),
+        (_newer, "Upgrade likelier"),
+    ],
+    ids=["cut short", "foreign", "empty", "array changed", "header changed", "newer"],
+)
+def test_model_files_that_are_refused(change, said, model, capsys):
+    Path("bad.lk").write_bytes(change(Path("iris.lk").read_bytes()))
+    assert said in bad(capsys, "predict", "bad.lk", "iris.csv")
+    assert said in bad(capsys, "inspect", "bad.lk")
+    assert "no.lk: No such file" in bad(capsys, "inspect", "no.lk")
+    assert "is a folder" in bad(capsys, "inspect", ".")
+
+
+# ---- inspect -------------------------------------------------------------------------------------
+def test_inspect_says_what_is_in_a_file(model, capsys):
+    run("inspect", "iris.lk")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("LinearDiscriminantAnalysis(covariance_estimator=None, ")
+    assert lines[1:4] == [
+        "target    species",
+        "rows      150, 14 missing cells",
+        f"columns   4: {', '.join(FEATURES)}",
+    ]
+    assert lines[5:9] == [
+        "class       rows   prior",
+        "setosa        50  0.3333",
+        "versicolor    50  0.3333",
+        "virginica     50  0.3333",
+    ]
+    assert "written by likelier" in lines[-1]
+
+
+def test_inspect_as_json(model, capsys):
+    run("inspect", "iris.lk", "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert found["estimator"] == "LinearDiscriminantAnalysis"
+    assert found["params"]["tol"] == 1e-4
+    assert (found["classes"], found["counts"]) == (SPECIES.tolist(), [50, 50, 50])
+    assert (found["weight"], found["missing"], found["statistics"]) == (150, 14, True)
+    assert found["about"] == {"target": "species", "weight": None}
+    assert found["size"] == Path("iris.lk").stat().st_size
+    assert found["arrays"]["model/params/mean"] == {"dtype": "<f8", "shape": [3, 4]}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lk.GaussianNB,
+        lk.QuadraticDiscriminantAnalysis,
+        lambda: lk.QuadraticDiscriminantAnalysis(solver="eigen", shrinkage="auto"),
+    ],
+)
+def test_missing_cells_are_counted_whatever_the_statistics(make, folder):
+    X = np.array(table()[FEATURES])
+    X[3] = np.nan
+    lk.save(make().fit(X, table()["species"]), "m.lk")
+    assert describe("m.lk").missing == np.isnan(X).sum()
+
+
+def test_inspect_every_kind(folder, capsys):
+    X, y = load_iris(return_X_y=True)
+    lk.save(lk.LinearDiscriminantAnalysis().fit(X, y).to_linear(), "weights.lk")
+    run("inspect", "weights.lk")
+    assert "classes   0, 1, 2" in capsys.readouterr().out
+    lk.save(lk.Ridge(alpha=[0.5, 2.0]).fit(X[:, :2], X[:, 2:]), "lines.lk", statistics=False)
+    run("inspect", "lines.lk")
+    said = capsys.readouterr().out
+    assert "no statistics of them" in said
+    assert "columns   2: without names" in said
+    run("inspect", "lines.lk", "--json")
+    assert json.loads(capsys.readouterr().out)["params"]["alpha"] == [0.5, 2.0]
+    pd.DataFrame(X, columns=list("abcd")).to_csv("x.csv", index=False)
+    run("predict", "weights.lk", "x.csv", "-o", "out.csv")
+    assert list(pd.read_csv("out.csv").columns) == ["label", "p_0", "p_1", "p_2"]
+    pd.DataFrame(X[:, :2], columns=list("ab")).to_csv("x.csv", index=False)
+    run("predict", "lines.lk", "x.csv", "-o", "out.csv")
+    np.testing.assert_allclose(pd.read_csv("out.csv"), lk.load("lines.lk").predict(X[:, :2]), rtol=1e-12)
+
+
+# ---- as a program --------------------------------------------------------------------------------
+def program(*arguments, **how):
+    return subprocess.run([SCRIPT, *arguments], capture_output=True, text=True, check=False, **how)
+
+
+def test_help_is_there_for_every_command_and_at_once():
+    program("--help")
+    start = time.perf_counter()
+    shown = program("--help")
+    assert time.perf_counter() - start < 1.0  # some 0.05 s on an idle machine
+    assert shown.returncode == 0
+    for command in ("compare", "train", "predict", "inspect"):
+        assert command in shown.stdout
+        told = program(command, "--help")
+        assert told.returncode == 0
+        assert f"example: likelier {command} " in told.stdout
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys\nfrom likelier.cli import main\n"
+        "try: main(['--help'])\nexcept SystemExit: pass\n"
+        "heavy = ('numpy', 'scipy', 'sklearn', 'pyarrow', 'tqdm', 'pandas')\n"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert said.splitlines()[-1] == "[]"
+
+
+def test_the_program_ends_with_the_code_of_what_happened(folder):
+    done = program(
+        "train", "iris.csv", "--target", "species", "--features", NAMED, "--model", "lda", "-o", "m.lk"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    wrong = program("predict", "iris.csv", "iris.csv")
+    assert wrong.returncode == 2
+    assert wrong.stdout == ""
+    assert "Traceback" not in wrong.stderr
+
+
+def test_a_reader_that_leaves_ends_predict_quietly(model):
+    pd.concat([table()] * 400, ignore_index=True).to_csv("big.csv", index=False)
+    with subprocess.Popen(
+        [SCRIPT, "predict", "iris.lk", "big.csv"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as asked:
+        assert asked.stdout.readline().startswith("label,")
+        asked.stdout.close()
+        assert asked.stderr.read() == ""
+    assert asked.returncode == 141
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that no file can be made in")
+def test_a_place_that_cannot_be_written_to_is_named(model, capsys):
+    said = bad(capsys, "predict", "iris.lk", "iris.csv", "-o", "/proc/out.csv")
+    assert "/proc/out.csv" in said
+    assert ".part" not in said
+
+
+# ---- progress ------------------------------------------------------------------------------------
+class Bar:
+    """Takes down what it is told."""
+
+    def __init__(self):
+        self.passes = []
+
+    def set_description_str(self, words, refresh):
+        self.words = words
+
+    def reset(self, total):
+        self.passes.append([self.words, total, 0])
+
+    def update(self, n):
+        self.passes[-1][2] += n
+
+
+@pytest.mark.parametrize(("file", "total"), [("iris.csv", None), ("iris.parquet", 150)])
+def test_rows_are_counted_as_they_pass(file, total, folder):
+    source = lk.scan(file, target="species", features=FEATURES)
+    bar = Bar()
+    watched = lk.GaussianNB().fit(progress.Watched(source, bar, progress.Lock()))
+    assert bar.passes == [["finding the classes", total, 0], ["learning", total, 150]]
+    plain = lk.GaussianNB().fit(source)
+    np.testing.assert_array_equal(watched.theta_, plain.theta_)
+    watched.partial_fit(progress.Watched(source, bar, progress.Lock()))
+    np.testing.assert_array_equal(watched.class_count_, 2 * plain.class_count_)
+
+
+def test_a_source_is_itself_where_nobody_watches(folder, monkeypatch):
+    source = lk.scan("iris.csv", target="species")
+    with progress.watching(source) as rows:
+        assert rows is source
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with progress.watching(source) as rows:
+        assert isinstance(rows, progress.Watched)
+
+
+# ---- data as it comes ----------------------------------------------------------------------------
+def test_on_titanic_as_a_person_would(folder, data_file, capsys):
+    path = str(data_file("titanic.csv"))
+    run("compare", path, "--target", "survived")
+    shown = capsys.readouterr().out
+    assert "891 rows, 5 columns, 2 classes" in shown
+    assert "left out, being no numbers: name, sex, ticket, cabin ('C85' on line 3), embarked" in shown
+    said = bad(capsys, "train", path, "--target", "survived", "--model", "lda", "-o", "t.lk")
+    features = said.split("--features ")[1].strip()
+    run("train", path, "--target", "survived", "--model", "lda", "--features", features, "-o", "t.lk")
+    run("predict", "t.lk", path, "--keep", "name", "-o", "out.csv")
+    assert pd.read_csv("out.csv")["name"].tolist() == pd.read_csv(path)["name"].tolist()
+    assert "log-loss 0.5" in capsys.readouterr().err
+
+
+def test_several_packed_files_are_one_table(folder, capsys):
+    text = Path("iris.csv").read_text().splitlines()
+    for i in range(3):
+        with gzip.open(f"part-{i}.csv.gz", "wt") as file:
+            file.write("\n".join([text[0], *text[1 + 50 * i : 51 + 50 * i]]))
+    common = ("--target", "species", "--features", NAMED, "--model", "gaussian-nb", "-o", "m.lk")
+    run("train", "part-0.csv.gz", "part-1.csv.gz", "part-2.csv.gz", *common)
+    assert "150 rows" in capsys.readouterr().out
+    run("train", "part-*.csv.gz", *common)
+    assert "150 rows" in capsys.readouterr().out
+    os.rename("part-0.csv.gz", "nameless")  # noqa: PTH104
+    assert "the name does not say" in bad(capsys, "train", "nameless", *common)
+
+
+def test_arrow_types_survive(folder):
+    rows = pa.table(
+        {"x": [1.0, 2.0, 3.0, 4.0], "when": pa.array([1, 2, 3, 4], pa.date32()), "y": list("abab")}
+    )
+    pq.write_table(rows, "dates.parquet")
+    run(
+        "train", "dates.parquet", "--target", "y", "--features", "x", "--model", "gaussian-nb", "-o", "m.lk"
+    )
+    run("predict", "m.lk", "dates.parquet", "--keep", "when", "-o", "out.parquet")
+    assert pq.read_table("out.parquet")["when"].type == pa.date32()
