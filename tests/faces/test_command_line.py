@@ -211,7 +211,7 @@ def test_train_goes_on_from_a_saved_model(folder, capsys):
     common = ("--target", "species", "-o", "m.lk")
     run("train", "even.csv", *common, "--features", NAMED, "--model", "qda", "--set", "reg_param=0.1")
     run("train", "odd.csv", *common, "--resume", "m.lk")
-    assert "from 150 rows, 4 columns, 3 classes in all" in capsys.readouterr().out
+    assert "from 150 rows in all, 4 columns, 3 classes in " in capsys.readouterr().out
     fitted = lk.QuadraticDiscriminantAnalysis(reg_param=0.1).fit(frame[FEATURES], frame["species"])
     ours, theirs = (m.predict_log_proba(frame[FEATURES]) for m in (lk.load("m.lk"), fitted))
     np.testing.assert_allclose(ours, theirs, rtol=1e-8)

@@ -134,8 +134,8 @@ def _learned(model: Any, options: Namespace, seconds: float) -> str:
     rows = "its rows" if n is None else counted(n, "row")
     if options.weight is not None and n is not None:
         rows = f"rows of weight {n:g}"
+    rows += " in all" if options.resume else ""
     classes = getattr(model, "classes_", None)
     found = [rows, counted(model.n_features_in_, "column")]
     found += [] if classes is None else [counted(len(classes), "class")]
-    learned = f"{type(model).__name__} from {', '.join(found)}{' in all' if options.resume else ''}"
-    return f"{learned} in {seconds:.2f} s: {options.output} ({size_of(saved.size)})"
+    return f"{type(model).__name__} from {', '.join(found)} in {seconds:.2f} s: {options.output} ({size_of(saved.size)})"
