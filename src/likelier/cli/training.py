@@ -138,4 +138,5 @@ def _learned(model: Any, options: Namespace, seconds: float) -> str:
     classes = getattr(model, "classes_", None)
     found = [rows, counted(model.n_features_in_, "column")]
     found += [] if classes is None else [counted(len(classes), "class")]
-    return f"{type(model).__name__} from {', '.join(found)} in {seconds:.2f} s: {options.output} ({size_of(saved.size)})"
+    learned = f"{type(model).__name__} from {', '.join(found)}"
+    return f"{learned} in {seconds:.2f} s: {options.output} ({size_of(saved.size)})"
