@@ -47,7 +47,8 @@ def test_an_unknown_name_is_refused():
         _ = likelier.GausianNB
 
 
-def test_the_code_in_the_readme_runs():
+def test_the_code_in_the_readme_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", readme, flags=re.S)
     assert blocks

@@ -101,8 +101,9 @@ def precision(cov: Floats) -> tuple[Floats, float] | None:
     L, info = lapack.dpotrf(C, lower=1)
     if info != 0 or lapack.dpocon(L, np.abs(C).sum(axis=0).max(), uplo="L")[0] < WELL:
         return None
-    inverse = lapack.dpotri(L, lower=1)[0]
-    inverse = np.tril(inverse) + np.tril(inverse, -1).T
+    # Not dpotri: OpenBLAS runs it on all threads however small, and on a busy machine waits for them.
+    half = np.tril(lapack.dtrtri(L, lower=1)[0])
+    inverse = half.T @ half
     log_det = 2 * float(np.log(np.diagonal(L)).sum() + np.log(sd).sum())
     return np.ascontiguousarray(inverse / np.outer(sd, sd)), log_det
 
