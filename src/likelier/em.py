@@ -8,7 +8,7 @@ import numpy as np
 
 from likelier.data import Chunk, Source
 from likelier.engines import run
-from likelier.families.climb import Gaussian, climb, put_back, taken, varying
+from likelier.families.climb import Point, climb, put_back, taken, varying
 from likelier.families.missing import Completed, Sums, assembled, beginnings, expect, maximise, problems
 from likelier.states import ColumnMoments, PatternMoments, Shape
 
@@ -17,7 +17,7 @@ from likelier.states import ColumnMoments, PatternMoments, Shape
 class Expectation:
     """The sums that rows with missing cells are expected to have: a state, so one pass for each step."""
 
-    at: list[Gaussian]  # of the columns that vary, one for each covariance
+    at: list[Point]  # of the columns that vary, one for each covariance
     columns: list[np.ndarray]  # which they are
     shape: Shape
     K: int
@@ -51,7 +51,7 @@ def completed_by_passes(source: Source, K: int, shape: Shape) -> Completed:
     start = beginnings(columns, tied=tied)
     which = [varying(one) for one in start]
 
-    def step(at: list[Gaussian]) -> tuple[float, list[Gaussian]]:
+    def step(at: list[Point]) -> tuple[float, list[Point]]:
         sums = run(source, partial(Expectation, at, which, shape, K, source.p)).sums
         assert sums is not None
         new = [maximise(one, here) for one, here in zip(sums, at, strict=True)]

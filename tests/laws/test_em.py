@@ -19,7 +19,7 @@ from laws.test_estimators import ESTIMATORS, LDA, QDA, every_estimator, problem
 from likelier.data import Arrays, Dense
 from likelier.em import completed_by_passes
 from likelier.families import FullGaussian, TiedGaussian, completed
-from likelier.families.climb import MOST_STEPS, Gaussian, Mixing, climb
+from likelier.families.climb import MOST_STEPS, Mixing, Point, climb
 from likelier.families.missing import expect, expect_slowly, maximise, problems
 from likelier.states import Moments, PatternMoments, TooManyPatterns
 
@@ -174,7 +174,7 @@ def test_each_step_is_likelier_than_the_last(shape):
     rows = gappy_rows(1, K=2, p=4, n=40, share=0.5)
     for problem_ in problems(state_of(rows, shape)):
         K, p = problem_.mean.shape
-        at, last = Gaussian(np.zeros((K, p)), np.eye(p)), -np.inf
+        at, last = Point(np.zeros((K, p)), np.eye(p)), -np.inf
         for _ in range(30):
             sums = expect(problem_, at)
             assert sums.log_likelihood >= last - 1e-9
@@ -186,10 +186,10 @@ def test_the_likelihood_on_the_way_is_that_of_the_rows(shape):
     rows = gappy_rows(3, K=3, p=4, n=80, share=0.4)
     rng = np.random.default_rng(0)
     A = rng.standard_normal((4, 4))
-    at, total = Gaussian(rng.standard_normal((3, 4)), A @ A.T + np.eye(4)), 0.0
+    at, total = Point(rng.standard_normal((3, 4)), A @ A.T + np.eye(4)), 0.0
     for k, problem_ in enumerate(problems(state_of(rows, shape))):
         mean = at.mean if shape == "tied" else at.mean[k : k + 1]
-        total += expect(problem_, Gaussian(mean, at.cov)).log_likelihood
+        total += expect(problem_, Point(mean, at.cov)).log_likelihood
     np.testing.assert_allclose(total, log_likelihood(rows, at.mean, np.stack([at.cov] * 3)), rtol=1e-12)
 
 
@@ -201,7 +201,7 @@ def test_the_slow_way_is_the_native_one(shape, rows, seed):
     spread = 1 + np.nan_to_num(np.nanmax(np.abs(rows.X), axis=0, initial=0))
     A = (np.eye(p) + 0.3 * rng.standard_normal((p, p)) / np.sqrt(p)) * spread[:, None]
     for problem_ in problems(state_of(rows, shape)):
-        at = Gaussian(spread * rng.standard_normal(problem_.mean.shape), A @ A.T)
+        at = Point(spread * rng.standard_normal(problem_.mean.shape), A @ A.T)
         native, slow = expect(problem_, at), [np.zeros_like(at.mean), np.zeros_like(at.cov)]
         expect_slowly(problem_.items, at, *slow)
         d = problem_.mean - at.mean
@@ -536,22 +536,22 @@ def test_mixing_finds_the_fixed_point_of_a_linear_contraction(d, rate):
 def test_the_way_up_ends_where_a_linear_contraction_does(p, rate):
     A, b, end = contraction(p, p, rate)
 
-    def step(at: list[Gaussian]) -> tuple[float, list[Gaussian]]:
+    def step(at: list[Point]) -> tuple[float, list[Point]]:
         (one,) = at
         x = one.mean[0]
-        return -float((x - end) @ (x - end)), [Gaussian((A @ x + b)[None], one.cov)]
+        return -float((x - end) @ (x - end)), [Point((A @ x + b)[None], one.cov)]
 
-    (found,), steps, converged = climb(step, [Gaussian(np.zeros((1, p)), np.eye(p))])
+    (found,), steps, converged = climb(step, [Point(np.zeros((1, p)), np.eye(p))])
     assert converged
     np.testing.assert_allclose(found.mean[0], end, rtol=1e-9, atol=1e-9)
     assert steps < 60
 
 
 def test_a_way_without_end_is_given_up():
-    def step(at: list[Gaussian]) -> tuple[float, list[Gaussian]]:
-        return float(at[0].mean.sum()), [Gaussian(at[0].mean + 1, at[0].cov)]
+    def step(at: list[Point]) -> tuple[float, list[Point]]:
+        return float(at[0].mean.sum()), [Point(at[0].mean + 1, at[0].cov)]
 
-    (end,), steps, converged = climb(step, [Gaussian(np.zeros((1, 1)), np.eye(1))])
+    (end,), steps, converged = climb(step, [Point(np.zeros((1, 1)), np.eye(1))])
     assert not converged
     assert steps == MOST_STEPS
     assert np.isfinite(end.mean).all()

@@ -14,20 +14,20 @@ TOL = 1e-12  # of a deviation: the largest change of a mean or a covariance that
 MOST_STEPS = 1000
 
 
-class Gaussian(NamedTuple):
-    """The parameters of a problem."""
+class Point(NamedTuple):
+    """Parameters on the way: the means of K classes and the covariance that they share."""
 
     mean: Floats  # (K, p)
     cov: Floats  # (p, p)
 
 
-Step = Callable[[list[Gaussian]], tuple[float, list[Gaussian]]]
+Step = Callable[[list[Point]], tuple[float, list[Point]]]
 
 
 class Climbed(NamedTuple):
     """Where the way ended."""
 
-    ends: list[Gaussian]
+    ends: list[Point]
     steps: int
     converged: bool
 
@@ -54,7 +54,7 @@ class Mixing:
         return np.asarray(image - gamma @ np.diff(G, axis=0))
 
 
-def _flat(at: list[Gaussian], about: list[Gaussian]) -> Floats:
+def _flat(at: list[Point], about: list[Point]) -> Floats:
     """Parameters as pure numbers, in units of `about`."""
     numbers = []
     for one, origin in zip(at, about, strict=True):
@@ -63,18 +63,18 @@ def _flat(at: list[Gaussian], about: list[Gaussian]) -> Floats:
     return np.concatenate(numbers)
 
 
-def _raised(numbers: Floats, about: list[Gaussian]) -> list[Gaussian]:
+def _raised(numbers: Floats, about: list[Point]) -> list[Point]:
     """The way back."""
     found, used = [], 0
     for origin in about:
         (K, p), sd = origin.mean.shape, deviations(origin.cov)
         mean, cov = np.split(numbers[used : used + K * p + p * p], [K * p])
-        found.append(Gaussian(origin.mean + mean.reshape(K, p) * sd, cov.reshape(p, p) * np.outer(sd, sd)))
+        found.append(Point(origin.mean + mean.reshape(K, p) * sd, cov.reshape(p, p) * np.outer(sd, sd)))
         used += K * p + p * p
     return found
 
 
-def climb(step: Step, start: list[Gaussian]) -> Climbed:
+def climb(step: Step, start: list[Point]) -> Climbed:
     """To the most likely parameters. `step` maps parameters to their log-likelihood and their successors.
 
     Successors are never less likely; points by `Mixing` may be, and then the way goes on from the last
@@ -101,19 +101,19 @@ def climb(step: Step, start: list[Gaussian]) -> Climbed:
     return Climbed(sure, steps, False)
 
 
-def varying(at: Gaussian) -> NDArray[np.intp]:
+def varying(at: Point) -> NDArray[np.intp]:
     """Columns with a variance: the others stay what they are."""
     return np.flatnonzero(np.diagonal(at.cov) > 0)
 
 
-def put_back(some: Gaussian, columns: NDArray[np.intp], at: Gaussian) -> Gaussian:
+def put_back(some: Point, columns: NDArray[np.intp], at: Point) -> Point:
     """Parameters of some columns among those of all."""
     mean, cov = at.mean.copy(), at.cov.copy()
     mean[:, columns] = some.mean
     cov[np.ix_(columns, columns)] = some.cov
-    return Gaussian(mean, cov)
+    return Point(mean, cov)
 
 
-def taken(at: Gaussian, columns: NDArray[np.intp]) -> Gaussian:
+def taken(at: Point, columns: NDArray[np.intp]) -> Point:
     """Parameters of some columns."""
-    return Gaussian(np.ascontiguousarray(at.mean[:, columns]), at.cov[np.ix_(columns, columns)])
+    return Point(np.ascontiguousarray(at.mean[:, columns]), at.cov[np.ix_(columns, columns)])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from likelier.families.gaussian import Tied
+from likelier.families.covaried import Tied
 from likelier.scores import Affine, Scores
 
 Floats = NDArray[np.float64]

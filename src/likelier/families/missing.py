@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
-from likelier.families.climb import Climbed, Gaussian, climb, put_back, taken, varying
+from likelier.families.climb import Climbed, Point, climb, put_back, taken, varying
 from likelier.families.covariance import precision, regress
 from likelier.states import ColumnMoments, Moments, PatternMoments, ShrinkageMoments
 
@@ -108,7 +108,7 @@ def problems(stats: PatternMoments) -> list[Problem]:
     return found
 
 
-def expect(problem: Problem, at: Gaussian) -> Sums:
+def expect(problem: Problem, at: Point) -> Sums:
     """The sums that the rows of a problem are expected to have under these parameters."""
     first, second = np.zeros_like(at.mean), np.zeros_like(at.cov)
     inverse = precision(at.cov)
@@ -128,7 +128,7 @@ def expect(problem: Problem, at: Gaussian) -> Sums:
     return Sums(total, first, second, likelihood)
 
 
-def expect_slowly(items: Items, at: Gaussian, first: Floats, second: Floats) -> None:
+def expect_slowly(items: Items, at: Point, first: Floats, second: Floats) -> None:
     """`_core.expect` by regression of what is missing on what is there, Σ singular or not."""
     for g, k in enumerate(items.code):
         rows = slice(items.start[g], items.start[g + 1])
@@ -147,7 +147,7 @@ def expect_slowly(items: Items, at: Gaussian, first: Floats, second: Floats) -> 
             second += M @ items.S[items.spread[g]][np.ix_(here, here)] @ M.T
 
 
-def maximise(sums: Sums, at: Gaussian) -> Gaussian:
+def maximise(sums: Sums, at: Point) -> Point:
     """The most likely parameters for these sums: means move by Σwd/n, and the scatter with them."""
     if not sums.n.any():
         return at
@@ -156,18 +156,18 @@ def maximise(sums: Sums, at: Gaussian) -> Gaussian:
     cov = (sums.second - (sums.n[:, None] * d).T @ d) / sums.n.sum()
     cov = (cov + cov.T) / 2
     np.fill_diagonal(cov, np.maximum(np.diagonal(cov), 0.0))  # rounding may take a variance below 0
-    return Gaussian(at.mean + d, cov)
+    return Point(at.mean + d, cov)
 
 
 # ---- to the end ----------------------------------------------------------------------------------
-def solve(problem: Problem, start: Gaussian) -> Climbed:
+def solve(problem: Problem, start: Point) -> Climbed:
     """The most likely parameters of one problem."""
     columns = varying(start)
     if len(columns) == 0:
         return Climbed([start], 0, True)
     some = problem.take(columns)
 
-    def step(at: list[Gaussian]) -> tuple[float, list[Gaussian]]:
+    def step(at: list[Point]) -> tuple[float, list[Point]]:
         sums = expect(some, at[0])
         return sums.log_likelihood, [maximise(sums, at[0])]
 
@@ -175,7 +175,7 @@ def solve(problem: Problem, start: Gaussian) -> Climbed:
     return Climbed([put_back(end, columns, start)], steps, converged)
 
 
-def beginnings(columns: ColumnMoments, *, tied: bool) -> list[Gaussian]:
+def beginnings(columns: ColumnMoments, *, tied: bool) -> list[Point]:
     """Where to start: columns as if independent. A class without a cell of a column has that of all rows.
 
     What no row speaks of stays as it was at the start, so this is also the answer there.
@@ -185,10 +185,10 @@ def beginnings(columns: ColumnMoments, *, tied: bool) -> list[Gaussian]:
     mean = np.where(columns.seen > 0, columns.mean, pooled)
     if tied:
         within = np.divide(columns.S.sum(axis=0), total, out=np.ones_like(S), where=total > 0)
-        return [Gaussian(mean, np.diag(within))]
+        return [Point(mean, np.diag(within))]
     seen = columns.seen > 0
     own = np.where(seen, columns.S / np.where(seen, columns.seen, 1.0), var)
-    return [Gaussian(m[None], np.diag(v)) for m, v in zip(mean, own, strict=True)]
+    return [Point(m[None], np.diag(v)) for m, v in zip(mean, own, strict=True)]
 
 
 Countable = Moments | PatternMoments | ShrinkageMoments

@@ -1,0 +1,226 @@
+"""Gaussian classes with a covariance: one for all classes, or one for each."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier import scores as terms
+from likelier.families.base import Columns, Floats
+from likelier.families.covariance import (
+    Factors,
+    exceeds,
+    factors,
+    lifted,
+    regress,
+    shrunk,
+    upper_whitenings,
+)
+from likelier.families.gaps import Gaps, GaussianMarginals
+from likelier.families.gaussian import LOG_2PI, Gaussian
+from likelier.families.missing import Countable, completed
+from likelier.families.shrinkage import ledoit_wolf
+from likelier.scores import Scores
+from likelier.states import PatternMoments, ShrinkageMoments
+
+Shrinkage = float | Literal["auto"] | None
+
+
+@dataclass(frozen=True)
+class _Covaried(Gaussian):
+    """Columns that know of each other: what is missing is expected, or integrated out, given the rest."""
+
+    @property
+    @abstractmethod
+    def _covs(self) -> Floats:
+        """The covariances: (K, p, p), or (1, p, p)."""
+
+    @abstractmethod
+    def expect(self, rest: Columns, given: Columns, X: Floats) -> Floats: ...
+
+    @cached_property
+    def _law(self) -> GaussianMarginals:
+        return GaussianMarginals(self, self._covs)
+
+    @property
+    def gaps(self) -> Gaps:
+        """The scores of rows with missing cells; what each pattern needs is found once, and kept here."""
+        return Gaps(np.zeros(self.shape[0]), self._law)
+
+    def fill(self, X: Floats, P: Floats) -> Floats:
+        return self._law.fill(X, P)
+
+
+# ---- one covariance for all ----------------------------------------------------------------------
+@dataclass(frozen=True)
+class Tied(_Covaried):
+    """N(x; m_k, Σ). Directions in which Σ vanishes are left out: the density is on the others."""
+
+    cov: Floats  # (p, p)
+    tol: float = 1e-7  # smallest standard deviation, of standardised columns, that counts
+
+    @cached_property
+    def _factors(self) -> Factors:
+        return factors(self.cov, self.tol)
+
+    @property
+    def whitening(self) -> Floats:
+        """A (r, p) with A Σ Aᵀ = I."""
+        return self._factors.A
+
+    def scores(self) -> Scores:
+        (A, _, log_det), shift = self._factors, self.mean.mean(axis=0)
+        b = np.full(self.shape[0], -0.5 * (log_det + len(A) * LOG_2PI))
+        return Scores((terms.Whitened(b, A, shift, (self.mean - shift) @ A.T),), self.gaps)
+
+    @property
+    def _covs(self) -> Floats:
+        return self.cov[None]
+
+    def expect(self, rest: Columns, given: Columns, X: Floats) -> Floats:
+        gain, _ = regress(self.cov, rest, given, self.tol)
+        d = X - self.mean[:, None, given]  # (K, n, given)
+        return np.asarray(self.mean[:, None, rest] + d @ gain.T)
+
+    def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+        F = self._factors.F
+        return np.asarray(self.mean[codes] + rng.standard_normal((len(codes), F.shape[1])) @ F.T)
+
+    def marginal(self, columns: Columns) -> "Tied":
+        return Tied(self.mean[:, columns], self.cov[np.ix_(columns, columns)], self.tol)
+
+    def _rest(self, rest: Columns, given: Columns, values: Floats) -> "Tied":
+        gain, cov = regress(self.cov, rest, given, self.tol)
+        return Tied(self.mean[:, rest] + (values - self.mean[:, given]) @ gain.T, cov, self.tol)
+
+
+@dataclass(frozen=True)
+class TiedGaussian:
+    """Means by class, one covariance: Σ_k weight_k Σ_k, each Σ_k shrunk.
+
+    weights: None stands for the classes' own shares. Ledoit-Wolf ("auto") and other weights need a
+    scatter per class; all else is linear in Σ_k, and one scatter does.
+    """
+
+    shrinkage: Shrinkage = None
+    weights: Floats | None = None  # (K,), sum 1
+    tol: float = 1e-7
+    by_class: bool = False  # keep a scatter per class in any case
+
+    def stats(self, K: int, p: int) -> PatternMoments | ShrinkageMoments:
+        if self.shrinkage == "auto":
+            return ShrinkageMoments.start(K, p)
+        tied = self.weights is None and not self.by_class
+        return PatternMoments.start(K, p, "tied" if tied else "full")
+
+    def estimate(self, stats: Countable) -> Tied:
+        return Tied(completed(stats).mean.copy(), self.within(stats), self.tol)
+
+    def within(self, stats: Countable) -> Floats:
+        """The covariance of rows about their class means."""
+        weights = stats.n / stats.n.sum() if self.weights is None else self.weights
+        if isinstance(stats, ShrinkageMoments):
+            return np.asarray(np.tensordot(weights, ledoit_wolf(stats), axes=1))
+        rows = completed(stats)
+        if rows.shape == "tied":
+            cov = rows.S / rows.n.sum()
+        else:
+            share = np.divide(weights, rows.n, out=np.zeros_like(rows.n), where=rows.n > 0)
+            cov = np.tensordot(share, rows.S, axes=1)
+        return cov if self.shrinkage is None else shrunk(cov, float(self.shrinkage))
+
+    def total(self, stats: Countable) -> Floats:
+        """The covariance of all rows, classes forgotten, shrunk in the same way."""
+        if isinstance(stats, ShrinkageMoments):
+            return np.asarray(ledoit_wolf(stats.pooled())[0])
+        rows = completed(stats)
+        cov = (rows.within() + rows.between()) / rows.n.sum()
+        return cov if self.shrinkage is None else shrunk(cov, float(self.shrinkage))
+
+
+# ---- a covariance each ---------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Full(_Covaried):
+    """N(x; m_k, Σ_k)."""
+
+    cov: Floats  # (K, p, p), each of full rank
+    deficient: tuple[int, ...] = ()  # classes whose covariance was not, and had to be lifted
+
+    @classmethod
+    def of(cls, mean: Floats, cov: Floats, floor: float = 0.0) -> Self:
+        """Covariances with every eigenvalue above `floor`: those that are not are lifted to it."""
+        deficient = tuple(k for k, S in enumerate(cov) if not exceeds(S, floor))
+        if deficient:
+            cov = cov.copy()
+            for k in deficient:
+                cov[k] = lifted(cov[k], floor)
+        return cls(mean, cov, deficient)
+
+    @cached_property
+    def spectrum(self) -> tuple[Floats, Floats]:
+        """Variances (K, p), falling, along the axes (K, p, p)."""
+        values, axes = np.linalg.eigh(self.cov)
+        return values[:, ::-1], axes[:, :, ::-1]
+
+    def scores(self) -> Scores:
+        U, log_det = upper_whitenings(self.cov)
+        b = -0.5 * (log_det + self.shape[1] * LOG_2PI)
+        shift = self.mean.mean(axis=0)
+        at = (U @ (self.mean - shift)[:, :, None])[:, :, 0]
+        if np.abs(at).max() > 1e5:  # deviations
+            return Scores((terms.Apart(b, np.ascontiguousarray(self.mean), U),), self.gaps)
+        return Scores((terms.Quadratic(b, shift, U, np.ascontiguousarray(at)),), self.gaps)
+
+    @property
+    def _covs(self) -> Floats:
+        return self.cov
+
+    def expect(self, rest: Columns, given: Columns, X: Floats) -> Floats:
+        gains = np.stack([regress(S, rest, given, tol=0.0)[0] for S in self.cov])
+        d = X - self.mean[:, None, given]
+        return np.asarray(self.mean[:, None, rest] + d @ gains.transpose(0, 2, 1))
+
+    def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+        X = rng.standard_normal((len(codes), self.shape[1]))
+        for k in np.unique(codes):
+            at = codes == k
+            X[at] = self.mean[k] + X[at] @ np.linalg.cholesky(self.cov[k]).T
+        return X
+
+    def marginal(self, columns: Columns) -> "Full":
+        return Full.of(self.mean[:, columns], self.cov[:, columns[:, None], columns])
+
+    def _rest(self, rest: Columns, given: Columns, values: Floats) -> "Full":
+        parts = [regress(S, rest, given, tol=0.0) for S in self.cov]
+        moved = [gain @ (values - m) for (gain, _), m in zip(parts, self.mean[:, given], strict=True)]
+        return Full.of(self.mean[:, rest] + np.stack(moved), np.stack([S for _, S in parts]))
+
+
+@dataclass(frozen=True)
+class FullGaussian:
+    """Means and covariances by class, shrunk, or lifted: (1 - lift) Σ + lift I."""
+
+    shrinkage: Shrinkage = None
+    lift: float = 0.0
+    floor: float = 0.0
+
+    def stats(self, K: int, p: int) -> PatternMoments | ShrinkageMoments:
+        if self.shrinkage == "auto":
+            return ShrinkageMoments.start(K, p)
+        return PatternMoments.start(K, p, "full")
+
+    def estimate(self, stats: Countable) -> Full:
+        rows = completed(stats)
+        if isinstance(stats, ShrinkageMoments):
+            cov = ledoit_wolf(stats)
+        else:
+            n = np.where(rows.n > 0, rows.n, 1.0)
+            cov = rows.S / n[:, None, None]
+            if self.shrinkage is not None:
+                cov = shrunk(cov, float(self.shrinkage))
+        if self.lift:
+            cov = (1 - self.lift) * cov + self.lift * np.eye(cov.shape[1])
+        return Full.of(rows.mean.copy(), cov, self.floor)
