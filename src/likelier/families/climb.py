@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.families.covariance import deviations, precision
+from likelier.families.covariance import deviations, steady_precision
 
 Floats = NDArray[np.float64]
 
@@ -96,7 +96,7 @@ def climb(step: Step, start: list[Point]) -> Climbed:
         if moved < TOL or (moved < 1e4 * TOL and stalled >= 5):
             return Climbed(new, steps, True)
         at = _raised(mixing.next(point, image), start)
-        if any(precision(one.cov) is None for one in at):
+        if any(steady_precision(one.cov) is None for one in at):
             at = new
     return Climbed(sure, steps, False)
 

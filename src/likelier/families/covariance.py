@@ -108,6 +108,20 @@ def precision(cov: Floats) -> tuple[Floats, float] | None:
     return np.ascontiguousarray(inverse / np.outer(sd, sd)), log_det
 
 
+def steady_precision(cov: Floats) -> tuple[Floats, float] | None:
+    """`precision`, if need be of Σ with as small a share of its variances added as makes it one to be
+    trusted: rows that are too few, or columns that depend on each other, leave Σ singular. None: Σ is no
+    covariance."""
+    if (np.diagonal(cov) < 0).any():
+        return None
+    sure = precision(cov)
+    if sure is not None:
+        return sure
+    sd = deviations(cov)
+    size = np.abs(cov / np.outer(sd, sd)).sum(axis=0).max()
+    return precision(cov + np.diag(3 * WELL * size * sd**2))
+
+
 def shrunk(cov: Floats, strength: float) -> Floats:
     """(1 - s) Σ + s (tr Σ / p) I, for one matrix or a stack of them."""
     p = cov.shape[-1]

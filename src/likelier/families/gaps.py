@@ -82,34 +82,50 @@ class GaussianMarginals(Marginals):
     cov: Floats  # (K, p, p), or (1, p, p) that all classes share
 
     @cached_property
+    def _varying(self) -> NDArray[np.intp]:
+        """Columns with a variance: of the others a density says nothing."""
+        return np.flatnonzero((np.diagonal(self.cov, axis1=1, axis2=2) > 0).all(axis=0))
+
+    @cached_property
     def _native(self) -> tuple[_core.GappyGaussians, Floats] | None:
         """With ln p(x)'s own constant (K,). None where a covariance is all but singular."""
-        inverses = [precision(S) for S in self.cov]
+        at = self._varying
+        cov = np.ascontiguousarray(self.cov[:, at[:, None], at])
+        inverses = [precision(S) for S in cov] if len(at) else [None]
         found = [each for each in inverses if each is not None]
         if len(found) < len(inverses):
             return None
-        mean = self.params.mean  # type: ignore[attr-defined]
+        mean = self._mean[:, at]
         (K, p), shift = mean.shape, mean.mean(axis=0)
-        U, log_det = upper_whitenings(self.cov)
+        U, log_det = upper_whitenings(cov)
         if np.abs(U @ (mean - shift)[:, :, None]).max() > 1e5:  # deviations: one shift costs digits
             return None
         constant = np.broadcast_to(-0.5 * (log_det + p * np.log(2 * np.pi)), K)
         core = _core.GappyGaussians(mean - shift, shift, U, np.stack([each[0] for each in found]))
         return core, constant
 
+    @property
+    def _mean(self) -> Floats:
+        mean: Floats = self.params.mean  # type: ignore[attr-defined]
+        return mean
+
     def write(self, chunk: Chunk, b: Floats, Z: Floats, *, add: bool) -> None:
         if self._native is None:
             return super().write(chunk, b, Z, add=add)
         core, constant = self._native
+        if len(self._varying) < chunk.X.shape[1]:
+            chunk = chunk._replace(X=Dense(chunk.X.to_array()[:, self._varying]))
         refuse(chunk, core.scores(chunk.X.native(), b + constant, Z, add))
         return None
 
     def fill(self, X: Floats, P: Floats) -> Floats:
         if self._native is None:
             return super().fill(X, P)
-        out = np.empty(X.shape)
-        rows = Dense(X)
-        refuse(Chunk(rows), self._native[0].fill(rows.native(), np.ascontiguousarray(P), out))
+        refuse_cells(X, gaps=True)
+        out = np.where(np.isnan(X), P @ self._mean, X)
+        some, filled = Dense(X[:, self._varying]), np.empty((len(X), len(self._varying)))
+        self._native[0].fill(some.native(), np.ascontiguousarray(P), filled)
+        out[:, self._varying] = filled
         return out
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from likelier import _core
 from likelier.families.climb import Climbed, Point, climb, put_back, taken, varying
-from likelier.families.covariance import precision, regress
+from likelier.families.covariance import steady_precision
 from likelier.states import ColumnMoments, Moments, PatternMoments, ShrinkageMoments
 
 Floats = NDArray[np.float64]
@@ -111,40 +111,17 @@ def problems(stats: PatternMoments) -> list[Problem]:
 def expect(problem: Problem, at: Point) -> Sums:
     """The sums that the rows of a problem are expected to have under these parameters."""
     first, second = np.zeros_like(at.mean), np.zeros_like(at.cov)
-    inverse = precision(at.cov)
+    inverse = steady_precision(at.cov)
+    assert inverse is not None
     total = problem.total
-    if inverse is None:
-        expect_slowly(problem.items, at, first, second)
-        likelihood = np.nan
-    else:
-        logs, lacking = _core.expect(*problem.items, at.mean, inverse[0], first, second)
+    logs, lacking = _core.expect(*problem.items, at.mean, inverse[0], first, second)
     d = problem.mean - at.mean
     first += problem.n[:, None] * d
     second += problem.S + (problem.n[:, None] * d).T @ d
-    if inverse is not None:
-        n, p = total.sum(), len(at.cov)
-        square = float((inverse[0] * second).sum()) - lacking
-        likelihood = -0.5 * (n * inverse[1] + logs + (n * p - lacking) * LOG_2PI + square)
+    n, p = total.sum(), len(at.cov)
+    square = float((inverse[0] * second).sum()) - lacking
+    likelihood = -0.5 * (n * inverse[1] + logs + (n * p - lacking) * LOG_2PI + square)
     return Sums(total, first, second, likelihood)
-
-
-def expect_slowly(items: Items, at: Point, first: Floats, second: Floats) -> None:
-    """`_core.expect` by regression of what is missing on what is there, Σ singular or not."""
-    for g, k in enumerate(items.code):
-        rows = slice(items.start[g], items.start[g + 1])
-        X, w = items.X[rows], items.w[rows]
-        here, gone = np.flatnonzero(~np.isnan(X[0])), np.flatnonzero(np.isnan(X[0]))
-        gain, spread = regress(at.cov, gone, here, tol=1e-7)
-        d = X - at.mean[k]
-        d[:, gone] = d[:, here] @ gain.T
-        first[k] += w @ d
-        second += (w[:, None] * d).T @ d
-        second[np.ix_(gone, gone)] += w.sum() * spread
-        if items.spread[g] >= 0:
-            M = np.zeros((len(at.cov), len(here)))  # completes a deviation
-            M[here, np.arange(len(here))] = 1
-            M[gone] = gain
-            second += M @ items.S[items.spread[g]][np.ix_(here, here)] @ M.T
 
 
 def maximise(sums: Sums, at: Point) -> Point:
