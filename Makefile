@@ -28,7 +28,7 @@ demo: .venv/.installed
 test: lint sanitize check
 
 check: .venv/.dev
-	$(BIN)/python -m pytest --cov --cov-report=term --doctest-modules src/likelier tests
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term --doctest-modules src/likelier tests
 
 lint: .venv/.dev
 	$(BIN)/ruff check .
@@ -55,7 +55,7 @@ sanitize: $(SANITIZED)/.built
 	@$${CXX:-c++} --version | grep -qi clang && echo "sanitize: wants GCC's runtime libraries: skipped" && exit 0; \
 	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 LIKELIER_TEST_CORE=$(SANITIZED) \
-	  $(BIN)/python -m pytest -q -p no:cacheprovider tests/kernels
+	  $(BIN)/python -m pytest -n auto -q -p no:cacheprovider tests/kernels
 
 race: .venv/.dev
 	$(BIN)/python -m benchmarks.race $(ARGS)

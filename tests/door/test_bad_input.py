@@ -488,7 +488,7 @@ BAD_PARAMETERS = [
             ({"priors": [0.0, 0.0, 0.0]}, "sum of the priors"),
             ({"covariance_estimator": OAS()}, "covariance_estimator.*svd"),
             ({**FULL, "shrinkage": 0.1, "covariance_estimator": OAS()}, "Only one of the two"),
-            ({**FULL, "covariance_estimator": object()}, "(?i)estimator"),
+            ({**FULL, "covariance_estimator": object}, "(?i)estimator"),
         ]
     ),
     (LDA, {"n_components": 3}, "n_components cannot be larger"),

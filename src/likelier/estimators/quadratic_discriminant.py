@@ -101,7 +101,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         return shown
 
     def decision_function(self, X: Any) -> Floats:
-        """ln p(x, C_k) without the term p/2 ln 2π, (n, K); of two classes a_1 - a_0, (n,)."""
+        """ln p(x, C_k) + p/2 ln 2π, x being what is there, (n, K); of two classes a_1 - a_0, (n,)."""
         Z = super().decision_function(X)
         return Z if Z.ndim == 1 else Z + 0.5 * self.n_features_in_ * LOG_2PI
 

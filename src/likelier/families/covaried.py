@@ -33,17 +33,13 @@ Shrinkage = float | Literal["auto"] | None
 class _Covaried(Gaussian):
     """Columns that know of each other: what is missing is expected, or integrated out, given the rest."""
 
-    @property
-    @abstractmethod
-    def _covs(self) -> Floats:
-        """The covariances: (K, p, p), or (1, p, p)."""
-
     @abstractmethod
     def expect(self, rest: Columns, given: Columns, X: Floats) -> Floats: ...
 
-    @cached_property
+    @property
+    @abstractmethod
     def _law(self) -> GaussianMarginals:
-        return GaussianMarginals(self, self._covs)
+        """Kept: so are the factors that it makes."""
 
     @property
     def gaps(self) -> Gaps:
@@ -76,9 +72,9 @@ class Tied(_Covaried):
         b = np.full(self.shape[0], -0.5 * (log_det + len(A) * LOG_2PI))
         return Scores((terms.Whitened(b, A, shift, (self.mean - shift) @ A.T),), self.gaps)
 
-    @property
-    def _covs(self) -> Floats:
-        return self.cov[None]
+    @cached_property
+    def _law(self) -> GaussianMarginals:
+        return GaussianMarginals(self, self.cov[None], self.tol)
 
     def expect(self, rest: Columns, given: Columns, X: Floats) -> Floats:
         gain, _ = regress(self.cov, rest, given, self.tol)
@@ -174,9 +170,9 @@ class Full(_Covaried):
             return Scores((terms.Apart(b, np.ascontiguousarray(self.mean), U),), self.gaps)
         return Scores((terms.Quadratic(b, shift, U, np.ascontiguousarray(at)),), self.gaps)
 
-    @property
-    def _covs(self) -> Floats:
-        return self.cov
+    @cached_property
+    def _law(self) -> GaussianMarginals:
+        return GaussianMarginals(self, self.cov)
 
     def expect(self, rest: Columns, given: Columns, X: Floats) -> Floats:
         gains = np.stack([regress(S, rest, given, tol=0.0)[0] for S in self.cov])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from likelier import _core
 from likelier.data import Chunk, Dense, refuse_cells
 from likelier.families.base import Floats, Params
-from likelier.families.covariance import precision, upper_whitenings
+from likelier.families.covariance import deviations, exceeds, precision, upper_whitenings
 from likelier.scores import Based, Scores
 from likelier.states.moments import refuse
 
@@ -80,6 +80,7 @@ class GaussianMarginals(Marginals):
     """The same for Gaussians, natively: a small factor for each pattern, made once and kept."""
 
     cov: Floats  # (K, p, p), or (1, p, p) that all classes share
+    tol: float = 0.0  # deviations, of standardised columns, up to which a direction counts as none
 
     @cached_property
     def _varying(self) -> NDArray[np.intp]:
@@ -88,9 +89,14 @@ class GaussianMarginals(Marginals):
 
     @cached_property
     def _native(self) -> tuple[_core.GappyGaussians, Floats] | None:
-        """With ln p(x)'s own constant (K,). None where a covariance is all but singular."""
+        """With ln p(x)'s own constant (K,). None where a covariance is all but singular.
+
+        What exceeds tol in all columns does so in any of them (Cauchy's interlacing).
+        """
         at = self._varying
         cov = np.ascontiguousarray(self.cov[:, at[:, None], at])
+        if not all(exceeds(S / np.outer(sd, sd), self.tol**2) for S in cov for sd in [deviations(S)]):
+            return None
         inverses = [precision(S) for S in cov] if len(at) else [None]
         found = [each for each in inverses if each is not None]
         if len(found) < len(inverses):

@@ -15,8 +15,8 @@ def ledoit_wolf(stats: ShrinkageMoments) -> Floats:
 
     With z the standardised rows, C = Σ zzᵀ/n and μ = tr C / p, the strength is β/δ, where
     β = (Σ_ij (Σ z_i² z_j² / n - C_ij²)) / (n p) is the variance of C, and δ = |C - μI|² / p
-    (Ledoit & Wolf 2004). Where cells are missing, C is the most likely one, and the variance of zzᵀ that
-    of the complete rows; a class that has none of these gets that of a Gaussian.
+    (Ledoit & Wolf 2004). Where cells are missing, C is the most likely one, and incomplete rows count in
+    the variance of zzᵀ as rows of a Gaussian do: Σ_ij (1 + C_ij²).
     """
     rows = completed(stats)
     K, p = rows.mean.shape
@@ -25,7 +25,9 @@ def ledoit_wolf(stats: ShrinkageMoments) -> Floats:
         C, scale = _correlation(rows.S[k] / rows.n[k])
         mu = np.trace(C) / p
         delta = ((C - mu * np.eye(p)) ** 2).sum() / p
-        beta = min(_variance(stats.higher, int(k), C) / (rows.n[k] * p), delta)
+        whole = stats.higher.n[k] / rows.n[k]
+        variance = whole * _variance(stats.higher, int(k)) + (1 - whole) * (1 + C**2).sum()
+        beta = min(variance / (rows.n[k] * p), delta)
         strength = beta / delta if beta > 0 else 0.0
         cov[k] = shrunk(C, strength) * scale
     return cov
@@ -38,10 +40,10 @@ def _correlation(cov: Floats) -> tuple[Floats, Floats]:
     return cov / scale, scale
 
 
-def _variance(higher: HigherMoments, k: int, C: Floats) -> float:
-    """Σ_ij (E[z_i² z_j²] - C_ij²)."""
+def _variance(higher: HigherMoments, k: int) -> float:
+    """Σ_ij (Σ z_i² z_j² / n - C_ij²) of the complete rows of a class; 0 if there are none."""
     n = higher.n[k]
     if n == 0:
-        return float((1 + C**2).sum())
-    own, scale = _correlation(higher.S[k] / n)
-    return float((higher.Q[k] / scale**2).sum() / n - (own**2).sum())
+        return 0.0
+    C, scale = _correlation(higher.S[k] / n)
+    return float((higher.Q[k] / scale**2).sum() / n - (C**2).sum())

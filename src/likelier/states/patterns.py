@@ -117,7 +117,8 @@ class PatternMoments:
         if size > self.most:
             raise TooManyPatterns(
                 f"cells are missing in too many ways to count them: {len(self.w)} rows, {size >> 20} MB of "
-                "them, lack columns that few others lack."
+                "them, lack columns that few others lack. A fit without shrinkage='auto' reads them in "
+                "several passes; for all else drop columns with many gaps, or use GaussianNB."
             )
 
     def pooled(self) -> Self:
