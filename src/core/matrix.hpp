@@ -143,7 +143,7 @@ class Strip {
 // hardware foresees long runs only.
 template <class M>
 Rows turn_columns(const M& X, int64_t first, int64_t count, double* scratch) {
-    constexpr int64_t kSlab = 512;
+    constexpr int64_t kSlab = 1024;
     const int64_t P = padded(X.p);
     Strip<M> strip(X, kSlab);
     for (int64_t r0 = 0; r0 < count; r0 += kSlab)
