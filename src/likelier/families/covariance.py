@@ -94,6 +94,8 @@ WELL = 1e-9  # reciprocal condition, of standardised columns, from which on an i
 
 def precision(cov: Floats) -> tuple[Floats, float] | None:
     """Σ⁻¹ and ln|Σ|; None where Σ is so nearly singular that the inverse would be rounding errors."""
+    if len(cov) == 0:
+        return cov, 0.0
     if not (np.diagonal(cov) > 0).all():
         return None
     sd = deviations(cov)

@@ -47,13 +47,15 @@ class Marginals:
         return {}
 
     def _of(self, here: NDArray[np.intp]) -> Scores:
-        """Kept for the next chunk, if they are not too many."""
+        """Kept for the next chunk, if they are not too many. (Threads share them: one may clear them.)"""
         key = here.tobytes()
-        if key not in self._scores:
+        found = self._scores.get(key)
+        if found is None:
+            found = self.params.marginal(here).scores()
             if len(self._scores) >= 4096:
                 self._scores.clear()
-            self._scores[key] = self.params.marginal(here).scores()
-        return self._scores[key]
+            self._scores[key] = found
+        return found
 
     def write(self, chunk: Chunk, b: Floats, Z: Floats, *, add: bool) -> None:
         X = chunk.X.to_array()

@@ -111,6 +111,8 @@ def problems(stats: PatternMoments) -> list[Problem]:
 def expect(problem: Problem, at: Point) -> Sums:
     """The sums that the rows of a problem are expected to have under these parameters."""
     first, second = np.zeros_like(at.mean), np.zeros_like(at.cov)
+    if len(at.cov) == 0:  # no column varies
+        return Sums(problem.total, first, second, 0.0)
     inverse = steady_precision(at.cov)
     assert inverse is not None
     total = problem.total
@@ -140,8 +142,6 @@ def maximise(sums: Sums, at: Point) -> Point:
 def solve(problem: Problem, start: Point) -> Climbed:
     """The most likely parameters of one problem."""
     columns = varying(start)
-    if len(columns) == 0:
-        return Climbed([start], 0, True)
     some = problem.take(columns)
 
     def step(at: list[Point]) -> tuple[float, list[Point]]:
