@@ -410,7 +410,7 @@ def test_passes_cope_with_classes_in_which_nothing_varies(shape):
     """One class of one row, one without any: nothing moves there, and nothing fails."""
     rows = gappy_rows(1, K=4, p=3, n=80, share=0.2)
     X, y = rows.X.copy(), np.where(np.arange(len(rows)) == 5, 2, rows.y % 2).astype(np.int32)
-    X[5] = [1.0, np.nan, 2.0]
+    X[5] = [1.0, 0.5, 2.0]
     some = Table(X, y, rows.w, 4)
     found = completed_by_passes(Arrays(Dense(X), y, rows.w), 4, shape)
     assert_sound(found)
