@@ -1,16 +1,17 @@
 """Fitted models: immutable records of parameters, and the two passes that fit and ask them."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import Chunk, Source
 from likelier.engines import run
-from likelier.families import Params
+from likelier.families import Params, Support
 from likelier.links import Link, log_softmax
 from likelier.scores import Scores
 from likelier.states import Survey
@@ -18,61 +19,90 @@ from likelier.states import Survey
 Floats = NDArray[np.float64]
 
 
-def _answer(scores: Scores, link: Link, chunk: Chunk, out: NDArray[Any]) -> None:
-    Z = out if link.dtype is None else np.empty((len(out), scores.K))
-    scores.write(chunk, Z)
-    link.apply(Z, out)
+@dataclass(frozen=True)
+class Question:
+    """What is asked of rows: scores, through a link. Cells outside a support count as missing."""
+
+    scores: Scores
+    link: Link
+    support: Support | None = None
+
+    def start(self, n: int) -> NDArray[Any]:
+        """Room for the answers to n rows."""
+        return self.link.start(n, self.scores.K)
+
+    def answer(self, chunk: Chunk, out: NDArray[Any]) -> Counter[int]:
+        """Write the answers to `out`; returns how many cells of which columns were skipped."""
+        skipped: Counter[int] = Counter()
+        if self.support is not None:
+            cells = self.support.outside(chunk.X)
+            if len(cells[0]):
+                skipped.update(cells[1].tolist())
+                chunk = chunk._replace(X=chunk.X.without(cells))
+        Z = out if self.link.dtype is None else np.empty((len(out), self.scores.K))
+        self.scores.write(chunk, Z)
+        self.link.apply(Z, out)
+        return skipped
 
 
 @dataclass(frozen=True)
 class Answers:
     """Prediction as a state: each chunk writes its rows of the shared `out`, and merging is done."""
 
-    scores: Scores
-    link: Link
+    question: Question
     out: NDArray[Any]
+    skipped: Counter[int] = field(default_factory=Counter)
 
     @property
     def nbytes(self) -> int:
         return 0
 
     def update(self, chunk: Chunk) -> None:
-        n = chunk.X.shape[0]
-        _answer(self.scores, self.link, chunk, self.out[chunk.first : chunk.first + n])
+        rows = slice(chunk.first, chunk.first + chunk.X.shape[0])
+        self.skipped.update(self.question.answer(chunk, self.out[rows]))
 
     def merge(self, other: Self) -> None:
         assert other.out is self.out
+        self.skipped.update(other.skipped)
 
 
 @dataclass
 class Pieces:
     """Prediction where the number of rows is not known: the answers to each chunk, in order."""
 
-    scores: Scores
-    link: Link
+    question: Question
     pieces: list[NDArray[Any]] = field(default_factory=list)
+    skipped: Counter[int] = field(default_factory=Counter)
 
     @property
     def nbytes(self) -> int:
         return 0
 
     def update(self, chunk: Chunk) -> None:
-        out = self.link.start(chunk.X.shape[0], self.scores.K)
-        _answer(self.scores, self.link, chunk, out)
+        out = self.question.start(chunk.X.shape[0])
+        self.skipped.update(self.question.answer(chunk, out))
         self.pieces.append(out)
 
     def merge(self, other: Self) -> None:
         self.pieces += other.pieces
+        self.skipped.update(other.skipped)
 
 
-def ask(scores: Scores, rows: Source, link: Link) -> NDArray[Any]:
+class Answered(NamedTuple):
+    """The answers to all rows, and how many cells of which columns were skipped."""
+
+    out: NDArray[Any]
+    skipped: Counter[int]
+
+
+def ask(scores: Scores, rows: Source, link: Link, support: Support | None = None) -> Answered:
     """The answers to all rows, through `link`."""
+    question = Question(scores, link, support)
     if rows.rows is None:
-        found = run(rows, lambda: Pieces(scores, link)).pieces
-        return np.concatenate([link.start(0, scores.K), *found])
-    out = link.start(rows.rows, scores.K)
-    run(rows, lambda: Answers(scores, link, out))
-    return out
+        found = run(rows, lambda: Pieces(question))
+        return Answered(np.concatenate([question.start(0), *found.pieces]), found.skipped)
+    out = question.start(rows.rows)
+    return Answered(out, run(rows, lambda: Answers(question, out)).skipped)
 
 
 @dataclass
@@ -129,7 +159,7 @@ class Bayes:
     @cached_property
     def posterior(self) -> Scores:
         """Scores whose softmax is p(C_k | x)."""
-        return self.joint if self.discriminants is None else self.reweighed(self.log_prior)
+        return self.reweighed(self.log_prior)
 
     @property
     def prior(self) -> Floats:
@@ -138,7 +168,10 @@ class Bayes:
 
     def reweighed(self, log_prior: Floats) -> Scores:
         """`posterior` under other priors."""
-        return self.by_gaps(self.discriminants).plus(log_prior)
+        if self.discriminants is not None:
+            return self.by_gaps(self.discriminants).plus(log_prior)
+        cheaper = self.params.discriminants()
+        return (self.params.scores() if cheaper is None else cheaper).plus(log_prior)
 
     def by_gaps(self, scores: Scores | None) -> Scores:
         """These scores; where cells are missing, and in place of none, the densities themselves."""

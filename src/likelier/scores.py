@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
-from likelier.data import Chunk, Dense, NonFinite, by_gaps
+from likelier.data import BadCell, Chunk, Dense, NonFinite, by_gaps
 from likelier.states.moments import refuse
 
 Floats = NDArray[np.float64]
@@ -148,6 +148,33 @@ class Whitened(Based):
         refuse(chunk, _core.affine(chunk.X.native(), self.A, zero, self.shift, U, False))
         unit = np.ones_like(self.mean)
         _core.diagonal(Dense(U).native(), self.mean, unit, self.b, Z, add)
+
+
+@dataclass(frozen=True)
+class Among(Based):
+    """Scores of some of the columns alone."""
+
+    columns: NDArray[np.intp]
+    scores: "Scores"
+
+    def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None:
+        z = np.empty_like(Z)
+        try:
+            self.scores.write(chunk._replace(X=chunk.X.select(self.columns)), z)
+        except BadCell as bad:
+            raise bad.among(self.columns) from None
+        z += self.b
+        if add:
+            Z += z
+        else:
+            Z[...] = z
+
+    def beside(self, others: Sequence[Any]) -> Self | None:
+        every = (self, *others)
+        if not all(np.array_equal(self.columns, o.columns) for o in others):
+            return None
+        b = np.concatenate([o.b for o in every])
+        return replace(self, b=b, scores=abreast([o.scores for o in every]))
 
 
 @dataclass(frozen=True)

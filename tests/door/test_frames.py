@@ -405,6 +405,8 @@ def test_categories_are_coded_by_given_levels(kind):
     ]:
         levels = {0: np.array(given, dtype=object)}
         coded = found.coded(levels)
-        assert coded.arrays[0].dtype == np.int32
-        np.testing.assert_array_equal(coded.rows(0, 5).to_array()[:, 0], codes)
-        np.testing.assert_array_equal(found.rows(2, 4).coded(levels).arrays[0], codes[2:4])
+        assert coded.arrays[0].codes.dtype == np.int32
+        np.testing.assert_array_equal(coded.rows(0, 5).arrays[0].codes, codes)
+        np.testing.assert_array_equal(coded.gappy(), np.array(codes) < 0)
+        np.testing.assert_array_equal(coded.to_array()[:, 0], [np.nan if one < 0 else one for one in codes])
+        np.testing.assert_array_equal(found.rows(2, 4).coded(levels).arrays[0].codes, codes[2:4])

@@ -16,14 +16,17 @@ def arrays_of(state: Any) -> dict[str, Array]:
     """All that a state holds, by name; what it has only worked out is not compared."""
     held = {}
     for name in [f.name for f in fields(state) if f.compare]:
-        value = getattr(state, name)
-        if is_dataclass(value):
-            held |= {f"{name}.{inner}": array for inner, array in arrays_of(value).items()}
-        elif isinstance(value, dict):
-            held |= {f"{name}[{key}]": np.asarray(inner) for key, inner in sorted(value.items())}
-        else:
-            held[name] = np.asarray(value)
+        held |= _held(name, getattr(state, name))
     return held
+
+
+def _held(name: str, value: Any) -> dict[str, Array]:
+    if is_dataclass(value):
+        return {f"{name}.{inner}": array for inner, array in arrays_of(value).items()}
+    if isinstance(value, dict | tuple):
+        items = sorted(value.items()) if isinstance(value, dict) else enumerate(value)
+        return {key: array for i, one in items for key, array in _held(f"{name}[{i}]", one).items()}
+    return {name: np.asarray(value)}
 
 
 def assert_same_bits(a: Any, b: Any) -> None:

@@ -365,10 +365,10 @@ def test_the_levels_are_the_sorted_values_of_the_rows_that_count(rows):
     state, counting = Levels(), rows.take(rows.weights > 0)
     state.update(of_categories(rows))
     coded = categories(counting.X).coded(state.levels)
-    for j, (factor, codes) in enumerate(zip(categories(counting.X).arrays, coded.arrays, strict=True)):
+    for j, (factor, new) in enumerate(zip(categories(counting.X).arrays, coded.arrays, strict=True)):
         values = [None if code < 0 else factor.levels[code] for code in factor.codes]
         assert state.levels[j].tolist() == sorted({value for value in values if value is not None})
-        assert [None if code < 0 else state.levels[j][code] for code in codes] == values
+        assert [None if code < 0 else state.levels[j][code] for code in new.codes] == values
 
 
 # ---- digits --------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from likelier.cli.judging import Judge, LabelJudge, ValueJudge
 from likelier.cli.words import check_numbers, counted, say
-from likelier.data import NonFinite, arrow
+from likelier.data import BadCell, arrow
 from likelier.data.files import Scan, scan
 
 
@@ -100,7 +100,7 @@ class Answers:
             if batch.num_rows:
                 try:
                     yield self._table(batch)
-                except NonFinite as bad:
+                except BadCell as bad:
                     raise bad.named(bad.name, source.place(first + bad.row)) from None
 
     def _table(self, batch: Any) -> Any:

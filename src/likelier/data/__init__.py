@@ -6,13 +6,21 @@ from likelier.data.factors import Factor
 from likelier.data.folds import Assignment, Hashed, Listed, consecutive, runs, stratified
 from likelier.data.labels import code, first_seen, levels_of
 from likelier.data.matrix import CSR, Block, Columns, Dense, block
-from likelier.data.problems import DegenerateWarning, NonFinite, refuse_cells
+from likelier.data.problems import (
+    BadCell,
+    DegenerateWarning,
+    NonFinite,
+    OutOfSupport,
+    SkippedWarning,
+    refuse_cells,
+)
 
 __all__ = [
     "CSR",
     "PART_BYTES",
     "Arrays",
     "Assignment",
+    "BadCell",
     "Block",
     "Chunk",
     "Columns",
@@ -22,7 +30,9 @@ __all__ = [
     "Hashed",
     "Listed",
     "NonFinite",
+    "OutOfSupport",
     "Part",
+    "SkippedWarning",
     "Source",
     "Stored",
     "block",

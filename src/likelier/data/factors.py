@@ -40,13 +40,19 @@ class Factor:
         counts = np.bincount(self.codes + 1, minlength=len(self.levels) + 1)
         return np.asarray(self.levels[counts[1:] > 0])
 
-    def coded(self, levels: NDArray[Any]) -> Codes:
-        """Codes by other sorted levels: -1 where missing, and one more than theirs where unknown.
+    def numbers(self) -> NDArray[np.float64]:
+        """The codes as numbers, NaN where one is missing."""
+        return np.where(self.codes < 0, np.nan, self.codes)
+
+    def coded(self, levels: NDArray[Any]) -> Self:
+        """The same by other sorted levels: -1 where missing, and one more than theirs where unknown.
 
         The two differ in what they say: of a missing value nothing is known; an unknown one is none of
         the levels, and a model may have kept some probability for that.
         """
-        return _places(levels, self.levels, len(levels))[self.codes]
+        if levels is self.levels or np.array_equal(levels, self.levels):
+            return type(self)(self.codes, levels)
+        return type(self)(_places(levels, self.levels, len(levels))[self.codes], levels)
 
 
 def _places(levels: NDArray[Any], values: Iterable[Any], other: int) -> Codes:

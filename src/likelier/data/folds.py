@@ -35,19 +35,25 @@ class Listed:
         return self.numbers[first : first + n]
 
 
+def hashed(first: int, n: int, seed: int = 0) -> NDArray[np.uint64]:
+    """A hash of each row's number, n of them from `first` on (splitmix64, Steele et al. 2014)."""
+    z = np.arange(1 + first, 1 + first + n, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    z += np.uint64(seed)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return z
+
+
 @dataclass(frozen=True)
 class Hashed:
-    """By chance, but always the same: a hash of the row's number (splitmix64, Steele et al. 2014)."""
+    """By chance, but always the same: a hash of the row's number."""
 
     count: int
     seed: int = 0
 
     def of(self, first: int, n: int) -> Numbers:
-        z = np.arange(1 + first, 1 + first + n, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        z += np.uint64(self.seed)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z ^= z >> np.uint64(31)
+        z = hashed(first, n, self.seed)
         # The upper half as a fraction of 2^32: z mod count would favour the first folds.
         return ((z >> np.uint64(32)) * np.uint64(self.count) >> np.uint64(32)).astype(np.int32)
 

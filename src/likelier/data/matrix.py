@@ -1,6 +1,6 @@
 """X as the kernels take it, without a copy: dense (any strides, float32 kept), CSR, or columns."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -11,6 +11,8 @@ from likelier import _core
 from likelier.data.factors import Factor
 
 Rows = slice | NDArray[np.intp]  # of a block: from one to another, or these
+Cells = tuple[NDArray[np.intp], NDArray[np.intp]]  # the row and the column of each
+Test = Callable[[NDArray[Any]], NDArray[np.bool_]]  # of values, one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,26 @@ class Dense:
     def take(self, rows: Rows) -> Self:
         return type(self)(taken(self.array, rows))
 
+    def select(self, columns: NDArray[np.intp]) -> Self:
+        """Some of the columns, in this order; where they are evenly apart, without a copy."""
+        return type(self)(self.array[:, _evenly(columns)])
+
+    def where(self, test: Test) -> Cells:
+        """The cells for whose values a test holds."""
+        rows, columns = np.nonzero(test(self.array))
+        return rows, columns
+
+    def without(self, cells: Cells) -> Self:
+        """The same with these cells missing."""
+        array = self.to_array().copy()
+        array[cells] = np.nan
+        return type(self)(array)
+
+    @classmethod
+    def stack(cls, blocks: Sequence[Self]) -> Self:
+        """One below the other."""
+        return cls(np.concatenate([block.array for block in blocks]))
+
     def cell(self, row: int, column: int) -> float:
         return float(self.array[row, column])
 
@@ -51,6 +73,14 @@ class Dense:
         elif not X.flags.aligned or any(step % X.itemsize for step in X.strides):
             X = np.ascontiguousarray(X)
         return _core.Matrix.dense(X)
+
+
+def _evenly(columns: NDArray[np.intp]) -> Rows:
+    """Columns that are evenly apart as a slice: it takes no copy."""
+    step = int(columns[1] - columns[0]) if len(columns) > 1 else 1
+    if len(columns) == 0 or step < 1 or (np.diff(columns) != step).any():
+        return columns
+    return slice(int(columns[0]), int(columns[-1]) + 1, step)
 
 
 def taken(array: NDArray[Any], rows: Rows) -> NDArray[Any]:
@@ -90,6 +120,46 @@ class CSR:
         at = np.arange(starts[-1]) + np.repeat(self.starts[:-1][rows] - starts[:-1], sizes)
         return type(self)(self.values[at], self.columns[at], starts, self.p)
 
+    def select(self, columns: NDArray[np.intp]) -> Self:
+        """Some of the columns, in this order."""
+        place = np.full(self.p, -1, dtype=self.columns.dtype)
+        place[columns] = np.arange(len(columns))
+        rows, at = self._stored()
+        found = place[self.columns[at]]
+        kept = found >= 0
+        sizes = np.bincount(rows[kept], minlength=self.shape[0])
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(self.starts.dtype)
+        return type(self)(self.values[at][kept], found[kept], starts, len(columns))
+
+    def where(self, test: Test) -> Cells:
+        """The cells for whose values a test holds."""
+        if test(np.zeros(1))[0]:
+            return Dense(self.to_array()).where(test)
+        rows, at = self._stored()
+        held = test(self.values[at])
+        return rows[held], self.columns[at][held].astype(np.intp)
+
+    def without(self, cells: Cells) -> "CSR | Dense":
+        """The same with these cells missing."""
+        if not _listed(self, cells):
+            return Dense(self.to_array()).without(cells)
+        rows, at = self._stored()
+        values, p = self.values[at].astype(np.float64), np.int64(self.p)
+        values[np.isin(rows * p + self.columns[at], cells[0] * p + cells[1])] = np.nan
+        return type(self)(values, self.columns[at], self.starts - self.starts[0], self.p)
+
+    @classmethod
+    def stack(cls, blocks: Sequence[Self]) -> Self:
+        """One below the other."""
+        held = [block._stored()[1] for block in blocks]
+        sizes = np.concatenate([[0], *(np.diff(block.starts) for block in blocks)])
+        return cls(
+            np.concatenate([b.values[at] for b, at in zip(blocks, held, strict=True)]),
+            np.concatenate([b.columns[at] for b, at in zip(blocks, held, strict=True)]),
+            np.cumsum(sizes).astype(blocks[0].starts.dtype),
+            blocks[0].p,
+        )
+
     def cell(self, row: int, column: int) -> float:
         at = slice(self.starts[row], self.starts[row + 1])
         return float(self.values[at][self.columns[at] == column].sum())
@@ -116,14 +186,22 @@ class CSR:
         return _core.Matrix.csr(self.values, self.columns, self.starts, self.p)
 
 
+def _listed(X: CSR, cells: Cells) -> bool:
+    """Whether all these cells are among those that are stored."""
+    rows, at = X._stored()
+    p = np.int64(X.p)
+    return bool(np.isin(cells[0] * p + cells[1], rows * p + X.columns[at]).all())
+
+
 @dataclass(frozen=True, slots=True)
 class Columns:
     """Rows of a table, each column an array of its own: numbers of any kind, NaN where one is missing.
 
-    Categories are factors until they are coded: by levels that hold for the whole source.
+    Categories are factors; kernels get their codes, which mean something once all chunks are coded by
+    the same levels.
     """
 
-    arrays: tuple[Any, ...]  # p of (n,)
+    arrays: tuple[Any, ...]  # p of (n,): arrays and factors
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -143,30 +221,69 @@ class Columns:
         """The columns of categories, by number."""
         return {j: column for j, column in enumerate(self.arrays) if isinstance(column, Factor)}
 
+    def select(self, columns: NDArray[np.intp]) -> Self:
+        """Some of the columns, in this order."""
+        return type(self)(tuple(self.arrays[j] for j in columns))
+
+    def where(self, test: Test) -> Cells:
+        """The cells for whose values a test holds; no category is one."""
+        rows = [
+            np.flatnonzero(test(column)) if isinstance(column, np.ndarray) else np.empty(0, dtype=np.intp)
+            for column in self.arrays
+        ]
+        columns = np.repeat(np.arange(len(rows)), [len(each) for each in rows])
+        return np.concatenate(rows), columns
+
+    def without(self, cells: Cells) -> Self:
+        """The same with these cells missing."""
+        arrays = list(self.arrays)
+        for j in np.unique(cells[1]):
+            arrays[j] = arrays[j].astype(np.float64)
+            arrays[j][cells[0][cells[1] == j]] = np.nan
+        return type(self)(tuple(arrays))
+
+    @classmethod
+    def stack(cls, blocks: Sequence[Self]) -> Self:
+        """One below the other; categories must be coded by the same levels."""
+        return cls(tuple(_joined(each) for each in zip(*(b.arrays for b in blocks), strict=True)))
+
     def coded(self, levels: Mapping[int, NDArray[Any]]) -> Self:
-        """The same with categories as codes (int32), by the levels of each column."""
+        """The same with categories by the levels of each column."""
         coded = {j: factor.coded(levels[j]) for j, factor in self.factors().items()}
         return type(self)(tuple(coded.get(j, column) for j, column in enumerate(self.arrays)))
 
     def cell(self, row: int, column: int) -> float:
-        return float(self.arrays[column][row])
+        held = self.arrays[column]
+        return float(held.codes[row] if isinstance(held, Factor) else held[row])
 
     def gappy(self) -> NDArray[np.bool_]:
         """The rows that lack a cell: (n,)."""
         found = np.zeros(self.shape[0], dtype=np.bool_)
         for column in self.arrays:
-            if column.dtype.kind == "f":
+            if isinstance(column, Factor):
+                found |= column.codes < 0
+            elif column.dtype.kind == "f":
                 found |= np.isnan(column)
         return found
 
     def to_array(self) -> NDArray[np.float64]:
         X = np.empty(self.shape)
         for j, column in enumerate(self.arrays):
-            X[:, j] = column
+            X[:, j] = column.numbers() if isinstance(column, Factor) else column
         return X
 
     def native(self) -> _core.Matrix:
-        return _core.Matrix.columns(tuple(map(readable, self.arrays)))
+        arrays = (c.codes if isinstance(c, Factor) else c for c in self.arrays)
+        return _core.Matrix.columns(tuple(map(readable, arrays)))
+
+
+def _joined(columns: Sequence[Any]) -> Any:
+    """One column out of several."""
+    first = columns[0]
+    if not isinstance(first, Factor):
+        return np.concatenate(columns)
+    assert all(column.levels is first.levels for column in columns)
+    return Factor(np.concatenate([column.codes for column in columns]), first.levels)
 
 
 def readable(column: NDArray[Any]) -> NDArray[Any]:

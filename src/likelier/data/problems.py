@@ -1,6 +1,6 @@
 """What can be wrong with rows."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,26 +10,52 @@ class DegenerateWarning(UserWarning):
     """The rows do not determine all of the model: what was done instead is defined, and said."""
 
 
-class NonFinite(ValueError):
-    """A cell of X is NaN or infinite."""
+class SkippedWarning(UserWarning):
+    """Cells of rows to answer lie outside the support of their column's density: as if missing."""
+
+
+class BadCell(ValueError):
+    """A cell of X that a model cannot use."""
 
     def __init__(
-        self, row: int, column: int, value: float, name: str | None = None, place: str = ""
+        self, row: int, column: int, value: float, name: str | None = None, place: str = "", why: str = ""
     ) -> None:
-        self.row, self.column, self.value, self.name, self.place = row, column, value, name, place
-        what = "NaN" if np.isnan(value) else "infinity or a value too large for dtype('float64')"
+        self.row, self.column, self.value = row, column, value
+        self.name, self.place, self.why = name, place, why
         where = f"{place or f'row {row}'}, column {column}" + (f" ({name!r})" if name is not None else "")
-        super().__init__(
-            f"Input X contains {what}: {where} is {value}. Drop such rows, or fill the cell in first "
+        super().__init__(self._said(where))
+
+    def _said(self, where: str) -> str:
+        raise NotImplementedError
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.row, self.column, self.value, self.name, self.place, self.why)
+
+    def named(self, name: str | None, place: str) -> Self:
+        """The same, with the name of the column, and how to find the row."""
+        return type(self)(self.row, self.column, self.value, name, place, self.why)
+
+    def among(self, columns: NDArray[np.intp]) -> Self:
+        """The same, where X was these columns of another."""
+        return type(self)(self.row, int(columns[self.column]), self.value, self.name, self.place, self.why)
+
+
+class NonFinite(BadCell):
+    """A cell of X is NaN or infinite."""
+
+    def _said(self, where: str) -> str:
+        what = "NaN" if np.isnan(self.value) else "infinity or a value too large for dtype('float64')"
+        return (
+            f"Input X contains {what}: {where} is {self.value}. Drop such rows, or fill the cell in first "
             "(for example with sklearn.impute.SimpleImputer)."
         )
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return NonFinite, (self.row, self.column, self.value, self.name, self.place)
 
-    def named(self, name: str | None, place: str) -> "NonFinite":
-        """The same, with the name of the column, and how to find the row."""
-        return NonFinite(self.row, self.column, self.value, name, place)
+class OutOfSupport(BadCell):
+    """A cell of X is no value that its column's family can have; `why` names family and support."""
+
+    def _said(self, where: str) -> str:
+        return f"Input X contains a value its family cannot have: {where} is {self.value:g}; {self.why}."
 
 
 def refuse_cells(X: NDArray[np.float64], *, gaps: bool, first: int = 0) -> None:

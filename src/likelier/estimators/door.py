@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from likelier.data import Arrays, Block, NonFinite, Source, block, frames, levels_of, refuse_cells
+from likelier.data import Arrays, BadCell, Block, Source, block, frames, levels_of, refuse_cells
 from likelier.estimators.sources import as_fitted, brought, stored
 
 
@@ -294,6 +294,6 @@ def naming(source: Source) -> Iterator[None]:
     """Errors about a cell of X say the column's name, if it has one, and how to find the row."""
     try:
         yield
-    except NonFinite as bad:
+    except BadCell as bad:
         name = None if source.names is None else str(source.names[bad.column])
         raise bad.named(name, source.place(bad.row)) from None

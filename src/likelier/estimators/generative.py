@@ -1,5 +1,6 @@
 """What every generative classifier can do once it is fitted."""
 
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple, Self
 
@@ -9,13 +10,13 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from likelier import links
-from likelier.data import Source
+from likelier.data import SkippedWarning, Source
 from likelier.em import completed_by_passes
 from likelier.estimators import door
 from likelier.estimators.classes import OnePassClassifier
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.onepass import Names
-from likelier.families import Completed, completed
+from likelier.families import Completed, Support, completed
 from likelier.links import Link
 from likelier.model import Bayes, ask, log_of
 from likelier.scores import Scores
@@ -179,8 +180,23 @@ class Generative(Decisions, OnePassClassifier):
 
     def _answers(self, scores: Scores, X: Any, link: Link) -> NDArray[Any]:
         rows = door.known_rows(self, X)
+        support = self._model.params.support
         with door.naming(rows):
-            return ask(scores, rows, link)
+            answers, skipped = ask(scores, rows, link, support)
+        if skipped and support is not None:
+            self._warn_of_skipped(skipped, support)
+        return answers
+
+    def _warn_of_skipped(self, skipped: Mapping[int, int], support: Support) -> None:
+        """Say which cells counted as missing, because their families cannot have such values."""
+        names = getattr(self, "feature_names_in_", None)
+        counts = (f"{skipped[j]} of column {door.named(names, [j])} ({support.said(j)})" for j in skipped)
+        warnings.warn(
+            f"{type(self).__name__}: cells outside the support of their family count as missing: "
+            f"{', '.join(counts)}.",
+            SkippedWarning,
+            stacklevel=5,
+        )
 
     def _of_seen(self, prior: Floats) -> Floats:
         """A class of which no row has been seen has no density: no prior can make it likely."""

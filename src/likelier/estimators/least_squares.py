@@ -105,7 +105,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         door.fitted(self)
         rows = door.known_rows(self, X)
         with door.naming(rows):
-            Y = ask(self._model.scores, rows, links.identity)
+            Y = ask(self._model.scores, rows, links.identity).out
         return np.asarray(Y[:, 0]) if self.coef_.ndim == 1 else np.asarray(Y)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

@@ -62,7 +62,7 @@ class LinearClassifier(Decisions, ClassifierMixin, BaseEstimator):
     def _ask(self, X: Any, link: Link) -> NDArray[Any]:
         rows = door.known_rows(self, X)
         with door.naming(rows):
-            return ask(self._scores(), rows, link)
+            return ask(self._scores(), rows, link).out
 
     def decision_function(self, X: Any) -> Floats:
         Z = self._ask(X, links.identity)

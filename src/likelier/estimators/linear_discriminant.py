@@ -195,7 +195,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         except NonFinite as bad:
             if not np.isnan(bad.value):
                 raise
-            return ask(axes, Arrays(Dense(self.impute(X))), links.identity)
+            return ask(axes, Arrays(Dense(self.impute(X))), links.identity).out
 
     def contributions(self, X: Any) -> Contributions:
         """W_kj (x_j - c_j), (n, K, p), beside a base (K,): together they are the scores of the classes.

@@ -1,16 +1,62 @@
 """What every family of class-conditional densities offers."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier.data import Block, Chunk, Dense, OutOfSupport
+from likelier.data.matrix import Cells
 from likelier.scores import Scores
 from likelier.states import State
 
 Floats = NDArray[np.float64]
 Columns = NDArray[np.intp]
+LEAST = float(np.nextafter(0.0, 1.0))  # "above 0" as "from the least number above 0 on"
+
+
+class Support(Protocol):
+    """Which values a density is for."""
+
+    def outside(self, X: Block, /) -> Cells:
+        """The cells whose values it is not for. A missing cell (NaN) is none of them."""
+
+    def said(self, column: int, /) -> str:
+        """Of a column: the family, and what values it takes."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """All columns alike: values from low to high, both included; `whole`: whole numbers only."""
+
+    family: str
+    values: str  # in words
+    low: float = -np.inf
+    high: float = np.inf
+    whole: bool = False
+
+    def said(self, column: int) -> str:
+        return f"{self.family} takes {self.values}"
+
+    def outside(self, X: Block) -> Cells:
+        return X.where(self._excludes)
+
+    def _excludes(self, x: NDArray[Any]) -> NDArray[np.bool_]:
+        out = (x < self.low) | (x > self.high)
+        if self.whole and x.dtype.kind == "f":
+            out |= (x != np.floor(x)) & ~np.isnan(x)
+        return np.asarray(out)
+
+
+def refuse_outside(support: Support, chunk: Chunk) -> None:
+    """Raise at the first cell outside a support."""
+    rows, columns = support.outside(chunk.X)
+    if len(rows):
+        row, column = min(zip(rows.tolist(), columns.tolist(), strict=True))
+        value = chunk.X.cell(row, column)
+        raise OutOfSupport(chunk.first + row, column, value, why=support.said(column))
 
 
 class Params(Protocol):
@@ -20,8 +66,15 @@ class Params(Protocol):
     def shape(self) -> tuple[int, int]:
         """K, p."""
 
+    @property
+    def support(self) -> Support | None:
+        """None: all finite numbers."""
+
     def scores(self) -> Scores:
-        """ln p(x | C_k), exactly."""
+        """ln p(x | C_k), exactly; of rows in which cells are missing, of what is there."""
+
+    def discriminants(self) -> Scores | None:
+        """ln p(x | C_k) but for what all classes share, if that is cheaper: enough for a posterior."""
 
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         """A row of each of these classes."""
@@ -33,7 +86,10 @@ class Params(Protocol):
         """The density of the other columns, knowing these."""
 
     def fill(self, X: Floats, P: Floats) -> Floats:
-        """X with E[x_j | what is there, C_k] for each missing cell, the classes weighed by P (n, K)."""
+        """X with E[x_j | what is there, C_k] for each missing cell, the classes weighed by P (n, K).
+
+        Of categories, the likeliest.
+        """
 
 
 class Conditioned(NamedTuple):
@@ -44,8 +100,27 @@ class Conditioned(NamedTuple):
 
 
 class Family(Protocol):
-    """Smoothing, floors and shrinkage act in `estimate` only: the statistics stay what was seen."""
+    """Smoothing, floors and shrinkage act in `estimate` only: the statistics stay what was seen.
+
+    The statistics refuse values outside the support (`OutOfSupport`). They are states that also say `n`
+    (K,), the weight of each class's rows, and whether they are `finite()` and `mergeable(other)`, and that
+    can be `widened(K, at)` to more classes.
+    """
 
     def stats(self, K: int, p: int) -> State: ...
 
     def estimate(self, stats: Any) -> Params: ...
+
+
+def log_density(params: Params, x: Floats) -> Floats:
+    """ln p(x | C_k) (K,) of one row."""
+    Z = np.empty((1, params.shape[0]))
+    params.scores().write(Chunk(Dense(x[None, :])), Z)
+    return np.asarray(Z[0])
+
+
+def given_and_rest(given: Mapping[int, float], p: int) -> tuple[Columns, Floats, Columns]:
+    """The columns that are known, their values, and the other columns."""
+    columns = np.array(list(given), dtype=np.intp)
+    values = np.array(list(given.values()), dtype=np.float64)
+    return columns, values, np.setdiff1d(np.arange(p), columns)

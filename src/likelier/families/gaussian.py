@@ -8,19 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import scores as terms
-from likelier.data import Chunk, Dense, refuse_cells
-from likelier.families.base import Columns, Conditioned, Floats, Params
+from likelier.families.base import (
+    Columns,
+    Conditioned,
+    Floats,
+    Params,
+    Support,
+    given_and_rest,
+    log_density,
+)
+from likelier.families.independent import Independent
 from likelier.scores import Scores
 from likelier.states import ColumnMoments
 
 LOG_2PI = float(np.log(2 * np.pi))
-
-
-def log_density(params: Params, x: Floats) -> Floats:
-    """ln p(x | C_k) (K,) of one row."""
-    Z = np.empty((1, params.shape[0]))
-    params.scores().write(Chunk(Dense(x[None, :])), Z)
-    return np.asarray(Z[0])
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,13 @@ class Gaussian(ABC):
     def shape(self) -> tuple[int, int]:
         K, p = self.mean.shape
         return K, p
+
+    @property
+    def support(self) -> Support | None:
+        return None
+
+    def discriminants(self) -> Scores | None:
+        return None
 
     @abstractmethod
     def scores(self) -> Scores: ...
@@ -50,20 +58,23 @@ class Gaussian(ABC):
     def _rest(self, rest: Columns, given: Columns, values: Floats) -> Params: ...
 
     def condition(self, given: Mapping[int, float]) -> Conditioned:
-        if not given:
+        columns, values, rest = given_and_rest(given, self.shape[1])
+        if len(columns) == 0:
             return Conditioned(self, np.zeros(self.shape[0]))
-        columns = np.array(list(given), dtype=np.intp)
-        values = np.array(list(given.values()), dtype=np.float64)
-        rest = np.setdiff1d(np.arange(self.shape[1]), columns)
         seen = log_density(self.marginal(columns), values)
         return Conditioned(self._rest(rest, columns, values), seen)
 
 
 @dataclass(frozen=True)
-class Diagonal(Gaussian):
+class Diagonal(Independent):
     """N(x_j; m_kj, v_kj) for every column j."""
 
+    mean: Floats  # (K, p)
     var: Floats  # (K, p)
+
+    @property
+    def expected(self) -> Floats:
+        return self.mean
 
     def scores(self) -> Scores:
         scale = 1 / np.sqrt(self.var)
@@ -76,19 +87,9 @@ class Diagonal(Gaussian):
         z = (X[:, None, :] - self.mean) ** 2 / self.var
         return np.asarray(np.nan_to_num(-0.5 * (z + np.log(self.var) + LOG_2PI), nan=0.0))
 
-    def fill(self, X: Floats, P: Floats) -> Floats:
-        refuse_cells(X, gaps=True)
-        return np.where(np.isnan(X), P @ self.mean, X)
-
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         noise = rng.standard_normal((len(codes), self.shape[1]))
         return np.asarray(self.mean[codes] + np.sqrt(self.var[codes]) * noise)
-
-    def marginal(self, columns: Columns) -> "Diagonal":
-        return Diagonal(self.mean[:, columns], self.var[:, columns])
-
-    def _rest(self, rest: Columns, given: Columns, values: Floats) -> "Diagonal":
-        return self.marginal(rest)
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,10 @@ from likelier.states.columns import ColumnMoments
 from likelier.states.folds import Folds, Together, all_but_one
 from likelier.states.higher import HigherMoments
 from likelier.states.moments import Moments, Shape
+from likelier.states.parts import Parts
 from likelier.states.patterns import PatternMoments, TooManyPatterns
 from likelier.states.qr import Equations, Triangle
+from likelier.states.sample import Sample
 from likelier.states.shrinkage import ShrinkageMoments
 from likelier.states.survey import Levels, Survey
 
@@ -18,7 +20,9 @@ __all__ = [
     "HigherMoments",
     "Levels",
     "Moments",
+    "Parts",
     "PatternMoments",
+    "Sample",
     "Shape",
     "ShrinkageMoments",
     "State",

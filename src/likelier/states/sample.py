@@ -1,0 +1,78 @@
+"""A sample of rows: all of them while they are few, then some, drawn by a hash of their numbers."""
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.data import Chunk
+from likelier.data.folds import hashed
+
+
+@dataclass
+class Sample:
+    """The `most` rows, of those that have a weight, whose numbers have the least hashes (bottom-k).
+
+    Which rows those are depends on nothing else: not on cuts, order or merges.
+    """
+
+    most: int
+    seed: int = 0
+    pieces: list[tuple[NDArray[np.uint64], NDArray[np.int64], Chunk]] = field(default_factory=list)
+    below: int = 1 << 64  # rows with hashes from here on are no longer wanted
+
+    @property
+    def nbytes(self) -> int:
+        return 0
+
+    def update(self, chunk: Chunk) -> None:
+        keys = hashed(chunk.first, chunk.X.shape[0], self.seed)
+        wanted = keys <= np.uint64(self.below - 1)
+        if chunk.w is not None:
+            wanted &= chunk.w > 0
+        rows = np.flatnonzero(wanted)
+        if len(rows):
+            every = slice(None) if len(rows) == len(keys) else rows
+            self.pieces.append((keys[rows], chunk.first + rows, chunk.take(every)._replace(first=0)))
+            self._thin()
+
+    def merge(self, other: Self) -> None:
+        self.pieces += other.pieces
+        self.below = min(self.below, other.below)
+        self._thin()
+
+    def _thin(self) -> None:
+        """Once there are twice as many as wanted, let go of the rest."""
+        if sum(len(keys) for keys, _, _ in self.pieces) < 2 * self.most:
+            return
+        keys = np.concatenate([keys for keys, _, _ in self.pieces])
+        self.below = int(np.partition(keys, self.most - 1)[self.most - 1]) + 1
+        thinned = []
+        for some, numbers, chunk in self.pieces:
+            rows = np.flatnonzero(some <= np.uint64(self.below - 1))
+            if len(rows):
+                thinned.append((some[rows], numbers[rows], chunk.take(rows)))
+        self.pieces = thinned
+
+    def rows(self) -> Chunk | None:
+        """The sampled rows, in the order of their numbers; None: there are none."""
+        if not self.pieces:
+            return None
+        keys = np.concatenate([keys for keys, _, _ in self.pieces])
+        numbers = np.concatenate([numbers for _, numbers, _ in self.pieces])
+        order = np.lexsort((numbers, keys))[: self.most]
+        order = order[np.argsort(numbers[order], kind="stable")]
+        return _stacked([chunk for _, _, chunk in self.pieces]).take(order)
+
+
+def _stacked(chunks: list[Chunk]) -> Chunk:
+    if len(chunks) == 1:
+        return chunks[0]
+    kind: Any = type(chunks[0].X)
+    labels: list[Any] = [chunk.y for chunk in chunks]
+    y = None if labels[0] is None else np.concatenate(labels)
+    w = None
+    if any(chunk.w is not None for chunk in chunks):
+        w = np.concatenate([np.ones(chunk.X.shape[0]) if chunk.w is None else chunk.w for chunk in chunks])
+    return Chunk(kind.stack([chunk.X for chunk in chunks]), y, w)
