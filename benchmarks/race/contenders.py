@@ -117,6 +117,31 @@ def _() -> Any:
     return make_pipeline(IterativeImputer(), QuadraticDiscriminantAnalysis())
 
 
+@contender(problem="table", library="likelier", name="NaiveBayes")
+def _() -> Any:
+    from likelier import NaiveBayes
+
+    return NaiveBayes()
+
+
+@contender(problem="table", library="scikit-learn", name="impute, bin, encode, CategoricalNB")
+def _() -> Any:
+    from sklearn.compose import make_column_selector, make_column_transformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.naive_bayes import CategoricalNB
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder
+
+    bins = KBinsDiscretizer(8, encode="ordinal", quantile_method="averaged_inverted_cdf")
+    numbers = make_pipeline(SimpleImputer(strategy="median"), bins)
+    words = make_pipeline(SimpleImputer(strategy="most_frequent"), OrdinalEncoder())
+    columns = make_column_transformer(
+        (numbers, make_column_selector(dtype_include="number")),
+        (words, make_column_selector(dtype_exclude="number")),
+    )
+    return make_pipeline(columns, CategoricalNB())
+
+
 @contender(problem="gaussian", library="pomegranate", name="BayesClassifier full")
 def _() -> Any:
     import torch

@@ -1,16 +1,22 @@
 """The problems. A new one is a seeded generator that takes the share of the rows and returns Data."""
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 from benchmarks.race.measures import (
+    LONG,
     ON_MANY,
     WARM_ROWS,
     importing,
     latency,
+    quality,
     searching,
     throughput,
     timed,
 )
+from benchmarks.race.meters import PeakMemory
 from benchmarks.race.registry import PROBLEMS, Data, Figures, Make, problem
 
 
@@ -110,3 +116,51 @@ def _(scale: float) -> Data:
 @problem("import", title="wall time of python -c '...', and less that of python -c pass", measure=importing)
 def _(scale: float) -> None:
     return None
+
+
+def tabled(make: Make, data: Data | None) -> Figures:
+    """A fit to, and a predict_proba of, a frame with strings in it; making the frame is not counted."""
+    assert data is not None
+    X, X_test = _table(data.X), _table(data.X_test)
+    make().fit(X[:WARM_ROWS], data.y[:WARM_ROWS]).predict_proba(X[:WARM_ROWS])
+    model = make()
+    figures: Figures = {"frame_mb": X.memory_usage(deep=True).sum() / 2**20}
+    steps = {"fit": partial(model.fit, X, data.y), "predict": partial(model.predict_proba, X)}
+    for name, step in steps.items():
+        memory = PeakMemory()
+        times = [timed(step)]
+        figures[f"{name}_mb"] = memory.megabytes()
+        while len(times) < ON_MANY and sum(times) < LONG:
+            times.append(timed(step))
+        figures[name] = min(times)
+    figures["both"] = figures["fit"] + figures["predict"]
+    return figures | quality(model, data._replace(X_test=X_test))
+
+
+def _table(X: np.ndarray) -> Any:
+    """Columns 10 to 19 as strings, None where missing; all else as numbers."""
+    import pandas as pd
+
+    columns = {f"x{j}": X[:, j].copy() for j in range(30)}
+    words = np.array([*(f"category {i}" for i in range(50)), None], dtype=object)
+    for j in range(10, 20):
+        columns[f"x{j}"] = words[np.nan_to_num(X[:, j], nan=50).astype(np.intp)]
+    return pd.DataFrame(columns)
+
+
+@problem(
+    "table",
+    title="1M rows of 10 numbers, 10 columns of strings, 10 counts, one cell in 20 missing; 2 classes",
+    measure=tabled,
+)
+def _(scale: float) -> Data:
+    n, n_test = (max(5000, round(size * scale)) for size in (1_000_000, 20_000))
+    rng = np.random.default_rng(7)
+    y = rng.integers(2, size=n + n_test)
+    X = np.empty((n + n_test, 30))
+    for j in range(10):  # skewed, and not of any family
+        X[:, j] = np.exp((0.5 + 0.1 * j) * rng.standard_normal(len(y)) + 0.15 * y) * (j + 1)
+        X[:, 10 + j] = np.minimum(rng.geometric((0.1 + 0.02 * j) * np.where(y, 1.1, 1.0)) - 1, 49)
+        X[:, 20 + j] = rng.poisson((1 + j) * np.where(y, 1.1, 1.0) * rng.gamma(2, 0.5, len(y)))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    return Data(X[:n], y[:n], X[n:], y[n:])

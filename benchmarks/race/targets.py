@@ -57,6 +57,8 @@ def _framed(model: str, kind: str) -> Target:
     return Target(f"{model} fit, {kind} against numpy", ours, "fit", theirs, at_least=0.77)
 
 
+PIPELINE = "impute, bin, encode, CategoricalNB"
+
 # likelier's models are the default ones (svd); scikit-learn's the fastest of their kind. Grid searches: by
 # one process, whose BLAS has all threads, and by two; the faster is the one that counts.
 TARGETS = [
@@ -85,6 +87,10 @@ TARGETS = [
         _pair(f"{model} {what} on iris", figure, 1, model, model, "iris")
         for model in ("GaussianNB", "LDA svd", "QDA svd")
         for what, figure in (("fit", "fit"), ("one-row predict", "one_row"))
+    ),
+    *(
+        _pair(f"mixed table, {what}", figure, ratio, "NaiveBayes", PIPELINE, "table")
+        for what, figure, ratio in (("fit and predict_proba", "both", 8), ("log-loss", "log_loss", 1))
     ),
     Target("import likelier, seconds", "import/likelier/import", "wall", at_most=0.15),
 ]

@@ -1,7 +1,7 @@
 """How far a pass has come: rows are counted as their chunks go by."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -72,6 +72,13 @@ class Watched:
     def others(self, columns: Sequence[str]) -> Mapping[str, str]:
         found: Mapping[str, str] = self.source.others(columns)
         return found
+
+    def texts(self, columns: Sequence[str]) -> frozenset[str]:
+        found: frozenset[str] = self.source.texts(columns)
+        return found
+
+    def categorised(self, columns: Collection[str]) -> Self:
+        return replace(self, source=self.source.categorised(columns))
 
     def place(self, row: int) -> str:
         return str(self.source.place(row))

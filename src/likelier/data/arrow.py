@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from likelier.data.factors import Factor
 from likelier.data.labels import code
 
 
@@ -70,6 +71,15 @@ def encoded(column: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
     if missing.any():
         codes = _places(np.where(missing, -1, np.arange(len(values))), codes)
     return codes, values
+
+
+def factor(column: Any) -> Factor:
+    """A column of categories."""
+    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    if isinstance(coded, pa.ChunkedArray):
+        coded = coded.unify_dictionaries().combine_chunks()
+    codes = coded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    return Factor.of(codes, coded.dictionary.to_pylist())
 
 
 def recoded(column: Any, levels: NDArray[Any]) -> NDArray[np.int32]:

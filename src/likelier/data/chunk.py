@@ -1,6 +1,6 @@
 """What flows through a pass: chunks of rows, read by lazy parts, which a source cuts."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -95,3 +95,9 @@ class Stored(Source, Protocol):
 
     def others(self, columns: Sequence[str], /) -> Mapping[str, str]:
         """Which of these columns are no numbers, and what they are."""
+
+    def texts(self, columns: Sequence[str], /) -> frozenset[str]:
+        """Which of these columns are text, and could be categories."""
+
+    def categorised(self, columns: Collection[str], /) -> Self:
+        """The same with these columns as categories."""

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
@@ -81,6 +81,7 @@ class Roles:
     targets: tuple[str, ...] = ()
     flat: bool = True  # one target, and not a list of one
     weight: str | None = None
+    categories: frozenset[str] = frozenset()  # features that are not numbers
     y: Literal["numbers", "labels", "codes"] = "numbers"
     levels: NDArray[Any] | None = None
 
@@ -100,9 +101,11 @@ class Roles:
     def chunks(self, file: File, number: int, span: Span, size: int, rows: int) -> Iterator[Chunk]:
         """The rows of a span, `number` being that of the file's first row."""
         as_numbers = self.y == "numbers"
-        numbers = (*self.features, *(self.targets if as_numbers else ()), *self._weights)
+        numeric = (name for name in self.features if name not in self.categories)
+        numbers = (*numeric, *(self.targets if as_numbers else ()), *self._weights)
+        others = tuple(name for name in self.features if name in self.categories)
         at = span.first
-        for batch in file.read(numbers, () if as_numbers else self.targets, span, size, rows):
+        for batch in file.read(numbers, (*others, *(() if as_numbers else self.targets)), span, size, rows):
             if batch.num_rows:
                 yield self._chunk(batch, file, at, number)
             at += batch.num_rows
@@ -115,7 +118,10 @@ class Roles:
         if self.y == "labels":
             found = self._labels(batch, w, file, at)
             return Chunk(_nothing(len(found)), found, None, number + at)
-        columns = tuple(arrow.numbers(batch.column(name)) for name in self.features)
+        columns = tuple(
+            (arrow.factor if name in self.categories else arrow.numbers)(batch.column(name))
+            for name in self.features
+        )
         X = Columns(columns) if columns else _nothing(batch.num_rows)
         if self.levels is not None:
             column = batch.column(self.targets[0])
@@ -234,6 +240,15 @@ class Scan:
         """Which of these columns are no numbers, and what they are."""
         first = self.files[0]
         return {name: first.described(name) for name in columns if not arrow.is_number(first.types[name])}
+
+    def texts(self, columns: Sequence[str]) -> frozenset[str]:
+        """Which of these columns are text, and could be categories."""
+        return frozenset(name for name in columns if arrow.is_text(self.files[0].types[name]))
+
+    def categorised(self, columns: Collection[str]) -> Self:
+        """The same with these columns as categories: as they are written in the files."""
+        files = tuple(file.verbatim(list(columns)) for file in self.files)
+        return replace(self, files=files, roles=replace(self.roles, categories=frozenset(columns)))
 
     def parts(self, state_bytes: int) -> Sequence[Part]:
         types, four = self.files[0].types, 4 * state_bytes

@@ -12,6 +12,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier.data import arrow
 from likelier.data.factors import Factor
 from likelier.data.matrix import Columns, readable
 
@@ -37,9 +38,9 @@ class Read(NamedTuple):
 
 def frame(X: Any) -> Frame | None:
     """X as a frame; None if it is none."""
-    arrow = nw.dependencies.get_pyarrow()
-    if arrow is not None and isinstance(X, arrow.RecordBatch):
-        X = arrow.Table.from_batches([X])
+    pyarrow = nw.dependencies.get_pyarrow()
+    if pyarrow is not None and isinstance(X, pyarrow.RecordBatch):
+        X = pyarrow.Table.from_batches([X])
     try:
         found = nw.from_native(X, pass_through=True)
     except nw.exceptions.DuplicateError as error:
@@ -117,19 +118,36 @@ def _objects(series: Series) -> Read:
 def factor(series: Series) -> Factor:
     """A column of categories as codes."""
     column: Any = series.to_arrow()
-    if not hasattr(column, "dictionary"):
-        column = column.dictionary_encode()
-    codes = column.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
-    return Factor.of(codes, column.dictionary.to_pylist())
+    return arrow.factor(column)
+
+
+def of_objects(X: NDArray[Any]) -> Columns:
+    """A 2-D array of objects or strings: columns of numbers, if all of them are, or of categories."""
+    return Columns(tuple(_column(X[:, j].tolist(), j) for j in range(X.shape[1])))
+
+
+def _column(values: list[Any], j: int) -> Any:
+    missing = np.array([value is None or value != value for value in values])
+    kinds = {type(value) for value, gone in zip(values, missing, strict=True) if not gone}
+    if all(issubclass(kind, Real | Decimal | np.bool_) for kind in kinds):
+        return np.array([np.nan if gone else float(v) for v, gone in zip(values, missing, strict=True)])
+    if kinds == {str}:
+        place = {value: i for i, value in enumerate(dict.fromkeys(values))}
+        codes = np.array([place[value] for value in values])
+        return Factor.of(np.where(missing, -1, codes), [v if isinstance(v, str) else None for v in place])
+    some = ", ".join(sorted(kind.__name__ for kind in kinds))
+    raise ValueError(
+        f"Input X has a column that is neither of numbers nor of strings: column {j} holds {some}."
+    )
 
 
 def values_of(y: Any) -> Any:
     """A series (of pandas, polars or Arrow) as a NumPy array of plain types; anything else as it is."""
     if type(y) is np.ndarray:
         return y
-    arrow = nw.dependencies.get_pyarrow()
-    if arrow is not None and isinstance(y, arrow.Array):
-        y = arrow.chunked_array([y])
+    pyarrow = nw.dependencies.get_pyarrow()
+    if pyarrow is not None and isinstance(y, pyarrow.Array):
+        y = pyarrow.chunked_array([y])
     series = nw.from_native(y, series_only=True, pass_through=True)
     if not isinstance(series, nw.Series):
         return y

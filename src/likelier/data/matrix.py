@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from likelier import _core
 from likelier.data.factors import Factor
+from likelier.data.labels import levels_of
 
 Rows = slice | NDArray[np.intp]  # of a block: from one to another, or these
 Cells = tuple[NDArray[np.intp], NDArray[np.intp]]  # the row and the column of each
@@ -244,7 +245,7 @@ class Columns:
 
     @classmethod
     def stack(cls, blocks: Sequence[Self]) -> Self:
-        """One below the other; categories must be coded by the same levels."""
+        """One below the other."""
         return cls(tuple(_joined(each) for each in zip(*(b.arrays for b in blocks), strict=True)))
 
     def coded(self, levels: Mapping[int, NDArray[Any]]) -> Self:
@@ -282,8 +283,10 @@ def _joined(columns: Sequence[Any]) -> Any:
     first = columns[0]
     if not isinstance(first, Factor):
         return np.concatenate(columns)
-    assert all(column.levels is first.levels for column in columns)
-    return Factor(np.concatenate([column.codes for column in columns]), first.levels)
+    levels = first.levels
+    if any(column.levels is not levels for column in columns):
+        levels = levels_of(np.concatenate([column.levels for column in columns]))
+    return Factor(np.concatenate([column.coded(levels).codes for column in columns]), levels)
 
 
 def readable(column: NDArray[Any]) -> NDArray[Any]:

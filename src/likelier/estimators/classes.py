@@ -38,9 +38,9 @@ class OnePassClassifier(ClassifierMixin, OnePass):
         door.weighty(len(found))
         return found
 
-    def _start(self, p: int, target: NDArray[Any]) -> Start:
+    def _start(self, source: Source, target: NDArray[Any]) -> Start:
         K = len(target)
-        return partial(self._family(K).stats, K, p)
+        return partial(self._family(K).stats, K, source.p)
 
     def _labelled(self, source: Source, target: NDArray[Any]) -> Source:
         return source.coded(target)

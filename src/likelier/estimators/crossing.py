@@ -36,12 +36,12 @@ class Entrants(NamedTuple):
     which: list[int]
 
     @classmethod
-    def of(cls, estimator: Any, points: Sequence[Point], p: int, target: Any) -> "Entrants":
+    def of(cls, estimator: Any, points: Sequence[Point], source: Source, target: Any) -> "Entrants":
         """Points whose statistics could be merged share them."""
         found = cls([clone(estimator).set_params(**point) for point in points], [], [])
         empty: list[Any] = []
         for entrant in found.estimators:
-            start = entrant._start(p, target)
+            start = entrant._start(source, target)
             new = start()
             alike = [i for i, other in enumerate(empty) if other.mergeable(new)]
             if not alike:
@@ -70,7 +70,7 @@ class Entrants(NamedTuple):
 def cross_validate(estimator: Any, source: Source, points: Sequence[Point], plan: Plan) -> CrossValidation:
     """The two passes, and a third if predictions are wanted."""
     target = estimator._target_of(source)
-    entrants = Entrants.of(estimator, points, source.p, target)
+    entrants = Entrants.of(estimator, points, source, target)
     rows = estimator._labelled(source, target)
     counted = run(rows, partial(Folds.start, plan.folds, entrants.start))
     trial = entrants.trial(counted, range(len(points)))

@@ -66,10 +66,10 @@ class Discriminant(Generative):
             raise ValueError("partial_fit needs statistics, and a covariance_estimator keeps none.")
         return super().partial_fit(X, y, classes, sample_weight)
 
-    def _start(self, p: int, target: NDArray[Any]) -> Start:
+    def _start(self, source: Source, target: NDArray[Any]) -> Start:
         if self.covariance_estimator is not None:
             raise ValueError("cross_validate needs statistics, and a covariance_estimator keeps none.")
-        return super()._start(p, target)
+        return super()._start(source, target)
 
     def _fitted(self, source: Source, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
         if self.covariance_estimator is None:

@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
 )
 
 from likelier.data import Arrays, BadCell, Block, Source, block, frames, levels_of, refuse_cells
-from likelier.estimators.sources import as_fitted, brought, stored
+from likelier.estimators.sources import as_fitted, brought, stored, takes_categories
 
 
 def _plain(X: Any) -> bool:
@@ -43,6 +43,8 @@ def rows_of(estimator: Any, X: Any) -> Block:
     """X to train on, opened."""
     if isinstance(X, nw.DataFrame):
         return _frame_rows(estimator, X)
+    if takes_categories(estimator) and _objects(X):
+        return frames.of_objects(X)
     if not _plain(X):
         _no_mask(X, "X")
         X = check_array(
@@ -62,7 +64,12 @@ def _frame_rows(estimator: Any, X: frames.Frame) -> Block:
                 f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required by "
                 f"{type(estimator).__name__}."
             )
-    return frames.columns(X)
+    return frames.columns(X, categories=takes_categories(estimator))
+
+
+def _objects(X: Any) -> bool:
+    """A table of objects or strings, with rows and columns."""
+    return type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "OU" and X.size > 0
 
 
 def _no_mask(values: Any, name: str) -> None:
@@ -265,8 +272,12 @@ def number(name: str, value: Any, low: float, high: float = np.inf, *, whole: bo
 
 def columns_of(estimator: Any, columns: Any) -> NDArray[np.intp]:
     """Column numbers from numbers or names; each known, none twice."""
-    p = estimator.n_features_in_
-    names = list(getattr(estimator, "feature_names_in_", ()))
+    return numbers_of(estimator.n_features_in_, getattr(estimator, "feature_names_in_", None), columns)
+
+
+def numbers_of(p: int, of_columns: NDArray[Any] | None, columns: Any) -> NDArray[np.intp]:
+    """Column numbers from numbers or names, of p columns that may have names."""
+    names = [] if of_columns is None else list(of_columns)
     listed = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
     found = []
     for column in listed:

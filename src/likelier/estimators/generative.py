@@ -89,7 +89,7 @@ class Generative(Decisions, OnePassClassifier):
 
     def sample(
         self, n_samples: int = 1, y: Any = None, random_state: Any = None
-    ) -> tuple[Floats, NDArray[Any]]:
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         """New rows and their labels: from all classes, from class y, or, y a list, one for each."""
         door.fitted(self)
         if n_samples < 1:
@@ -100,12 +100,14 @@ class Generative(Decisions, OnePassClassifier):
             codes = np.sort(rng.choice(len(self.classes_), size=n_samples, p=self._shares()))
         else:
             codes = self._class_numbers(y, n_samples)
-        return self._model.params.sample(codes, rng), self.classes_[codes]
+        return self._shown_rows(self._model.params.sample(codes, rng)), self.classes_[codes]
 
-    def impute(self, X: Any) -> Floats:
+    def impute(self, X: Any) -> NDArray[Any]:
         """X with what is missing (NaN) filled in: Σ_k p(C_k | x) E[x_j | x, C_k], x being what is there."""
         P = self.predict_proba(X)
-        return self._model.params.fill(door.dense_rows(self, X, gaps=True), P)
+        rows = self._known_rows(X)
+        with door.naming(rows):
+            return self._model.params.fill(door.all_rows(rows, gaps=True), P)
 
     def marginal(self, columns: Any) -> Self:
         """The same model of these columns alone: a fitted estimator, which keeps no statistics."""
@@ -115,14 +117,14 @@ class Generative(Decisions, OnePassClassifier):
             raise ValueError("marginal needs at least one column")
         return self._derived(self._model.marginal(at), at)
 
-    def condition(self, given: Mapping[Any, float]) -> Self:
+    def condition(self, given: Mapping[Any, Any]) -> Self:
         """The model of the other columns once these are known: {column: value}.
 
         A fitted estimator whose priors are p(C_k | given); it keeps no statistics.
         """
         door.fitted(self)
         at = door.columns_of(self, given.keys())
-        values = [float(v) for v in given.values()]
+        values = [self._number(j, v) for j, v in zip(at.tolist(), given.values(), strict=True)]
         if not np.isfinite(values).all():
             raise ValueError("condition needs finite values; leave out columns that are not known")
         rest = np.setdiff1d(np.arange(self.n_features_in_), at)
@@ -178,8 +180,20 @@ class Generative(Decisions, OnePassClassifier):
         scores = self._model.reweighed(log_of(self._of_seen(given)))
         return self._answers(scores, X, link)
 
+    def _number(self, column: int, value: Any) -> float:
+        """A value of a column as densities take it."""
+        return float(value)
+
+    def _shown_rows(self, X: Floats) -> NDArray[Any]:
+        """Rows as users know them."""
+        return X
+
+    def _known_rows(self, X: Any) -> Source:
+        """Rows to answer, as the model takes them."""
+        return door.known_rows(self, X)
+
     def _answers(self, scores: Scores, X: Any, link: Link) -> NDArray[Any]:
-        rows = door.known_rows(self, X)
+        rows = self._known_rows(X)
         support = self._model.params.support
         with door.naming(rows):
             answers, skipped = ask(scores, rows, link, support)

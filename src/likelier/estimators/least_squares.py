@@ -16,7 +16,7 @@ from likelier import links
 from likelier.data import DegenerateWarning, Source, frames
 from likelier.estimators import door
 from likelier.estimators.onepass import Names, OnePass, Start
-from likelier.estimators.sources import brought, only_numbers, stored
+from likelier.estimators.sources import brought, numeric, stored
 from likelier.evaluation import ValueCard
 from likelier.inference import Covariance, Solution, Summary, summarise, target_fit
 from likelier.model import ask, targets
@@ -156,7 +156,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
     def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Source:
         if stored(X):
             source = brought(self, X, y, sample_weight, known=known)
-            only_numbers(self, source, source.targets)
+            numeric(self, source, source.targets)
             self._check_targets(source.y_shape, known=known)
             return source
         if y is None:
@@ -175,8 +175,8 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         """() for one target, (q,) for a table of them."""
         return source.y_shape
 
-    def _start(self, p: int, target: tuple[int, ...]) -> Start:
-        return partial(Triangle.start, p, math.prod(target))
+    def _start(self, source: Source, target: tuple[int, ...]) -> Start:
+        return partial(Triangle.start, source.p, math.prod(target))
 
     def _labelled(self, source: Source, target: tuple[int, ...]) -> Source:
         return source

@@ -43,7 +43,7 @@ class OnePass(BaseEstimator):
         """What y is."""
 
     @abstractmethod
-    def _start(self, p: int, target: Any) -> Start:
+    def _start(self, source: Source, target: Any) -> Start:
         """Makes statistics of no rows yet; the hyper-parameters that decide which are checked here."""
 
     @abstractmethod
@@ -68,7 +68,7 @@ class OnePass(BaseEstimator):
 
     def _count(self, source: Source, target: Any) -> Any:
         """The statistics of these rows."""
-        return run(self._labelled(source, target), self._start(source.p, target))
+        return run(self._labelled(source, target), self._start(source, target))
 
     def _fitted(self, source: Source, target: Any) -> tuple[Any, Any | None]:
         """Model and statistics of all rows."""

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier.data import Source
 from likelier.estimators import door
 from likelier.estimators.discriminant import Discriminant
 from likelier.estimators.onepass import Names, Start
@@ -63,10 +64,10 @@ class QuadraticDiscriminantAnalysis(Discriminant):
             return FullGaussian(lift=lift, floor=float(self.tol))
         return FullGaussian(self.shrinkage, floor=float(self.tol))
 
-    def _start(self, p: int, target: NDArray[Any]) -> Start:
+    def _start(self, source: Source, target: NDArray[Any]) -> Start:
         if len(target) < 2:
             raise ValueError(f"The number of classes has to be greater than one. Got {len(target)} class.")
-        return super()._start(p, target)
+        return super()._start(source, target)
 
     def _model_of(self, statistics: Any) -> Bayes:
         prior = self._prior(statistics.n)

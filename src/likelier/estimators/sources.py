@@ -1,7 +1,7 @@
 """The door for sources, such as `scan` makes, which bring y and weights along."""
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard
 
 from likelier.data import Stored
@@ -24,10 +24,7 @@ def brought(estimator: Any, X: Stored, y: Any, sample_weight: Any, *, known: boo
             f"This {type(estimator).__name__} estimator requires y to be passed, but the source has no "
             "target: name its column, as in scan(path, target='y')."
         )
-    if known:
-        return as_fitted(estimator, X, y=True)
-    only_numbers(estimator, X, X.names)
-    return X
+    return as_fitted(estimator, X, y=True) if known else usable(estimator, X)
 
 
 def as_fitted(estimator: Any, X: Stored, *, y: bool) -> Stored:
@@ -38,14 +35,32 @@ def as_fitted(estimator: Any, X: Stored, *, y: bool) -> Stored:
         if X.p != p:
             raise ValueError(f"X has {X.p} features, but {kind} is expecting {p} features as input.")
         warnings.warn(f"X has feature names, but {kind} was fitted without feature names", stacklevel=2)
-    source = X.taking([str(name) for name in (X.names if names is None else names)], y=y)
-    only_numbers(estimator, source, source.names)
+    return usable(estimator, X.taking([str(name) for name in (X.names if names is None else names)], y=y))
+
+
+def takes_categories(estimator: Any) -> bool:
+    """Whether columns of text are categories to it; others take numbers only."""
+    return bool(getattr(type(estimator), "_takes_categories", False))
+
+
+def usable(estimator: Any, source: Stored) -> Stored:
+    """The source with text as categories, if it may be; what cannot be used is refused, all at once."""
+    others = source.others(list(source.names))
+    if takes_categories(estimator):
+        texts = source.texts(list(source.names)) | {str(name) for name in estimator._categories()}
+        source = source.categorised(texts) if texts else source
+        others = {name: kind for name, kind in others.items() if name not in texts}
+    _only_numbers(estimator, others)
     return source
 
 
-def only_numbers(estimator: Any, source: Stored, columns: Iterable[str]) -> None:
+def numeric(estimator: Any, source: Stored, columns: Iterable[str]) -> None:
+    """Refuse columns that are no numbers."""
+    _only_numbers(estimator, source.others(list(columns)))
+
+
+def _only_numbers(estimator: Any, others: Mapping[str, str]) -> None:
     """Refuse columns that hold anything else, all of them at once."""
-    others = source.others(list(columns))
     if others:
         some = [f"{name!r} ({kind})" for name, kind in others.items()]
         which = ", ".join(some[:10]) + (f" and {len(some) - 10} more" if len(some) > 10 else "")

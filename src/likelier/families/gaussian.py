@@ -97,14 +97,18 @@ class DiagonalGaussian:
     """Means and variances by class; to each variance is added a share of the largest one of all rows."""
 
     var_smoothing: float = 1e-9
+    by_column: bool = False  # a share of each column's own variance instead
 
     def stats(self, K: int, p: int) -> ColumnMoments:
         return ColumnMoments.start(K, p)
 
-    def floor(self, stats: ColumnMoments) -> float:
+    def floor(self, stats: ColumnMoments) -> float | Floats:
         """var_smoothing times the largest column variance of all rows (1 if all columns are constant)."""
         total, _, S = stats.pooled()
-        top = float(np.divide(S, total, out=np.zeros_like(S), where=total > 0).max())
+        var = np.divide(S, total, out=np.zeros_like(S), where=total > 0)
+        if self.by_column:
+            return np.asarray(self.var_smoothing * np.where(var > 0, var, 1.0))
+        top = float(var.max())
         return self.var_smoothing * (top if top > 0 else 1.0)
 
     def estimate(self, stats: ColumnMoments) -> Diagonal:

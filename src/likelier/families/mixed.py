@@ -2,16 +2,23 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.data import Block
+from likelier.data import Block, Chunk, Dense
 from likelier.data.matrix import Cells
 from likelier.families.base import Columns, Conditioned, Family, Floats, Params, Support, log_density
 from likelier.scores import Among, Scores
 from likelier.states import Parts
+
+
+@runtime_checkable
+class ByColumn(Protocol):
+    """Parameters of columns that are independent: each column adds its own part."""
+
+    def parts(self, X: Floats) -> Floats: ...
 
 
 class Group(NamedTuple):
@@ -73,6 +80,20 @@ class Mixed:
     def _sum(self, each: Iterator[Scores]) -> Scores:
         zero, pairs = np.zeros(self.shape[0]), zip(self.groups, each, strict=True)
         return Scores(tuple(Among(zero, group.columns, scores) for group, scores in pairs))
+
+    def parts(self, X: Floats) -> Floats:
+        """What each column adds to ln p(x | C_k): (n, K, p). A group that is no product: all of it with
+        its first column."""
+        out = np.zeros((len(X), *self.shape))
+        for columns, params in self.groups:
+            some = X[:, columns]
+            if isinstance(params, ByColumn):
+                out[:, :, columns] = params.parts(some)
+            else:
+                Z = np.empty((len(X), self.shape[0]))
+                params.scores().write(Chunk(Dense(some)), Z)
+                out[:, :, columns[0]] = Z
+        return out
 
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         X = np.empty((len(codes), self.shape[1]))

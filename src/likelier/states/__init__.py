@@ -2,6 +2,7 @@
 
 from likelier.states.base import Fold, State
 from likelier.states.columns import ColumnMoments
+from likelier.states.extent import Extent
 from likelier.states.folds import Folds, Together, all_but_one
 from likelier.states.higher import HigherMoments
 from likelier.states.moments import Moments, Shape
@@ -15,6 +16,7 @@ from likelier.states.survey import Levels, Survey
 __all__ = [
     "ColumnMoments",
     "Equations",
+    "Extent",
     "Fold",
     "Folds",
     "HigherMoments",

@@ -1,0 +1,198 @@
+"""The choice of a family for each column: what its numbers allow, and which tells most of the class."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.data import Block, Chunk, Columns, Listed, Source, stratified
+from likelier.data.recoded import Recoded
+from likelier.engines import run
+from likelier.estimators.plan import Choice, Plan, grouped
+from likelier.families.base import Family
+from likelier.families.named import BY_COLUMN, OF_GROUPS, Settled, Smoothing, family_of
+from likelier.links import log_softmax
+from likelier.model import Bayes, log_of
+from likelier.states import Extent, Levels, Sample, Together
+from likelier.states.bins import edges_of
+
+FOLDS = 5
+MOST_ROWS = 1 << 14  # of which families are judged, and bins made: a sample of all
+
+# What the numbers of a column can be, and the families that could fit such, the simplest first.
+CANDIDATES: Mapping[str, tuple[str, ...]] = {
+    "categories": ("categorical",),
+    "truths": ("bernoulli",),
+    "counts": ("poisson", "geometric", "gaussian", "histogram"),
+    "shares": ("beta", "gaussian", "histogram"),
+    "positive numbers": ("exponential", "gamma", "gaussian", "histogram"),
+    "numbers": ("gaussian", "histogram"),
+    "nothing": ("gaussian",),
+}
+
+
+class Asked(NamedTuple):
+    """What users say of families."""
+
+    columns: Mapping[int, str | Settled]  # "auto" for those of which nothing is said
+    groups: Sequence[tuple[Sequence[int], str, Family | None]]
+
+
+def asked_for(families: Any, p: int, number_of: Any) -> Asked:
+    """`families`, checked: a name for all columns, or {column or columns: name or `Family`}.
+
+    number_of: a column's number from its name or number.
+    """
+    if isinstance(families, str):
+        _known(families, "families")
+        return Asked(dict.fromkeys(range(p), families), ())
+    if not isinstance(families, Mapping):
+        raise ValueError(
+            f"families={families!r:.80}: it is 'auto', the name of a family, or a dict "
+            "{column: family, (column, column): family}"
+        )
+    columns: dict[int, str | Settled] = dict.fromkeys(range(p), "auto")
+    groups: list[tuple[Sequence[int], str, Family | None]] = []
+    for key, family in families.items():
+        at = number_of(list(key) if isinstance(key, tuple) else key).tolist()
+        twice = [j for j in at if j not in columns]
+        if twice:
+            raise ValueError(f"families: a column of {key!r} has two families")
+        if hasattr(family, "stats") and hasattr(family, "estimate"):
+            groups.append((at, type(family).__name__, family))
+        elif isinstance(key, tuple) and isinstance(family, str) and family in OF_GROUPS:
+            groups.append((at, family, None))
+        else:
+            if not isinstance(family, Settled):
+                _known(family, f"families[{key!r}]")
+            columns.update(dict.fromkeys(at, family))
+            continue
+        for j in at:
+            del columns[j]
+    return Asked(columns, groups)
+
+
+def _known(name: Any, where: str) -> None:
+    if isinstance(name, str) and (name == "auto" or name in BY_COLUMN):
+        return
+    if isinstance(name, str) and name in OF_GROUPS:
+        raise ValueError(
+            f"{where}: {name!r} is a family of several columns: {{(column, column): {name!r}}}"
+        )
+    raise ValueError(
+        f"{where}: there is no family {name!r:.80}; there are: {', '.join(['auto', *BY_COLUMN])}; of several "
+        f"columns together: {', '.join(OF_GROUPS)}"
+    )
+
+
+def plan_of(source: Source, classes: NDArray[Any], asked: Asked, how: Smoothing) -> Plan:
+    """The families of all columns, from one pass over the rows: what they can be, levels, and a sample."""
+    as_categories = frozenset(j for j, name in asked.columns.items() if name == "categorical")
+    rows = Recoded(source, as_categories).coded(classes)
+    starts = (partial(Extent.start, source.p), Levels, partial(Sample, MOST_ROWS))
+    extent, levels, sample = run(rows, partial(Together.start, starts)).states
+    some = sample.rows()
+    if some is None:
+        return grouped({j: Settled("gaussian") for j in asked.columns}, asked.groups)
+    judge = Judge(some._replace(X=_levelled(some.X, levels.levels)), len(classes), how)
+    settled: dict[int, Settled] = {}
+    choices = []
+    for j, family in asked.columns.items():
+        known = levels.levels.get(j)
+        if isinstance(family, Settled):
+            settled[j] = family
+        elif family == "auto":
+            kind = kind_of(extent, j) if known is None else "categories"
+            settled[j], choice = judge.choice(j, kind, known)
+            choices.append(choice)
+        elif known is not None and family != "categorical":
+            name = j if source.names is None else repr(str(source.names[j]))
+            raise ValueError(f"families: column {name} holds categories, and cannot be {family}")
+        else:
+            settled[j] = judge.settled(family, j, known)
+    plan = grouped(settled, asked.groups)
+    return Plan(plan.groups, plan.own, tuple(choices))
+
+
+def _levelled(X: Block, levels: Mapping[int, NDArray[Any]]) -> Block:
+    return X.coded(levels) if isinstance(X, Columns) else X
+
+
+def kind_of(extent: Extent, j: int) -> str:
+    """What the numbers of column j are."""
+    low, high, whole = extent.low[j], extent.high[j], extent.whole[j]
+    if low > high:
+        return "nothing"
+    if whole and low >= 0:
+        return "truths" if high <= 1 else "counts"
+    if low > 0:
+        return "shares" if high < 1 else "positive numbers"
+    return "numbers"
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Rows by which families are judged, one column at a time."""
+
+    rows: Chunk
+    K: int
+    how: Smoothing
+
+    @cached_property
+    def folds(self) -> Listed:
+        return stratified(np.asarray(self.rows.y), FOLDS)
+
+    @cached_property
+    def without(self) -> float:
+        """The loss of the priors alone."""
+        return self._loss(Settled("gaussian", pooled=True), 0)
+
+    def settled(self, name: str, j: int, levels: NDArray[Any] | None) -> Settled:
+        """With levels or bins, if it needs any."""
+        if name != "histogram":
+            return Settled(name, levels)
+        x = self.rows.X.select(np.array([j])).to_array()[:, 0]
+        return Settled(name, bins=edges_of(x, self.rows.w))
+
+    def choice(self, j: int, kind: str, levels: NDArray[Any] | None) -> tuple[Settled, Choice]:
+        """The family whose held-out −ln p(y | x_j) is the least: it has no unit, as likelihood has.
+
+        (Densities change with the unit of x, and cannot be compared with the masses of counts.) If no
+        family does better than none, the most flexible, pooled: the column tells nothing of the class.
+        """
+        settled = {name: self.settled(name, j, levels) for name in CANDIDATES[kind] if name in BY_COLUMN}
+        losses = {name: self._loss(one, j) for name, one in settled.items()}
+        settled["pooled"] = replace(settled[CANDIDATES[kind][-1]], pooled=True)
+        losses["pooled"] = self.without
+        picked = min(losses, key=losses.__getitem__)
+        return settled[picked], Choice(j, kind, picked, losses)
+
+    def _loss(self, settled: Settled, j: int) -> float:
+        """Of the rows of each fold, by the other folds."""
+        family = family_of(settled.family, [settled], self.how)
+        rows = self.rows._replace(X=self.rows.X.select(np.array([j])))
+        parts = [rows.take(np.flatnonzero(self.folds.numbers == fold)) for fold in range(FOLDS)]
+        counted = [family.stats(self.K, 1) for _ in parts]
+        for state, part in zip(counted, parts, strict=True):
+            state.update(part)
+        loss = weight = 0.0
+        for fold, test in enumerate(parts):
+            stats: Any = family.stats(self.K, 1)
+            for other in (*counted[:fold], *counted[fold + 1 :]):
+                stats.merge(other)
+            n = stats.n
+            if test.X.shape[0] == 0 or not n.any():
+                continue
+            # A class that the other folds lack: as if it had a row among them.
+            prior = np.maximum(n, 1.0)
+            model = Bayes(family.estimate(stats), log_of(prior / prior.sum()))
+            Z = np.empty((test.X.shape[0], self.K))
+            model.posterior.write(test, Z)
+            log_softmax.apply(Z, Z)
+            w = np.ones(len(Z)) if test.w is None else test.w
+            loss -= float(w @ Z[np.arange(len(Z)), np.asarray(test.y)])
+            weight += float(w.sum())
+        return loss / weight

@@ -1,0 +1,177 @@
+"""Naive Bayes in which every column has a family of its own."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.data import Columns, Factor, Source
+from likelier.data.recoded import Recoded
+from likelier.estimators import door
+from likelier.estimators.choosing import asked_for, plan_of
+from likelier.estimators.generative import Contributions, Generative, seen_only
+from likelier.estimators.onepass import Names, Start
+from likelier.estimators.plan import Plan, Planned, PlannedBayes, PlannedParts
+from likelier.families import Mixed, MixedFamily
+from likelier.families.named import Smoothing
+from likelier.model import Bayes, levels, log_of
+
+Floats = NDArray[np.float64]
+
+
+class NaiveBayes(Generative):
+    """Naive Bayes for tables as they are: a_k(x) = ln p(C_k) + Σ_j ln p_j(x_j | C_k), a family for each j.
+
+    families: "auto", the name of a family for all columns, or {column: family}, with "auto" for columns
+    that are not named. A family is a name ("gaussian", "bernoulli", "categorical", "poisson", "gamma",
+    "exponential", "beta", "geometric", "histogram", "kernel"), or a `Family` object; several columns can
+    share one: {("a", "b", "c"): "dirichlet"}, "multinomial" or "gaussian-full". "auto" reads what a column
+    holds and takes, of the families that could fit it, the one with the least held-out loss −ln p(y | x_j);
+    `families_` and `selection_` say what was picked, and by how much. Columns of strings are categories;
+    NaN and None are missing cells.
+
+    alpha: pseudo-counts (categories, bins, counts); var_smoothing: the share of a column's variance that is
+    added to Gaussian variances. The choice, levels and bins are those of the first rows, and stay.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from likelier import NaiveBayes
+    >>> sky, wind = ["clear", "clouds", None, "clouds"] * 25, [2.0, 9.5, 8.0, None] * 25
+    >>> X = pd.DataFrame({"sky": sky, "wind": wind})
+    >>> y = ["dry", "rain", "rain", "dry"] * 25
+    >>> model = NaiveBayes().fit(X, y)
+    >>> model.predict(pd.DataFrame({"sky": [None, "clear"], "wind": [9.0, None]}))
+    array(['rain', 'dry'], dtype='<U4')
+    """
+
+    assumes = "generative; a family for each column, independent in each class"
+    _takes_categories = True
+
+    def __init__(
+        self,
+        families: Any = "auto",
+        *,
+        priors: Any = None,
+        alpha: float = 1.0,
+        var_smoothing: float = 1e-9,
+    ) -> None:
+        self.families = families
+        self.priors = priors
+        self.alpha = alpha
+        self.var_smoothing = var_smoothing
+
+    # ---- rows --------------------------------------------------------------------------------------
+    def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Source:
+        source = super()._source(X, y, sample_weight, known=known)
+        if known:
+            return Planned.by(source, self._plan)
+        asked = asked_for(self.families, source.p, partial(door.numbers_of, source.p, source.names))
+        with door.naming(source):
+            return Planned.by(source, plan_of(source, levels(source), asked, self._smoothing()))
+
+    def _known_rows(self, X: Any) -> Source:
+        return Planned.by(super()._known_rows(X), self._plan)
+
+    @property
+    def _plan(self) -> Plan:
+        assert isinstance(self._model, PlannedBayes)
+        return self._model.plan
+
+    def _categories(self) -> list[str]:
+        """Columns that were categories when it was fitted, whatever they look like now."""
+        if "_model" not in vars(self):
+            return []
+        names = getattr(self, "feature_names_in_", None)
+        return [] if names is None else [str(names[j]) for j in self._plan.levels]
+
+    # ---- fitting -----------------------------------------------------------------------------------
+    def _smoothing(self) -> Smoothing:
+        alpha = door.number("alpha", self.alpha, 0.0)
+        return Smoothing(alpha, door.number("var_smoothing", self.var_smoothing, 0.0))
+
+    def _family(self, K: int) -> MixedFamily:
+        return self._plan.family(self._smoothing())
+
+    def _start(self, source: Source, target: NDArray[Any]) -> Start:
+        assert isinstance(source, Planned)
+        return partial(PlannedParts.start, source.plan, self._smoothing(), len(target), source.p)
+
+    def _model_of(self, statistics: PlannedParts) -> Bayes:
+        n = statistics.n
+        prior = n / n.sum() if self.priors is None else seen_only(door.priors_of(self.priors, len(n)), n)
+        params = statistics.plan.family(self._smoothing()).estimate(statistics)
+        return PlannedBayes(params, log_of(prior), plan=statistics.plan)
+
+    def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
+        assert isinstance(model, PlannedBayes)
+        shown = super()._shown(model, statistics, target)
+        shown |= {"class_prior_": model.prior, "selection_": model.plan.choices}
+        shown["families_"] = dict(sorted(model.plan.settled()))
+        if statistics is not None:
+            shown["class_count_"] = statistics.n.copy()
+        return shown
+
+    def _publish(self, model: Any, statistics: Any, target: Any, names: Names) -> Any:
+        """The families by the names of the columns, if they have any."""
+        super()._publish(model, statistics, target, names)
+        if names is not None:
+            self.families_ = {str(names[j]): family for j, family in sorted(self._plan.settled())}
+            self.selection_ = tuple(replace(c, column=str(names[c.column])) for c in self._plan.choices)
+        return self
+
+    # ---- answers -----------------------------------------------------------------------------------
+    def contributions(self, X: Any) -> Contributions:
+        """ln p(x_j | C_k), (n, K, p), beside ln p(C_k): together they are ln p(x, C_k).
+
+        A missing cell contributes 0. What a group of columns adds stands with the first of them.
+        """
+        door.fitted(self)
+        params = self._model.params
+        assert isinstance(params, Mixed)
+        rows = self._known_rows(X)
+        with door.naming(rows):
+            return Contributions(params.parts(door.all_rows(rows, gaps=True)), self._model.log_prior)
+
+    def impute(self, X: Any) -> NDArray[Any]:
+        """X with what is missing filled in: numbers by their posterior mean, categories by the likeliest.
+
+        With categories, an array of objects.
+        """
+        filled = super().impute(X)
+        levels = self._plan.levels
+        if not levels:
+            return filled
+        out = self._shown_rows(filled)
+        for j, held in self._categories_of(X).items():  # what was there stays, known or not
+            there = held.codes >= 0
+            out[there, j] = held.levels[held.codes[there]]
+        return out
+
+    def _categories_of(self, X: Any) -> dict[int, Factor]:
+        """The columns of categories as they came."""
+        rows = Recoded(super()._known_rows(X), frozenset(self._plan.levels))
+        blocks: list[Any] = [chunk.X for part in rows.parts(0) for chunk in part()]
+        return Columns.stack(blocks).factors()
+
+    def _shown_rows(self, X: Floats) -> NDArray[Any]:
+        levels = self._plan.levels
+        if not levels:
+            return X
+        out = X.astype(object)
+        for j, of_column in levels.items():
+            out[:, j] = of_column[X[:, j].astype(np.intp)]
+        return out
+
+    def _number(self, column: int, value: Any) -> float:
+        levels = self._plan.levels.get(column)
+        if levels is None:
+            return super()._number(column, value)
+        found = [i for i, level in enumerate(levels.tolist()) if level == value]
+        if not found:
+            shown = ", ".join(repr(level) for level in levels[:10].tolist())
+            more = ", ..." if len(levels) > 10 else ""
+            raise ValueError(f"column {column} has no category {value!r}; it has {shown}{more}")
+        return float(found[0])

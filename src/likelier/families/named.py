@@ -1,0 +1,81 @@
+"""Families by name."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.families.base import Family
+from likelier.families.categorical import Categorical
+from likelier.families.covaried import FullGaussian
+from likelier.families.gaussian import DiagonalGaussian
+from likelier.families.histogram import Histogram
+from likelier.families.pooled import Pooled
+from likelier.states.bins import Bins
+
+
+@dataclass(frozen=True)
+class Smoothing:
+    """What keeps estimates from few rows sane: pseudo-counts, and a share of each column's variance."""
+
+    alpha: float = 1.0
+    var_smoothing: float = 1e-9
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The family of a column as the first rows settled it: its name, with levels or bins if need be."""
+
+    family: str
+    levels: NDArray[Any] | None = None  # of a categorical
+    bins: Bins | None = None  # of a histogram
+    pooled: bool = False  # the same in all classes
+
+    def __repr__(self) -> str:
+        held = f"({len(self.levels)} levels)" if self.levels is not None else ""
+        held += f"({len(self.bins)} bins)" if self.bins is not None else ""
+        return f"{'pooled ' if self.pooled else ''}{self.family}{held}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Settled) and all(
+            _same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, Bins) and isinstance(b, Bins):
+        return np.array_equal(a.edges, b.edges) and np.array_equal(a.atoms, b.atoms)
+    return type(a) is type(b) and np.array_equal(a, b)
+
+
+def _categorical(columns: Sequence[Settled], how: Smoothing) -> Family:
+    sizes = [len(column.levels) for column in columns if column.levels is not None]
+    return Categorical(np.array(sizes, dtype=np.int64), how.alpha)
+
+
+def _histogram(columns: Sequence[Settled], how: Smoothing) -> Family:
+    return Histogram(tuple(column.bins for column in columns if column.bins is not None), how.alpha)
+
+
+Maker = Callable[[Sequence[Settled], Smoothing], Family]
+
+# Families of one column: many of a kind are counted and scored together.
+BY_COLUMN: Mapping[str, Maker] = {
+    "gaussian": lambda columns, how: DiagonalGaussian(how.var_smoothing, by_column=True),
+    "categorical": _categorical,
+    "histogram": _histogram,
+}
+# Families of several columns together.
+OF_GROUPS: Mapping[str, Maker] = {
+    "gaussian-full": lambda columns, how: FullGaussian(floor=1e-4),
+}
+
+
+def family_of(name: str, columns: Sequence[Settled], how: Smoothing) -> Family:
+    """The family of this name, for these columns."""
+    family = {**BY_COLUMN, **OF_GROUPS}[name](columns, how)
+    return Pooled(family) if columns[0].pooled else family

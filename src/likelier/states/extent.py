@@ -1,0 +1,57 @@
+"""How far the numbers of each column reach."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.data import CSR, Chunk, Columns, Factor
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class Extent:
+    """Least and largest number of each column, in all rows that have a weight, and whether all are whole.
+
+    A column without a number: inf and -inf.
+    """
+
+    low: Floats  # (p,)
+    high: Floats
+    whole: NDArray[np.bool_]
+
+    @classmethod
+    def start(cls, p: int) -> Self:
+        return cls(np.full(p, np.inf), np.full(p, -np.inf), np.ones(p, dtype=np.bool_))
+
+    @property
+    def nbytes(self) -> int:
+        return self.low.nbytes + self.high.nbytes + self.whole.nbytes
+
+    def update(self, chunk: Chunk) -> None:
+        if chunk.w is not None and not (chunk.w > 0).all():
+            chunk = chunk.take(np.flatnonzero(chunk.w > 0))
+        X = chunk.X
+        if X.shape[0] == 0:
+            return
+        if isinstance(X, CSR):
+            X = Columns(tuple(X.to_array().T))
+        arrays = X.arrays if isinstance(X, Columns) else X.array.T
+        for j, column in enumerate(arrays):
+            if not isinstance(column, Factor):
+                self._take(j, column)
+
+    def _take(self, j: int, x: NDArray[Any]) -> None:
+        if x.dtype.kind == "b":
+            x = x.view(np.uint8)
+        self.low[j] = np.fmin(self.low[j], np.fmin.reduce(x))
+        self.high[j] = np.fmax(self.high[j], np.fmax.reduce(x))
+        if x.dtype.kind == "f" and self.whole[j]:
+            self.whole[j] = ((x == np.rint(x)) | np.isnan(x)).all()
+
+    def merge(self, other: Self) -> None:
+        self.low = np.fmin(self.low, other.low)
+        self.high = np.fmax(self.high, other.high)
+        self.whole = self.whole & other.whole
