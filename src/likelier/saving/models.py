@@ -237,7 +237,7 @@ def _check_names(names: Any, p: int) -> None:
 def _check_scores(scores: Scores, p: int) -> None:
     """One row answered, whatever the answer: matrices that have no factors come to light here."""
     for term in scores.terms:
-        for value in vars(term).values():
+        for value in (v for v in vars(term).values() if isinstance(v, np.ndarray)):
             require(not np.isnan(value).any(), "the parameters make no scores: a variance is not positive")
     scores.write(Chunk(Dense(np.zeros((1, p)))), np.empty((1, scores.K)))
 

@@ -14,14 +14,17 @@ from numpy.typing import NDArray
 
 from likelier.estimators.least_squares import Lines
 from likelier.estimators.linear_discriminant import LinearBayes
-from likelier.families import Diagonal, Discriminants, Full, Tied
+from likelier.families import Categories, Diagonal, Discriminants, Full, Histograms, Tied
 from likelier.inference import Solution
 from likelier.model import Bayes
 from likelier.saving.disk import require
 from likelier.saving.values import field_names
 from likelier.scores import Affine, Scores
 from likelier.states import (
+    BinCounts,
+    Bins,
     ColumnMoments,
+    Counts,
     HigherMoments,
     Levels,
     Moments,
@@ -66,6 +69,30 @@ def _grouped(state: PatternMoments) -> Any:
     return counted and classes and scatters
 
 
+def _tallied(state: Counts) -> Any:
+    """Codes are places in the table."""
+    sized = np.all(state.sizes >= 0) and state.sizes.sum() == len(state.counts)
+    return sized and _counted(state) and np.all(state.counts >= 0) and state.counts.flags.c_contiguous
+
+
+def _sorted(bins: Bins) -> Any:
+    ordered = np.all(np.diff(bins.edges) >= 0) and np.all(np.diff(bins.cuts) > 0)
+    return ordered and not (bins.atoms[0] or bins.atoms[-1])
+
+
+def _binned(state: BinCounts) -> Any:
+    return np.array_equal(state.counts.sizes, [len(one) for one in state.bins])
+
+
+def _normal(params: Any) -> Any:
+    """Each column's probabilities add up to 1."""
+    sizes = params.sizes
+    if len(sizes) == 0 or not np.all(sizes > 0) or sizes.sum() != len(params.log_p):
+        return False
+    totals = np.add.reduceat(np.exp(params.log_p), np.cumsum(sizes) - sizes, axis=0)
+    return np.allclose(totals, 1, rtol=1e-6)
+
+
 def _foldable(state: Triangle) -> Any:
     return state.n >= 0 and state.R.flags.c_contiguous
 
@@ -88,11 +115,16 @@ RECORDS = {
         gaps=("X",),
     ),
     "states.ShrinkageMoments": Kind(ShrinkageMoments, {}),
+    "states.Counts": Kind(Counts, {"n": "K", "counts": "l K", "sizes": "p"}, _tallied),
+    "states.Bins": Kind(Bins, {"edges": "1+b", "atoms": "b"}, _sorted),
+    "states.BinCounts": Kind(BinCounts, {}, _binned),
     "states.HigherMoments": Kind(HigherMoments, {"n": "K", "mean": "K p", **_ORDERS}, _counted),
     "states.Triangle": Kind(Triangle, {"p": "p", "shift": "p+q", "R": "1+p+q 1+p+q"}, _foldable),
     "states.Survey": Kind(Survey, {"levels": "K"}),
     "states.Levels": Kind(Levels, {"levels": "l"}),
     "families.Diagonal": Kind(Diagonal, {"mean": "K p", "var": "K p"}, lambda d: (d.var > 0).all()),
+    "families.Categories": Kind(Categories, {"log_p": "l K", "levels": "p"}, _normal),
+    "families.Histograms": Kind(Histograms, {"log_p": "l K"}, _normal),
     "families.Tied": Kind(Tied, {"mean": "K p", "cov": "p p"}, lambda d: d.tol >= 0),
     "families.Full": Kind(Full, {"mean": "K p", "cov": "K p p"}),
     "families.Discriminants": Kind(Discriminants, dict(_LINE)),
