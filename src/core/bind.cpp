@@ -20,6 +20,7 @@
 #include "moments.hpp"
 #include "qr.hpp"
 #include "scores.hpp"
+#include "tables.hpp"
 
 namespace nb = nanobind;
 using namespace likelier;
@@ -212,6 +213,43 @@ void py_fold_factor(const Held& Z, Out R) {
     fold_factor(Z.view, R.data());
 }
 
+Slots slots(const In& first, const In& size, const In& other, const In& low, int64_t rows) {
+    return {first.data(), size.data(), other.data(), low.data(), rows};
+}
+
+Where py_count_cells(const Held& X, std::optional<Vector<int32_t>> codes, std::optional<In> R,
+                     std::optional<Vector<double>> weights, In first, In size, In other, In low, Out n,
+                     Out counts) {
+    const Labels who = labels(codes, R, weights, static_cast<int64_t>(n.shape(0)));
+    const Slots where_to = slots(first, size, other, low, static_cast<int64_t>(counts.shape(0)));
+    nb::gil_scoped_release free;
+    return where(count_cells(X.view, who, where_to, n.data(), counts.data()));
+}
+
+void py_largest(const Held& X, std::optional<Vector<int32_t>> codes, std::optional<In> R,
+                std::optional<Vector<double>> weights, int64_t K, Out top) {
+    const Labels who = labels(codes, R, weights, K);
+    nb::gil_scoped_release free;
+    largest(X.view, who, top.data());
+}
+
+Where py_no_code(const Held& X, In low) {
+    nb::gil_scoped_release free;
+    return where(first_no_code(X.view, low.data()));
+}
+
+Where py_look_up(const Held& X, In first, In size, In other, In low, In table, In b, Out Z, bool add) {
+    const auto K = static_cast<int64_t>(b.shape(0));
+    const Slots where_from = slots(first, size, other, low, static_cast<int64_t>(table.shape(0)) - 1);
+    nb::gil_scoped_release free;
+    return where(look_up(X.view, where_from, table.data(), b.data(), K, Z.data(), add));
+}
+
+Where py_find_bins(const Held& X, In cuts, Vector<int64_t> start, Array<int32_t> out) {
+    nb::gil_scoped_release free;
+    return where(find_bins(X.view, cuts.data(), start.data(), out.data()));
+}
+
 // (codes, rows in which each label first stands), codes by first appearance.
 template <class F>
 nb::object coded(int64_t n, F&& code) {
@@ -316,6 +354,17 @@ NB_MODULE(LIKELIER_MODULE, m) {
     m.def("expect", &py_expect, nb::arg("X"), nb::arg("weights"), nb::arg("start"), nb::arg("code"),
           nb::arg("spread"), nb::arg("scatters"), nb::arg("mean"), nb::arg("precision"),
           nb::arg("first").noconvert(), nb::arg("second").noconvert());
+
+    m.def("count_cells", &py_count_cells, nb::arg("X"), nb::arg("codes").none(), nb::arg("R").none(),
+          nb::arg("weights").none(), nb::arg("first"), nb::arg("size"), nb::arg("other"), nb::arg("low"),
+          nb::arg("n").noconvert(), nb::arg("counts").noconvert());
+    m.def("largest", &py_largest, nb::arg("X"), nb::arg("codes").none(), nb::arg("R").none(),
+          nb::arg("weights").none(), nb::arg("K"), nb::arg("top").noconvert());
+    m.def("no_code", &py_no_code, nb::arg("X"), nb::arg("low"));
+    m.def("look_up", &py_look_up, nb::arg("X"), nb::arg("first"), nb::arg("size"), nb::arg("other"),
+          nb::arg("low"), nb::arg("table"), nb::arg("b"), nb::arg("Z").noconvert(), nb::arg("add"));
+    m.def("find_bins", &py_find_bins, nb::arg("X"), nb::arg("cuts"), nb::arg("start"),
+          nb::arg("out").noconvert());
 
     m.def("softmax", &py_link<softmax>, nb::arg("Z").noconvert());
     m.def("log_softmax", &py_link<log_softmax>, nb::arg("Z").noconvert());

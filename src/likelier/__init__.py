@@ -8,6 +8,7 @@ _WHERE = {
     "GaussianNB": "likelier.estimators.naive_bayes",
     "LinearDiscriminantAnalysis": "likelier.estimators.linear_discriminant",
     "LinearRegression": "likelier.estimators.regression",
+    "NaiveBayes": "likelier.estimators.mixed_bayes",
     "QuadraticDiscriminantAnalysis": "likelier.estimators.quadratic_discriminant",
     "Ridge": "likelier.estimators.regression",
     "compare": "likelier.comparing",
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
     )
     from likelier.estimators.merging import merge as merge
+    from likelier.estimators.mixed_bayes import NaiveBayes as NaiveBayes
     from likelier.estimators.naive_bayes import GaussianNB as GaussianNB
     from likelier.estimators.quadratic_discriminant import (
         QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis,

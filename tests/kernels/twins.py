@@ -99,3 +99,24 @@ def log_density(x: Array, mean: Array, cov: Array) -> float:
     S, d = cov[np.ix_(here, here)], (x - mean)[here]
     square = d @ np.linalg.solve(S, d)
     return float(-0.5 * (square + np.linalg.slogdet(S)[1] + len(here) * np.log(2 * np.pi)))
+
+
+# ---- tables --------------------------------------------------------------------------------------
+def places(X: Array, sizes: Array, last: bool) -> Array:
+    """The row of a table for each cell, (n, p); missing ones have the row after the last."""
+    first = np.cumsum(sizes) - sizes
+    beyond = first + sizes - 1 if last else np.full(len(sizes), sizes.sum())
+    known = np.where(X < sizes, first + np.nan_to_num(X), beyond)
+    return np.where(np.isnan(X), sizes.sum(), known).astype(int)
+
+
+def counts(X: Array, sizes: Array, R: Array, last: bool) -> Array:
+    """The weight of each class's cells in each row of the table, (Σ sizes, K)."""
+    table = np.zeros((sizes.sum() + 1, R.shape[1]))
+    for at in places(X, sizes, last).T:
+        np.add.at(table, at, R)
+    return table[:-1]
+
+
+def look_up(X: Array, sizes: Array, table: Array, last: bool) -> Array:
+    return table[places(X, sizes, last)].sum(axis=1)

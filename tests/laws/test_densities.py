@@ -16,7 +16,8 @@ from scipy import sparse
 from laws.comparing import assert_same_bits
 from laws.generators import SEEDS
 from likelier.data import Chunk, Columns, Dense, block
-from likelier.families import DiagonalGaussian, Family, MixedFamily, Params
+from likelier.families import Categorical, DiagonalGaussian, Family, Histogram, MixedFamily, Params
+from likelier.states import edges_of
 
 K = 3
 Points = tuple[np.ndarray, np.ndarray]  # rows (m, q), and the volume that each stands for (m,)
@@ -37,6 +38,7 @@ class Case:
     points: Callable[[Params, int], Points]
     moved: Callable[[Any, np.random.Generator, float], Params] | None = None
     p: int = 3
+    likeliest: bool = False  # categories: a missing cell is filled with the likeliest, not with a mean
     group: bool = False  # the columns make one density: no column of its own stands for itself
 
 
@@ -86,6 +88,44 @@ def scaled(*names: str) -> Callable[[Any, np.random.Generator, float], Params]:
     return moved
 
 
+def categories(rng: np.random.Generator, y: np.ndarray) -> np.ndarray:
+    return (rng.random((len(y), 3)) ** (1 + y[:, None]) * [3, 5, 4] // 1).astype(np.float64)
+
+
+def category_points(params: Any, j: int) -> Points:
+    x = np.arange(params.sizes[j], dtype=np.float64)
+    return x[:, None], np.ones(len(x))
+
+
+def with_atoms(rng: np.random.Generator, y: np.ndarray) -> np.ndarray:
+    """Some cells are 0, the least of the second column, and some 2.5, the most of the third."""
+    X = rng.standard_normal((len(y), 3)) + y[:, None]
+    X[:, 1] = np.where(rng.random(len(y)) < 0.4, 0.0, np.abs(X[:, 1]))
+    X[:, 2] = np.where(rng.random(len(y)) < 0.4, 2.5, np.minimum(X[:, 2], 2.5))
+    return X
+
+
+def binned(bins: int) -> Histogram:
+    rng = np.random.default_rng(3)
+    X = with_atoms(rng, np.arange(200) % K)
+    return Histogram(tuple(edges_of(x, None, bins) for x in X.T))
+
+
+def bin_points(params: Any, j: int) -> Points:
+    """Middles of bins (in 40 pieces, for their moments), atoms, and tails up to 40 times their mean."""
+    bins = params.bins[j]
+    x, volume = [bins.edges[:-1][bins.atoms]], [np.ones(bins.atoms.sum())]
+    for a, b in np.stack([bins.edges[:-1], bins.edges[1:]], axis=1)[~bins.atoms]:
+        pieces = np.linspace(a, b, 41)
+        x.append((pieces[:-1] + pieces[1:]) / 2)
+        volume.append(np.diff(pieces))
+    t, w = np.polynomial.laguerre.laggauss(60)
+    for edge, way in ((bins.edges[0], -1.0), (bins.edges[-1], 1.0)):
+        x.append(edge + way * bins.tail * t)
+        volume.append(bins.tail * w * np.exp(t))
+    return np.concatenate(x)[:, None], np.concatenate(volume)
+
+
 # A new family joins here.
 DENSITIES = [
     Case("gaussian", DiagonalGaussian(0.0), gaussians, gaussian_points, scaled("mean", "var")),
@@ -95,6 +135,15 @@ DENSITIES = [
         gaussians,
         mixed_points,
     ),
+    Case(
+        "categorical",
+        Categorical([3, 5, 4], unknown=False),
+        categories,
+        category_points,
+        likeliest=True,
+    ),
+    Case("histogram", binned(8), with_atoms, bin_points),
+    Case("histogram of one bin", binned(1), with_atoms, bin_points),
 ]
 every_density = pytest.mark.parametrize("case", DENSITIES, ids=lambda case: case.name)
 every_likeliest = pytest.mark.parametrize(
@@ -251,4 +300,7 @@ def test_missing_cells_are_filled_with_what_is_expected(case):
     np.testing.assert_array_equal(filled[:, [0, 2]], X[:, [0, 2]])
     points, volume = case.points(params, 1)
     f = volume[:, None] * np.exp(log_density(params.marginal(np.array([1])), points))  # (m, K)
-    np.testing.assert_allclose(filled[:, 1], P @ (f.T @ points[:, 0]), rtol=1e-7)
+    if case.likeliest:
+        np.testing.assert_array_equal(filled[:, 1], points[np.argmax(P @ f.T, axis=1), 0])
+    else:
+        np.testing.assert_allclose(filled[:, 1], P @ (f.T @ points[:, 0]), rtol=1e-7)

@@ -30,7 +30,10 @@ from laws.generators import (
 )
 from likelier.data import Chunk, Columns, Dense, NonFinite
 from likelier.states import (
+    BinCounts,
+    Bins,
     ColumnMoments,
+    Counts,
     HigherMoments,
     Levels,
     Moments,
@@ -65,6 +68,15 @@ def of_categories(rows: Table, layout: str = "C") -> Chunk:
     return rows.chunk()._replace(X=categories(rows.X))
 
 
+def of_codes(rows: Table, layout: str = "C") -> Chunk:
+    """Cells as a few codes, some of them missing where a layout can say so."""
+    codes = np.abs(rows.X) % 7 // 1
+    return Table(np.where(codes == 6, np.nan, codes), rows.y, rows.w, rows.K).chunk(layout)
+
+
+CUTS = Bins(np.array([-1.0, -1.0, 0.0, 5e-324, 2.0, 1e8, 1e9]), np.array([0, 0, 1, 0, 0, 0], dtype=bool))
+
+
 # A new state joins here.
 STATES = [
     Kind("column moments", ColumnMoments.start, gaps=True),
@@ -74,6 +86,15 @@ STATES = [
     Kind("pattern moments, tied", partial(PatternMoments.start, shape="tied"), gaps=True),
     Kind("higher moments", HigherMoments.start),
     Kind("shrinkage moments", ShrinkageMoments.start, gaps=True),
+    Kind("counts", lambda K, p: Counts.start(K, np.arange(p) % 5 + 1), by_class=False, view=of_codes),
+    Kind(
+        "open counts",
+        lambda K, p: Counts.start(K, np.arange(p) % 5 + 1, "last"),
+        by_class=False,
+        view=of_codes,
+    ),
+    Kind("growing counts", Counts.growing, by_class=False, view=of_codes),
+    Kind("bin counts", lambda K, p: BinCounts.start(K, (CUTS,) * p), by_class=False, gaps=True),
     Kind("survey", lambda K, p: Survey(), by_class=False),
     Kind("levels", lambda K, p: Levels(), by_class=False, view=of_categories),
 ]
@@ -252,7 +273,7 @@ def test_nbytes_counts_all_arrays(kind, rows):
 @pytest.mark.parametrize("layout", list(LAYOUTS))
 def test_update_leaves_the_chunk_unchanged(kind, layout):
     rows = large_table(200, 9, 3, weights="fractional")
-    chunk = rows.chunk(layout)
+    chunk = (kind.view if kind.view is of_codes else Table.chunk)(rows, layout)
     X = [getattr(chunk.X, name) for name in chunk.X.__slots__ if name != "p"]
     held = [chunk.y, chunk.w, *(X[0] if isinstance(chunk.X, Columns) else X)]
     before = [value.copy() for value in held]

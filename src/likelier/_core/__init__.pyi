@@ -75,6 +75,40 @@ def expect(
     first: Floats,
     second: Floats,
 ) -> tuple[float, float]: ...
+def count_cells(
+    X: Matrix,
+    codes: NDArray[np.int32] | None,
+    R: Floats | None,
+    weights: Floats | None,
+    first: Floats,
+    size: Floats,
+    other: Floats,
+    low: Floats,
+    n: Floats,
+    counts: Floats,
+) -> Where: ...
+def largest(
+    X: Matrix,
+    codes: NDArray[np.int32] | None,
+    R: Floats | None,
+    weights: Floats | None,
+    K: int,
+    top: Floats,
+) -> None: ...
+def no_code(X: Matrix, low: Floats, /) -> Where: ...
+def look_up(
+    X: Matrix,
+    first: Floats,
+    size: Floats,
+    other: Floats,
+    low: Floats,
+    table: Floats,
+    b: Floats,
+    Z: Floats,
+    add: bool,
+    /,
+) -> Where: ...
+def find_bins(X: Matrix, cuts: Floats, start: NDArray[np.int64], out: NDArray[np.int32], /) -> Where: ...
 def softmax(Z: Floats, /) -> None: ...
 def log_softmax(Z: Floats, /) -> None: ...
 def log_sum_exp(Z: Floats, out: Floats, /) -> None: ...

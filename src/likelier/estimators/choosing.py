@@ -79,13 +79,9 @@ def _known(name: Any, where: str) -> None:
     if isinstance(name, str) and (name == "auto" or name in BY_COLUMN):
         return
     if isinstance(name, str) and name in OF_GROUPS:
-        raise ValueError(
-            f"{where}: {name!r} is a family of several columns: {{(column, column): {name!r}}}"
-        )
-    raise ValueError(
-        f"{where}: there is no family {name!r:.80}; there are: {', '.join(['auto', *BY_COLUMN])}; of several "
-        f"columns together: {', '.join(OF_GROUPS)}"
-    )
+        raise ValueError(f"{where}: {name!r} is for several columns: {{(column, column): {name!r}}}")
+    known = f"{', '.join(['auto', *BY_COLUMN])}; of several columns together: {', '.join(OF_GROUPS)}"
+    raise ValueError(f"{where}: there is no family {name!r:.80}; there are: {known}")
 
 
 def plan_of(source: Source, classes: NDArray[Any], asked: Asked, how: Smoothing) -> Plan:
@@ -96,7 +92,7 @@ def plan_of(source: Source, classes: NDArray[Any], asked: Asked, how: Smoothing)
     extent, levels, sample = run(rows, partial(Together.start, starts)).states
     some = sample.rows()
     if some is None:
-        return grouped({j: Settled("gaussian") for j in asked.columns}, asked.groups)
+        return Plan(grouped({j: Settled("gaussian") for j in asked.columns}, asked.groups))
     judge = Judge(some._replace(X=_levelled(some.X, levels.levels)), len(classes), how)
     settled: dict[int, Settled] = {}
     choices = []
@@ -113,8 +109,7 @@ def plan_of(source: Source, classes: NDArray[Any], asked: Asked, how: Smoothing)
             raise ValueError(f"families: column {name} holds categories, and cannot be {family}")
         else:
             settled[j] = judge.settled(family, j, known)
-    plan = grouped(settled, asked.groups)
-    return Plan(plan.groups, plan.own, tuple(choices))
+    return Plan(grouped(settled, asked.groups), tuple(choices))
 
 
 def _levelled(X: Block, levels: Mapping[int, NDArray[Any]]) -> Block:

@@ -109,7 +109,7 @@ class NaiveBayes(Generative):
         assert isinstance(model, PlannedBayes)
         shown = super()._shown(model, statistics, target)
         shown |= {"class_prior_": model.prior, "selection_": model.plan.choices}
-        shown["families_"] = dict(sorted(model.plan.settled()))
+        shown["families_"] = dict(model.plan.settled())
         if statistics is not None:
             shown["class_count_"] = statistics.n.copy()
         return shown
@@ -118,7 +118,7 @@ class NaiveBayes(Generative):
         """The families by the names of the columns, if they have any."""
         super()._publish(model, statistics, target, names)
         if names is not None:
-            self.families_ = {str(names[j]): family for j, family in sorted(self._plan.settled())}
+            self.families_ = {str(names[j]): family for j, family in self._plan.settled()}
             self.selection_ = tuple(replace(c, column=str(names[c.column])) for c in self._plan.choices)
         return self
 

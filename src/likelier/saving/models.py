@@ -16,10 +16,12 @@ from likelier.estimators import door
 from likelier.estimators.least_squares import LeastSquares, Lines
 from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.linear_discriminant import LinearBayes, LinearDiscriminantAnalysis
+from likelier.estimators.mixed_bayes import NaiveBayes
 from likelier.estimators.naive_bayes import GaussianNB
+from likelier.estimators.plan import PlannedBayes
 from likelier.estimators.quadratic_discriminant import QuadraticDiscriminantAnalysis
 from likelier.estimators.regression import LinearRegression, Ridge
-from likelier.families import Diagonal, Full, Tied
+from likelier.families import Diagonal, Full, Mixed, Tied
 from likelier.model import Bayes
 from likelier.saving import disk
 from likelier.saving.disk import Archive, require
@@ -45,6 +47,7 @@ ESTIMATORS = {
         Face(GaussianNB, Bayes, Diagonal),
         Face(LinearDiscriminantAnalysis, LinearBayes, Tied),
         Face(QuadraticDiscriminantAnalysis, Bayes, Full),
+        Face(NaiveBayes, PlannedBayes, Mixed),
         Face(LinearRegression, Lines),
         Face(Ridge, Lines),
         Face(LinearClassifier),
@@ -202,6 +205,7 @@ def _become_fitted(estimator: Any, face: Face, parts: dict[str, Any]) -> Any:
     check(model, sizes)
     if face.params is not None:
         require(type(model.params) is face.params, f"the densities are not {face.params.__name__}")
+        require(model.params.shape == (sizes["K"], p), f"the densities are not of {p} columns")
     if statistics is not None:
         require(hasattr(statistics, "mergeable"), "the statistics are none")
         check(statistics, sizes)
@@ -237,7 +241,7 @@ def _check_names(names: Any, p: int) -> None:
 def _check_scores(scores: Scores, p: int) -> None:
     """One row answered, whatever the answer: matrices that have no factors come to light here."""
     for term in scores.terms:
-        for value in vars(term).values():
+        for value in (v for v in vars(term).values() if isinstance(v, np.ndarray)):
             require(not np.isnan(value).any(), "the parameters make no scores: a variance is not positive")
     scores.write(Chunk(Dense(np.zeros((1, p)))), np.empty((1, scores.K)))
 

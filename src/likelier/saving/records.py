@@ -5,7 +5,7 @@ A new state or family joins `RECORDS` by one line: its name in files, its class,
 
 import types
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -14,14 +14,20 @@ from numpy.typing import NDArray
 
 from likelier.estimators.least_squares import Lines
 from likelier.estimators.linear_discriminant import LinearBayes
-from likelier.families import Diagonal, Discriminants, Full, Tied
+from likelier.estimators.plan import Choice, Part, Plan, PlannedBayes, PlannedParts
+from likelier.families import Categories, Diagonal, Discriminants, Full, Group, Histograms, Mixed, Tied
+from likelier.families.named import Settled
+from likelier.families.pooled import OfAll, Shared
 from likelier.inference import Solution
 from likelier.model import Bayes
 from likelier.saving.disk import require
 from likelier.saving.values import field_names
 from likelier.scores import Affine, Scores
 from likelier.states import (
+    BinCounts,
+    Bins,
     ColumnMoments,
+    Counts,
     HigherMoments,
     Levels,
     Moments,
@@ -45,6 +51,8 @@ class Kind(NamedTuple):
     holds: Callable[[Any], Any] = lambda record: True
     logs: tuple[str, ...] = ()  # logarithms, which may be -inf
     gaps: tuple[str, ...] = ()  # which may be NaN: all other numbers are finite
+    # Records in it for which some letters mean another size, and these; None: the letters are the same.
+    within: Callable[[Any], list[tuple[Any, Sizes]]] | None = None
 
 
 _SCATTER = {"full": "K p p", "tied": "p p"}
@@ -66,8 +74,38 @@ def _grouped(state: PatternMoments) -> Any:
     return counted and classes and scatters
 
 
+def _tallied(state: Counts) -> Any:
+    """Codes are places in the table."""
+    sized = np.all(state.sizes >= 0) and state.sizes.sum() == len(state.counts)
+    return sized and _counted(state) and np.all(state.counts >= 0) and state.counts.flags.c_contiguous
+
+
+def _sorted(bins: Bins) -> Any:
+    ordered = np.all(np.diff(bins.edges) >= 0) and np.all(np.diff(bins.cuts) > 0)
+    return ordered and not (bins.atoms[0] or bins.atoms[-1])
+
+
+def _binned(state: BinCounts) -> Any:
+    return np.array_equal(state.counts.sizes, [len(one) for one in state.bins])
+
+
+def _normal(params: Any) -> Any:
+    """Each column's probabilities add up to 1."""
+    sizes = params.sizes
+    if len(sizes) == 0 or not np.all(sizes > 0) or sizes.sum() != len(params.log_p):
+        return False
+    totals = np.add.reduceat(np.exp(params.log_p), np.cumsum(sizes) - sizes, axis=0)
+    return np.allclose(totals, 1, rtol=1e-6)
+
+
 def _foldable(state: Triangle) -> Any:
     return state.n >= 0 and state.R.flags.c_contiguous
+
+
+def _partition(columns: Sequence[NDArray[Any]]) -> bool:
+    """Whether each column, from 0 on, is in one group."""
+    every = np.sort(np.concatenate([np.empty(0, dtype=np.intp), *columns]))
+    return bool(columns) and all(map(len, columns)) and np.array_equal(every, np.arange(len(every)))
 
 
 def _possible(model: Bayes) -> Any:
@@ -88,14 +126,41 @@ RECORDS = {
         gaps=("X",),
     ),
     "states.ShrinkageMoments": Kind(ShrinkageMoments, {}),
+    "states.Counts": Kind(Counts, {"n": "K", "counts": "l K", "sizes": "p"}, _tallied),
+    "states.Bins": Kind(Bins, {"edges": "1+b", "atoms": "b"}, _sorted),
+    "states.BinCounts": Kind(BinCounts, {}, _binned),
     "states.HigherMoments": Kind(HigherMoments, {"n": "K", "mean": "K p", **_ORDERS}, _counted),
     "states.Triangle": Kind(Triangle, {"p": "p", "shift": "p+q", "R": "1+p+q 1+p+q"}, _foldable),
     "states.Survey": Kind(Survey, {"levels": "K"}),
     "states.Levels": Kind(Levels, {"levels": "l"}),
     "families.Diagonal": Kind(Diagonal, {"mean": "K p", "var": "K p"}, lambda d: (d.var > 0).all()),
+    "families.Categories": Kind(Categories, {"log_p": "l K", "levels": "p"}, _normal),
+    "families.Histograms": Kind(Histograms, {"log_p": "l K"}, _normal),
     "families.Tied": Kind(Tied, {"mean": "K p", "cov": "p p"}, lambda d: d.tol >= 0),
     "families.Full": Kind(Full, {"mean": "K p", "cov": "K p p"}),
     "families.Discriminants": Kind(Discriminants, dict(_LINE)),
+    "families.Group": Kind(
+        Group, {"columns": "c"}, within=lambda group: [(group.params, {"p": len(group.columns)})]
+    ),
+    "families.Mixed": Kind(Mixed, {}, lambda mixed: _partition([group.columns for group in mixed.groups])),
+    "families.Shared": Kind(Shared, {"K": "K"}, within=lambda shared: [(shared.params, {"K": 1})]),
+    "families.OfAll": Kind(OfAll, {"n": "K"}, _counted, within=lambda each: [(each.state, {"K": 1})]),
+    "families.Settled": Kind(Settled, {"levels": "l"}),
+    "plan.Choice": Kind(Choice, {}),
+    "plan.Part": Kind(
+        Part, {"columns": "c"}, lambda part: part.own is None and len(part.settled) == len(part.columns)
+    ),
+    "plan.Plan": Kind(Plan, {}, lambda plan: _partition([part.columns for part in plan.parts])),
+    "plan.PlannedParts": Kind(
+        PlannedParts,
+        {"columns": "c"},
+        lambda parts: _partition(parts.columns) and len(parts.columns) == len(parts.states),
+        within=lambda parts: [
+            (parts.plan, {}),
+            *((state, {"p": len(at)}) for state, at in zip(parts.states, parts.columns, strict=False)),
+        ],
+    ),
+    "plan.PlannedBayes": Kind(PlannedBayes, {"log_prior": "K"}, _possible, logs=("log_prior",)),
     "scores.Scores": Kind(Scores, {}, lambda scores: scores.terms),
     "scores.Affine": Kind(Affine, {"b": "K", "W": "K p", "shift": "p"}),
     "model.Bayes": Kind(Bayes, {"log_prior": "K"}, _possible, logs=("log_prior",)),
@@ -124,8 +189,10 @@ def check(record: Any, sizes: Sizes) -> None:
                 _size((part,), kind, record, field, sizes)
             elif isinstance(part, float):
                 _finite(np.asarray(part), f"{name}.{field}", kind, field)
-            elif type(part) in _KINDS:
+            elif type(part) in _KINDS and kind.within is None:
                 check(part, sizes)
+    for part, other in [] if kind.within is None else kind.within(record):
+        check(part, {**sizes, **other})
     require(kind.holds(record), f"the numbers of {name} contradict each other")
 
 

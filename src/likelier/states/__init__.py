@@ -1,7 +1,9 @@
 """What a pass adds up: each state absorbs chunks and merges with its like."""
 
 from likelier.states.base import Fold, State
+from likelier.states.bins import Bins, edges_of
 from likelier.states.columns import ColumnMoments
+from likelier.states.counts import BinCounts, Counts
 from likelier.states.extent import Extent
 from likelier.states.folds import Folds, Together, all_but_one
 from likelier.states.higher import HigherMoments
@@ -14,7 +16,10 @@ from likelier.states.shrinkage import ShrinkageMoments
 from likelier.states.survey import Levels, Survey
 
 __all__ = [
+    "BinCounts",
+    "Bins",
     "ColumnMoments",
+    "Counts",
     "Equations",
     "Extent",
     "Fold",
@@ -33,4 +38,5 @@ __all__ = [
     "TooManyPatterns",
     "Triangle",
     "all_but_one",
+    "edges_of",
 ]
