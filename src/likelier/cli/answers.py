@@ -7,9 +7,10 @@ import numpy as np
 import pyarrow as pa
 
 from likelier.cli.judging import Judge, LabelJudge, ValueJudge
-from likelier.cli.words import check_numbers, counted, say
+from likelier.cli.words import check_columns, counted, say
 from likelier.data import BadCell, arrow
 from likelier.data.files import Scan, scan
+from likelier.estimators.sources import usable
 
 
 class Plan(NamedTuple):
@@ -37,11 +38,11 @@ def plan(
             )
     source = table.taking(features, y=False)
     source.taking([*dict.fromkeys([*features, *keep])], y=False)  # refuses columns that are not there
-    check_numbers(source, features, type(model).__name__)
+    check_columns(source, features, model)
     if truth is not None and not _comparable(model, table, truth):
         say(f"note: {truth!r} has other labels than the model: how good the answers are is not said")
         truth = None
-    return Plan(source, keep, truth)
+    return Plan(usable(model, source), keep, truth)
 
 
 def _comparable(model: Any, table: Scan, truth: str) -> bool:

@@ -11,7 +11,7 @@ from likelier.cli.words import (
     MODELS,
     add_columns,
     add_table,
-    check_numbers,
+    check_columns,
     counted,
     model_named,
     noting,
@@ -117,7 +117,7 @@ def _resumed(options: Namespace) -> Any:
 def _check(model: Any, source: "Scan") -> None:
     """Columns of the wrong kind are refused before anything is read, with what to do about them here."""
     who = type(model).__name__
-    check_numbers(source, list(source.names), who)
+    check_columns(source, list(source.names), model)
     if who in ("LinearRegression", "Ridge"):
         for name, kind in source.others(source.targets).items():
             raise ValueError(

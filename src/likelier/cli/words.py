@@ -95,9 +95,15 @@ def model_named(name: str) -> Any:
     return getattr(likelier, known[name.lower()])
 
 
-def check_numbers(source: "Scan", columns: Sequence[str], who: str) -> None:
-    """Refuse columns that hold no numbers, and say how to leave them out."""
+def check_columns(source: "Scan", columns: Sequence[str], model: Any) -> None:
+    """Refuse columns that a model cannot use, and say how to leave them out."""
+    from likelier.estimators.sources import takes_categories
+
     others = source.others(columns)
+    who = type(model).__name__
+    if takes_categories(model):
+        texts = source.texts(columns)
+        others = {name: kind for name, kind in others.items() if name not in texts}
     if others:
         some = [f"{name!r} ({kind})" for name, kind in list(others.items())[:10]]
         which = ", ".join(some) + (f" and {len(others) - 10} more" if len(others) > 10 else "")

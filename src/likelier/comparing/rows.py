@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from likelier.data import Arrays, Assignment, Dense, Hashed, Listed, Source, Stored, frames
 from likelier.estimators import door
-from likelier.estimators.sources import stored
+from likelier.estimators.sources import stored, takes_categories
 from likelier.evaluation import CrossValidation
 
 
@@ -50,12 +50,14 @@ def opened(X: Any, y: Any) -> Table:
         return _in_files(X, y)
     if y is None:
         raise ValueError("y is None: beside an array or a frame, compare needs what is to be predicted.")
-    X, dropped = _numbers(X)
+    whole, X, dropped = _usable(X)
     y = np.asarray(frames.values_of(y))
-    if y.ndim != 1 or len(y) != X.shape[0]:
-        raise ValueError(f"y has shape {y.shape}: it is one label or number for each of {X.shape[0]} rows.")
+    if y.ndim != 1 or len(y) != whole.shape[0]:
+        raise ValueError(
+            f"y has shape {y.shape}: it is one label or number for each of {whole.shape[0]} rows."
+        )
     _check_complete(y)
-    return InMemory(X, y, _left_out(dropped))
+    return InMemory(whole, X, y, dropped)
 
 
 def _check_complete(y: NDArray[Any]) -> None:
@@ -74,10 +76,14 @@ def _in_files(X: Stored, y: Any) -> Table:
     if len(X.targets) != 1:
         raise ValueError("compare needs a source with one target, as in scan(path, target='y').")
     others = X.others(list(X.names))
-    left = [name for name in X.names if name not in others]
-    if not left:
-        raise ValueError(f"no column holds numbers: {_listed(list(others))}.")
-    return InFiles(X.taking(left, y=True), _left_out([_shown(*pair) for pair in others.items()]))
+    texts = X.texts(list(X.names))
+    numbers = [name for name in X.names if name not in others]
+    usable = [name for name in X.names if name not in others or name in texts]
+    if not usable:
+        raise ValueError(f"no column holds numbers or categories: {_listed(list(others))}.")
+    notes = _left_out([], [_shown(name, kind) for name, kind in others.items() if name not in texts])
+    notes += _left_out([_shown(name, others[name]) for name in usable if name in others], [])
+    return InFiles(X.taking(usable, y=True), X.taking(numbers, y=True) if numbers else None, notes)
 
 
 def _shown(name: str, kind: str) -> str:
@@ -86,41 +92,61 @@ def _shown(name: str, kind: str) -> str:
     return f"{name} ({kind.removeprefix('string: ')})" if late else name
 
 
-def _numbers(X: Any) -> tuple[Any, list[str]]:
-    """X without the columns of a frame that are no numbers, and these."""
+def _usable(X: Any) -> tuple[Any, Any, tuple[str, ...]]:
+    """X without the columns of a frame that no model can use; its numbers alone, if any; what to know."""
     frame = None if isinstance(X, np.ndarray) else frames.frame(X)
     if frame is None:
         X = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
         if X.ndim != 2:
             raise ValueError(f"X has shape {X.shape}: it is a table of rows and columns.")
-        return X, []
+        return X, X, ()
     kinds = [frames.read(series) for series in frame.iter_columns()]
-    left = [j for j, kind in enumerate(kinds) if kind.values is not None]
-    if not left:
-        raise ValueError(f"no column holds numbers: {_listed(frame.columns)}.")
-    others = [frame.columns[j] for j, kind in enumerate(kinds) if kind.values is None]
-    return frame[:, left].to_native() if others else X, others
+    numbers = [j for j, kind in enumerate(kinds) if kind.values is not None]
+    usable = [j for j, kind in enumerate(kinds) if kind.values is not None or kind.kind == "category"]
+    if not usable:
+        raise ValueError(f"no column holds numbers or categories: {_listed(frame.columns)}.")
+    words = [frame.columns[j] for j in usable if j not in numbers]
+    notes = _left_out(words, [name for j, name in enumerate(frame.columns) if j not in usable])
+    whole = X if len(usable) == len(kinds) else frame[:, usable].to_native()
+    if not words:
+        return whole, whole, notes
+    return whole, frame[:, numbers].to_native() if numbers else None, notes
 
 
 def _listed(columns: Sequence[str]) -> str:
     return ", ".join(columns[:20]) + (f" and {len(columns) - 20} more" if len(columns) > 20 else "")
 
 
-def _left_out(columns: Sequence[str]) -> tuple[str, ...]:
-    return (f"left out, being no numbers: {_listed(columns)}",) if columns else ()
+def _left_out(words: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    """Notes on columns that only models of categories take, and on those that none does."""
+    said = {"left out by models that take numbers only": words, "left out, being no numbers": others}
+    return tuple(f"{why}: {_listed(columns)}" for why, columns in said.items() if columns)
+
+
+def _no_numbers() -> ValueError:
+    return ValueError("it takes numbers only, and no column holds any")
 
 
 @dataclass(frozen=True)
 class InMemory:
-    """An array or a frame, and y."""
+    """An array or a frame, its numbers alone (None: it has none), and y."""
 
-    X: Any
+    whole: Any
+    numbers: Any
     labels: NDArray[Any]
     notes: tuple[str, ...] = ()
 
     @property
     def p(self) -> int:
-        return int(self.X.shape[1])
+        return int(self.whole.shape[1])
+
+    def _for(self, model: Any) -> Any:
+        """What of the columns a model takes."""
+        if takes_categories(model):
+            return self.whole
+        if self.numbers is None:
+            raise _no_numbers()
+        return self.numbers if hasattr(model, "cross_validate") else self.array
 
     @property
     def y(self) -> Arrays:
@@ -132,9 +158,12 @@ class InMemory:
 
     @cached_property
     def array(self) -> Any:
-        """X for estimators of any kind."""
-        frame = None if isinstance(self.X, np.ndarray) or hasattr(self.X, "tocsr") else frames.frame(self.X)
-        return self.X if frame is None else frame.to_numpy()
+        """Numbers for estimators of any kind."""
+        X = self.numbers
+        if X is None:
+            raise _no_numbers()
+        frame = None if isinstance(X, np.ndarray) or hasattr(X, "tocsr") else frames.frame(X)
+        return X if frame is None else frame.to_numpy()
 
     def folds(self, cv: int, seed: int, *, stratified: bool) -> Listed:
         splitter = (StratifiedKFold if stratified else KFold)(cv, shuffle=True, random_state=seed)
@@ -146,7 +175,7 @@ class InMemory:
         return Listed(numbers, cv)
 
     def fit(self, model: Any) -> float:
-        X = self.X if hasattr(model, "cross_validate") else self.array
+        X = self._for(model)
         start = time.perf_counter()
         clone(model).fit(X, self.labels)
         return time.perf_counter() - start
@@ -154,38 +183,50 @@ class InMemory:
     def cross_validate(self, model: Any, folds: Listed) -> CrossValidation:
         at = [folds.numbers == fold for fold in range(folds.count)]
         found: CrossValidation = model.cross_validate(
-            self.X, self.labels, cv=[(~test, test) for test in at]
+            self._for(model), self.labels, cv=[(~test, test) for test in at]
         )
         return found
 
 
 @dataclass(frozen=True)
 class InFiles:
-    """A source."""
+    """A source, and its numbers alone (None: it has none)."""
 
-    source: Stored
+    whole: Stored
+    numbers: Stored | None
     notes: tuple[str, ...] = ()
 
     @property
     def p(self) -> int:
-        return self.source.p
+        return self.whole.p
 
     @property
     def y(self) -> Source:
-        return self.source.taking([], y=True)
+        return self.whole.taking([], y=True)
 
     @property
     def texts(self) -> bool:
-        return bool(self.source.others(self.source.targets))
+        return bool(self.whole.others(self.whole.targets))
+
+    def _for(self, model: Any) -> Stored:
+        """What of the columns a model takes."""
+        if takes_categories(model):
+            return self.whole
+        if self.numbers is None:
+            raise _no_numbers()
+        return self.numbers
 
     def folds(self, cv: int, seed: int, *, stratified: bool) -> Hashed:
         return Hashed(cv, seed)
 
     def fit(self, model: Any) -> float:
+        X = self._for(model)
         start = time.perf_counter()
-        clone(model).fit(self.source)
+        clone(model).fit(X)
         return time.perf_counter() - start
 
     def cross_validate(self, model: Any, folds: Hashed) -> CrossValidation:
-        found: CrossValidation = model.cross_validate(self.source, cv=folds.count, random_state=folds.seed)
+        found: CrossValidation = model.cross_validate(
+            self._for(model), cv=folds.count, random_state=folds.seed
+        )
         return found

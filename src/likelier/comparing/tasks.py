@@ -15,6 +15,7 @@ from likelier.comparing.table import ClassResult, Result, ValueResult
 from likelier.data import Assignment
 from likelier.engines import run
 from likelier.estimators.linear_discriminant import LinearDiscriminantAnalysis
+from likelier.estimators.mixed_bayes import NaiveBayes
 from likelier.estimators.naive_bayes import GaussianNB
 from likelier.estimators.quadratic_discriminant import QuadraticDiscriminantAnalysis
 from likelier.estimators.regression import LinearRegression, Ridge
@@ -73,6 +74,7 @@ class Classify(Task):
 
     def suited(self) -> dict[str, Any]:
         return {
+            "NaiveBayes": NaiveBayes(),
             "GaussianNB": GaussianNB(),
             "LDA": LinearDiscriminantAnalysis(),
             "LDA, shrunk": LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),

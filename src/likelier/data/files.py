@@ -267,10 +267,12 @@ class Scan:
         verbatim: which of the others are to be as they are written in the file, not as numbers.
         """
         rows = max(1, PART_BYTES // (8 * (self.p + len(others))))
+        words = [name for name in self.roles.features if name in self.roles.categories]
+        numbers = [name for name in self.roles.features if name not in self.roles.categories]
         for file, number in zip(self.files, self._numbers, strict=True):
             for span in file.spans(rows):
                 first = number + span.first
-                read = file.verbatim(verbatim).read(self.roles.features, others, span, BLOCK_BYTES, rows)
+                read = file.verbatim(verbatim).read(numbers, [*words, *others], span, BLOCK_BYTES, rows)
                 for batch in read:
                     yield first, batch
                     first += batch.num_rows

@@ -57,13 +57,19 @@ class Recoded:
             yield chunk._replace(X=self._recoded(chunk.X))
 
     def _recoded(self, X: Block) -> Block:
-        if not self.categories:
+        if not self.categories and not isinstance(X, Columns):
             return X
         arrays = X.arrays if isinstance(X, Columns) else tuple(X.to_array().T)
         return Columns(tuple(self._column(j, column) for j, column in enumerate(arrays)))
 
     def _column(self, j: int, column: Any) -> Any:
         if j not in self.categories:
+            if self.levels is not None and isinstance(column, Factor):
+                name = j if self.names is None else repr(str(self.names[j]))
+                some = column.levels[0] if len(column.levels) else None
+                raise ValueError(
+                    f"Input X has categories in column {name}, such as {some!r}, which held numbers in fit."
+                )
             return column
         factor = column if isinstance(column, Factor) else factor_of(column)
         return factor if self.levels is None else factor.coded(self.levels[j])

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier import _core
 from likelier.data import Block, Chunk, Columns, Listed, Source, stratified
 from likelier.data.recoded import Recoded
 from likelier.engines import run
@@ -56,11 +57,12 @@ def asked_for(families: Any, p: int, number_of: Any) -> Asked:
         )
     columns: dict[int, str | Settled] = dict.fromkeys(range(p), "auto")
     groups: list[tuple[Sequence[int], str, Family | None]] = []
+    named: set[int] = set()
     for key, family in families.items():
         at = number_of(list(key) if isinstance(key, tuple) else key).tolist()
-        twice = [j for j in at if j not in columns]
-        if twice:
+        if named.intersection(at):
             raise ValueError(f"families: a column of {key!r} has two families")
+        named.update(at)
         if hasattr(family, "stats") and hasattr(family, "estimate"):
             groups.append((at, type(family).__name__, family))
         elif isinstance(key, tuple) and isinstance(family, str) and family in OF_GROUPS:
@@ -138,7 +140,11 @@ class Judge:
 
     @cached_property
     def folds(self) -> Listed:
-        return stratified(np.asarray(self.rows.y), FOLDS)
+        """Rows that are the same are in one fold, as if they were one of more weight."""
+        y = np.asarray(self.rows.y)
+        cells = np.column_stack([self.rows.X.to_array() + 0.0, y])  # + 0: there is one zero
+        codes, first = _core.code_bytes(np.ascontiguousarray(cells).view(np.uint8))
+        return Listed(stratified(y[first], FOLDS).numbers[codes], FOLDS)
 
     @cached_property
     def without(self) -> float:

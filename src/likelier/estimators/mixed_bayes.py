@@ -162,7 +162,8 @@ class NaiveBayes(Generative):
             return X
         out = X.astype(object)
         for j, of_column in levels.items():
-            out[:, j] = of_column[X[:, j].astype(np.intp)]
+            named = [*of_column, None]  # the last: a category that is none of these
+            out[:, j] = [named[int(code)] for code in X[:, j]]
         return out
 
     def _number(self, column: int, value: Any) -> float:
@@ -173,5 +174,6 @@ class NaiveBayes(Generative):
         if not found:
             shown = ", ".join(repr(level) for level in levels[:10].tolist())
             more = ", ..." if len(levels) > 10 else ""
-            raise ValueError(f"column {column} has no category {value!r}; it has {shown}{more}")
+            name = door.named(getattr(self, "feature_names_in_", None), [column])
+            raise ValueError(f"column {name} has no category {value!r}; it has {shown}{more}")
         return float(found[0])

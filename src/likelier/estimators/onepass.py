@@ -17,6 +17,7 @@ from likelier.evaluation import Card, CrossValidation
 from likelier.scores import Scores
 
 Names = NDArray[Any] | None
+UNLIKE = "hyper-parameters that need other statistics were changed since the first rows: fit anew"
 Start = Callable[[], Any]
 
 
@@ -202,9 +203,7 @@ def _merged(states: Sequence[Any]) -> Any:
     total = copy.deepcopy(states[0])
     for state in states[1:]:
         if not total.mergeable(state):
-            raise ValueError(
-                "hyper-parameters that need other statistics were changed since the first rows: fit anew"
-            )
+            raise ValueError(total.unlike(state) if hasattr(total, "unlike") else UNLIKE)
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by _sound_model
             total.merge(state)
     return total

@@ -127,6 +127,15 @@ class PlannedParts(Parts):
     def mergeable(self, other: Any) -> bool:
         return super().mergeable(other) and self.plan.same(other.plan)
 
+    def unlike(self, other: Any) -> str:
+        """Why they cannot be merged."""
+        ours, theirs = dict(self.plan.settled()), dict(other.plan.settled())
+        j = next((j for j in ours if ours[j] != theirs.get(j)), 0)
+        return (
+            f"families differ: of column {j}, {ours[j]!r} and {theirs.get(j)!r}, or their levels or bins. "
+            "What the first rows settled is for all: fit the others with families=first.families_"
+        )
+
     def widened(self, K: int, at: NDArray[np.intp]) -> Self:
         return replace(self, states=tuple(state.widened(K, at) for state in self.states))
 

@@ -2,9 +2,11 @@
 
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 from likelier.data import Stored
+
+S = TypeVar("S", bound=Stored)
 
 
 def stored(X: Any) -> TypeGuard[Stored]:
@@ -43,7 +45,7 @@ def takes_categories(estimator: Any) -> bool:
     return bool(getattr(type(estimator), "_takes_categories", False))
 
 
-def usable(estimator: Any, source: Stored) -> Stored:
+def usable(estimator: Any, source: S) -> S:
     """The source with text as categories, if it may be; what cannot be used is refused, all at once."""
     others = source.others(list(source.names))
     if takes_categories(estimator):

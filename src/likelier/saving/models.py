@@ -25,7 +25,7 @@ from likelier.families import Diagonal, Full, Mixed, Tied
 from likelier.model import Bayes
 from likelier.saving import disk
 from likelier.saving.disk import Archive, require
-from likelier.saving.records import CLASSES, Sizes, check
+from likelier.saving.records import CLASSES, PARAMETERS, Sizes, check
 from likelier.saving.values import Unsaveable, decode, encode
 from likelier.scores import Scores
 
@@ -118,7 +118,7 @@ def _rows(estimator: Any) -> list[float] | None:
 def _params(estimator: Any, arrays: Arrays) -> dict[str, Any]:
     held = estimator.get_params(deep=False)
     try:
-        return {key: encode(value, f"params/{key}", arrays, {}) for key, value in held.items()}
+        return {key: encode(value, f"params/{key}", arrays, PARAMETERS) for key, value in held.items()}
     except Unsaveable as problem:
         key = problem.path.split("/")[1]
         raise ValueError(
@@ -166,7 +166,7 @@ def _same_bits(a: Any, b: Any) -> bool:
     contents = []
     for value in (a, b):
         arrays: Arrays = {}
-        contents.append(disk.packed({"value": encode(value, "value", arrays, {})}, arrays))
+        contents.append(disk.packed({"value": encode(value, "value", arrays, CLASSES)}, arrays))
     return contents[0] == contents[1]
 
 
@@ -183,7 +183,7 @@ def _estimator(archive: Archive) -> Any:
     face, params = ESTIMATORS[str(name)], archive.section("params")
     unknown = params.keys() - set(face.cls._get_param_names())
     require(not unknown, f"{name} has no hyper-parameter {', '.join(sorted(unknown)):.80}")
-    estimator = face.cls(**{key: decode(value, take, {}) for key, value in params.items()})
+    estimator = face.cls(**{key: decode(value, take, PARAMETERS) for key, value in params.items()})
     parts = {key: decode(value, take, CLASSES) for key, value in archive.section("fitted").items()}
     require(not left, f"nothing refers to array {', '.join(sorted(left)):.80}")
     return _become_fitted(estimator, face, parts)

@@ -169,6 +169,8 @@ RECORDS = {
     "model.Solution": Kind(Solution, {"b": "p q", "free": "f p"}),
 }
 CLASSES: dict[str, type] = {name: kind.cls for name, kind in RECORDS.items()}
+# What hyper-parameters may be, beside plain values.
+PARAMETERS = {name: CLASSES[name] for name in ("families.Settled", "states.Bins")}
 _KINDS = {kind.cls: kind for kind in RECORDS.values()}
 
 
