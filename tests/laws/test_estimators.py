@@ -26,6 +26,7 @@ LDA, QDA = lk.LinearDiscriminantAnalysis, lk.QuadraticDiscriminantAnalysis
 ESTIMATORS = [
     lk.GaussianNB(),
     lk.GaussianNB(var_smoothing=1e-2),
+    lk.NaiveBayes("gaussian"),
     LDA(),
     LDA(store_covariance=True),
     LDA(solver="lsqr"),

@@ -1,0 +1,254 @@
+"""Naive Bayes with a family for each column: what it picks, and that what it picked is one model."""
+
+import copy
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import stats
+
+import likelier as lk
+from laws.parts import parts_of
+from likelier.estimators.choosing import kind_of
+from likelier.states import Extent
+
+WORDS = np.array(["red", "green", "blue", None], dtype=object)
+
+
+def table(n: int = 400, seed: int = 0, gaps: float = 0.1) -> tuple[pd.DataFrame, np.ndarray]:
+    """Columns of every kind; in each, one cell in ten is missing."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=n)
+    columns = {
+        "bell": rng.normal(y, 1.0),
+        "bumps": np.where(rng.random(n) < 0.5, rng.normal(-3 - y, 0.3), rng.normal(3 + y, 0.3)),
+        "colour": (y + rng.integers(2, size=n)) % 3,
+        "truth": (rng.random(n) < 0.2 + 0.3 * y).astype(float),
+    }
+    gone = {name: rng.random(n) < gaps for name in columns}
+    frame = pd.DataFrame({name: np.where(gone[name], np.nan, x) for name, x in columns.items()})
+    frame["colour"] = WORDS[np.where(gone["colour"], 3, columns["colour"])]
+    return frame, np.array(["a", "b", "c"])[y]
+
+
+@pytest.fixture(scope="module")
+def fitted() -> tuple[Any, pd.DataFrame, np.ndarray]:
+    X, y = table()
+    return lk.NaiveBayes().fit(X, y), X, y
+
+
+# ---- the choice ----------------------------------------------------------------------------------
+def test_a_column_gets_the_family_that_it_was_drawn_from(fitted):
+    model, _, _ = fitted
+    picked = {name: settled.family for name, settled in model.families_.items()}
+    assert picked["bell"] == "gaussian"
+    assert picked["bumps"] == "histogram"
+    assert picked["colour"] == "categorical"
+
+
+def test_the_selection_says_what_was_picked_and_by_how_much(fitted):
+    model, X, _ = fitted
+    assert [choice.column for choice in model.selection_] == list(X.columns)
+    for choice in model.selection_:
+        assert choice.losses[choice.picked] == min(choice.losses.values())
+        assert choice.margin >= 0
+        assert choice.gain >= 0
+        assert f"column {choice.column} ({choice.kind}): {choice.picked}" in str(choice)
+
+
+def test_the_losses_are_those_of_the_rows_held_out():
+    """By hand: five folds of distinct rows, a Gaussian fitted to the other four."""
+    X, y = table(150, seed=4, gaps=0)
+    model = lk.NaiveBayes().fit(X[["bell"]], y)
+    x, codes = X["bell"].to_numpy(), np.unique(y, return_inverse=True)[1]
+    folds = lk.estimators.choosing.stratified(codes.astype(np.int32), 5).numbers
+    loss = 0.0
+    for fold in range(5):
+        train, test = folds != fold, folds == fold
+        prior = np.bincount(codes[train]) / train.sum()
+        each = [x[train & (codes == k)] for k in range(3)]
+        Z = np.log(prior) + np.stack(
+            [stats.norm.logpdf(x[test], v.mean(), np.sqrt(v.var() + 1e-9 * x[train].var())) for v in each], 1
+        )
+        Z -= np.log(np.exp(Z).sum(axis=1, keepdims=True))
+        loss -= Z[np.arange(test.sum()), codes[test]].sum()
+    (choice,) = model.selection_
+    np.testing.assert_allclose(choice.losses["gaussian"], loss / len(x), rtol=1e-6)
+
+
+def test_a_column_that_tells_nothing_is_the_same_in_all_classes():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"noise": rng.standard_normal(300), "signal": np.arange(300) % 2 + rng.random(300)})
+    model = lk.NaiveBayes().fit(X, np.arange(300) % 2)
+    assert model.families_["noise"].pooled
+    assert not model.families_["signal"].pooled
+    other = X.assign(noise=rng.standard_normal(300))
+    np.testing.assert_array_equal(model.predict_proba(X), model.predict_proba(other))
+    assert not np.allclose(model.score_samples(X), model.score_samples(other))
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([0.0, 1.0, np.nan], "truths"),
+        ([True, False, True], "truths"),
+        ([0, 3, 7], "counts"),
+        ([0.2, 0.9, np.nan], "shares"),
+        ([0.2, 1.5, 3.0], "positive numbers"),
+        ([-1.0, 2.0, 0.5], "numbers"),
+        ([-1, 2, 3], "numbers"),
+        ([0.0, 0.5, 1.0], "numbers"),
+        ([np.nan, np.nan, np.nan], "nothing"),
+    ],
+    ids=str,
+)
+def test_what_the_numbers_of_a_column_are(values, kind):
+    from likelier.data import Chunk, Dense
+
+    extent = Extent.start(1)
+    extent.update(Chunk(Dense(np.array(values)[:, None])))
+    assert kind_of(extent, 0) == kind
+
+
+def test_rows_without_weight_do_not_choose():
+    X, y = table(200)
+    odd = X.copy()
+    odd.loc[:9, "bell"] = -1e6
+    odd.loc[:9, "colour"] = "purple"
+    w = np.where(np.arange(200) < 10, 0.0, 1.0)
+    model, same = lk.NaiveBayes().fit(odd, y, sample_weight=w), lk.NaiveBayes().fit(X[10:], y[10:])
+    np.testing.assert_allclose(model.predict_proba(X), same.predict_proba(X), rtol=1e-12)
+
+
+def test_weights_mean_repetition_in_the_choice_too():
+    X, y = table(120)
+    w = np.random.default_rng(0).integers(1, 4, len(y))
+    again = np.repeat(np.arange(len(y)), w)
+    one = lk.NaiveBayes().fit(X, y, sample_weight=w)
+    many = lk.NaiveBayes().fit(X.iloc[again], y[again])
+    assert one.families_ == many.families_
+    np.testing.assert_allclose(one.predict_proba(X), many.predict_proba(X), rtol=1e-10)
+
+
+# ---- one model -----------------------------------------------------------------------------------
+def test_the_joint_is_the_sum_of_its_columns(fitted):
+    model, X, _ = fitted
+    found = model.contributions(X)
+    joint = model.predict_joint_log_proba(X)
+    np.testing.assert_allclose(found.values.sum(axis=2) + found.base, joint, rtol=1e-12, atol=1e-12)
+    alone = model.marginal(["colour"])
+    np.testing.assert_allclose(
+        alone.predict_joint_log_proba(X[["colour"]]), found.values[:, :, 2] + found.base, rtol=1e-12
+    )
+    gone = X["colour"].isna().to_numpy()
+    assert (found.values[gone, :, 2] == 0).all()
+
+
+def test_categories_have_the_smoothed_frequencies(fitted):
+    """With one level more, for all that were not seen."""
+    model, X, y = fitted
+    alone = model.marginal(["colour"])
+    for k, label in enumerate("abc"):
+        own = X["colour"][y == label].dropna()
+        for level in ("red", "green", "blue", "never seen"):
+            p = ((own == level).sum() + 1) / (len(own) + 4)
+            Z = alone.predict_joint_log_proba(pd.DataFrame({"colour": [level]}))
+            np.testing.assert_allclose(Z[0, k] - np.log(alone.class_prior_[k]), np.log(p), rtol=1e-12)
+
+
+def test_what_is_given_is_bayes_rule(fitted):
+    model, X, _ = fitted
+    x = X[["bell", "bumps", "colour", "truth"]].dropna().iloc[[5]]
+    given = model.condition({"colour": x["colour"].item(), "bell": x["bell"].item()})
+    np.testing.assert_allclose(
+        given.predict_proba(x[["bumps", "truth"]]), model.predict_proba(x), rtol=1e-12
+    )
+    assert list(given.feature_names_in_) == ["bumps", "truth"]
+
+
+def test_samples_look_like_rows(fitted):
+    model, X, _ = fitted
+    drawn, labels = model.sample(3000, random_state=0)
+    frame = pd.DataFrame(drawn, columns=X.columns)
+    assert set(frame["colour"]) == {"red", "green", "blue"}
+    assert set(frame["truth"]) <= {0.0, 1.0}
+    again = lk.NaiveBayes(families=model.families_).fit(frame, labels)
+    assert np.abs(again.class_prior_ - model.class_prior_).max() < 0.05
+    np.testing.assert_allclose(again.score(X, labels[: len(X)]), again.score(X, labels[: len(X)]))
+
+
+def test_missing_cells_are_filled_in_and_others_left(fitted):
+    model, X, _ = fitted
+    filled = model.impute(X)
+    there = X.notna().to_numpy()
+    assert (filled[there] == X.to_numpy(dtype=object)[there]).all()
+    assert not pd.isna(pd.DataFrame(filled)).any().any()
+    odd = X.iloc[:1].assign(colour="never seen", bell=np.nan)
+    assert model.impute(odd)[0, 2] == "never seen"
+    gone = X.iloc[:1].assign(bell=np.nan, colour=None, bumps=np.nan, truth=np.nan)
+    expected = model.class_prior_ @ [X["bell"][y_ == fitted[2]].mean() for y_ in "abc"]
+    np.testing.assert_allclose(model.impute(gone)[0, 0], expected, rtol=1e-9)
+
+
+# ---- however rows come ---------------------------------------------------------------------------
+def test_frames_objects_and_files_give_the_same(fitted, tmp_path):
+    model, X, y = fitted
+    P = model.predict_proba(X)
+    polars = pl.from_pandas(X)
+    as_objects = X.to_numpy(dtype=object)
+    np.testing.assert_array_equal(lk.NaiveBayes().fit(polars, y).predict_proba(polars), P)
+    np.testing.assert_array_equal(
+        lk.NaiveBayes().fit(polars.to_arrow(), y).predict_proba(polars.to_arrow()), P
+    )
+    np.testing.assert_array_equal(lk.NaiveBayes().fit(as_objects, y).predict_proba(as_objects), P)
+    polars.with_columns(y=pl.Series(y)).write_parquet(tmp_path / "t.parquet", row_group_size=50)
+    polars.with_columns(y=pl.Series(y)).write_csv(tmp_path / "t.csv")
+    for name in ("t.parquet", "t.csv"):
+        source = lk.scan(tmp_path / name, target="y")
+        found = lk.NaiveBayes().fit(source)
+        assert found.families_ == model.families_, name
+        np.testing.assert_allclose(found.predict_proba(lk.scan(tmp_path / name)), P, rtol=1e-12)
+
+
+def test_batches_merges_and_threads_give_the_same(fitted):
+    model, X, y = fitted
+    P = model.predict_proba(X)
+    batches = lk.NaiveBayes(families=model.families_)
+    for rows in (slice(0, 1), slice(1, 150), slice(150, None)):
+        batches.partial_fit(X[rows], y[rows], classes=["a", "b", "c"])
+    np.testing.assert_allclose(batches.predict_proba(X), P, rtol=1e-12)
+    parts = [lk.NaiveBayes(families=model.families_).fit(X[i::3], y[i::3]) for i in range(3)]
+    np.testing.assert_allclose(lk.merge(parts).predict_proba(X), P, rtol=1e-12)
+    with parts_of(256):
+        np.testing.assert_allclose(lk.NaiveBayes().fit(X, y).predict_proba(X), P, rtol=1e-12)
+
+
+def test_saved_models_are_the_same(fitted, tmp_path):
+    model, X, y = fitted
+    lk.save(model, tmp_path / "m.lk")
+    again = lk.load(tmp_path / "m.lk")
+    assert again.families_ == model.families_
+    assert again.selection_ == model.selection_
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    more = copy.deepcopy(model).partial_fit(X, y)
+    np.testing.assert_array_equal(again.partial_fit(X, y).predict_proba(X), more.predict_proba(X))
+    settled = lk.NaiveBayes(families=model.families_).fit(X, y)
+    lk.save(settled, tmp_path / "s.lk")
+    assert lk.load(tmp_path / "s.lk").families == model.families_
+
+
+def test_cross_validation_equals_fitting_anew(fitted):
+    model, X, y = fitted
+    fixed = lk.NaiveBayes(families=model.families_)
+    found = fixed.cross_validate(X, y, cv=4, grid={"alpha": [0.1, 5.0]})
+    from sklearn.model_selection import StratifiedKFold
+
+    losses = np.zeros((2, 4))
+    for f, (train, test) in enumerate(StratifiedKFold(4).split(X, y)):
+        for v, alpha in enumerate([0.1, 5.0]):
+            anew = lk.NaiveBayes(families=model.families_, alpha=alpha).fit(X.iloc[train], y[train])
+            P = anew.predict_log_proba(X.iloc[test])
+            losses[v, f] = -P[np.arange(len(test)), np.searchsorted(anew.classes_, y[test])].mean()
+    np.testing.assert_allclose(found.scores["log_loss"], losses, rtol=1e-10)
