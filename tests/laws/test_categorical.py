@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.special import logsumexp
 from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import likelier as lk
 from laws import comparing
@@ -69,6 +70,24 @@ def assert_same(a: Any, b: Any, X: Any) -> None:
             np.testing.assert_array_equal(ours, value, err_msg=name)
     for ask in RESULTS:
         np.testing.assert_array_equal(getattr(a, ask)(X), getattr(b, ask)(X), err_msg=ask)
+
+
+# ---- scikit-learn --------------------------------------------------------------------------------
+BETWEEN = dict.fromkeys(
+    (
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+        "check_classifiers_one_label_sample_weights",
+        "check_decision_proba_consistency",
+    ),
+    "its rows are no codes: numbers between whole ones, which scikit-learn cuts off, are refused",
+)
+
+
+@may_be_degenerate
+@parametrize_with_checks([lk.CategoricalNB()], expected_failed_checks=lambda model: BETWEEN)
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
 
 
 # ---- cuts ----------------------------------------------------------------------------------------
@@ -264,7 +283,7 @@ def test_codes_may_be_of_any_type(kind):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (-1.0, r"row 7, column 2 \('c'\) is -1; categories are whole numbers from 0 .*OrdinalEncoder"),
+        (-1.0, r"row 7, column 2 \('c'\) is -1; Negative values .*: categories are .*OrdinalEncoder"),
         (1.5, r"row 7, column 2 \('c'\) is 1.5; categories are whole numbers"),
         (1e9, r"row 7, column 2 \('c'\) is 1e\+09; categories are whole numbers from 0 to 9,999,999"),
         (np.inf, r"infinity .*row 7, column 2 \('c'\) is inf"),
