@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _WHERE = {
+    "CategoricalNB": "likelier.estimators.categorical",
     "DegenerateWarning": "likelier.data",
     "GaussianNB": "likelier.estimators.naive_bayes",
     "LinearDiscriminantAnalysis": "likelier.estimators.linear_discriminant",
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from likelier.comparing import compare as compare
     from likelier.data import DegenerateWarning as DegenerateWarning
     from likelier.data.files import scan as scan
+    from likelier.estimators.categorical import CategoricalNB as CategoricalNB
     from likelier.estimators.linear_discriminant import (
         LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
     )

@@ -43,6 +43,14 @@ def wine(names=False):
 
 
 WORDS = ["setosa", "versicolor", "virginica"]
+
+
+def categories():
+    """Iris in codes of whole centimetres, some of them missing."""
+    X, y = gappy()
+    return np.floor(X), np.asarray(WORDS)[y]
+
+
 MODELS = {
     "nb": (NB(), iris()),
     "nb-words-names": (NB(priors=np.array([0.2, 0.3, 0.5])), iris(WORDS, names=True)),
@@ -57,6 +65,8 @@ MODELS = {
     "qda-svd": (QDA(store_covariance=True), iris()),
     "qda-eigen-auto": (QDA(solver="eigen", shrinkage="auto"), iris(WORDS, names=True)),
     "nb-gaps": (NB(), gappy()),
+    "categorical": (lk.CategoricalNB(), categories()),
+    "categorical-least": (lk.CategoricalNB(alpha=0.5, min_categories=[9, 5, 8, 4]), categories()),
     "lda-gaps": (LDA(), gappy()),
     "qda-gaps": (QDA(), gappy()),
     "qda-auto-gaps": (QDA(solver="eigen", shrinkage="auto"), gappy()),

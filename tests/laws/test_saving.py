@@ -241,6 +241,7 @@ def test_fields_that_came_later_have_their_defaults():
 # ---- estimators ----------------------------------------------------------------------------------
 def test_every_estimator_can_be_saved():
     lists = [*ESTIMATORS, *REGRESSIONS, fit(LDA(), problem()).to_linear()]
+    lists.append(lk.CategoricalNB())  # whose laws are in test_categorical.py
     assert {type(estimator).__name__ for estimator in lists} == set(SAVED)
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 MODELS = {
     "gaussian-nb": "GaussianNB",
     "naive-bayes": "NaiveBayes",
+    "categorical-nb": "CategoricalNB",
     "lda": "LinearDiscriminantAnalysis",
     "qda": "QuadraticDiscriminantAnalysis",
     "linear-regression": "LinearRegression",

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 class LinearClassifier(Decisions, ClassifierMixin, BaseEstimator):
     """Scores X coef_ᵀ + intercept_: the reading of a model as weights, with nothing else in it.
 
-    It comes from `to_linear()`, fitted. Two classes are one weight vector, as in scikit-learn.
+    It comes from `to_linear()`, fitted. Two classes are one weight vector, as in scikit-learn, or two.
     """
 
     def __init__(self, coef: Any, intercept: Any, classes: Any, feature_names: Any = None) -> None:
@@ -55,7 +55,7 @@ class LinearClassifier(Decisions, ClassifierMixin, BaseEstimator):
 
     def _scores(self) -> Scores:
         W, b = self.coef_, self.intercept_
-        if len(self.classes_) == 2:  # sigma(a) is the softmax of (0, a)
+        if len(W) == 1:  # sigma(a) is the softmax of (0, a)
             W, b = np.vstack([np.zeros_like(W), W]), np.array([0.0, b[0]])
         return Scores((Affine(b, np.ascontiguousarray(W), np.zeros(W.shape[1])),))
 

@@ -81,10 +81,13 @@ class Categorical:
         return Counts.start(K, held + 1, "last") if self.unknown else Counts.start(K, held)
 
     def estimate(self, stats: Counts) -> Categories:
-        """A class without a cell of a column has all its categories alike."""
+        """A class that has rows, but no cell of a column, has the frequencies of all classes."""
         sizes = np.maximum(stats.sizes, np.maximum(self.least, 1)).astype(np.int64)
-        smoothed = resized(stats.counts, stats.sizes, sizes) + max(self.alpha, TINY)
-        ends = np.cumsum(sizes)
-        totals = np.add.reduceat(smoothed, ends - sizes, axis=0)  # (p, K)
+        counts, first = resized(stats.counts, stats.sizes, sizes), np.cumsum(sizes) - sizes
+        blank = (np.add.reduceat(counts, first, axis=0) == 0) & (stats.n > 0)  # (p, K)
+        pooled = counts.sum(axis=1, keepdims=True)
+        counts = np.where(np.repeat(blank, sizes, axis=0), pooled, counts)
+        smoothed = counts + max(self.alpha, TINY)
+        totals = np.add.reduceat(smoothed, first, axis=0)
         log_p = np.log(smoothed) - np.repeat(np.log(totals), sizes, axis=0)
         return Categories(log_p, sizes, stats.beyond == "last")

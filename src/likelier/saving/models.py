@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from likelier.data import Chunk, Dense
 from likelier.estimators import door
+from likelier.estimators.categorical import CategoricalNB
 from likelier.estimators.least_squares import LeastSquares, Lines
 from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.linear_discriminant import LinearBayes, LinearDiscriminantAnalysis
@@ -21,7 +22,7 @@ from likelier.estimators.naive_bayes import GaussianNB
 from likelier.estimators.plan import PlannedBayes
 from likelier.estimators.quadratic_discriminant import QuadraticDiscriminantAnalysis
 from likelier.estimators.regression import LinearRegression, Ridge
-from likelier.families import Diagonal, Full, Mixed, Tied
+from likelier.families import Categories, Diagonal, Full, Mixed, Tied
 from likelier.model import Bayes
 from likelier.saving import disk
 from likelier.saving.disk import Archive, require
@@ -45,6 +46,7 @@ ESTIMATORS = {
     face.cls.__name__: face
     for face in (
         Face(GaussianNB, Bayes, Diagonal),
+        Face(CategoricalNB, Bayes, Categories),
         Face(LinearDiscriminantAnalysis, LinearBayes, Tied),
         Face(QuadraticDiscriminantAnalysis, Bayes, Full),
         Face(NaiveBayes, PlannedBayes, Mixed),
@@ -250,7 +252,7 @@ def _checked_linear(estimator: LinearClassifier) -> LinearClassifier:
     W, b, classes = estimator.coef_, estimator.intercept_, estimator.classes_
     K = len(set(classes.tolist())) if classes.ndim == 1 else 0
     require(K == len(classes) > 1, "the classes are not a list of labels, each once")
-    rows = 1 if K == 2 else K
+    rows = 1 if K == 2 and len(W) == 1 else K
     require(W.ndim == 2 and len(W) == rows and W.shape[1] > 0, f"coef is not ({rows}, p)")
     require(b.shape == (rows,), f"intercept has shape {b.shape}, not ({rows},)")
     require(np.isfinite(W).all() and np.isfinite(b).all(), "coef or intercept contains NaN or infinity")

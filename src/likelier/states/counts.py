@@ -41,7 +41,8 @@ def refuse_code(chunk: Chunk, where: tuple[int, int] | None) -> None:
         value = chunk.X.cell(row, column)
         if not np.isfinite(value):
             raise NonFinite(chunk.first + row, column, value)
-        raise OutOfSupport(chunk.first + row, column, value, why=SAID)
+        why = SAID if value > 0 else f"Negative values in data mean nothing here: {SAID}"
+        raise OutOfSupport(chunk.first + row, column, value, why=why)
 
 
 def resized(table: Floats, sizes: Sizes, larger: Sizes) -> Floats:
@@ -132,9 +133,8 @@ class Counts:
 
     def seen(self) -> Floats:
         """The weight of each column's cells that are there, (K, p)."""
-        ends = np.cumsum(self.sizes)
-        below = np.vstack([np.zeros(len(self.n)), np.cumsum(self.counts, axis=0)])
-        return np.asarray((below[ends] - below[ends - self.sizes]).T)
+        tables = np.split(self.counts, np.cumsum(self.sizes)[:-1])
+        return np.stack([table.sum(axis=0) for table in tables], axis=1)
 
 
 @dataclass
