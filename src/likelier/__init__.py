@@ -4,10 +4,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _WHERE = {
+    "BernoulliNB": "likelier.estimators.counts",
+    "ComplementNB": "likelier.estimators.counts",
     "DegenerateWarning": "likelier.data",
     "GaussianNB": "likelier.estimators.naive_bayes",
     "LinearDiscriminantAnalysis": "likelier.estimators.linear_discriminant",
     "LinearRegression": "likelier.estimators.regression",
+    "MultinomialNB": "likelier.estimators.counts",
+    "PoissonNB": "likelier.estimators.counts",
     "QuadraticDiscriminantAnalysis": "likelier.estimators.quadratic_discriminant",
     "Ridge": "likelier.estimators.regression",
     "compare": "likelier.comparing",
@@ -21,6 +25,10 @@ if TYPE_CHECKING:
     from likelier.comparing import compare as compare
     from likelier.data import DegenerateWarning as DegenerateWarning
     from likelier.data.files import scan as scan
+    from likelier.estimators.counts import BernoulliNB as BernoulliNB
+    from likelier.estimators.counts import ComplementNB as ComplementNB
+    from likelier.estimators.counts import MultinomialNB as MultinomialNB
+    from likelier.estimators.counts import PoissonNB as PoissonNB
     from likelier.estimators.linear_discriminant import (
         LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
     )

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 MODELS = {
     "gaussian-nb": "GaussianNB",
+    "bernoulli-nb": "BernoulliNB",
+    "multinomial-nb": "MultinomialNB",
+    "complement-nb": "ComplementNB",
+    "poisson-nb": "PoissonNB",
     "lda": "LinearDiscriminantAnalysis",
     "qda": "QuadraticDiscriminantAnalysis",
     "linear-regression": "LinearRegression",

@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 
 from likelier.data import Chunk, Dense
 from likelier.estimators import door
+from likelier.estimators.counts import BernoulliNB, ComplementNB, MultinomialNB, PoissonNB
 from likelier.estimators.least_squares import LeastSquares, Lines
 from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.linear_discriminant import LinearBayes, LinearDiscriminantAnalysis
 from likelier.estimators.naive_bayes import GaussianNB
 from likelier.estimators.quadratic_discriminant import QuadraticDiscriminantAnalysis
 from likelier.estimators.regression import LinearRegression, Ridge
-from likelier.families import Diagonal, Full, Tied
-from likelier.model import Bayes
+from likelier.families import Bernoulli, Complement, Diagonal, Full, Multinomial, Poisson, Tied
+from likelier.model import Bayes, Unweighed
 from likelier.saving import disk
 from likelier.saving.disk import Archive, require
 from likelier.saving.records import CLASSES, Sizes, check
@@ -43,6 +44,10 @@ ESTIMATORS = {
     face.cls.__name__: face
     for face in (
         Face(GaussianNB, Bayes, Diagonal),
+        Face(BernoulliNB, Bayes, Bernoulli),
+        Face(MultinomialNB, Bayes, Multinomial),
+        Face(ComplementNB, Unweighed, Complement),
+        Face(PoissonNB, Bayes, Poisson),
         Face(LinearDiscriminantAnalysis, LinearBayes, Tied),
         Face(QuadraticDiscriminantAnalysis, Bayes, Full),
         Face(LinearRegression, Lines),

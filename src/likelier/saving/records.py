@@ -14,19 +14,32 @@ from numpy.typing import NDArray
 
 from likelier.estimators.least_squares import Lines
 from likelier.estimators.linear_discriminant import LinearBayes
-from likelier.families import Diagonal, Discriminants, Full, Tied
+from likelier.families import (
+    Bernoulli,
+    Complement,
+    Diagonal,
+    Discriminants,
+    Exponential,
+    Full,
+    Geometric,
+    Multinomial,
+    Poisson,
+    Tied,
+)
 from likelier.inference import Solution
-from likelier.model import Bayes
+from likelier.model import Bayes, Unweighed
 from likelier.saving.disk import require
 from likelier.saving.values import field_names
 from likelier.scores import Affine, Scores
 from likelier.states import (
+    RULES,
     ColumnMoments,
     HigherMoments,
     Levels,
     Moments,
     PatternMoments,
     ShrinkageMoments,
+    Sums,
     Survey,
     Triangle,
 )
@@ -57,6 +70,12 @@ def _counted(state: Any) -> Any:
     return np.all(state.n >= 0)
 
 
+def _summed(state: Sums) -> Any:
+    known = state.rule in RULES and (state.threshold is None or state.threshold >= 0)
+    counted = all(np.all(a >= 0) for a in (state.n, state.gone) if a is not None)
+    return known and counted and np.all(state.total >= RULES[state.rule].low)
+
+
 def _grouped(state: PatternMoments) -> Any:
     """Classes and the places of scatters are numbers by which arrays are read."""
     K, places = len(state.blank), state.spread[state.spread >= 0]
@@ -68,6 +87,15 @@ def _grouped(state: PatternMoments) -> Any:
 
 def _foldable(state: Triangle) -> Any:
     return state.n >= 0 and state.R.flags.c_contiguous
+
+
+def _chances(params: Bernoulli) -> Any:
+    return np.allclose(np.exp(params.log_yes) + np.exp(params.log_no), 1, rtol=0, atol=1e-6)
+
+
+def _drawn(params: Multinomial) -> Any:
+    sums = np.exp(params.log_theta).sum(axis=1)
+    return np.allclose(sums, 1, rtol=0, atol=1e-6) and np.all(params.length >= 0)
 
 
 def _possible(model: Bayes) -> Any:
@@ -90,15 +118,27 @@ RECORDS = {
     "states.ShrinkageMoments": Kind(ShrinkageMoments, {}),
     "states.HigherMoments": Kind(HigherMoments, {"n": "K", "mean": "K p", **_ORDERS}, _counted),
     "states.Triangle": Kind(Triangle, {"p": "p", "shift": "p+q", "R": "1+p+q 1+p+q"}, _foldable),
+    "states.Sums": Kind(Sums, {"n": "K", "total": "K p", "gone": "K p"}, _summed),
     "states.Survey": Kind(Survey, {"levels": "K"}),
     "states.Levels": Kind(Levels, {"levels": "l"}),
     "families.Diagonal": Kind(Diagonal, {"mean": "K p", "var": "K p"}, lambda d: (d.var > 0).all()),
     "families.Tied": Kind(Tied, {"mean": "K p", "cov": "p p"}, lambda d: d.tol >= 0),
     "families.Full": Kind(Full, {"mean": "K p", "cov": "K p p"}),
+    "families.Bernoulli": Kind(
+        Bernoulli, {"log_yes": "K p", "log_no": "K p"}, _chances, logs=("log_yes", "log_no")
+    ),
+    "families.Multinomial": Kind(
+        Multinomial, {"log_theta": "K p", "length": "K"}, _drawn, logs=("log_theta",)
+    ),
+    "families.Complement": Kind(Complement, {"W": "K p"}),
+    "families.Poisson": Kind(Poisson, {"rate": "K p"}, lambda d: (d.rate > 0).all()),
+    "families.Geometric": Kind(Geometric, {"odds": "K p"}, lambda d: (d.odds > 0).all()),
+    "families.Exponential": Kind(Exponential, {"mean": "K p"}, lambda d: (d.mean > 0).all()),
     "families.Discriminants": Kind(Discriminants, dict(_LINE)),
     "scores.Scores": Kind(Scores, {}, lambda scores: scores.terms),
     "scores.Affine": Kind(Affine, {"b": "K", "W": "K p", "shift": "p"}),
     "model.Bayes": Kind(Bayes, {"log_prior": "K"}, _possible, logs=("log_prior",)),
+    "model.Unweighed": Kind(Unweighed, {"log_prior": "K"}, _possible, logs=("log_prior",)),
     "model.LinearBayes": Kind(LinearBayes, {"log_prior": "K"}, _possible, logs=("log_prior",)),
     "model.Lines": Kind(Lines, dict(_PLANE)),
     "model.Solution": Kind(Solution, {"b": "p q", "free": "f p"}),
