@@ -22,10 +22,41 @@ struct Summand {
     double threshold;  // sum 1[x > threshold]; -infinity: sum x itself
 
     bool allows(double x) const { return x >= low && x <= high && (!whole || x == std::floor(x)); }
-    // The same of a cell that may be missing, which is never excluded; without a branch.
-    bool excludes(double x) const {
-        return (x < low) | (x > high) | (whole & (x != std::floor(x)) & (x == x));
+
+    // Whether all of them are allowed, which none that is missing is. Two loops without a branch.
+    template <class T>
+    LIKELIER_INLINE bool allow(const T* x, int64_t count) const {
+        const double least = low, most = high;
+        int64_t bad = 0;
+        for (int64_t i = 0; i < count; ++i) {
+            const double v = x[i];
+            bad += !(v >= least) | !(v <= most);
+        }
+        if (whole)
+            for (int64_t i = 0; i < count; ++i) {
+                const double v = x[i];
+                bad += v != std::floor(v);
+            }
+        return bad == 0;
     }
+
+    // Whether some of them are excluded; one that is missing is not.
+    template <class T>
+    LIKELIER_INLINE bool exclude(const T* x, int64_t count) const {
+        const double least = low, most = high;
+        int64_t bad = 0;
+        for (int64_t i = 0; i < count; ++i) {
+            const double v = x[i];
+            bad += (v < least) | (v > most);
+        }
+        if (whole)
+            for (int64_t i = 0; i < count; ++i) {
+                const double v = x[i];
+                bad += (v != std::floor(v)) & (v == v);
+            }
+        return bad > 0;
+    }
+
     bool truths() const { return threshold > -std::numeric_limits<double>::infinity(); }
     double of(double x) const { return truths() ? static_cast<double>(x > threshold) : x; }
 };
@@ -54,20 +85,15 @@ inline bool any_outside(const Matrix& X, const Summand& what) {
         [&](const auto& m) {
             if constexpr (requires { m.starts; }) {
                 if (!what.allows(0) && m.n > 0) return true;
-                int64_t bad = 0;
-                for (auto i = m.starts[0]; i < m.starts[m.n]; ++i) bad += what.excludes(m.values[i]);
-                return bad > 0;
+                return what.exclude(m.values + m.starts[0], m.starts[m.n] - m.starts[0]);
             } else {
                 const int64_t height = tile_rows(m.p);
                 Buffer scratch(height * padded(m.p));
                 for (int64_t first = 0; first < m.n; first += height) {
                     const int64_t count = std::min(height, m.n - first);
                     const Rows block = rows(m, first, count, scratch.data());
-                    int64_t bad = 0;
                     for (int64_t r = 0; r < count; ++r)
-                        for (int64_t j = 0; j < m.p; ++j)
-                            bad += what.excludes(block.x[r * block.stride + j]);
-                    if (bad > 0) return true;
+                        if (what.exclude(block.x + r * block.stride, m.p)) return true;
                 }
                 return false;
             }
@@ -84,20 +110,17 @@ inline Cell sum_rows(const Matrix& X, const Labels& labels, const Summand& what,
             std::visit([&](const auto& m) { return rows(m, first, count, scratch.data()); }, X);
         for (int64_t r = 0; r < count; ++r) {
             const double* x = block.x + r * block.stride;
-            int64_t good = 0;
-            for (int64_t j = 0; j < p; ++j) good += x[j] >= what.low && x[j] <= what.high;
-            if (what.whole)
-                for (int64_t j = 0; j < p; ++j) good -= x[j] != std::floor(x[j]);
+            const bool plain = what.allow(x, p);
             if (what.truths())
                 for (int64_t j = 0; j < p; ++j) truths[j] = x[j] > what.threshold;
-            const double* plain = what.truths() ? truths.data() : x;
+            const double* of = what.truths() ? truths.data() : x;
             int64_t bad = -1;
             labels.each(first + r, [&](int64_t k, double w) {
                 if (!(w > 0)) return;
                 sums.n[k] += w;
                 double* to = sums.total + k * p;
-                if (good == p)
-                    for (int64_t j = 0; j < p; ++j) to[j] += w * plain[j];
+                if (plain)
+                    for (int64_t j = 0; j < p; ++j) to[j] += w * of[j];
                 else
                     for (int64_t j = 0; j < p && bad < 0; ++j)
                         if (!add_cell(x[j], w, k * p + j, what, sums)) bad = j;
@@ -108,21 +131,23 @@ inline Cell sum_rows(const Matrix& X, const Labels& labels, const Summand& what,
     return {};
 }
 
-// The cells of one row of CSR, for one class: the first column that is refused, or -1.
-template <class T, class I>
-int64_t sum_sparse_row(const Csr<T, I>& X, int64_t r, int64_t k, double w, const Summand& what,
-                       const Sums& sums) {
+// The cells of one row of CSR, for one class: the first column that is refused, or -1. `what` by value:
+// a reference might point to what is being written, and would be read again for every cell.
+template <bool truths, class T, class I>
+LIKELIER_INLINE int64_t sum_sparse_row(const Csr<T, I>& X, int64_t r, int64_t k, double w,
+                                       const Summand what, const Sums& sums) {
     sums.n[k] += w;
     double* to = sums.total + k * X.p;
-    const I start = X.starts[r], stop = X.starts[r + 1];
-    bool good = true;
-    for (I i = start; i < stop; ++i) good &= what.allows(X.values[i]);
-    if (good) {
-        for (I i = start; i < stop; ++i) to[X.columns[i]] += w * what.of(X.values[i]);
+    const int64_t start = X.starts[r], count = X.starts[r + 1] - start;
+    const T* values = X.values + start;
+    const I* columns = X.columns + start;
+    if (what.allow(values, count)) {
+        for (int64_t i = 0; i < count; ++i)
+            to[columns[i]] += truths ? (values[i] > what.threshold ? w : 0.0) : w * values[i];
         return -1;
     }
-    for (I i = start; i < stop; ++i)
-        if (!add_cell(X.values[i], w, k * X.p + X.columns[i], what, sums)) return X.columns[i];
+    for (int64_t i = 0; i < count; ++i)
+        if (!add_cell(values[i], w, k * X.p + columns[i], what, sums)) return columns[i];
     return -1;
 }
 
@@ -132,7 +157,8 @@ Cell sum_sparse_rows(const Csr<T, I>& X, const Labels& labels, const Summand& wh
     Cell found;
     const auto add = [&](int64_t r, int64_t k, double w) {
         if (!(w > 0)) return;
-        const int64_t bad = sum_sparse_row(X, r, k, w, what, sums);
+        const int64_t bad = what.truths() ? sum_sparse_row<true>(X, r, k, w, what, sums)
+                                          : sum_sparse_row<false>(X, r, k, w, what, sums);
         if (bad >= 0 && (!found.found() || r < found.row)) found = {r, bad};
     };
     if (labels.R) {

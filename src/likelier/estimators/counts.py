@@ -1,7 +1,7 @@
 """Naive Bayes for counts and truths."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
@@ -107,6 +107,26 @@ class Smoothed(AffineScores):
         return tags
 
 
+class Counts(Smoothed):
+    """Rows of counts, none of them negative."""
+
+    @property
+    def decision_function(self) -> Callable[[Any], Floats]:  # type: ignore[override]
+        """Scores of the classes, (n, K); of two classes a_1 - a_0, (n,).
+
+        There only once fitted: scikit-learn's check of such functions hands negative numbers to whatever
+        model has one.
+        """
+        if "_model" not in vars(self):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
+        return super().decision_function
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
 class BernoulliNB(Smoothed):
     """Bernoulli naive Bayes: a_k(x) = ln p(C_k) + Σ_j x_j ln p_kj + (1 - x_j) ln(1 - p_kj).
 
@@ -150,7 +170,7 @@ class BernoulliNB(Smoothed):
         return model.params.log_yes
 
 
-class MultinomialNB(Smoothed):
+class MultinomialNB(Counts):
     """Multinomial naive Bayes: a_k(x) = ln p(C_k) + Σ_j x_j ln θ_kj, x_j how often word j is in the text.
 
     Drop-in for scikit-learn's. A row is N draws, N = Σ_j x_j being given; `score_samples` is the exact
@@ -192,11 +212,6 @@ class MultinomialNB(Smoothed):
         assert isinstance(model.params, Multinomial)
         return model.params.log_theta
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
-
 
 class NoDensity:
     """In place of a method: there is none, and `hasattr` says so."""
@@ -208,7 +223,7 @@ class NoDensity:
         raise AttributeError(f"{owner.__name__} has weights, and no density: it has no {self.name!r}")
 
 
-class ComplementNB(Smoothed):
+class ComplementNB(Counts):
     """Complement naive Bayes: a_k(x) = -Σ_j x_j ln θ̃_kj, θ̃_k from the words of all other classes.
 
     Drop-in for scikit-learn's (Rennie, Shih, Teevan and Karger 2003). No density and no priors: what needs
@@ -273,11 +288,6 @@ class ComplementNB(Smoothed):
         if statistics is not None:
             shown["feature_all_"] = statistics.total.sum(axis=0)
         return shown
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
 
 
 class PoissonNB(AffineScores):
