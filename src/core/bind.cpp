@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "additive.hpp"
 #include "gaps.hpp"
 #include "labels.hpp"
 #include "links.hpp"
@@ -21,6 +22,7 @@
 #include "qr.hpp"
 #include "scores.hpp"
 #include "tables.hpp"
+#include "sums.hpp"
 
 namespace nb = nanobind;
 using namespace likelier;
@@ -144,6 +146,50 @@ Where py_affine(const Held& X, In W, In b, In shift, Out Z, bool add) {
                 return affine(X.view, W.data(), b.data(), shift.data(), K, Z.data(), add);
         },
         X.view));
+}
+
+// W turned: (p, padded(K)). constant None: a missing cell is refused.
+Where py_sparse_affine(const Held& X, In turned, In b, std::optional<In> constant, double threshold, Out Z,
+                       bool add) {
+    const auto K = static_cast<int64_t>(b.shape(0));
+    const double* c = constant ? constant->data() : nullptr;
+    nb::gil_scoped_release free;
+    return where(std::visit(
+        [&](const auto& m) -> Cell {
+            if constexpr (requires { m.starts; })
+                return SparseAffine(m, turned.data(), b.data(), c, threshold, K).write(Z.data(), add);
+            else
+                throw std::invalid_argument("sparse_affine is for CSR");
+        },
+        X.view));
+}
+
+Where py_additive(const Held& X, In W, In constant, In b, double threshold, Out Z, bool add) {
+    const auto K = static_cast<int64_t>(b.shape(0));
+    nb::gil_scoped_release free;
+    return where(additive(X.view, W.data(), constant.data(), b.data(), threshold, K, Z.data(), add));
+}
+
+Where py_sums(const Held& X, std::optional<Vector<int32_t>> codes, std::optional<In> R,
+              std::optional<Vector<double>> weights, std::pair<double, double> ends, bool whole,
+              double threshold, Out n, Out total, std::optional<Out> gone) {
+    const Labels who = labels(codes, R, weights, static_cast<int64_t>(n.shape(0)));
+    const Summand what{std::max(ends.first, -DBL_MAX), std::min(ends.second, DBL_MAX), whole, threshold};
+    const Sums sums{n.data(), total.data(), gone ? gone->data() : nullptr};
+    nb::gil_scoped_release free;
+    return where(std::visit(
+        [&](const auto& m) -> Cell {
+            if constexpr (requires { m.starts; })
+                return sum_sparse_rows(m, who, what, sums);
+            else
+                return sum_rows(X.view, who, what, sums);
+        },
+        X.view));
+}
+
+bool py_any_outside(const Held& X, std::pair<double, double> ends, bool whole) {
+    nb::gil_scoped_release free;
+    return any_outside(X.view, {ends.first, ends.second, whole, kNoThreshold});
 }
 
 Where py_diagonal(const Held& X, In mean, In scale, In b, Out Z, bool add) {
@@ -320,6 +366,14 @@ NB_MODULE(LIKELIER_MODULE, m) {
 
     m.def("affine", &py_affine, nb::arg("X"), nb::arg("W"), nb::arg("b"), nb::arg("shift"),
           nb::arg("Z").noconvert(), nb::arg("add"));
+    m.def("sparse_affine", &py_sparse_affine, nb::arg("X"), nb::arg("turned"), nb::arg("b"),
+          nb::arg("constant").none(), nb::arg("threshold"), nb::arg("Z").noconvert(), nb::arg("add"));
+    m.def("additive", &py_additive, nb::arg("X"), nb::arg("W"), nb::arg("constant"), nb::arg("b"),
+          nb::arg("threshold"), nb::arg("Z").noconvert(), nb::arg("add"));
+    m.def("sums", &py_sums, nb::arg("X"), nb::arg("codes").none(), nb::arg("R").none(),
+          nb::arg("weights").none(), nb::arg("ends"), nb::arg("whole"), nb::arg("threshold"),
+          nb::arg("n").noconvert(), nb::arg("total").noconvert(), nb::arg("gone").noconvert().none());
+    m.def("any_outside", &py_any_outside, nb::arg("X"), nb::arg("ends"), nb::arg("whole"));
     m.def("diagonal", &py_diagonal, nb::arg("X"), nb::arg("mean"), nb::arg("scale"), nb::arg("b"),
           nb::arg("Z").noconvert(), nb::arg("add"));
     m.def("quadratic", &py_quadratic, nb::arg("X"), nb::arg("shift"), nb::arg("U"), nb::arg("at"),

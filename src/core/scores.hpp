@@ -171,8 +171,8 @@ inline Cell quadratic(const Matrix& X, const double* shift, const double* U, con
     });
 }
 
-// The affine and the diagonal term from the non-zeros of a row: `zero` (K) is the score of a row of
-// zeros, `gain(x, j, z)` adds what a value x in column j makes of it, `finish(z)` what is left of the row.
+// The diagonal term from the non-zeros of a row: `zero` (K) is the score of a row of zeros,
+// `gain(x, j, z)` adds what a value x in column j makes of it, `finish(z)` what is left of the row.
 template <class T, class I, class Gain, class Finish>
 Cell sparse_scores(const Csr<T, I>& X, const std::vector<double>& zero, double* Z, bool add, Gain&& gain,
                    Finish&& finish) {
@@ -192,24 +192,6 @@ Cell sparse_scores(const Csr<T, I>& X, const std::vector<double>& zero, double* 
         for (int64_t k = 0; k < K; ++k) to[k] = add ? to[k] + z[k] : z[k];
     }
     return {};
-}
-
-template <class T, class I>
-Cell sparse_affine(const Csr<T, I>& X, const double* W, const double* b, const double* shift, int64_t K,
-                   double* Z, bool add) {
-    const int64_t p = X.p;
-    std::vector<double> zero(b, b + K), turned(p * K);  // turned: the classes of a column adjoin
-    for (int64_t k = 0; k < K; ++k)
-        for (int64_t j = 0; j < p; ++j) {
-            zero[k] -= W[k * p + j] * shift[j];
-            turned[j * K + k] = W[k * p + j];
-        }
-    return sparse_scores(
-        X, zero, Z, add,
-        [&](double x, int64_t j, double* z) {
-            for (int64_t k = 0; k < K; ++k) z[k] += turned[j * K + k] * x;
-        },
-        [](double*) {});
 }
 
 // (x - m)² - m² = x (x - 2m) is what a non-zero changes of a row of zeros; but in a column whose mean is

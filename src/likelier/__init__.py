@@ -5,11 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 _WHERE = {
     "CategoricalNB": "likelier.estimators.categorical",
+    "BernoulliNB": "likelier.estimators.counts",
+    "ComplementNB": "likelier.estimators.counts",
     "DegenerateWarning": "likelier.data",
     "GaussianNB": "likelier.estimators.naive_bayes",
     "LinearDiscriminantAnalysis": "likelier.estimators.linear_discriminant",
     "LinearRegression": "likelier.estimators.regression",
     "NaiveBayes": "likelier.estimators.mixed_bayes",
+    "MultinomialNB": "likelier.estimators.counts",
+    "PoissonNB": "likelier.estimators.counts",
     "QuadraticDiscriminantAnalysis": "likelier.estimators.quadratic_discriminant",
     "Ridge": "likelier.estimators.regression",
     "compare": "likelier.comparing",
@@ -24,6 +28,10 @@ if TYPE_CHECKING:
     from likelier.data import DegenerateWarning as DegenerateWarning
     from likelier.data.files import scan as scan
     from likelier.estimators.categorical import CategoricalNB as CategoricalNB
+    from likelier.estimators.counts import BernoulliNB as BernoulliNB
+    from likelier.estimators.counts import ComplementNB as ComplementNB
+    from likelier.estimators.counts import MultinomialNB as MultinomialNB
+    from likelier.estimators.counts import PoissonNB as PoissonNB
     from likelier.estimators.linear_discriminant import (
         LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
     )

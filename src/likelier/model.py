@@ -187,3 +187,15 @@ class Bayes:
         Z = (seen + self.log_prior)[None, :]
         log_softmax.apply(Z, Z)
         return Bayes(params, Z[0])
+
+
+@dataclass(frozen=True)
+class Unweighed(Bayes):
+    """Scores that are no likelihoods: the priors are known, and do not enter."""
+
+    def reweighed(self, log_prior: Floats) -> Scores:
+        return self.params.scores()
+
+    @cached_property
+    def joint(self) -> Scores:
+        return self.params.scores()

@@ -5,13 +5,14 @@ Each term writes (or adds) its scores of a block of rows to Z (n, K) in one nati
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
-from likelier.data import BadCell, Chunk, Dense, NonFinite, by_gaps
+from likelier.data import CSR, BadCell, Chunk, Dense, NonFinite, by_gaps
 from likelier.states.moments import refuse
 
 Floats = NDArray[np.float64]
@@ -58,6 +59,14 @@ class Based:
         return replace(self, **joint)
 
 
+def turned(W: Floats) -> Floats:
+    """W (K, p) with a row for each column, padded to whole vectors of classes."""
+    K, p = W.shape
+    found = np.zeros((p, -(-K // _core.lanes) * _core.lanes))
+    found[:, :K] = W.T
+    return found
+
+
 @dataclass(frozen=True)
 class Affine(Based):
     """W (x - shift) + b. The shift keeps the digits of columns far from 0."""
@@ -68,8 +77,40 @@ class Affine(Based):
     W: Floats  # (K, p)
     shift: Floats  # (p,)
 
+    @cached_property
+    def _turned(self) -> tuple[Floats, Floats]:
+        """W by columns, and the scores of a row of zeros: as the kernel for CSR takes them."""
+        return turned(self.W), self.b - self.W @ self.shift
+
     def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None:
-        refuse(chunk, _core.affine(chunk.X.native(), self.W, self.b, self.shift, Z, add))
+        X = chunk.X.native()
+        if isinstance(chunk.X, CSR):
+            refuse(chunk, _core.sparse_affine(X, *self._turned, None, -np.inf, Z, add))
+        else:
+            refuse(chunk, _core.affine(X, self.W, self.b, self.shift, Z, add))
+
+
+@dataclass(frozen=True)
+class Additive(Based):
+    """b_k + Σ_j (c_kj + W_kj x_j) over the columns that are not missing; with a threshold, of 1[x > t]."""
+
+    by_class = ("b", "W", "constant")
+    shared = ("threshold",)
+
+    W: Floats  # (K, p)
+    constant: Floats  # (K, p)
+    threshold: float = -np.inf  # x as it is
+
+    @cached_property
+    def _turned(self) -> tuple[Floats, Floats]:
+        return turned(self.W), self.b + self.constant.sum(axis=1)
+
+    def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None:
+        X, c, t = chunk.X.native(), self.constant, self.threshold
+        if isinstance(chunk.X, CSR):
+            refuse(chunk, _core.sparse_affine(X, *self._turned, c, t, Z, add))
+        else:
+            refuse(chunk, _core.additive(X, self.W, c, self.b, t, Z, add))
 
 
 @dataclass(frozen=True)

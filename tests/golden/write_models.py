@@ -42,6 +42,12 @@ def wine(names=False):
     return (pd.DataFrame(X, columns=data.feature_names[:5]) if names else X), data.data[:, 5:7]
 
 
+def counts(words=True):
+    """Whole numbers, some cells missing."""
+    X, y = gappy()
+    return np.floor(X), np.asarray(WORDS)[y] if words else y
+
+
 WORDS = ["setosa", "versicolor", "virginica"]
 
 
@@ -70,6 +76,11 @@ MODELS = {
     "lda-gaps": (LDA(), gappy()),
     "qda-gaps": (QDA(), gappy()),
     "qda-auto-gaps": (QDA(solver="eigen", shrinkage="auto"), gappy()),
+    "bernoulli": (lk.BernoulliNB(binarize=2.0), counts()),
+    "multinomial": (lk.MultinomialNB(alpha=np.array([0.5, 1.0, 2.0, 1.0])), counts()),
+    "multinomial-unsmoothed": (lk.MultinomialNB(alpha=0.0), counts(words=False)),
+    "complement": (lk.ComplementNB(norm=True), counts()),
+    "poisson": (lk.PoissonNB(), counts()),
     "lines": (lk.LinearRegression(), wine(names=True)),
     "line-positive": (lk.LinearRegression(positive=True), (wine()[0], wine()[1][:, 0])),
     "ridge": (lk.Ridge(alpha=np.array([0.5, 2.0])), wine()),

@@ -120,3 +120,18 @@ def counts(X: Array, sizes: Array, R: Array, last: bool) -> Array:
 
 def look_up(X: Array, sizes: Array, table: Array, last: bool) -> Array:
     return table[places(X, sizes, last)].sum(axis=1)
+
+
+def summed(X: Array, threshold: float) -> Array:
+    """x, or 1[x > threshold]; missing cells as they are."""
+    return X if threshold == -np.inf else np.where(np.isnan(X), np.nan, X > threshold)
+
+
+def sums(X: Array, R: Array, threshold: float) -> tuple[Array, Array, Array]:
+    """Weights (K,), sums (K, p), and the weight of missing cells (K, p)."""
+    return R.sum(axis=0), R.T @ np.nan_to_num(summed(X, threshold)), R.T @ np.isnan(X)
+
+
+def additive(X: Array, W: Array, c: Array, b: Array, threshold: float) -> Array:
+    X, there = np.nan_to_num(summed(X, threshold)), ~np.isnan(X)
+    return b + there @ c.T + X @ W.T

@@ -16,7 +16,18 @@ from scipy import sparse
 from laws.comparing import assert_same_bits
 from laws.generators import SEEDS
 from likelier.data import Chunk, Columns, Dense, block
-from likelier.families import Categorical, DiagonalGaussian, Family, Histogram, MixedFamily, Params
+from likelier.families import (
+    BernoulliFamily,
+    Categorical,
+    DiagonalGaussian,
+    ExponentialFamily,
+    Family,
+    GeometricFamily,
+    Histogram,
+    MixedFamily,
+    Params,
+    PoissonFamily,
+)
 from likelier.states import edges_of
 
 K = 3
@@ -126,8 +137,47 @@ def bin_points(params: Any, j: int) -> Points:
     return np.concatenate(x)[:, None], np.concatenate(volume)
 
 
+def counts(rng: np.random.Generator, y: np.ndarray) -> np.ndarray:
+    return rng.poisson(np.array([0.6, 2.0, 5.0]) * (1 + y[:, None])).astype(np.float64)
+
+
+def truths(rng: np.random.Generator, y: np.ndarray) -> np.ndarray:
+    return (rng.random((len(y), 3)) < (1 + y[:, None]) / 5).astype(np.float64)
+
+
+def times(rng: np.random.Generator, y: np.ndarray) -> np.ndarray:
+    return rng.exponential(np.array([0.1, 1.0, 30.0]) * (1 + y[:, None]))
+
+
+BOTH = np.array([[0.0], [1.0]]), np.ones(2)  # all the values that a truth has
+
+
+def whole_points(params: Any, j: int) -> Points:
+    x = np.arange(1000.0)
+    return x[:, None], np.ones(len(x))
+
+
+def exponential_points(params: Any, j: int) -> Points:
+    """The middles of short steps: their error is that of the steps squared."""
+    step = params.mean[:, j].min() / 5000
+    x = np.arange(step / 2, 36 * params.mean[:, j].max(), step)
+    return x[:, None], np.full(len(x), step)
+
+
+def moved_odds(params: Any, rng: np.random.Generator, by: float) -> Params:
+    odds = np.exp(params.log_yes - params.log_no)
+    odds = odds * (1 + by * rng.standard_normal(odds.shape))
+    return replace(params, log_yes=-np.log1p(1 / odds), log_no=-np.log1p(odds))
+
+
 # A new family joins here.
 DENSITIES = [
+    Case("bernoulli", BernoulliFamily(0.0), truths, lambda params, j: BOTH, moved_odds),
+    Case("bernoulli, smoothed", BernoulliFamily(1.0, 0.5), truths, lambda params, j: BOTH),
+    Case("poisson", PoissonFamily(0.0), counts, whole_points, scaled("rate")),
+    Case("poisson, smoothed", PoissonFamily(np.array([0.5, 1.0, 2.0])), counts, whole_points),
+    Case("geometric", GeometricFamily(0.0), counts, whole_points, scaled("odds")),
+    Case("exponential", ExponentialFamily(0.0), times, exponential_points, scaled("mean")),
     Case("gaussian", DiagonalGaussian(0.0), gaussians, gaussian_points, scaled("mean", "var")),
     Case(
         "mixed",

@@ -70,7 +70,8 @@ def test_the_losses_are_those_of_the_rows_held_out():
         prior = np.bincount(codes[train]) / train.sum()
         each = [x[train & (codes == k)] for k in range(3)]
         Z = np.log(prior) + np.stack(
-            [stats.norm.logpdf(x[test], v.mean(), np.sqrt(v.var() + 1e-9 * x[train].var())) for v in each], 1
+            [stats.norm.logpdf(x[test], v.mean(), np.sqrt(v.var() + 1e-9 * x[train].var())) for v in each],
+            1,
         )
         Z -= np.log(np.exp(Z).sum(axis=1, keepdims=True))
         loss -= Z[np.arange(test.sum()), codes[test]].sum()

@@ -19,6 +19,7 @@ from sklearn.base import clone
 import likelier as lk
 from laws import comparing
 from laws.generators import tables
+from laws.test_counts import COUNTS
 from laws.test_estimators import (
     ESTIMATORS,
     LDA,
@@ -240,7 +241,7 @@ def test_fields_that_came_later_have_their_defaults():
 
 # ---- estimators ----------------------------------------------------------------------------------
 def test_every_estimator_can_be_saved():
-    lists = [*ESTIMATORS, *REGRESSIONS, fit(LDA(), problem()).to_linear()]
+    lists = [*ESTIMATORS, *COUNTS, *REGRESSIONS, fit(LDA(), problem()).to_linear()]
     lists.append(lk.CategoricalNB())  # whose laws are in test_categorical.py
     assert {type(estimator).__name__ for estimator in lists} == set(SAVED)
 

@@ -39,6 +39,7 @@ from likelier.states import (
     Moments,
     PatternMoments,
     ShrinkageMoments,
+    Sums,
     Survey,
 )
 
@@ -95,6 +96,8 @@ STATES = [
     ),
     Kind("growing counts", Counts.growing, by_class=False, view=of_codes),
     Kind("bin counts", lambda K, p: BinCounts.start(K, (CUTS,) * p), by_class=False, gaps=True),
+    Kind("sums", Sums.start, gaps=True),
+    Kind("sums of truths", partial(Sums.start, threshold=0.5), gaps=True),
     Kind("survey", lambda K, p: Survey(), by_class=False),
     Kind("levels", lambda K, p: Levels(), by_class=False, view=of_categories),
 ]
@@ -412,11 +415,16 @@ def scatter(state: Any) -> Any:
     return counted(state)[0].S
 
 
+every_state_with_scatter = pytest.mark.parametrize(
+    "kind", [k for k in BY_CLASS if hasattr(counted(k.start(2, 2))[0], "S")], ids=lambda kind: kind.name
+)
+
+
 ROWS = [2, 10, 655, 4096, 4097, 20000]  # below, at and beyond one tile
 every_mean = pytest.mark.parametrize("mean", [0.0, 1e4, 1e8, 1e12])
 
 
-@every_state_by_class
+@every_state_with_scatter
 @every_mean
 @pytest.mark.parametrize("layout", ["C", "CSR, 32 bit"])
 def test_one_chunk_keeps_its_variance_however_far_from_0(kind, mean, layout):
@@ -431,7 +439,7 @@ def test_one_chunk_keeps_its_variance_however_far_from_0(kind, mean, layout):
     assert max(errors.values()) < 1e-12 + 4 * (UNIT * mean) ** 2, errors
 
 
-@every_state_by_class
+@every_state_with_scatter
 @every_mean
 def test_merged_chunks_keep_their_variance(kind, mean):
     """A mean is held to u|mean|, and so is the gap between two of them: that much and no more is lost."""
@@ -442,7 +450,7 @@ def test_merged_chunks_keep_their_variance(kind, mean):
     assert max(errors.values()) < 1e-12 + 8 * UNIT * mean, errors
 
 
-@every_state_by_class
+@every_state_with_scatter
 @pytest.mark.parametrize("layout", ["C", "Fortran", "CSR, 32 bit"])
 @pytest.mark.parametrize("weights", ["none", "fractional"])
 def test_a_constant_column_has_no_scatter_at_all(kind, layout, weights):

@@ -5,7 +5,7 @@ from likelier.data.chunk import Chunk, Part, Source, Stored, by_gaps
 from likelier.data.factors import Factor
 from likelier.data.folds import Assignment, Hashed, Listed, consecutive, runs, stratified
 from likelier.data.labels import code, first_seen, levels_of
-from likelier.data.matrix import CSR, Block, Columns, Dense, block
+from likelier.data.matrix import CSR, Block, Columns, Dense, block, row_sums
 from likelier.data.problems import (
     BadCell,
     DegenerateWarning,
@@ -42,6 +42,7 @@ __all__ = [
     "first_seen",
     "levels_of",
     "refuse_cells",
+    "row_sums",
     "runs",
     "stratified",
 ]

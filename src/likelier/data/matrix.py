@@ -301,6 +301,15 @@ def readable(column: NDArray[Any]) -> NDArray[Any]:
 Block = Dense | CSR | Columns
 
 
+def row_sums(X: Block, of: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[np.float64]:
+    """Σ_j of(x_j) over the cells of each row that are there (n,), for a function that is 0 at 0."""
+    if isinstance(X, CSR):
+        rows, at = X._stored()
+        found = np.nan_to_num(of(X.values[at].astype(np.float64, copy=False)), nan=0.0)
+        return np.asarray(np.bincount(rows, weights=found, minlength=X.shape[0]), dtype=np.float64)
+    return np.asarray(np.nansum(of(X.to_array()), axis=1))
+
+
 def _check_structure(X: Any) -> None:
     """Refuse a matrix whose indices point outside it: SciPy lets them pass, and kernels follow them."""
     starts, columns = X.indptr, X.indices

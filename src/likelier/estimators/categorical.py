@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from likelier.data import Dense
+from likelier.data import Dense, Source
 from likelier.estimators import door
 from likelier.estimators.generative import Contributions, Generative, seen_only
 from likelier.estimators.linear import LinearClassifier
@@ -65,9 +65,9 @@ class CategoricalNB(Generative):
         least = 0 if self.min_categories is None else np.asarray(self.min_categories)
         return Categorical(None, alpha if self.force_alpha else max(alpha, LEAST_ALPHA), False, least)
 
-    def _start(self, p: int, target: NDArray[Any]) -> Start:
-        self._check_least(p)
-        return super()._start(p, target)
+    def _start(self, source: Source, target: NDArray[Any]) -> Start:
+        self._check_least(source.p)
+        return super()._start(source, target)
 
     def _check_least(self, p: int) -> None:
         if self.min_categories is None:

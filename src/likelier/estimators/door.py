@@ -270,6 +270,13 @@ def number(name: str, value: Any, low: float, high: float = np.inf, *, whole: bo
     return float(value)
 
 
+def truth(name: str, value: Any) -> bool:
+    """A hyper-parameter that is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name}={value!r}: it is True or False")
+    return bool(value)
+
+
 def columns_of(estimator: Any, columns: Any) -> NDArray[np.intp]:
     """Column numbers from numbers or names; each known, none twice."""
     return numbers_of(estimator.n_features_in_, getattr(estimator, "feature_names_in_", None), columns)

@@ -1,7 +1,9 @@
 """Families of densities: statistics to parameters, parameters to scores, samples, marginals."""
 
 from likelier.families.base import Conditioned, Family, Params, Range, Support, refuse_outside
+from likelier.families.bernoulli import Bernoulli, BernoulliFamily
 from likelier.families.categorical import Categorical, Categories
+from likelier.families.counts import AffineColumns
 from likelier.families.covaried import Full, FullGaussian, Tied, TiedGaussian
 from likelier.families.discriminants import Discriminants, by_eigen, by_least_squares, by_svd
 from likelier.families.gaussian import LOG_2PI, Diagonal, DiagonalGaussian
@@ -9,26 +11,48 @@ from likelier.families.histogram import Histogram, Histograms
 from likelier.families.independent import Independent
 from likelier.families.missing import Completed, completed
 from likelier.families.mixed import Group, Mixed, MixedFamily
+from likelier.families.multinomial import Complement, ComplementFamily, Multinomial, MultinomialFamily
+from likelier.families.rates import (
+    Exponential,
+    ExponentialFamily,
+    Geometric,
+    GeometricFamily,
+    Poisson,
+    PoissonFamily,
+)
 
 __all__ = [
     "LOG_2PI",
+    "AffineColumns",
+    "Bernoulli",
+    "BernoulliFamily",
     "Categorical",
     "Categories",
+    "Complement",
+    "ComplementFamily",
     "Completed",
     "Conditioned",
     "Diagonal",
     "DiagonalGaussian",
     "Discriminants",
+    "Exponential",
+    "ExponentialFamily",
     "Family",
     "Full",
     "FullGaussian",
+    "Geometric",
+    "GeometricFamily",
     "Group",
     "Histogram",
     "Histograms",
     "Independent",
     "Mixed",
     "MixedFamily",
+    "Multinomial",
+    "MultinomialFamily",
     "Params",
+    "Poisson",
+    "PoissonFamily",
     "Range",
     "Support",
     "Tied",

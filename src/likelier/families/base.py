@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier import _core
 from likelier.data import Block, Chunk, Dense, OutOfSupport
 from likelier.data.matrix import Cells
 from likelier.scores import Scores
@@ -41,6 +42,8 @@ class Range:
         return f"{self.family} takes {self.values}"
 
     def outside(self, X: Block) -> Cells:
+        if not _core.any_outside(X.native(), (self.low, self.high), self.whole):  # nearly always
+            return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
         return X.where(self._excludes)
 
     def _excludes(self, x: NDArray[Any]) -> NDArray[np.bool_]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from likelier.data import Chunk, Dense
 from likelier.estimators import door
 from likelier.estimators.categorical import CategoricalNB
+from likelier.estimators.counts import BernoulliNB, ComplementNB, MultinomialNB, PoissonNB
 from likelier.estimators.least_squares import LeastSquares, Lines
 from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.linear_discriminant import LinearBayes, LinearDiscriminantAnalysis
@@ -22,8 +23,18 @@ from likelier.estimators.naive_bayes import GaussianNB
 from likelier.estimators.plan import PlannedBayes
 from likelier.estimators.quadratic_discriminant import QuadraticDiscriminantAnalysis
 from likelier.estimators.regression import LinearRegression, Ridge
-from likelier.families import Categories, Diagonal, Full, Mixed, Tied
-from likelier.model import Bayes
+from likelier.families import (
+    Bernoulli,
+    Categories,
+    Complement,
+    Diagonal,
+    Full,
+    Mixed,
+    Multinomial,
+    Poisson,
+    Tied,
+)
+from likelier.model import Bayes, Unweighed
 from likelier.saving import disk
 from likelier.saving.disk import Archive, require
 from likelier.saving.records import CLASSES, PARAMETERS, Sizes, check
@@ -47,6 +58,10 @@ ESTIMATORS = {
     for face in (
         Face(GaussianNB, Bayes, Diagonal),
         Face(CategoricalNB, Bayes, Categories),
+        Face(BernoulliNB, Bayes, Bernoulli),
+        Face(MultinomialNB, Bayes, Multinomial),
+        Face(ComplementNB, Unweighed, Complement),
+        Face(PoissonNB, Bayes, Poisson),
         Face(LinearDiscriminantAnalysis, LinearBayes, Tied),
         Face(QuadraticDiscriminantAnalysis, Bayes, Full),
         Face(NaiveBayes, PlannedBayes, Mixed),

@@ -15,15 +15,31 @@ from numpy.typing import NDArray
 from likelier.estimators.least_squares import Lines
 from likelier.estimators.linear_discriminant import LinearBayes
 from likelier.estimators.plan import Choice, Part, Plan, PlannedBayes, PlannedParts
-from likelier.families import Categories, Diagonal, Discriminants, Full, Group, Histograms, Mixed, Tied
+from likelier.families import (
+    Bernoulli,
+    Categories,
+    Complement,
+    Diagonal,
+    Discriminants,
+    Exponential,
+    Full,
+    Geometric,
+    Group,
+    Histograms,
+    Mixed,
+    Multinomial,
+    Poisson,
+    Tied,
+)
 from likelier.families.named import Settled
 from likelier.families.pooled import OfAll, Shared
 from likelier.inference import Solution
-from likelier.model import Bayes
+from likelier.model import Bayes, Unweighed
 from likelier.saving.disk import require
 from likelier.saving.values import field_names
 from likelier.scores import Affine, Scores
 from likelier.states import (
+    RULES,
     BinCounts,
     Bins,
     ColumnMoments,
@@ -33,6 +49,7 @@ from likelier.states import (
     Moments,
     PatternMoments,
     ShrinkageMoments,
+    Sums,
     Survey,
     Triangle,
 )
@@ -63,6 +80,12 @@ _PLANE = {"B": "q p", "at": "q", "shift": "p", "intercept": "q"}
 
 def _counted(state: Any) -> Any:
     return np.all(state.n >= 0)
+
+
+def _summed(state: Sums) -> Any:
+    known = state.rule in RULES and (state.threshold is None or state.threshold >= 0)
+    counted = all(np.all(a >= 0) for a in (state.n, state.gone) if a is not None)
+    return known and counted and np.all(state.total >= RULES[state.rule].low)
 
 
 def _grouped(state: PatternMoments) -> Any:
@@ -108,6 +131,15 @@ def _partition(columns: Sequence[NDArray[Any]]) -> bool:
     return bool(columns) and all(map(len, columns)) and np.array_equal(every, np.arange(len(every)))
 
 
+def _chances(params: Bernoulli) -> Any:
+    return np.allclose(np.exp(params.log_yes) + np.exp(params.log_no), 1, rtol=0, atol=1e-6)
+
+
+def _drawn(params: Multinomial) -> Any:
+    sums = np.exp(params.log_theta).sum(axis=1)
+    return np.allclose(sums, 1, rtol=0, atol=1e-6) and np.all(params.length >= 0)
+
+
 def _possible(model: Bayes) -> Any:
     return model.log_prior.max() <= 1e-6 and abs(model.prior.sum() - 1) < 1e-6
 
@@ -131,6 +163,7 @@ RECORDS = {
     "states.BinCounts": Kind(BinCounts, {}, _binned),
     "states.HigherMoments": Kind(HigherMoments, {"n": "K", "mean": "K p", **_ORDERS}, _counted),
     "states.Triangle": Kind(Triangle, {"p": "p", "shift": "p+q", "R": "1+p+q 1+p+q"}, _foldable),
+    "states.Sums": Kind(Sums, {"n": "K", "total": "K p", "gone": "K p"}, _summed),
     "states.Survey": Kind(Survey, {"levels": "K"}),
     "states.Levels": Kind(Levels, {"levels": "l"}),
     "families.Diagonal": Kind(Diagonal, {"mean": "K p", "var": "K p"}, lambda d: (d.var > 0).all()),
@@ -138,6 +171,16 @@ RECORDS = {
     "families.Histograms": Kind(Histograms, {"log_p": "l K"}, _normal),
     "families.Tied": Kind(Tied, {"mean": "K p", "cov": "p p"}, lambda d: d.tol >= 0),
     "families.Full": Kind(Full, {"mean": "K p", "cov": "K p p"}),
+    "families.Bernoulli": Kind(
+        Bernoulli, {"log_yes": "K p", "log_no": "K p"}, _chances, logs=("log_yes", "log_no")
+    ),
+    "families.Multinomial": Kind(
+        Multinomial, {"log_theta": "K p", "length": "K"}, _drawn, logs=("log_theta",)
+    ),
+    "families.Complement": Kind(Complement, {"W": "K p"}),
+    "families.Poisson": Kind(Poisson, {"rate": "K p"}, lambda d: (d.rate > 0).all()),
+    "families.Geometric": Kind(Geometric, {"odds": "K p"}, lambda d: (d.odds > 0).all()),
+    "families.Exponential": Kind(Exponential, {"mean": "K p"}, lambda d: (d.mean > 0).all()),
     "families.Discriminants": Kind(Discriminants, dict(_LINE)),
     "families.Group": Kind(
         Group, {"columns": "c"}, within=lambda group: [(group.params, {"p": len(group.columns)})]
@@ -164,6 +207,7 @@ RECORDS = {
     "scores.Scores": Kind(Scores, {}, lambda scores: scores.terms),
     "scores.Affine": Kind(Affine, {"b": "K", "W": "K p", "shift": "p"}),
     "model.Bayes": Kind(Bayes, {"log_prior": "K"}, _possible, logs=("log_prior",)),
+    "model.Unweighed": Kind(Unweighed, {"log_prior": "K"}, _possible, logs=("log_prior",)),
     "model.LinearBayes": Kind(LinearBayes, {"log_prior": "K"}, _possible, logs=("log_prior",)),
     "model.Lines": Kind(Lines, dict(_PLANE)),
     "model.Solution": Kind(Solution, {"b": "p q", "free": "f p"}),

@@ -13,9 +13,11 @@ from likelier.states.patterns import PatternMoments, TooManyPatterns
 from likelier.states.qr import Equations, Triangle
 from likelier.states.sample import Sample
 from likelier.states.shrinkage import ShrinkageMoments
+from likelier.states.sums import RULES, Rule, Sums
 from likelier.states.survey import Levels, Survey
 
 __all__ = [
+    "RULES",
     "BinCounts",
     "Bins",
     "ColumnMoments",
@@ -29,10 +31,12 @@ __all__ = [
     "Moments",
     "Parts",
     "PatternMoments",
+    "Rule",
     "Sample",
     "Shape",
     "ShrinkageMoments",
     "State",
+    "Sums",
     "Survey",
     "Together",
     "TooManyPatterns",

@@ -1,0 +1,340 @@
+"""Naive Bayes for counts and truths."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier import links
+from likelier.estimators import door
+from likelier.estimators.affine import AffineScores
+from likelier.estimators.generative import seen_only
+from likelier.estimators.onepass import Names
+from likelier.families import (
+    Bernoulli,
+    BernoulliFamily,
+    ComplementFamily,
+    Family,
+    Multinomial,
+    MultinomialFamily,
+    Poisson,
+    PoissonFamily,
+)
+from likelier.model import Bayes, Unweighed, log_of
+
+Floats = NDArray[np.float64]
+LEAST_ALPHA = 1e-10  # unless force_alpha
+
+
+def smoothing(alpha: Any) -> float | Floats:
+    """alpha, a number from 0 on or an array of them, one for each column."""
+    if np.ndim(alpha) == 0:
+        return door.number("alpha", alpha, 0.0)
+    given = np.asarray(alpha, dtype=np.float64)
+    if given.ndim != 1 or not np.isfinite(given).all():
+        raise ValueError(f"alpha must be a number, or a list of finite numbers; got shape {given.shape}")
+    if (given < 0).any():
+        j = int(np.argmax(given < 0))
+        raise ValueError(f"All values in alpha must be greater than 0. alpha[{j}] is {given[j]}.")
+    return given
+
+
+class Smoothed(AffineScores):
+    """Parameters out of sums, to which alpha is added: what scikit-learn's count models share."""
+
+    alpha: Any
+    force_alpha: bool
+    fit_prior: bool
+    class_prior: Any
+
+    @abstractmethod
+    def _smoothed(self, alpha: float | Floats) -> Family:
+        """The family, with this alpha."""
+
+    def _family(self, K: int) -> Family:
+        for name in ("force_alpha", "fit_prior"):
+            door.truth(name, getattr(self, name))
+        alpha = smoothing(self.alpha)
+        return self._smoothed(alpha if self.force_alpha else np.maximum(alpha, LEAST_ALPHA))
+
+    def _log_prior(self, n: Floats) -> Floats:
+        if self.class_prior is not None:
+            return log_of(door.priors_of(self.class_prior, len(n), strict=False))
+        return log_of(n / n.sum()) if self.fit_prior else np.full(len(n), -np.log(len(n)))
+
+    def _model_of(self, statistics: Any) -> Bayes:
+        K, p = statistics.total.shape
+        if np.ndim(self.alpha) == 1 and len(self.alpha) != p:
+            raise ValueError(
+                "When alpha is an array, it should contains `n_features`. "
+                f"Got {len(self.alpha)} elements instead of {p}."
+            )
+        return Bayes(self._family(K).estimate(statistics), self._log_prior(statistics.n))
+
+    def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
+        shown = super()._shown(model, statistics, target)
+        shown |= {"feature_log_prob_": self._log_prob(model), "class_log_prior_": model.log_prior}
+        if statistics is not None:
+            shown |= {"class_count_": statistics.n.copy(), "feature_count_": statistics.total.copy()}
+        return shown
+
+    @abstractmethod
+    def _log_prob(self, model: Any) -> Floats:
+        """What scikit-learn shows as feature_log_prob_."""
+
+    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
+        yield from super()._remarks(model, statistics, target, names)
+        if not self.force_alpha and np.min(self.alpha) < LEAST_ALPHA:
+            yield (
+                f"alpha too small will result in numeric errors, setting alpha = {LEAST_ALPHA:.1e}. Use "
+                "`force_alpha=True` to keep alpha unchanged."
+            )
+        if statistics.gone is not None:
+            gone = (statistics.seen() == 0) & (statistics.n > 0)[:, None]
+            if gone.any():
+                k = int(gone.any(axis=1).argmax())
+                some = door.named(names, np.flatnonzero(gone[k]))
+                yield (
+                    f"in class {target[k]} every cell of column {some} is missing: counts there are those "
+                    "of all classes, so that the column says little for or against it."
+                )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+class Counts(Smoothed):
+    """Rows of counts, none of them negative."""
+
+    @property
+    def decision_function(self) -> Callable[[Any], Floats]:
+        """Scores of the classes, (n, K); of two classes a_1 - a_0, (n,).
+
+        There only once fitted: scikit-learn's check of such functions hands negative numbers to whatever
+        model has one.
+        """
+        if "_model" not in vars(self):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
+        return super().decision_function
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+class BernoulliNB(Smoothed):
+    """Bernoulli naive Bayes: a_k(x) = ln p(C_k) + Σ_j x_j ln p_kj + (1 - x_j) ln(1 - p_kj).
+
+    Drop-in for scikit-learn's. Columns are truths: x_j > binarize; binarize=None: they are 0 or 1, and
+    anything else is refused. The scores are affine in them: `coef_` is ln p/(1 - p), and `to_linear()`
+    predicts the same of rows of 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likelier import BernoulliNB
+    >>> X, y = np.array([[1, 0], [1, 1], [0, 1], [0, 1]]), np.array([0, 0, 1, 1])
+    >>> BernoulliNB().fit(X, y).predict_proba([[1, 0], [np.nan, 1]]).round(3)
+    array([[0.9, 0.1],
+           [0.4, 0.6]])
+    """
+
+    assumes = "generative; columns that are true or false, independent in each class; linear boundary"
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        binarize: float | None = 0.0,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.binarize = binarize
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+
+    def _smoothed(self, alpha: float | Floats) -> BernoulliFamily:
+        threshold = None if self.binarize is None else door.number("binarize", self.binarize, 0.0)
+        return BernoulliFamily(alpha, threshold)
+
+    def _log_prob(self, model: Any) -> Floats:
+        assert isinstance(model.params, Bernoulli)
+        return model.params.log_yes
+
+
+class MultinomialNB(Counts):
+    """Multinomial naive Bayes: a_k(x) = ln p(C_k) + Σ_j x_j ln θ_kj, x_j how often word j is in the text.
+
+    Drop-in for scikit-learn's. A row is N draws, N = Σ_j x_j being given; `score_samples` is the exact
+    ln p(x | N), number of orders included; `predict_joint_log_proba` leaves that out, as scikit-learn does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likelier import MultinomialNB
+    >>> X, y = np.array([[3, 0, 1], [2, 1, 0], [0, 2, 2], [0, 3, 1]]), np.array([0, 0, 1, 1])
+    >>> MultinomialNB().fit(X, y).predict_proba([[1, 0, 0], [0, 2, 0]]).round(3)
+    array([[0.88, 0.12],
+           [0.1 , 0.9 ]])
+    """
+
+    assumes = "generative; a row is draws of words, the chances those of its class; linear boundary"
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+
+    def _smoothed(self, alpha: float | Floats) -> Family:
+        return MultinomialFamily(alpha)
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Σ_j x_j ln θ_kj + ln p(C_k), (n, K): ln p(x, C_k) but for the number of orders of the draws."""
+        return self._ask(X, "posterior", links.identity)
+
+    def _log_prob(self, model: Any) -> Floats:
+        assert isinstance(model.params, Multinomial)
+        return model.params.log_theta
+
+
+class NoDensity:
+    """In place of a method: there is none, and `hasattr` says so."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> NoReturn:
+        raise AttributeError(f"{owner.__name__} has weights, and no density: it has no {self.name!r}")
+
+
+class ComplementNB(Counts):
+    """Complement naive Bayes: a_k(x) = -Σ_j x_j ln θ̃_kj, θ̃_k from the words of all other classes.
+
+    Drop-in for scikit-learn's (Rennie, Shih, Teevan and Karger 2003). No density and no priors: what needs
+    these, from `sample` to `score_samples`, it has not. A missing cell adds nothing to any class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likelier import ComplementNB
+    >>> X, y = np.array([[3, 0, 1], [2, 1, 0], [0, 2, 2], [0, 3, 1]]), np.array([0, 0, 1, 1])
+    >>> ComplementNB().fit(X, y).predict([[1, 0, 0], [0, 2, 0]])
+    array([0, 1])
+    """
+
+    assumes = "words of all other classes tell against a class; linear boundary"
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        norm: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.norm = norm
+
+    score_samples: Any = NoDensity()
+    sample: Any = NoDensity()
+    impute: Any = NoDensity()
+    marginal: Any = NoDensity()
+    condition: Any = NoDensity()
+
+    def predict_proba(self, X: Any) -> Floats:  # type: ignore[override]
+        """The softmax of the scores, (n, K): an order of the classes, and no more."""
+        return self._ask(X, "posterior", links.softmax)
+
+    def predict_log_proba(self, X: Any) -> Floats:  # type: ignore[override]
+        """Its logarithm."""
+        return self._ask(X, "posterior", links.log_softmax)
+
+    def _smoothed(self, alpha: float | Floats) -> ComplementFamily:
+        return ComplementFamily(alpha, door.truth("norm", self.norm))
+
+    def _model_of(self, statistics: Any) -> Bayes:
+        found = super()._model_of(statistics)
+        return Unweighed(found.params, found.log_prior)
+
+    def _offset(self, model: Bayes) -> Floats:
+        return np.zeros(len(model.log_prior))
+
+    def _log_prob(self, model: Any) -> Floats:
+        weights: Floats = model.params.W
+        return weights
+
+    def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
+        shown = super()._shown(model, statistics, target)
+        if statistics is not None:
+            shown["feature_all_"] = statistics.total.sum(axis=0)
+        return shown
+
+
+class PoissonNB(AffineScores):
+    """Poisson naive Bayes: a_k(x) = ln p(C_k) + Σ_j x_j ln λ_kj - λ_kj - ln x_j!.
+
+    Columns are counts of their own, independent in each class. A rate is (Σx + α m) / (n + α), m the mean
+    of all classes: alpha is a number of rows (or one for each column) that are like those of all classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likelier import PoissonNB
+    >>> X, y = np.array([[3, 0], [2, 1], [0, 2], [1, 5]]), np.array([0, 0, 1, 1])
+    >>> PoissonNB().fit(X, y).predict_proba([[2, 0], [0, 3]]).round(2)
+    array([[0.85, 0.15],
+           [0.1 , 0.9 ]])
+    """
+
+    assumes = "generative; Poisson counts, independent in each class; linear boundary"
+
+    def __init__(self, *, alpha: Any = 1.0, priors: Any = None) -> None:
+        self.alpha = alpha
+        self.priors = priors
+
+    def _family(self, K: int) -> PoissonFamily:
+        return PoissonFamily(smoothing(self.alpha))
+
+    def _model_of(self, statistics: Any) -> Bayes:
+        K, p = statistics.total.shape
+        if np.ndim(self.alpha) == 1 and len(self.alpha) != p:
+            raise ValueError(f"alpha lists {len(self.alpha)} numbers for {p} columns")
+        if self.priors is None:
+            prior = statistics.n / statistics.n.sum()
+        else:
+            prior = seen_only(door.priors_of(self.priors, K), statistics.n)
+        return Bayes(self._family(K).estimate(statistics), log_of(prior))
+
+    def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
+        assert isinstance(model.params, Poisson)
+        shown = super()._shown(model, statistics, target)
+        shown |= {"rate_": model.params.rate, "class_prior_": model.prior}
+        if statistics is not None:
+            shown["class_count_"] = statistics.n.copy()
+        return shown
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.classifier_tags.poor_score = True
+        return tags
