@@ -7,6 +7,7 @@ from likelier.states.higher import HigherMoments
 from likelier.states.moments import Moments, Shape
 from likelier.states.parts import Parts
 from likelier.states.patterns import PatternMoments, TooManyPatterns
+from likelier.states.positive import PositiveMoments
 from likelier.states.qr import Equations, Triangle
 from likelier.states.sample import Sample
 from likelier.states.shrinkage import ShrinkageMoments
@@ -22,6 +23,7 @@ __all__ = [
     "Moments",
     "Parts",
     "PatternMoments",
+    "PositiveMoments",
     "Sample",
     "Shape",
     "ShrinkageMoments",
