@@ -11,8 +11,8 @@ _LARGE = 15.0  # from here on a few terms of Stirling's series are exact
 _BERNOULLI = np.array([7 / 6, -691 / 2730, 5 / 66, -1 / 30, 1 / 42, -1 / 30, 1 / 6])
 _TWICE = 2.0 * np.arange(len(_BERNOULLI), 0, -1)  # 2i
 _HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
-_MOST_STEPS = 200
-_TOL = 1e-14
+_MOST_STEPS = 100
+_TOL = 1e-13
 
 
 def log_gap(a: Floats) -> Floats:
@@ -20,14 +20,14 @@ def log_gap(a: Floats) -> Floats:
     large = np.maximum(a, _LARGE)
     series = np.polyval(_BERNOULLI / _TWICE, large**-2) * large**-2 + 0.5 / large
     with np.errstate(divide="ignore"):
-        return np.where(a < _LARGE, np.log(a) - digamma(a), series)
+        return np.asarray(np.where(a < _LARGE, np.log(a) - digamma(a), series))
 
 
 def log_gap_slope(a: Floats) -> Floats:
     """1/a - ψ'(a) = -1/2a² - Σ B_2i / a^(2i+1)."""
     large = np.maximum(a, _LARGE)
     series = -(np.polyval(_BERNOULLI, large**-2) / large + 0.5) * large**-2
-    return np.where(a < _LARGE, 1 / a - polygamma(1, a), series)
+    return np.asarray(np.where(a < _LARGE, 1 / a - polygamma(1, a), series))
 
 
 def stirling(a: Floats) -> Floats:
@@ -57,26 +57,31 @@ def dirichlet_alpha(mean: Floats, s: Floats) -> Floats:
     Newton's steps, by the inverse of a diagonal and a rank-one matrix (Minka 2000): concave, so shorter
     ones wherever a step would go too far. Kept are A and α_j / (A m_j) - 1, for α large the small one.
     """
-    q = mean.shape[-1]
-    A = (q - 1) / (2 * (mean * s).sum(axis=-1, keepdims=True))
-    off = np.zeros_like(mean)
+    mean = np.maximum(mean, 1e-250)  # its inverse times a share must not overflow
+    A = (mean.shape[-1] - 1) / (2 * (mean * s).sum(axis=-1, keepdims=True))
+    alpha = np.maximum(A * mean, 1 / (10 + 2 * (s - np.log(mean))))  # for α small -ψ(α) is about 1/α
+    A = alpha.sum(axis=-1, keepdims=True)
+    off = alpha / (A * mean) - 1
+    off -= (mean * off).sum(axis=-1, keepdims=True)  # 0 but for rounding, which steps would keep
     for _ in range(_MOST_STEPS):
         alpha = A * mean * (1 + off)
         g = log_gap(alpha) - log_gap(A) - np.log1p(off) - s  # the slope of the likelihood, (…, q)
         step = _newton(alpha, A, g)
         least = (step / alpha).min(axis=-1, keepdims=True)
+        size = np.abs(step / alpha).max(axis=-1, keepdims=True)
         t = np.minimum(1.0, np.divide(-0.9, least, out=np.ones_like(A), where=least < 0))
         while True:  # as far as the way goes up
             new = A + t * step.sum(axis=-1, keepdims=True)
             moved = (A * off + t * (step / mean - step.sum(axis=-1, keepdims=True))) / new
             ahead = log_gap(new * mean * (1 + moved)) - log_gap(new) - np.log1p(moved) - s
             slope, was = ((each * step).sum(axis=-1, keepdims=True) for each in (ahead, g))
-            beyond = slope < -0.5 * np.abs(was) - 1e-12
+            # Near the end steps are right, and slopes are rounding.
+            beyond = (slope < -0.5 * np.abs(was)) & (t * size > 1e-6)
             if not beyond.any():
                 break
             t = np.where(beyond, t / 2, t)
         A, off = new, moved
-        if (np.abs(t * step) <= _TOL * alpha).all():
+        if (t * size <= _TOL).all():
             break
     return np.asarray(A * mean * (1 + off))
 

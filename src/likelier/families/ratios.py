@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,7 +24,7 @@ class Ratios(Based):
     with r = o/m,  u/m - 1 - ln u/m = e + (r - 1) d + (r - 1 - ln r)  and  ln u = ln o + d - e.
     """
 
-    by_class = ("b", "a", "mean", "constant")
+    by_class: ClassVar[tuple[str, ...]] = ("b", "a", "mean", "constant")
     shared = ("positives",)
 
     a: Floats  # (K, q)
@@ -63,7 +64,7 @@ class Ratios(Based):
 class RatioGaps(Ratios):
     """The same over the numbers that are not missing."""
 
-    by_class = ()
+    by_class: ClassVar[tuple[str, ...]] = ()
 
     def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None:
         refuse_cells(chunk.X.to_array(), gaps=True, first=chunk.first)

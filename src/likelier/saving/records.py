@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 
 from likelier.estimators.least_squares import Lines
 from likelier.estimators.linear_discriminant import LinearBayes
-from likelier.families import Diagonal, Discriminants, Full, Tied
+from likelier.families import Betas, Diagonal, Dirichlets, Discriminants, Full, Gammas, Tied
+from likelier.families.beta import TwoShares
+from likelier.families.dirichlet import Shares
+from likelier.families.gamma import Itself
 from likelier.inference import Solution
 from likelier.model import Bayes
 from likelier.saving.disk import require
@@ -26,6 +29,7 @@ from likelier.states import (
     Levels,
     Moments,
     PatternMoments,
+    PositiveMoments,
     ShrinkageMoments,
     Survey,
     Triangle,
@@ -70,6 +74,18 @@ def _foldable(state: Triangle) -> Any:
     return state.n >= 0 and state.R.flags.c_contiguous
 
 
+def _positives(state: PositiveMoments) -> str:
+    return "K p+p" if isinstance(state.positives, TwoShares) else "K p"
+
+
+def _positive(state: PositiveMoments) -> Any:
+    counted = np.all(state.n >= 0) and np.all(state.seen >= 0) and np.all(state.gap >= 0)
+    return counted and np.all(state.mean[state.seen > 0] > 0) and state.positives in _WHOLE
+
+
+_WHOLE = (Itself(), TwoShares(), Shares())  # what statistics are of
+
+
 def _possible(model: Bayes) -> Any:
     return model.log_prior.max() <= 1e-6 and abs(model.prior.sum() - 1) < 1e-6
 
@@ -88,11 +104,26 @@ RECORDS = {
         gaps=("X",),
     ),
     "states.ShrinkageMoments": Kind(ShrinkageMoments, {}),
+    "states.PositiveMoments": Kind(
+        PositiveMoments, {"n": "K", **dict.fromkeys(("seen", "mean", "gap"), _positives)}, _positive
+    ),
+    "states.Itself": Kind(Itself, {}),
+    "states.TwoShares": Kind(TwoShares, {}),
+    "states.Shares": Kind(Shares, {}, lambda shares: shares.whole > 0),
     "states.HigherMoments": Kind(HigherMoments, {"n": "K", "mean": "K p", **_ORDERS}, _counted),
     "states.Triangle": Kind(Triangle, {"p": "p", "shift": "p+q", "R": "1+p+q 1+p+q"}, _foldable),
     "states.Survey": Kind(Survey, {"levels": "K"}),
     "states.Levels": Kind(Levels, {"levels": "l"}),
     "families.Diagonal": Kind(Diagonal, {"mean": "K p", "var": "K p"}, lambda d: (d.var > 0).all()),
+    "families.Gammas": Kind(
+        Gammas, {"a": "K p", "mean": "K p"}, lambda d: (d.a > 0).all() and (d.mean > 0).all()
+    ),
+    "families.Betas": Kind(Betas, {"a": "K p", "b": "K p"}, lambda d: (d.a > 0).all() and (d.b > 0).all()),
+    "families.Dirichlets": Kind(
+        Dirichlets,
+        {"alpha": "K p", "rest": "K"},
+        lambda d: (d.alpha > 0).all() and (d.rest >= 0).all() and d.whole > 0,
+    ),
     "families.Tied": Kind(Tied, {"mean": "K p", "cov": "p p"}, lambda d: d.tol >= 0),
     "families.Full": Kind(Full, {"mean": "K p", "cov": "K p p"}),
     "families.Discriminants": Kind(Discriminants, dict(_LINE)),

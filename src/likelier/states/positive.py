@@ -13,7 +13,6 @@ from likelier.states.moments import Floats, memberships, shares, weights
 _BLOCK = 1 << 15  # cells whose logarithms are taken at once: they stay in the cache
 _NEAR = 0.1
 _ODD = [1 / k for k in range(17, 2, -2)]  # of artanh's series, from the end
-_CELLS = ("seen", "mean", "gap")
 
 
 def excess(u: Floats, c: Floats) -> Floats:
@@ -88,7 +87,7 @@ class PositiveMoments:
     def _counting(self, chunk: Chunk) -> Chunk:
         """The rows that have a label and a weight: what is in others does not matter."""
         assert chunk.y is not None
-        counts = chunk.y >= 0 if chunk.y.ndim == 1 else chunk.y.any(axis=1)
+        counts = np.asarray(chunk.y >= 0 if chunk.y.ndim == 1 else chunk.y.any(axis=1))
         if chunk.w is not None:
             counts = counts & (chunk.w > 0)
         rows = np.flatnonzero(counts)
@@ -140,8 +139,8 @@ class PositiveMoments:
 
     def widened(self, K: int, at: NDArray[np.intp]) -> Self:
         """The same among K classes, in which ours stand at `at`."""
-        wide = replace(self, n=np.zeros(K), **{f: np.zeros((K, self.mean.shape[1])) for f in _CELLS})
-        for name in ("n", *_CELLS):
+        wide = type(self)(self.positives, np.zeros(K), *np.zeros((3, K, self.mean.shape[1])))
+        for name in ("n", "seen", "mean", "gap"):
             getattr(wide, name)[at] = getattr(self, name)
         return wide
 
