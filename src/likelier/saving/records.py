@@ -33,7 +33,9 @@ from likelier.states import (
     ShrinkageMoments,
     Survey,
     Triangle,
+    Typical,
 )
+from likelier.states.typical import MOST
 
 Sizes = dict[str, int]  # of the letters: K classes, p columns, q targets
 
@@ -74,6 +76,11 @@ def _foldable(state: Triangle) -> Any:
     return state.n >= 0 and state.R.flags.c_contiguous
 
 
+def _sampled(state: Typical) -> Any:
+    m = len(state.keys)
+    return m == len(state.scores) == len(state.w) <= MOST and np.all(state.w > 0) and state.rows >= m
+
+
 def _positives(state: PositiveMoments) -> str:
     return "K p+p" if isinstance(state.positives, TwoShares) else "K p"
 
@@ -112,6 +119,7 @@ RECORDS = {
     "states.Shares": Kind(Shares, {}, lambda shares: shares.whole > 0),
     "states.HigherMoments": Kind(HigherMoments, {"n": "K", "mean": "K p", **_ORDERS}, _counted),
     "states.Triangle": Kind(Triangle, {"p": "p", "shift": "p+q", "R": "1+p+q 1+p+q"}, _foldable),
+    "states.Typical": Kind(Typical, {"keys": "m", "scores": "m", "w": "m"}, _sampled, logs=("scores",)),
     "states.Survey": Kind(Survey, {"levels": "K"}),
     "states.Levels": Kind(Levels, {"levels": "l"}),
     "families.Diagonal": Kind(Diagonal, {"mean": "K p", "var": "K p"}, lambda d: (d.var > 0).all()),

@@ -12,6 +12,7 @@ from likelier.states.qr import Equations, Triangle
 from likelier.states.sample import Sample
 from likelier.states.shrinkage import ShrinkageMoments
 from likelier.states.survey import Levels, Survey
+from likelier.states.typical import Typical
 
 __all__ = [
     "ColumnMoments",
@@ -32,5 +33,6 @@ __all__ = [
     "Together",
     "TooManyPatterns",
     "Triangle",
+    "Typical",
     "all_but_one",
 ]
