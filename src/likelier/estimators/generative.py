@@ -19,7 +19,7 @@ from likelier.estimators.classes import OnePassClassifier
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.onepass import Names
 from likelier.estimators.shift import adapted
-from likelier.estimators.typical import Drawing, Watched, fitted_and_typical, joined
+from likelier.estimators.typical import joined, watching
 from likelier.families import Completed, completed
 from likelier.links import Link
 from likelier.model import Bayes, ask, log_of
@@ -185,7 +185,8 @@ class Generative(Decisions, OnePassClassifier):
         return self._derived(self._model.condition(dict(zip(at.tolist(), values, strict=True))), rest)
 
     def _fitted(self, source: Source, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
-        return fitted_and_typical(partial(self._fitted_to, target), source)
+        (model, statistics), typical = watching(partial(self._fitted_to, target), source)
+        return replace(model, typical=typical(model)), statistics
 
     def _fitted_to(self, target: NDArray[Any], source: Source) -> tuple[Bayes, Any | None]:
         try:
@@ -200,9 +201,9 @@ class Generative(Decisions, OnePassClassifier):
 
     def _take_in(self, source: Source, target: NDArray[Any]) -> Self:
         kept = [self._model.typical] if "_model" in vars(self) else []
-        drawing = Drawing.of(source, sum(each.rows for each in kept if each is not None))
-        super()._take_in(Watched(source, drawing), target)
-        self._model = replace(self._model, typical=joined([*kept, drawing.typical(self._model)]))
+        before = sum(each.rows for each in kept if each is not None)
+        _, typical = watching(lambda rows: super(Generative, self)._take_in(rows, target), source, before)
+        self._model = replace(self._model, typical=joined([*kept, typical(self._model)]))
         return self
 
     def merge(self, *others: Self, classes: Literal["union"] | None = None) -> Self:

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 @dataclass
 class Memberships:
-    """Of rows, under some priors: weight, Σ p(C_k | x) (K,), and Σ ln p(x) but for what priors leave alone."""
+    """Of rows, under some priors: weight, Σ p(C_k | x) (K,), and Σ ln p(x), as far as priors decide it."""
 
     question: Question
     weight: float = 0.0

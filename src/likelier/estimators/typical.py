@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import sqrt
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,28 +17,27 @@ from likelier.model import Bayes, Question
 from likelier.states import Sample, Typical
 from likelier.states.typical import MOST
 
+Fitted = TypeVar("Fitted")
 
-@dataclass
+
 class Drawing:
-    """The sample so far of the rows that pass by; `before`: the number of the first of them."""
+    """A sample of rows, the first of which has the number `before`, from one or more readings of them."""
 
-    before: int
-    below: int  # rows with keys from here on need not be looked at
-    sample: Sample = field(init=False)
-    rows: int = field(init=False)
-    lock: Lock = field(default_factory=Lock)
+    def __init__(self, before: int) -> None:
+        self.before = before
+        self.lock = Lock()
+        self.begin()
 
-    @classmethod
-    def of(cls, source: Source, before: int = 0) -> "Drawing":
-        """Where it is known how many rows there are, most of them are passed over at once."""
-        n = None
-        if isinstance(source, Arrays):
-            n = len(source) if source.w is None else int(np.count_nonzero(source.w))
-        share = 1.0 if n is None else (MOST + 6 * sqrt(MOST)) / max(n, 1)  # enough but once in 10⁹ times
-        return cls(before, 1 << 64 if share >= 1 else int(share * 2.0**64))
+    def begin(self, below: int = 1 << 64) -> None:
+        self.sample, self.rows = Sample(MOST, below=below), 0
 
-    def begin(self) -> None:
-        self.sample, self.rows = Sample(MOST, below=self.below), 0
+    def all_of(self, source: Arrays) -> None:
+        """Rows in memory need not pass by: that would cost more than to pick them."""
+        n = len(source) if source.w is None else int(np.count_nonzero(source.w))
+        share = (MOST + 6 * sqrt(MOST)) / max(n, 1)  # too few of them but once in 10⁹ times
+        self.begin(1 << 64 if share >= 1 else int(share * 2.0**64))
+        self.sample.update(Chunk(source.X, None, source.w, self.before))
+        self.rows = len(source)
 
     def of_part(self, part: Part) -> Iterator[Chunk]:
         own, n = Sample(MOST, below=self.sample.below), 0
@@ -99,13 +98,16 @@ class Watched:
         return [partial(self.drawing.of_part, part) for part in self.source.parts(state_bytes)]
 
 
-def fitted_and_typical(
-    fit: Callable[[Source], tuple[Bayes, Any | None]], source: Source
-) -> tuple[Bayes, Any | None]:
-    """What a fit makes of a source, and how likely its rows are under it."""
-    drawing = Drawing.of(source)
-    model, statistics = fit(Watched(source, drawing))
-    return replace(model, typical=drawing.typical(model)), statistics
+def watching(
+    fit: Callable[[Source], Fitted], source: Source, before: int = 0
+) -> tuple[Fitted, Callable[[Bayes], Typical]]:
+    """What a fit makes of a source, and what finds how likely its rows are under a model."""
+    drawing = Drawing(before)
+    if not isinstance(source, Arrays):
+        return fit(Watched(source, drawing)), drawing.typical
+    fitted = fit(source)
+    drawing.all_of(source)
+    return fitted, drawing.typical
 
 
 def joined(kept: Sequence[Typical | None]) -> Typical | None:

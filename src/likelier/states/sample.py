@@ -65,8 +65,10 @@ class Sample:
         """The hashes of the sampled rows, of which there are some, and the rows."""
         keys = np.concatenate([keys for keys, _, _ in self.pieces])
         numbers = np.concatenate([numbers for _, numbers, _ in self.pieces])
-        order = np.lexsort((numbers, keys))[: self.most]
-        order = order[np.argsort(numbers[order], kind="stable")]
+        order = np.arange(len(keys))
+        if len(keys) > self.most:
+            order = np.flatnonzero(keys <= np.partition(keys, self.most - 1)[self.most - 1])
+        order = order[np.argsort(numbers[order], kind="stable")][: self.most]
         return keys[order], _stacked([chunk for _, _, chunk in self.pieces]).take(order)
 
 
