@@ -20,6 +20,7 @@
 #include "matrix.hpp"
 #include "moments.hpp"
 #include "qr.hpp"
+#include "sample.hpp"
 #include "scores.hpp"
 #include "tables.hpp"
 #include "sums.hpp"
@@ -448,5 +449,12 @@ NB_MODULE(LIKELIER_MODULE, m) {
     m.def("code", &py_code<uint16_t>);
     m.def("code", &py_code<uint8_t>);
     m.def("code_bytes", &py_code_bytes);
+    m.def(
+        "drawn",
+        [](uint64_t first, uint64_t seed, uint64_t top, Array<int64_t> places) {
+            nb::gil_scoped_release free;
+            return drawn(first, static_cast<int64_t>(places.shape(0)), seed, top, places.data());
+        },
+        nb::arg("first"), nb::arg("seed"), nb::arg("top"), nb::arg("places").noconvert());
     m.def("recode", &recode, nb::arg("codes").noconvert(), nb::arg("table"));
 }

@@ -14,7 +14,7 @@ from likelier.engines import run
 from likelier.families import Params, Support
 from likelier.links import Link, log_softmax
 from likelier.scores import Scores
-from likelier.states import Survey
+from likelier.states import Survey, Typical
 
 Floats = NDArray[np.float64]
 
@@ -150,6 +150,7 @@ class Bayes:
     log_prior: Floats  # (K,); as logarithms, so that no evidence makes a class impossible for good
     # ln p(x | C_k) up to a constant of each row, where that is cheaper: all that a posterior needs.
     discriminants: Scores | None = None
+    typical: Typical | None = None  # how likely the training rows are; None: not kept
 
     @cached_property
     def joint(self) -> Scores:

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from laws.generators import Array, Table
-from likelier.states import ColumnMoments, Moments, PatternMoments, ShrinkageMoments
+from laws.generators import Array, Table, positive
+from likelier.states import ColumnMoments, Moments, PatternMoments, PositiveMoments, ShrinkageMoments
 
 UNIT = np.finfo(np.float64).eps / 2  # the most that one rounding moves a number, relatively
 PROMISED = 1e-12
@@ -49,6 +49,8 @@ def assert_close(a: Any, b: Any, rows: Table, tied: bool = False) -> None:
         assert_close(a.higher, b.higher, rows.take(~gone))
         assert_mean_the_same(a.gaps, b.gaps, rows.take(gone))
         return
+    if isinstance(a, PositiveMoments):
+        rows = positive(rows)
     ours, theirs, allowed = arrays_of(a), arrays_of(b), tolerances(rows)
     assert ours.keys() == theirs.keys()
     for name, value in ours.items():
@@ -134,7 +136,7 @@ def tolerances(rows: Table) -> dict[str, Array]:
     10 digits better than E[x²] - E[x]² can be. Cells that are missing are not there.
     """
     K, p, w = rows.K, rows.p, rows.weights
-    n, (seen, mean, size, total, gone) = np.zeros(K), np.zeros((5, K, p))
+    n, (seen, mean, size, total, gone, centre, low) = np.zeros(K), np.zeros((7, K, p))
     for k in range(K):
         at = (rows.y == k) & (w > 0)
         if not at.any():
@@ -147,8 +149,11 @@ def tolerances(rows: Table) -> dict[str, Array]:
         X, share = np.where(there, X, first), there * w[at, None]
         seen[k] = share.sum(axis=0)
         middle = first + (share * (X - first)).sum(axis=0) / np.where(seen[k] > 0, seen[k], 1)
-        size[k] = np.abs(X - middle).max(axis=0)
+        centre[k], size[k] = middle, np.abs(X - middle).max(axis=0)
         mean[k] = (there.sum(axis=0) + 16) * UNIT * np.abs(X).max(axis=0)
+        low[k] = np.log(middle / np.abs(X).min(axis=0)) if (X > 0).all() else 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):  # in ratio to the mean, of positive numbers
+        far, off = (np.nan_to_num(v / np.abs(centre), posinf=0.0) for v in (size, mean))
     i, j = (slice(None), slice(None), None), (slice(None), None, slice(None))
     a, b, both = size, size + mean, np.minimum(seen[i], seen[j])
     return {
@@ -158,6 +163,7 @@ def tolerances(rows: Table) -> dict[str, Array]:
         "total": 2 * PROMISED * total,  # also of truths above ½, none of which is more than 2|x|
         "gone": PROMISED * gone,
         "mean": 2 * mean,
+        "gap": 2 * seen * ((far + off) ** 2 - (1 - PROMISED) * far**2 + PROMISED * low),
         "S": 2 * both * (b[i] * b[j] - (1 - PROMISED) * a[i] * a[j]),
         "T": 4 * both * (b[i] ** 2 * b[j] - (1 - PROMISED) * a[i] ** 2 * a[j]),
         "Q": 8 * both * (b[i] ** 2 * b[j] ** 2 - (1 - PROMISED) * a[i] ** 2 * a[j] ** 2),

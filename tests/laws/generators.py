@@ -98,6 +98,12 @@ def categories(X: Array) -> Columns:
     return Columns(tuple(factor(j, x) for j, x in enumerate(X.T)))
 
 
+def positive(rows: Table) -> Table:
+    """The same with cells without their sign; 1 for 0."""
+    X = np.abs(rows.X)
+    return replace(rows, X=np.where(X == 0, X.dtype.type(1), X))
+
+
 DENSE: dict[str, Callable[[Array], Block]] = {
     "C": lambda X: Dense(np.ascontiguousarray(X)),
     "Fortran": lambda X: Dense(np.asfortranarray(X)),

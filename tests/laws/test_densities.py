@@ -18,10 +18,13 @@ from laws.generators import SEEDS
 from likelier.data import Chunk, Columns, Dense, block
 from likelier.families import (
     BernoulliFamily,
+    Beta,
     Categorical,
     DiagonalGaussian,
+    Dirichlet,
     ExponentialFamily,
     Family,
+    Gamma,
     GeometricFamily,
     Histogram,
     MixedFamily,
@@ -78,6 +81,18 @@ def gaussian_points(params: Any, j: int) -> Points:
     return x[:, None], np.full(len(x), x[1] - x[0])
 
 
+def log_spaced_points(params: Any, j: int) -> Points:
+    """All numbers above 0, by the midpoint rule in ln x."""
+    t = np.arange(-80.0, 12.0, 0.01)
+    return np.exp(t)[:, None], 0.01 * np.exp(t)
+
+
+def logistic_points(params: Any, j: int) -> Points:
+    """All numbers between 0 and 1, by the midpoint rule in ln x/(1-x)."""
+    x = 1 / (1 + np.exp(-np.arange(-36.0, 36.0, 0.01)))
+    return x[:, None], 0.01 * x * (1 - x)
+
+
 def mixed_points(params: Any, j: int) -> Points:
     for columns, part in params.groups:
         if j in columns:
@@ -87,6 +102,19 @@ def mixed_points(params: Any, j: int) -> Points:
 
 def gaussians(rng: np.random.Generator, y: np.ndarray) -> np.ndarray:
     return rng.standard_normal((len(y), 3)) * [1.0, 2.0, 0.5] + y[:, None]
+
+
+def gammas(rng: np.random.Generator, y: np.ndarray) -> np.ndarray:
+    return rng.gamma([0.8, 2.0, 30.0], size=(len(y), 3)) * (1 + y[:, None])
+
+
+def betas(rng: np.random.Generator, y: np.ndarray) -> np.ndarray:
+    return rng.beta([2.0, 1.5, 20.0], 1.5 + y[:, None], size=(len(y), 3))
+
+
+def shares(rng: np.random.Generator, y: np.ndarray) -> np.ndarray:
+    drawn = rng.gamma([2.0, 1.0, 0.7] + y[:, None])
+    return drawn / drawn.sum(axis=1, keepdims=True)
 
 
 def scaled(*names: str) -> Callable[[Any, np.random.Generator, float], Params]:
@@ -194,6 +222,9 @@ DENSITIES = [
     ),
     Case("histogram", binned(8), with_atoms, bin_points),
     Case("histogram of one bin", binned(1), with_atoms, bin_points),
+    Case("gamma", Gamma(smoothing=0), gammas, log_spaced_points, scaled("a", "mean")),
+    Case("beta", Beta(smoothing=0), betas, logistic_points, scaled("a", "b")),
+    Case("dirichlet", Dirichlet(smoothing=0), shares, logistic_points, scaled("alpha"), group=True),
 ]
 every_density = pytest.mark.parametrize("case", DENSITIES, ids=lambda case: case.name)
 every_likeliest = pytest.mark.parametrize(

@@ -26,9 +26,11 @@ from laws.generators import (
     categories,
     cut_tables,
     large_table,
+    positive,
     tables,
 )
 from likelier.data import Chunk, Columns, Dense, NonFinite
+from likelier.families.gamma import Itself
 from likelier.states import (
     BinCounts,
     Bins,
@@ -38,6 +40,7 @@ from likelier.states import (
     Levels,
     Moments,
     PatternMoments,
+    PositiveMoments,
     ShrinkageMoments,
     Sums,
     Survey,
@@ -49,6 +52,7 @@ class Kind:
     """A state under test.
 
     by_class: its labels are codes, hard or soft, of K classes; view: its rows. gaps: NaN is a missing cell.
+    scatter: it keeps sums of squares about a mean.
     """
 
     name: str
@@ -56,6 +60,7 @@ class Kind:
     by_class: bool = True
     view: Callable[[Table, str], Chunk] = Table.chunk
     gaps: bool = False
+    scatter: bool = True
 
     def of(self, *pieces: Table, layout: str = "C") -> Any:
         """One state carried through all pieces."""
@@ -67,6 +72,10 @@ class Kind:
 
 def of_categories(rows: Table, layout: str = "C") -> Chunk:
     return rows.chunk()._replace(X=categories(rows.X))
+
+
+def of_positives(rows: Table, layout: str = "C") -> Chunk:
+    return positive(rows).chunk(layout)
 
 
 def of_codes(rows: Table, layout: str = "C") -> Chunk:
@@ -98,12 +107,22 @@ STATES = [
     Kind("bin counts", lambda K, p: BinCounts.start(K, (CUTS,) * p), by_class=False, gaps=True),
     Kind("sums", Sums.start, gaps=True),
     Kind("sums of truths", partial(Sums.start, threshold=0.5), gaps=True),
+    Kind(
+        "positive moments",
+        partial(PositiveMoments.start, positives=Itself()),
+        view=of_positives,
+        gaps=True,
+        scatter=False,
+    ),
     Kind("survey", lambda K, p: Survey(), by_class=False),
     Kind("levels", lambda K, p: Levels(), by_class=False, view=of_categories),
 ]
 BY_CLASS = [kind for kind in STATES if kind.by_class]
 
 every_state = pytest.mark.parametrize("kind", STATES, ids=lambda kind: kind.name)
+every_scatter = pytest.mark.parametrize(
+    "kind", [kind for kind in BY_CLASS if kind.scatter], ids=lambda kind: kind.name
+)
 every_state_by_class = pytest.mark.parametrize("kind", BY_CLASS, ids=lambda kind: kind.name)
 
 
@@ -202,7 +221,7 @@ def test_an_unlabelled_row_is_absent(kind, rows):
 @given(rows=tables())
 def test_soft_labels_of_0_and_1_are_hard_labels(kind, rows):
     soft = kind.start(rows.K, rows.p)
-    soft.update(rows.chunk()._replace(y=rows.R))
+    soft.update(kind.view(rows, "C")._replace(y=rows.R))
     assert_close(soft, kind.of(rows), rows)
 
 
@@ -212,7 +231,7 @@ def test_soft_labels_share_a_row_among_the_classes(kind, rows, seed):
     K, n = rows.K, len(rows)
     R = np.random.default_rng(seed).dirichlet(np.full(K, 0.5), n)
     soft = kind.start(K, rows.p)
-    soft.update(rows.chunk()._replace(y=R))
+    soft.update(kind.view(rows, "C")._replace(y=R))
     classes = np.repeat(np.arange(K, dtype=np.int32), n)
     shared = Table(np.tile(rows.X, (K, 1)), classes, (rows.weights[:, None] * R).T.ravel(), K)
     assert_close(soft, kind.of(shared), shared)
@@ -275,7 +294,7 @@ def test_nbytes_counts_all_arrays(kind, rows):
 @every_state
 @pytest.mark.parametrize("layout", list(LAYOUTS))
 def test_update_leaves_the_chunk_unchanged(kind, layout):
-    rows = large_table(200, 9, 3, weights="fractional")
+    rows = positive(large_table(200, 9, 3, weights="fractional"))
     chunk = (kind.view if kind.view is of_codes else Table.chunk)(rows, layout)
     X = [getattr(chunk.X, name) for name in chunk.X.__slots__ if name != "p"]
     held = [chunk.y, chunk.w, *(X[0] if isinstance(chunk.X, Columns) else X)]
@@ -299,7 +318,7 @@ def test_a_refused_chunk_leaves_no_trace(kind, seen, bad):
     if kind.gaps:
         X[4999, 1], X[1::7, 0] = np.inf if np.isnan(bad) else bad, np.nan
     with pytest.raises(NonFinite) as refused:
-        state.update(Chunk(Dense(X), y, None, first=70))
+        state.update(kind.view(Table(X, y, None, 3), "C")._replace(first=70))
     assert (refused.value.row, refused.value.column) == (70 + 4999, 1)
     assert_same_bits(state, before)
 
@@ -412,7 +431,8 @@ def error(state: Any, exact: Fraction) -> float:
 
 def scatter(state: Any) -> Any:
     """Of complete rows."""
-    return counted(state)[0].S
+    held = counted(state)[0]
+    return held.gap if isinstance(held, PositiveMoments) else held.S
 
 
 every_state_with_scatter = pytest.mark.parametrize(
@@ -425,6 +445,7 @@ every_mean = pytest.mark.parametrize("mean", [0.0, 1e4, 1e8, 1e12])
 
 
 @every_state_with_scatter
+@every_scatter
 @every_mean
 @pytest.mark.parametrize("layout", ["C", "CSR, 32 bit"])
 def test_one_chunk_keeps_its_variance_however_far_from_0(kind, mean, layout):
@@ -440,6 +461,7 @@ def test_one_chunk_keeps_its_variance_however_far_from_0(kind, mean, layout):
 
 
 @every_state_with_scatter
+@every_scatter
 @every_mean
 def test_merged_chunks_keep_their_variance(kind, mean):
     """A mean is held to u|mean|, and so is the gap between two of them: that much and no more is lost."""

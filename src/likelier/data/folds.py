@@ -36,8 +36,13 @@ class Listed:
 
 
 def hashed(first: int, n: int, seed: int = 0) -> NDArray[np.uint64]:
-    """A hash of each row's number, n of them from `first` on (splitmix64, Steele et al. 2014)."""
-    z = np.arange(1 + first, 1 + first + n, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    """A hash of each row's number, n of them from `first` on."""
+    return keys_of(np.arange(first, first + n), seed)
+
+
+def keys_of(numbers: NDArray[np.int64], seed: int = 0) -> NDArray[np.uint64]:
+    """A hash of each row's number (splitmix64, Steele et al. 2014)."""
+    z = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     z += np.uint64(seed)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

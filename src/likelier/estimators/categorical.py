@@ -185,7 +185,7 @@ class CategoricalNB(Generative):
         cells = support.outside(rows)
         if len(cells[0]):
             columns, counts = np.unique(cells[1], return_counts=True)
-            self._warn_of_skipped(dict(zip(columns.tolist(), counts.tolist(), strict=True)), support)
+            self._warn_of_skipped(dict(zip(columns.tolist(), counts.tolist(), strict=True)))
         return rows.without(cells).array if len(cells[0]) else rows.array
 
     def __sklearn_tags__(self) -> Any:

@@ -8,6 +8,7 @@ scikit-learn's own checks.
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -82,6 +83,18 @@ def known_rows(estimator: Any, X: Any) -> Source:
     if stored(X):
         return as_fitted(estimator, X, y=False)
     return Arrays(_known_block(estimator, opened(X)), names=getattr(estimator, "feature_names_in_", None))
+
+
+def weighed_rows(estimator: Any, X: Any, sample_weight: Any) -> Source:
+    """X to predict, some rows more than others."""
+    rows = known_rows(estimator, X)
+    if sample_weight is None:
+        return rows
+    if not isinstance(rows, Arrays):
+        raise ValueError("sample_weight goes with rows in memory, and X is a source: load its rows first.")
+    w = weights_of(sample_weight, len(rows))
+    weighty(w)
+    return replace(rows, w=w)
 
 
 def _known_block(estimator: Any, X: Any) -> Block:

@@ -2,6 +2,8 @@
 
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -10,13 +12,15 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from likelier import links
-from likelier.data import SkippedWarning, Source
+from likelier.data import DegenerateWarning, Dense, SkippedWarning, Source
 from likelier.em import completed_by_passes
 from likelier.estimators import door
 from likelier.estimators.classes import OnePassClassifier
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.onepass import Names
-from likelier.families import Completed, Support, completed
+from likelier.estimators.shift import adapted
+from likelier.estimators.typical import joined, watching
+from likelier.families import Completed, completed
 from likelier.links import Link
 from likelier.model import Bayes, ask, log_of
 from likelier.scores import Scores
@@ -82,10 +86,57 @@ class Generative(Decisions, OnePassClassifier):
         Z = self._ask(X, "posterior", links.identity)
         return np.asarray(Z[:, 1] - Z[:, 0]) if len(self.classes_) == 2 else Z
 
+    def adapt_priors(
+        self, X: Any, *, sample_weight: Any = None, tol: float = 1e-10, max_iter: int = 1000
+    ) -> Floats:
+        """The class priors (K,) under which rows without labels are likeliest; pass them to predict_proba.
+
+        For rows in which the classes come as before, but not as often (label shift). The likelihood per
+        row is within `tol` of the best; each of at most `max_iter` steps is a pass over the rows. A class
+        whose prior is 0 keeps it. The model stays as it is.
+        """
+        door.fitted(self)
+        door.number("tol", tol, 0.0)
+        door.number("max_iter", max_iter, 1, whole=True)
+        rows = self._known_rows(X, sample_weight)
+        with door.naming(rows):
+            found = adapted(self._model, rows, tol, int(max_iter))
+        self._warn_of_skipped(found.skipped)
+        if not found.converged:
+            warnings.warn(
+                f"{type(self).__name__}: the priors are not within tol={tol:g} of the likeliest after "
+                f"{max_iter} steps: the rows hardly tell the classes apart, or raise max_iter.",
+                DegenerateWarning,
+                stacklevel=2,
+            )
+        return found.prior
+
     # ---- density -----------------------------------------------------------------------------------
     def score_samples(self, X: Any) -> Floats:
         """ln p(x) = ln Σ_k p(C_k) p(x | C_k), (n,)."""
         return self._ask(X, "joint", links.log_sum_exp)
+
+    def is_outlier(self, X: Any, quantile: float = 0.01) -> NDArray[np.bool_]:
+        """Which rows are less likely, by ln p(x), than all but this share of the training rows, (n,).
+
+        The limit is the least ln p(x) of a training row such that rows up to it have more than this share
+        of all weight: of the training rows themselves at most that share is below it. It is exact for up
+        to 8192 training rows, and that of a random sample of 8192 beyond. After `partial_fit` or `merge`
+        the score of each row is that under the model of its time. A row that lacks cells is judged by the
+        density of what is there, which is not on the scale of a whole row's: compare such rows by
+        `marginal` models where that matters.
+        """
+        door.fitted(self)
+        door.number("quantile", quantile, 0.0, 1.0)
+        typical = self._model.typical
+        if typical is None or len(typical.scores) == 0:
+            raise ValueError(
+                f"is_outlier needs the scores of the training rows, and this {type(self).__name__} keeps "
+                "none: it came from marginal(), condition() or cross_validate(), was saved by an earlier "
+                "version, or was fitted with a covariance_estimator. Compare score_samples of these rows "
+                "and of typical ones instead."
+            )
+        return np.asarray(self.score_samples(X) < typical.limit(quantile))
 
     def sample(
         self, n_samples: int = 1, y: Any = None, random_state: Any = None
@@ -127,6 +178,7 @@ class Generative(Decisions, OnePassClassifier):
         values = [self._number(j, v) for j, v in zip(at.tolist(), given.values(), strict=True)]
         if not np.isfinite(values).all():
             raise ValueError("condition needs finite values; leave out columns that are not known")
+        self._check_possible(at, values)
         rest = np.setdiff1d(np.arange(self.n_features_in_), at)
         if len(rest) == 0:
             raise ValueError(
@@ -135,6 +187,10 @@ class Generative(Decisions, OnePassClassifier):
         return self._derived(self._model.condition(dict(zip(at.tolist(), values, strict=True))), rest)
 
     def _fitted(self, source: Source, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
+        (model, statistics), typical = watching(partial(self._fitted_to, target), source)
+        return replace(model, typical=typical(model)), statistics
+
+    def _fitted_to(self, target: NDArray[Any], source: Source) -> tuple[Bayes, Any | None]:
         try:
             return super()._fitted(source, target)
         except TooManyPatterns:
@@ -144,6 +200,18 @@ class Generative(Decisions, OnePassClassifier):
                 raise
             rows = completed_by_passes(source.coded(target), len(target), counted.shape)
             return self._sound_model(rows), None
+
+    def _take_in(self, source: Source, target: NDArray[Any]) -> Self:
+        kept = [self._model.typical] if "_model" in vars(self) else []
+        before = sum(each.rows for each in kept if each is not None)
+        _, typical = watching(lambda rows: super(Generative, self)._take_in(rows, target), source, before)
+        self._model = replace(self._model, typical=joined([*kept, typical(self._model)]))
+        return self
+
+    def merge(self, *others: Self, classes: Literal["union"] | None = None) -> Self:
+        new = super().merge(*others, classes=classes)
+        new._model = replace(new._model, typical=joined([one._model.typical for one in (self, *others)]))
+        return new
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -188,21 +256,22 @@ class Generative(Decisions, OnePassClassifier):
         """Rows as users know them."""
         return X
 
-    def _known_rows(self, X: Any) -> Source:
+    def _known_rows(self, X: Any, sample_weight: Any = None) -> Source:
         """Rows to answer, as the model takes them."""
-        return door.known_rows(self, X)
+        return door.weighed_rows(self, X, sample_weight)
 
     def _answers(self, scores: Scores, X: Any, link: Link) -> NDArray[Any]:
         rows = self._known_rows(X)
-        support = self._model.params.support
         with door.naming(rows):
-            answers, skipped = ask(scores, rows, link, support)
-        if skipped and support is not None:
-            self._warn_of_skipped(skipped, support)
+            answers, skipped = ask(scores, rows, link, self._model.params.support)
+        self._warn_of_skipped(skipped)
         return answers
 
-    def _warn_of_skipped(self, skipped: Mapping[int, int], support: Support) -> None:
+    def _warn_of_skipped(self, skipped: Mapping[int, int]) -> None:
         """Say which cells counted as missing, because their families cannot have such values."""
+        support = self._model.params.support
+        if not skipped or support is None:
+            return
         names = getattr(self, "feature_names_in_", None)
         counts = (f"{skipped[j]} of column {door.named(names, [j])} ({support.said(j)})" for j in skipped)
         warnings.warn(
@@ -211,6 +280,16 @@ class Generative(Decisions, OnePassClassifier):
             SkippedWarning,
             stacklevel=5,
         )
+
+    def _check_possible(self, columns: NDArray[np.intp], values: list[float]) -> None:
+        """Refuse to know what a family cannot have."""
+        support = self._model.params.support
+        if support is not None:
+            row = np.full((1, self.n_features_in_), np.nan)
+            row[0, columns] = values
+            for j in support.outside(Dense(row))[1][:1].tolist():
+                name = door.named(getattr(self, "feature_names_in_", None), [j])
+                raise ValueError(f"condition: column {name} cannot be {row[0, j]:g}; {support.said(j)}")
 
     def _of_seen(self, prior: Floats) -> Floats:
         """A class of which no row has been seen has no density: no prior can make it likely."""

@@ -72,8 +72,8 @@ class NaiveBayes(Generative):
         with door.naming(source):
             return Planned.by(source, plan_of(source, levels(source), asked, self._smoothing()))
 
-    def _known_rows(self, X: Any) -> Source:
-        return Planned.by(super()._known_rows(X), self._plan)
+    def _known_rows(self, X: Any, sample_weight: Any = None) -> Source:
+        return Planned.by(super()._known_rows(X, sample_weight), self._plan)
 
     @property
     def _plan(self) -> Plan:

@@ -2,10 +2,13 @@
 
 from likelier.families.base import Conditioned, Family, Params, Range, Support, refuse_outside
 from likelier.families.bernoulli import Bernoulli, BernoulliFamily
+from likelier.families.beta import Beta, Betas
 from likelier.families.categorical import Categorical, Categories
 from likelier.families.counts import AffineColumns
 from likelier.families.covaried import Full, FullGaussian, Tied, TiedGaussian
+from likelier.families.dirichlet import Dirichlet, Dirichlets
 from likelier.families.discriminants import Discriminants, by_eigen, by_least_squares, by_svd
+from likelier.families.gamma import Gamma, Gammas
 from likelier.families.gaussian import LOG_2PI, Diagonal, DiagonalGaussian
 from likelier.families.histogram import Histogram, Histograms
 from likelier.families.independent import Independent
@@ -26,6 +29,8 @@ __all__ = [
     "AffineColumns",
     "Bernoulli",
     "BernoulliFamily",
+    "Beta",
+    "Betas",
     "Categorical",
     "Categories",
     "Complement",
@@ -34,12 +39,16 @@ __all__ = [
     "Conditioned",
     "Diagonal",
     "DiagonalGaussian",
+    "Dirichlet",
+    "Dirichlets",
     "Discriminants",
     "Exponential",
     "ExponentialFamily",
     "Family",
     "Full",
     "FullGaussian",
+    "Gamma",
+    "Gammas",
     "Geometric",
     "GeometricFamily",
     "Group",

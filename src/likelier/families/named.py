@@ -8,11 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.families.base import Family
+from likelier.families.bernoulli import BernoulliFamily
+from likelier.families.beta import Beta
 from likelier.families.categorical import Categorical
 from likelier.families.covaried import FullGaussian
+from likelier.families.dirichlet import Dirichlet
+from likelier.families.gamma import Gamma
 from likelier.families.gaussian import DiagonalGaussian
 from likelier.families.histogram import Histogram
+from likelier.families.multinomial import MultinomialFamily
 from likelier.families.pooled import Pooled
+from likelier.families.rates import ExponentialFamily, GeometricFamily, PoissonFamily
 from likelier.states.bins import Bins
 
 
@@ -66,11 +72,19 @@ Maker = Callable[[Sequence[Settled], Smoothing], Family]
 # Families of one column: many of a kind are counted and scored together.
 BY_COLUMN: Mapping[str, Maker] = {
     "gaussian": lambda columns, how: DiagonalGaussian(how.var_smoothing, by_column=True),
+    "bernoulli": lambda columns, how: BernoulliFamily(how.alpha),
     "categorical": _categorical,
+    "poisson": lambda columns, how: PoissonFamily(how.alpha),
+    "geometric": lambda columns, how: GeometricFamily(how.alpha),
+    "exponential": lambda columns, how: ExponentialFamily(how.alpha),
+    "gamma": lambda columns, how: Gamma(),
+    "beta": lambda columns, how: Beta(),
     "histogram": _histogram,
 }
 # Families of several columns together.
 OF_GROUPS: Mapping[str, Maker] = {
+    "multinomial": lambda columns, how: MultinomialFamily(how.alpha),
+    "dirichlet": lambda columns, how: Dirichlet(),
     "gaussian-full": lambda columns, how: FullGaussian(floor=1e-4),
 }
 

@@ -17,12 +17,15 @@ from likelier.estimators.linear_discriminant import LinearBayes
 from likelier.estimators.plan import Choice, Part, Plan, PlannedBayes, PlannedParts
 from likelier.families import (
     Bernoulli,
+    Betas,
     Categories,
     Complement,
     Diagonal,
+    Dirichlets,
     Discriminants,
     Exponential,
     Full,
+    Gammas,
     Geometric,
     Group,
     Histograms,
@@ -31,6 +34,9 @@ from likelier.families import (
     Poisson,
     Tied,
 )
+from likelier.families.beta import TwoShares
+from likelier.families.dirichlet import Shares
+from likelier.families.gamma import Itself
 from likelier.families.named import Settled
 from likelier.families.pooled import OfAll, Shared
 from likelier.inference import Solution
@@ -48,11 +54,14 @@ from likelier.states import (
     Levels,
     Moments,
     PatternMoments,
+    PositiveMoments,
     ShrinkageMoments,
     Sums,
     Survey,
     Triangle,
+    Typical,
 )
+from likelier.states.typical import MOST
 
 Sizes = dict[str, int]  # of the letters: K classes, p columns, q targets
 
@@ -140,6 +149,23 @@ def _drawn(params: Multinomial) -> Any:
     return np.allclose(sums, 1, rtol=0, atol=1e-6) and np.all(params.length >= 0)
 
 
+def _sampled(state: Typical) -> Any:
+    m = len(state.keys)
+    return m == len(state.scores) == len(state.w) <= MOST and np.all(state.w > 0) and state.rows >= m
+
+
+def _positives(state: PositiveMoments) -> str:
+    return "K p+p" if isinstance(state.positives, TwoShares) else "K p"
+
+
+def _positive(state: PositiveMoments) -> Any:
+    counted = np.all(state.n >= 0) and np.all(state.seen >= 0) and np.all(state.gap >= 0)
+    return counted and np.all(state.mean[state.seen > 0] > 0) and state.positives in _WHOLE
+
+
+_WHOLE = (Itself(), TwoShares(), Shares())  # what statistics are of
+
+
 def _possible(model: Bayes) -> Any:
     return model.log_prior.max() <= 1e-6 and abs(model.prior.sum() - 1) < 1e-6
 
@@ -169,6 +195,22 @@ RECORDS = {
     "families.Diagonal": Kind(Diagonal, {"mean": "K p", "var": "K p"}, lambda d: (d.var > 0).all()),
     "families.Categories": Kind(Categories, {"log_p": "l K", "levels": "p"}, _normal),
     "families.Histograms": Kind(Histograms, {"log_p": "l K"}, _normal),
+    "states.PositiveMoments": Kind(
+        PositiveMoments, {"n": "K", **dict.fromkeys(("seen", "mean", "gap"), _positives)}, _positive
+    ),
+    "states.Itself": Kind(Itself, {}),
+    "states.TwoShares": Kind(TwoShares, {}),
+    "states.Shares": Kind(Shares, {}, lambda shares: shares.whole > 0),
+    "states.Typical": Kind(Typical, {"keys": "m", "scores": "m", "w": "m"}, _sampled, logs=("scores",)),
+    "families.Gammas": Kind(
+        Gammas, {"a": "K p", "mean": "K p"}, lambda d: (d.a > 0).all() and (d.mean > 0).all()
+    ),
+    "families.Betas": Kind(Betas, {"a": "K p", "b": "K p"}, lambda d: (d.a > 0).all() and (d.b > 0).all()),
+    "families.Dirichlets": Kind(
+        Dirichlets,
+        {"alpha": "K p", "rest": "K"},
+        lambda d: (d.alpha > 0).all() and (d.rest >= 0).all() and d.whole > 0,
+    ),
     "families.Tied": Kind(Tied, {"mean": "K p", "cov": "p p"}, lambda d: d.tol >= 0),
     "families.Full": Kind(Full, {"mean": "K p", "cov": "K p p"}),
     "families.Bernoulli": Kind(

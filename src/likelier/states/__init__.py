@@ -10,11 +10,13 @@ from likelier.states.higher import HigherMoments
 from likelier.states.moments import Moments, Shape
 from likelier.states.parts import Parts
 from likelier.states.patterns import PatternMoments, TooManyPatterns
+from likelier.states.positive import PositiveMoments
 from likelier.states.qr import Equations, Triangle
 from likelier.states.sample import Sample
 from likelier.states.shrinkage import ShrinkageMoments
 from likelier.states.sums import RULES, Rule, Sums
 from likelier.states.survey import Levels, Survey
+from likelier.states.typical import Typical
 
 __all__ = [
     "RULES",
@@ -31,6 +33,7 @@ __all__ = [
     "Moments",
     "Parts",
     "PatternMoments",
+    "PositiveMoments",
     "Rule",
     "Sample",
     "Shape",
@@ -41,6 +44,7 @@ __all__ = [
     "Together",
     "TooManyPatterns",
     "Triangle",
+    "Typical",
     "all_but_one",
     "edges_of",
 ]

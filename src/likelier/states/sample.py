@@ -6,8 +6,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier import _core
 from likelier.data import Chunk
-from likelier.data.folds import hashed
+from likelier.data.folds import keys_of
 
 
 @dataclass
@@ -27,14 +28,15 @@ class Sample:
         return 0
 
     def update(self, chunk: Chunk) -> None:
-        keys = hashed(chunk.first, chunk.X.shape[0], self.seed)
-        wanted = keys <= np.uint64(self.below - 1)
+        n = chunk.X.shape[0]
+        rows = np.empty(n, dtype=np.int64)
+        rows = rows[: _core.drawn(chunk.first, self.seed, self.below - 1, rows)]
         if chunk.w is not None:
-            wanted &= chunk.w > 0
-        rows = np.flatnonzero(wanted)
+            rows = rows[chunk.w[rows] > 0]
         if len(rows):
-            every = slice(None) if len(rows) == len(keys) else rows
-            self.pieces.append((keys[rows], chunk.first + rows, chunk.take(every)._replace(first=0)))
+            numbers = chunk.first + rows
+            every = slice(None) if len(rows) == n else rows.astype(np.intp, copy=False)
+            self.pieces.append((keys_of(numbers, self.seed), numbers, chunk.take(every)._replace(first=0)))
             self._thin()
 
     def merge(self, other: Self) -> None:
@@ -57,13 +59,17 @@ class Sample:
 
     def rows(self) -> Chunk | None:
         """The sampled rows, in the order of their numbers; None: there are none."""
-        if not self.pieces:
-            return None
+        return None if not self.pieces else self.drawn()[1]
+
+    def drawn(self) -> tuple[NDArray[np.uint64], Chunk]:
+        """The hashes of the sampled rows, of which there are some, and the rows."""
         keys = np.concatenate([keys for keys, _, _ in self.pieces])
         numbers = np.concatenate([numbers for _, numbers, _ in self.pieces])
-        order = np.lexsort((numbers, keys))[: self.most]
-        order = order[np.argsort(numbers[order], kind="stable")]
-        return _stacked([chunk for _, _, chunk in self.pieces]).take(order)
+        order = np.arange(len(keys))
+        if len(keys) > self.most:
+            order = np.flatnonzero(keys <= np.partition(keys, self.most - 1)[self.most - 1])
+        order = order[np.argsort(numbers[order], kind="stable")][: self.most]
+        return keys[order], _stacked([chunk for _, _, chunk in self.pieces]).take(order)
 
 
 def _stacked(chunks: list[Chunk]) -> Chunk:

@@ -1,0 +1,89 @@
+"""Class priors of rows without labels."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.data import Chunk, Source
+from likelier.engines import run
+from likelier.families.climb import Mixing
+from likelier.links import identity, log_sum_exp, softmax
+from likelier.model import Bayes, Question, log_of
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class Memberships:
+    """Of rows, under some priors: weight, Σ p(C_k | x) (K,), and Σ ln p(x), as far as priors decide it."""
+
+    question: Question
+    weight: float = 0.0
+    belonging: Floats | float = 0.0
+    log_likelihood: float = 0.0
+    skipped: Counter[int] = field(default_factory=Counter)
+
+    @property
+    def nbytes(self) -> int:
+        return 8 * self.question.scores.K
+
+    def update(self, chunk: Chunk) -> None:
+        n = chunk.X.shape[0]
+        w = np.ones(n) if chunk.w is None else chunk.w
+        Z, log_p = self.question.start(n), log_sum_exp.start(n, 0)
+        self.skipped.update(self.question.answer(chunk, Z))
+        log_sum_exp.apply(Z, log_p)
+        softmax.apply(Z, Z)
+        counts = w > 0  # 0 times -inf is not 0
+        self.weight += float(w.sum())
+        self.belonging = self.belonging + w[counts] @ Z[counts]
+        self.log_likelihood += float(w[counts] @ log_p[counts])
+
+    def merge(self, other: Self) -> None:
+        self.weight += other.weight
+        self.belonging = self.belonging + other.belonging
+        self.log_likelihood += other.log_likelihood
+        self.skipped.update(other.skipped)
+
+
+class Adapted(NamedTuple):
+    """Priors (K,), on the way to which each pass found that likelihood per row."""
+
+    prior: Floats
+    trace: list[float]
+    skipped: Counter[int]
+    converged: bool
+
+
+def adapted(model: Bayes, rows: Source, tol: float, most: int) -> Adapted:
+    """The priors under which the rows are likeliest: π_k <- mean p(C_k | x; π).
+
+    (Saerens, Latinne & Decaestecker 2002.) The likelihood is concave in π, and with g_k the mean of
+    p(x | C_k) / p(x) no priors are likelier by more than max_k g_k - 1 a row: the way ends when that is
+    below tol. Steps are mixed (Anderson 1965); where a mixture is less likely or none, by itself.
+    """
+    at = sure = np.asarray(model.prior / model.prior.sum())
+    mixing, best, trace = Mixing(), -np.inf, list[float]()
+    found = None
+    for _ in range(most):
+        question = Question(model.reweighed(log_of(at)), identity, model.params.support)
+        found = run(rows, partial(Memberships, question))
+        likelihood = found.log_likelihood / found.weight
+        if likelihood < best - 1e-12 * (1 + abs(best)):
+            mixing, at, best = Mixing(), sure, -np.inf
+            continue
+        new = np.asarray(found.belonging / found.weight)
+        new /= new.sum()
+        best, sure = likelihood, new
+        trace.append(likelihood)
+        gain = np.divide(new, at, out=np.zeros_like(at), where=at > 0)
+        if gain.max() - 1 <= tol:
+            return Adapted(new, trace, found.skipped, True)
+        at = mixing.next(at, new)
+        if not (at[new > 0] > 0).all():
+            at = new
+    return Adapted(sure, trace, found.skipped if found is not None else Counter(), False)

@@ -1,0 +1,121 @@
+"""How likely the training rows are: a sample of them, drawn while a fit reads them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from functools import partial
+from math import sqrt
+from threading import Lock
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.data import Arrays, Chunk, Part, Source
+from likelier.links import log_sum_exp
+from likelier.model import Bayes, Question
+from likelier.states import Sample, Typical
+from likelier.states.typical import MOST
+
+Fitted = TypeVar("Fitted")
+
+
+class Drawing:
+    """A sample of rows, the first of which has the number `before`, from one or more readings of them."""
+
+    def __init__(self, before: int) -> None:
+        self.before = before
+        self.lock = Lock()
+        self.begin()
+
+    def begin(self, below: int = 1 << 64) -> None:
+        self.sample, self.rows = Sample(MOST, below=below), 0
+
+    def all_of(self, source: Arrays) -> None:
+        """Rows in memory need not pass by: that would cost more than to pick them."""
+        n = len(source) if source.w is None else int(np.count_nonzero(source.w))
+        share = (MOST + 6 * sqrt(MOST)) / max(n, 1)  # too few of them but once in 10⁹ times
+        self.begin(1 << 64 if share >= 1 else int(share * 2.0**64))
+        self.sample.update(Chunk(source.X, None, source.w, self.before))
+        self.rows = len(source)
+
+    def of_part(self, part: Part) -> Iterator[Chunk]:
+        own, n = Sample(MOST, below=self.sample.below), 0
+        for chunk in part():
+            own.update(chunk._replace(first=self.before + chunk.first))
+            n += chunk.X.shape[0]
+            yield chunk
+        with self.lock:
+            self.sample.merge(own)
+            self.rows += n
+
+    def typical(self, model: Bayes) -> Typical:
+        """The scores of the sample under a model."""
+        if not self.sample.pieces:
+            return Typical(np.empty(0, np.uint64), np.empty(0), np.empty(0), self.rows)
+        keys, rows = self.sample.drawn()
+        scores = np.empty(len(keys))
+        Question(model.joint, log_sum_exp, model.params.support).answer(rows, scores)
+        w = np.ones(len(keys)) if rows.w is None else np.asarray(rows.w, dtype=np.float64)
+        good = ~np.isnan(scores)  # densities that have overflowed say nothing
+        return Typical(keys[good], scores[good], w[good], self.rows)
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A source whose rows are drawn from as they are read: by the last pass over them."""
+
+    source: Source
+    drawing: Drawing
+
+    @property
+    def p(self) -> int:
+        return self.source.p
+
+    @property
+    def names(self) -> NDArray[Any] | None:
+        return self.source.names
+
+    @property
+    def rows(self) -> int | None:
+        return self.source.rows
+
+    @property
+    def y_shape(self) -> tuple[int, ...]:
+        return self.source.y_shape
+
+    def coded(self, levels: NDArray[Any]) -> "Watched":
+        return replace(self, source=self.source.coded(levels))
+
+    def labels(self) -> Source:
+        return self.source.labels()
+
+    def place(self, row: int) -> str:
+        return self.source.place(row)
+
+    def parts(self, state_bytes: int) -> Sequence[Part]:
+        self.drawing.begin()
+        return [partial(self.drawing.of_part, part) for part in self.source.parts(state_bytes)]
+
+
+def watching(
+    fit: Callable[[Source], Fitted], source: Source, before: int = 0
+) -> tuple[Fitted, Callable[[Bayes], Typical]]:
+    """What a fit makes of a source, and what finds how likely its rows are under a model."""
+    drawing = Drawing(before)
+    if not isinstance(source, Arrays):
+        return fit(Watched(source, drawing)), drawing.typical
+    fitted = fit(source)
+    drawing.all_of(source)
+    return fitted, drawing.typical
+
+
+def joined(kept: Sequence[Typical | None]) -> Typical | None:
+    """The scores of all; None: some were not kept."""
+    found = [each for each in kept if each is not None]
+    if len(found) < len(kept):
+        return None
+    total = deepcopy(found[0])
+    for each in found[1:]:
+        total.merge(each)
+    return total
