@@ -5,9 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 _WHERE = {
     "DegenerateWarning": "likelier.data",
+    "GaussianMixture": "likelier.estimators.mixture",
     "GaussianNB": "likelier.estimators.naive_bayes",
     "LinearDiscriminantAnalysis": "likelier.estimators.linear_discriminant",
     "LinearRegression": "likelier.estimators.regression",
+    "Mixture": "likelier.estimators.mixture",
+    "MixtureDiscriminantAnalysis": "likelier.estimators.mixture_discriminant",
     "QuadraticDiscriminantAnalysis": "likelier.estimators.quadratic_discriminant",
     "Ridge": "likelier.estimators.regression",
     "compare": "likelier.comparing",
@@ -25,6 +28,11 @@ if TYPE_CHECKING:
         LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
     )
     from likelier.estimators.merging import merge as merge
+    from likelier.estimators.mixture import GaussianMixture as GaussianMixture
+    from likelier.estimators.mixture import Mixture as Mixture
+    from likelier.estimators.mixture_discriminant import (
+        MixtureDiscriminantAnalysis as MixtureDiscriminantAnalysis,
+    )
     from likelier.estimators.naive_bayes import GaussianNB as GaussianNB
     from likelier.estimators.quadratic_discriminant import (
         QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis,

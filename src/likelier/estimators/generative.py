@@ -15,7 +15,7 @@ from likelier.em import completed_by_passes
 from likelier.estimators import door
 from likelier.estimators.classes import OnePassClassifier
 from likelier.estimators.decisions import Decisions
-from likelier.estimators.onepass import Names
+from likelier.estimators.publishing import Names, Publishing
 from likelier.families import Completed, Support, completed
 from likelier.links import Link
 from likelier.model import Bayes, ask, log_of
@@ -52,18 +52,27 @@ class Contributions(NamedTuple):
     base: Floats  # (K,)
 
 
-class Generative(Decisions, OnePassClassifier):
-    """Classes as densities: p(C_k | x) ∝ p(C_k) p(x | C_k), and all that follows from a density.
+class Answering(Publishing):
+    """Classes, or components, as densities: p(C_k | x) ∝ p(C_k) p(x | C_k), and all that follows.
 
     NaN in X is a missing cell, in a row to train on as in one to answer: what is not known is integrated
     out, never guessed.
     """
 
+    _model: Bayes
+    _target: NDArray[Any]  # the classes
+    n_features_in_: int
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
     # ---- answers -----------------------------------------------------------------------------------
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row."""
         codes = self._ask(X, "posterior", links.argmax)
-        return np.asarray(self.classes_[codes])
+        return np.asarray(self._target[codes])
 
     def predict_proba(self, X: Any, priors: Any = None) -> Floats:
         """p(C_k | x), (n, K); under other class priors if they are given."""
@@ -80,7 +89,7 @@ class Generative(Decisions, OnePassClassifier):
     def decision_function(self, X: Any) -> Floats:
         """Scores of the classes, (n, K); of two classes a_1 - a_0, (n,)."""
         Z = self._ask(X, "posterior", links.identity)
-        return np.asarray(Z[:, 1] - Z[:, 0]) if len(self.classes_) == 2 else Z
+        return np.asarray(Z[:, 1] - Z[:, 0]) if len(self._target) == 2 else Z
 
     # ---- density -----------------------------------------------------------------------------------
     def score_samples(self, X: Any) -> Floats:
@@ -97,10 +106,10 @@ class Generative(Decisions, OnePassClassifier):
         seed = check_random_state(random_state).randint(2**31)
         rng = np.random.default_rng(seed)
         if y is None:
-            codes = np.sort(rng.choice(len(self.classes_), size=n_samples, p=self._shares()))
+            codes = np.sort(rng.choice(len(self._target), size=n_samples, p=self._shares()))
         else:
             codes = self._class_numbers(y, n_samples)
-        return self._model.params.sample(codes, rng), self.classes_[codes]
+        return self._model.params.sample(codes, rng), self._target[codes]
 
     def impute(self, X: Any) -> Floats:
         """X with what is missing (NaN) filled in: Σ_k p(C_k | x) E[x_j | x, C_k], x being what is there."""
@@ -132,38 +141,6 @@ class Generative(Decisions, OnePassClassifier):
             )
         return self._derived(self._model.condition(dict(zip(at.tolist(), values, strict=True))), rest)
 
-    def _fitted(self, source: Source, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
-        try:
-            return super()._fitted(source, target)
-        except TooManyPatterns:
-            # To keep what a merge would need is to keep the rows: read them again instead.
-            counted = self._family(len(target)).stats(len(target), source.p)
-            if not isinstance(counted, PatternMoments):
-                raise
-            rows = completed_by_passes(source.coded(target), len(target), counted.shape)
-            return self._sound_model(rows), None
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
-        yield from super()._remarks(model, statistics, target, names)
-        if isinstance(statistics, PatternMoments | ShrinkageMoments):
-            rows = completed(statistics)
-            if isinstance(rows, Completed) and not rows.converged:
-                yield (
-                    f"the most likely means and covariances of rows with missing cells were not found in "
-                    f"{rows.steps} steps: too little is there to tell them apart. Drop columns with few "
-                    "values."
-                )
-            joint = statistics.joint() if isinstance(statistics, ShrinkageMoments) else statistics
-            if not joint.complete:
-                yield from _unseen(joint.columns(), target, names)
-        elif isinstance(statistics, ColumnMoments):
-            yield from _unseen(statistics, target, names)
-
     # ---- how ---------------------------------------------------------------------------------------
     def _ask(self, X: Any, which: Literal["posterior", "joint"], link: Link) -> NDArray[Any]:
         door.fitted(self)
@@ -174,7 +151,7 @@ class Generative(Decisions, OnePassClassifier):
         if priors is None:
             return self._ask(X, "posterior", link)
         door.fitted(self)
-        given = door.priors_of(priors, len(self.classes_))
+        given = door.priors_of(priors, len(self._target))
         scores = self._model.reweighed(log_of(self._of_seen(given)))
         return self._answers(scores, X, link)
 
@@ -210,10 +187,10 @@ class Generative(Decisions, OnePassClassifier):
 
     def _class_numbers(self, y: Any, n: int) -> NDArray[np.intp]:
         labels = np.atleast_1d(np.asarray(y))
-        known = {label: k for k, label in enumerate(self.classes_.tolist())}
+        known = {label: k for k, label in enumerate(self._target.tolist())}
         missing = [v for v in labels.tolist() if v not in known]
         if missing:
-            raise ValueError(f"no class {missing[0]!r}; classes: {self.classes_.tolist()}")
+            raise ValueError(f"no class {missing[0]!r}; classes: {self._target.tolist()}")
         codes = np.array([known[v] for v in labels.tolist()], dtype=np.intp)
         if self._statistics is not None and not (self._statistics.n[codes] > 0).all():
             raise ValueError("no row of that class has been seen: there is nothing to draw from")
@@ -225,4 +202,35 @@ class Generative(Decisions, OnePassClassifier):
         names = getattr(self, "feature_names_in_", None)
         kept = None if names is None else names[columns]
         new: Self = clone(self)
-        return new._publish(model, None, self.classes_, kept)
+        return new._publish(model, None, self._target, kept)
+
+
+class Generative(Decisions, Answering, OnePassClassifier):
+    """Classifiers by densities that one pass counts."""
+
+    def _fitted(self, source: Source, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
+        try:
+            return super()._fitted(source, target)
+        except TooManyPatterns:
+            # To keep what a merge would need is to keep the rows: read them again instead.
+            counted = self._family(len(target)).stats(len(target), source.p)
+            if not isinstance(counted, PatternMoments):
+                raise
+            rows = completed_by_passes(source.coded(target), len(target), counted.shape)
+            return self._sound_model(rows), None
+
+    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
+        yield from super()._remarks(model, statistics, target, names)
+        if isinstance(statistics, PatternMoments | ShrinkageMoments):
+            rows = completed(statistics)
+            if isinstance(rows, Completed) and not rows.converged:
+                yield (
+                    f"the most likely means and covariances of rows with missing cells were not found in "
+                    f"{rows.steps} steps: too little is there to tell them apart. Drop columns with few "
+                    "values."
+                )
+            joint = statistics.joint() if isinstance(statistics, ShrinkageMoments) else statistics
+            if not joint.complete:
+                yield from _unseen(joint.columns(), target, names)
+        elif isinstance(statistics, ColumnMoments):
+            yield from _unseen(statistics, target, names)

@@ -7,11 +7,15 @@ from likelier.families.gaussian import LOG_2PI, Diagonal, DiagonalGaussian
 from likelier.families.independent import Independent
 from likelier.families.missing import Completed, completed
 from likelier.families.mixed import Group, Mixed, MixedFamily
+from likelier.families.mixture import Mixture
+from likelier.families.ridged import SHAPES, CovarianceType, ridged, variances_exceed
 
 __all__ = [
     "LOG_2PI",
+    "SHAPES",
     "Completed",
     "Conditioned",
+    "CovarianceType",
     "Diagonal",
     "DiagonalGaussian",
     "Discriminants",
@@ -22,6 +26,7 @@ __all__ = [
     "Independent",
     "Mixed",
     "MixedFamily",
+    "Mixture",
     "Params",
     "Range",
     "Support",
@@ -32,4 +37,6 @@ __all__ = [
     "by_svd",
     "completed",
     "refuse_outside",
+    "ridged",
+    "variances_exceed",
 ]

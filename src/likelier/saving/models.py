@@ -16,10 +16,14 @@ from likelier.estimators import door
 from likelier.estimators.least_squares import LeastSquares, Lines
 from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.linear_discriminant import LinearBayes, LinearDiscriminantAnalysis
+from likelier.estimators.mixture import GaussianMixture, Mixture
+from likelier.estimators.mixture_discriminant import MixtureDiscriminantAnalysis
 from likelier.estimators.naive_bayes import GaussianNB
 from likelier.estimators.quadratic_discriminant import QuadraticDiscriminantAnalysis
 from likelier.estimators.regression import LinearRegression, Ridge
 from likelier.families import Diagonal, Full, Tied
+from likelier.families import Mixture as Mixtures
+from likelier.mixing import Blend
 from likelier.model import Bayes
 from likelier.saving import disk
 from likelier.saving.disk import Archive, require
@@ -45,6 +49,9 @@ ESTIMATORS = {
         Face(GaussianNB, Bayes, Diagonal),
         Face(LinearDiscriminantAnalysis, LinearBayes, Tied),
         Face(QuadraticDiscriminantAnalysis, Bayes, Full),
+        Face(GaussianMixture, Blend),
+        Face(Mixture, Blend),
+        Face(MixtureDiscriminantAnalysis, Blend, Mixtures),
         Face(LinearRegression, Lines),
         Face(Ridge, Lines),
         Face(LinearClassifier),
@@ -238,6 +245,9 @@ def _check_scores(scores: Scores, p: int) -> None:
     """One row answered, whatever the answer: matrices that have no factors come to light here."""
     for term in scores.terms:
         for value in vars(term).values():
+            if isinstance(value, Scores):
+                _check_scores(value, p)
+                continue
             require(not np.isnan(value).any(), "the parameters make no scores: a variance is not positive")
     scores.write(Chunk(Dense(np.zeros((1, p)))), np.empty((1, scores.K)))
 

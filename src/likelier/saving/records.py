@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from likelier.estimators.least_squares import Lines
 from likelier.estimators.linear_discriminant import LinearBayes
-from likelier.families import Diagonal, Discriminants, Full, Tied
+from likelier.families import Diagonal, Discriminants, Full, Mixture, Tied
 from likelier.inference import Solution
+from likelier.mixing import Blend, Selection, Stepwise, Way
 from likelier.model import Bayes
 from likelier.saving.disk import require
 from likelier.saving.values import field_names
@@ -45,6 +46,7 @@ class Kind(NamedTuple):
     holds: Callable[[Any], Any] = lambda record: True
     logs: tuple[str, ...] = ()  # logarithms, which may be -inf
     gaps: tuple[str, ...] = ()  # which may be NaN: all other numbers are finite
+    inner: Callable[[Any], Sizes] = lambda record: {}  # sizes that are others in the records that it holds
 
 
 _SCATTER = {"full": "K p p", "tied": "p p"}
@@ -74,6 +76,23 @@ def _possible(model: Bayes) -> Any:
     return model.log_prior.max() <= 1e-6 and abs(model.prior.sum() - 1) < 1e-6
 
 
+def _owned(mixture: Mixture) -> Any:
+    """Components are read by the runs of their owners: each class has one, none is left out."""
+    owner, weight = mixture.owner, mixture.log_weight
+    runs = len(owner) > 0 and owner[0] == 0 and np.isin(np.diff(owner), (0, 1)).all()
+    sums = np.bincount(owner, np.exp(weight)) if runs and owner.shape == weight.shape else np.zeros(1)
+    return np.all(np.abs(sums - 1) < 1e-6)
+
+
+def _blended(model: Blend) -> Any:
+    return _possible(model) and model.params.shape[0] == len(model.log_prior)
+
+
+def _tabled(table: Selection) -> Any:
+    each = (table.n_components, table.covariance_type, table.log_likelihood, table.bic, table.converged)
+    return len({len(one) for one in each}) == 1
+
+
 RECORDS = {
     "states.Moments": Kind(
         Moments, {"n": "K", "mean": "K p", "S": lambda state: _SCATTER[state.shape]}, _counted
@@ -100,6 +119,23 @@ RECORDS = {
     "scores.Affine": Kind(Affine, {"b": "K", "W": "K p", "shift": "p"}),
     "model.Bayes": Kind(Bayes, {"log_prior": "K"}, _possible, logs=("log_prior",)),
     "model.LinearBayes": Kind(LinearBayes, {"log_prior": "K"}, _possible, logs=("log_prior",)),
+    "families.Mixture": Kind(
+        Mixture,
+        {"log_weight": "m", "owner": "m"},
+        _owned,
+        logs=("log_weight",),
+        inner=lambda mixture: {"K": len(mixture.owner)},
+    ),
+    "mixing.Way": Kind(
+        Way,
+        {"log_likelihood": "s", "floored": "s"},
+        lambda way: way.log_likelihood.shape == way.floored.shape,
+    ),
+    "mixing.Selection": Kind(
+        Selection, dict.fromkeys(("n_components", "log_likelihood", "bic", "converged"), "t"), _tabled
+    ),
+    "mixing.Stepwise": Kind(Stepwise, {}, lambda state: state.batches >= 0),
+    "model.Blend": Kind(Blend, {"log_prior": "K"}, _blended, logs=("log_prior",)),
     "model.Lines": Kind(Lines, dict(_PLANE)),
     "model.Solution": Kind(Solution, {"b": "p q", "free": "f p"}),
 }
@@ -125,7 +161,8 @@ def check(record: Any, sizes: Sizes) -> None:
             elif isinstance(part, float):
                 _finite(np.asarray(part), f"{name}.{field}", kind, field)
             elif type(part) in _KINDS:
-                check(part, sizes)
+                own = kind.inner(record)
+                check(part, {**sizes, **own} if own else sizes)
     require(kind.holds(record), f"the numbers of {name} contradict each other")
 
 
