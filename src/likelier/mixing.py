@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier import links
+from likelier import _core
 from likelier.data import Chunk, Source
 from likelier.engines import run
 from likelier.families import Family
@@ -24,7 +24,6 @@ from likelier.model import Bayes, log_of
 from likelier.scores import Scores
 
 Floats = NDArray[np.float64]
-LEAST_SHARE = 1e-290  # a responsibility below this is none: the reciprocal of a smaller one overflows
 
 
 @dataclass
@@ -52,9 +51,7 @@ class Expectation:
         if self.owner is not None:
             assert chunk.y is not None
             R[(chunk.y[:, None] >= 0) & (chunk.y[:, None] != self.owner)] = -np.inf
-        links.log_sum_exp.apply(R, total)
-        links.softmax.apply(R, R)
-        R[R < LEAST_SHARE] = 0.0
+        _core.responsibilities(R, total)
         self.log_likelihood += float(total.sum() if chunk.w is None else chunk.w @ total)
         self.weight += float(n if chunk.w is None else chunk.w.sum())
         if self.scale != 1:

@@ -15,8 +15,10 @@ from likelier.data import BadCell, Chunk, NonFinite, by_gaps
 from likelier.families.base import Params
 from likelier.families.covariance import steady_precision
 from likelier.states import Moments, Parts, PatternMoments
+from likelier.states.moments import refuse, weights
 
 Floats = NDArray[np.float64]
+TOO_FAR = 1e4  # squared deviations that a mean may move in one step: four digits of a variance
 
 
 def absorb(stats: Any, chunk: Chunk, params: Params) -> None:
@@ -36,13 +38,36 @@ def absorb(stats: Any, chunk: Chunk, params: Params) -> None:
 
 def _absorb_rows(whole: Moments, chunk: Chunk, params: Params) -> None:
     try:
-        whole.update(chunk)
+        _absorb_complete(whole, chunk, params)
     except NonFinite as bad:
         if not np.isnan(bad.value):
             raise
         complete, some, _ = by_gaps(chunk)
-        whole.update(complete)
+        _absorb_complete(whole, complete, params)
         whole.merge(expected(some, params, whole))
+
+
+def _absorb_complete(whole: Moments, chunk: Chunk, params: Any) -> None:
+    """About the means so far, each row read once; where those turn out to be far off, from scratch."""
+    assert chunk.y is not None
+    K, p = params.shape
+    new, first = Moments.start(K, p, whole.shape), np.zeros((K, p))
+    R, tied = np.ascontiguousarray(chunk.y), whole.shape == "tied"
+    mean = np.ascontiguousarray(params.mean)
+    X = chunk.X.native()
+    refuse(chunk, _core.centred_sums(X, R, weights(chunk), mean, tied, new.n, first, new.S))
+    d = first / np.where(new.n > 0, new.n, 1.0)[:, None]
+    off = new.n[:, None] * d * d  # what second moments about the old mean have too much
+    variance = np.diagonal(new.S, axis1=-2, axis2=-1)
+    if (TOO_FAR * (variance - (off.sum(axis=0) if tied else off)) < off).any():
+        whole.update(chunk)
+        return
+    new.mean = mean + d
+    new.S -= (new.n[:, None] * d).T @ d if tied else (new.n[:, None] * d)[:, :, None] * d[:, None, :]
+    if whole.n.any():
+        whole.merge(new)
+    else:  # a merge with nothing is what is new
+        whole.n, whole.mean, whole.S = new.n, new.mean, new.S
 
 
 def expected(chunk: Chunk, params: Any, like: Moments) -> Moments:
