@@ -18,6 +18,7 @@
 #include "labels.hpp"
 #include "links.hpp"
 #include "matrix.hpp"
+#include "mixture.hpp"
 #include "moments.hpp"
 #include "qr.hpp"
 #include "sample.hpp"
@@ -127,6 +128,14 @@ Where py_moments(const Held& X, std::optional<Vector<int32_t>> codes, std::optio
             return moments(X.view, who, shape, total);
         },
         X.view));
+}
+
+Where py_centred_sums(const Held& X, In R, std::optional<Vector<double>> weights, In centres, bool tied,
+                      Out n, Out first, Out second) {
+    const auto K = static_cast<int64_t>(n.shape(0));
+    nb::gil_scoped_release free;
+    return where(centred_sums(X.view, R.data(), weights ? weights->data() : nullptr, centres.data(), K,
+                              tied, n.data(), first.data(), second.data()));
 }
 
 void py_higher_moments(const Held& X, std::optional<Vector<int32_t>> codes, std::optional<In> R,
@@ -360,6 +369,18 @@ NB_MODULE(LIKELIER_MODULE, m) {
           nb::arg("S").noconvert());
     m.def("higher_moments", &py_higher_moments, nb::arg("X"), nb::arg("codes").none(), nb::arg("R").none(),
           nb::arg("weights").none(), nb::arg("mean"), nb::arg("T").noconvert(), nb::arg("Q").noconvert());
+
+    m.def("centred_sums", &py_centred_sums, nb::arg("X"), nb::arg("R"), nb::arg("weights").none(),
+          nb::arg("centres"), nb::arg("tied"), nb::arg("n").noconvert(), nb::arg("first").noconvert(),
+          nb::arg("second").noconvert());
+    m.def(
+        "responsibilities",
+        [](Out Z, Out out) {
+            const auto n = static_cast<int64_t>(Z.shape(0)), K = static_cast<int64_t>(Z.shape(1));
+            nb::gil_scoped_release free;
+            responsibilities(Z.data(), n, K, out.data());
+        },
+        nb::arg("Z").noconvert(), nb::arg("out").noconvert());
 
     m.def("fold", &py_fold, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("shift"),
           nb::arg("R").noconvert());

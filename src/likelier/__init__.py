@@ -8,12 +8,15 @@ _WHERE = {
     "BernoulliNB": "likelier.estimators.counts",
     "ComplementNB": "likelier.estimators.counts",
     "DegenerateWarning": "likelier.data",
+    "GaussianMixture": "likelier.estimators.mixture",
     "GaussianNB": "likelier.estimators.naive_bayes",
     "LinearDiscriminantAnalysis": "likelier.estimators.linear_discriminant",
     "LinearRegression": "likelier.estimators.regression",
     "NaiveBayes": "likelier.estimators.mixed_bayes",
     "MultinomialNB": "likelier.estimators.counts",
     "PoissonNB": "likelier.estimators.counts",
+    "Mixture": "likelier.estimators.mixture",
+    "MixtureDiscriminantAnalysis": "likelier.estimators.mixture_discriminant",
     "QuadraticDiscriminantAnalysis": "likelier.estimators.quadratic_discriminant",
     "Ridge": "likelier.estimators.regression",
     "compare": "likelier.comparing",
@@ -37,6 +40,11 @@ if TYPE_CHECKING:
     )
     from likelier.estimators.merging import merge as merge
     from likelier.estimators.mixed_bayes import NaiveBayes as NaiveBayes
+    from likelier.estimators.mixture import GaussianMixture as GaussianMixture
+    from likelier.estimators.mixture import Mixture as Mixture
+    from likelier.estimators.mixture_discriminant import (
+        MixtureDiscriminantAnalysis as MixtureDiscriminantAnalysis,
+    )
     from likelier.estimators.naive_bayes import GaussianNB as GaussianNB
     from likelier.estimators.quadratic_discriminant import (
         QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis,

@@ -27,6 +27,17 @@ def moments(
     mean: Floats,
     S: Floats,
 ) -> Where: ...
+def centred_sums(
+    X: Matrix,
+    R: Floats,
+    weights: Floats | None,
+    centres: Floats,
+    tied: bool,
+    n: Floats,
+    first: Floats,
+    second: Floats,
+) -> Where: ...
+def responsibilities(Z: Floats, out: Floats) -> None: ...
 def higher_moments(
     X: Matrix,
     codes: NDArray[np.int32] | None,

@@ -24,7 +24,7 @@ from sklearn.utils.validation import (
 )
 
 from likelier.data import Arrays, BadCell, Block, Source, block, frames, levels_of, refuse_cells
-from likelier.estimators.sources import as_fitted, brought, stored, takes_categories
+from likelier.estimators.sources import as_fitted, brought, stored, takes_categories, unaccompanied
 
 
 def _plain(X: Any) -> bool:
@@ -247,6 +247,16 @@ def training(estimator: Any, X: Any, y: Any, sample_weight: Any, *, known: bool 
         labels_of(estimator, y)
     labels = labels_of(estimator, y)
     return supervised(estimator, X, labels, sample_weight, known=known)
+
+
+def unlabelled(estimator: Any, X: Any, sample_weight: Any, *, known: bool) -> Source:
+    """Rows without y, checked, as a source; `known`: the columns are those of an earlier fit."""
+    if stored(X):
+        return unaccompanied(estimator, X, sample_weight, known=known)
+    X = opened(X)
+    rows = _known_block(estimator, X) if known else rows_of(estimator, X)
+    names = getattr(estimator, "feature_names_in_", None) if known else feature_names(X)
+    return Arrays(rows, None, weights_of(sample_weight, rows.shape[0]), names=names)
 
 
 def supervised(estimator: Any, X: Any, y: NDArray[Any], sample_weight: Any, *, known: bool) -> Arrays:

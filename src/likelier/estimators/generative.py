@@ -17,7 +17,7 @@ from likelier.em import completed_by_passes
 from likelier.estimators import door
 from likelier.estimators.classes import OnePassClassifier
 from likelier.estimators.decisions import Decisions
-from likelier.estimators.onepass import Names
+from likelier.estimators.publishing import Names, Publishing
 from likelier.estimators.shift import adapted
 from likelier.estimators.typical import joined, watching
 from likelier.families import Completed, completed
@@ -56,18 +56,27 @@ class Contributions(NamedTuple):
     base: Floats  # (K,)
 
 
-class Generative(Decisions, OnePassClassifier):
-    """Classes as densities: p(C_k | x) ∝ p(C_k) p(x | C_k), and all that follows from a density.
+class Answering(Publishing):
+    """Classes, or components, as densities: p(C_k | x) ∝ p(C_k) p(x | C_k), and all that follows.
 
     NaN in X is a missing cell, in a row to train on as in one to answer: what is not known is integrated
     out, never guessed.
     """
 
+    _model: Bayes
+    _target: NDArray[Any]  # the classes
+    n_features_in_: int
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
     # ---- answers -----------------------------------------------------------------------------------
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row."""
         codes = self._ask(X, "posterior", links.argmax)
-        return np.asarray(self.classes_[codes])
+        return np.asarray(self._target[codes])
 
     def predict_proba(self, X: Any, priors: Any = None) -> Floats:
         """p(C_k | x), (n, K); under other class priors if they are given."""
@@ -84,7 +93,7 @@ class Generative(Decisions, OnePassClassifier):
     def decision_function(self, X: Any) -> Floats:
         """Scores of the classes, (n, K); of two classes a_1 - a_0, (n,)."""
         Z = self._ask(X, "posterior", links.identity)
-        return np.asarray(Z[:, 1] - Z[:, 0]) if len(self.classes_) == 2 else Z
+        return np.asarray(Z[:, 1] - Z[:, 0]) if len(self._target) == 2 else Z
 
     def adapt_priors(
         self, X: Any, *, sample_weight: Any = None, tol: float = 1e-10, max_iter: int = 1000
@@ -148,10 +157,10 @@ class Generative(Decisions, OnePassClassifier):
         seed = check_random_state(random_state).randint(2**31)
         rng = np.random.default_rng(seed)
         if y is None:
-            codes = np.sort(rng.choice(len(self.classes_), size=n_samples, p=self._shares()))
+            codes = np.sort(rng.choice(len(self._target), size=n_samples, p=self._shares()))
         else:
             codes = self._class_numbers(y, n_samples)
-        return self._shown_rows(self._model.params.sample(codes, rng)), self.classes_[codes]
+        return self._shown_rows(self._model.params.sample(codes, rng)), self._target[codes]
 
     def impute(self, X: Any) -> NDArray[Any]:
         """X with what is missing (NaN) filled in: Σ_k p(C_k | x) E[x_j | x, C_k], x being what is there."""
@@ -186,54 +195,6 @@ class Generative(Decisions, OnePassClassifier):
             )
         return self._derived(self._model.condition(dict(zip(at.tolist(), values, strict=True))), rest)
 
-    def _fitted(self, source: Source, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
-        (model, statistics), typical = watching(partial(self._fitted_to, target), source)
-        return replace(model, typical=typical(model)), statistics
-
-    def _fitted_to(self, target: NDArray[Any], source: Source) -> tuple[Bayes, Any | None]:
-        try:
-            return super()._fitted(source, target)
-        except TooManyPatterns:
-            # To keep what a merge would need is to keep the rows: read them again instead.
-            counted = self._family(len(target)).stats(len(target), source.p)
-            if not isinstance(counted, PatternMoments):
-                raise
-            rows = completed_by_passes(source.coded(target), len(target), counted.shape)
-            return self._sound_model(rows), None
-
-    def _take_in(self, source: Source, target: NDArray[Any]) -> Self:
-        kept = [self._model.typical] if "_model" in vars(self) else []
-        before = sum(each.rows for each in kept if each is not None)
-        _, typical = watching(lambda rows: super(Generative, self)._take_in(rows, target), source, before)
-        self._model = replace(self._model, typical=joined([*kept, typical(self._model)]))
-        return self
-
-    def merge(self, *others: Self, classes: Literal["union"] | None = None) -> Self:
-        new = super().merge(*others, classes=classes)
-        new._model = replace(new._model, typical=joined([one._model.typical for one in (self, *others)]))
-        return new
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
-        yield from super()._remarks(model, statistics, target, names)
-        if isinstance(statistics, PatternMoments | ShrinkageMoments):
-            rows = completed(statistics)
-            if isinstance(rows, Completed) and not rows.converged:
-                yield (
-                    f"the most likely means and covariances of rows with missing cells were not found in "
-                    f"{rows.steps} steps: too little is there to tell them apart. Drop columns with few "
-                    "values."
-                )
-            joint = statistics.joint() if isinstance(statistics, ShrinkageMoments) else statistics
-            if not joint.complete:
-                yield from _unseen(joint.columns(), target, names)
-        elif isinstance(statistics, ColumnMoments):
-            yield from _unseen(statistics, target, names)
-
     # ---- how ---------------------------------------------------------------------------------------
     def _ask(self, X: Any, which: Literal["posterior", "joint"], link: Link) -> NDArray[Any]:
         door.fitted(self)
@@ -244,7 +205,7 @@ class Generative(Decisions, OnePassClassifier):
         if priors is None:
             return self._ask(X, "posterior", link)
         door.fitted(self)
-        given = door.priors_of(priors, len(self.classes_))
+        given = door.priors_of(priors, len(self._target))
         scores = self._model.reweighed(log_of(self._of_seen(given)))
         return self._answers(scores, X, link)
 
@@ -303,10 +264,10 @@ class Generative(Decisions, OnePassClassifier):
 
     def _class_numbers(self, y: Any, n: int) -> NDArray[np.intp]:
         labels = np.atleast_1d(np.asarray(y))
-        known = {label: k for k, label in enumerate(self.classes_.tolist())}
+        known = {label: k for k, label in enumerate(self._target.tolist())}
         missing = [v for v in labels.tolist() if v not in known]
         if missing:
-            raise ValueError(f"no class {missing[0]!r}; classes: {self.classes_.tolist()}")
+            raise ValueError(f"no class {missing[0]!r}; classes: {self._target.tolist()}")
         codes = np.array([known[v] for v in labels.tolist()], dtype=np.intp)
         if self._statistics is not None and not (self._statistics.n[codes] > 0).all():
             raise ValueError("no row of that class has been seen: there is nothing to draw from")
@@ -318,4 +279,51 @@ class Generative(Decisions, OnePassClassifier):
         names = getattr(self, "feature_names_in_", None)
         kept = None if names is None else names[columns]
         new: Self = clone(self)
-        return new._publish(model, None, self.classes_, kept)
+        return new._publish(model, None, self._target, kept)
+
+
+class Generative(Decisions, Answering, OnePassClassifier):
+    """Classifiers by densities that one pass counts."""
+
+    def _fitted(self, source: Source, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
+        (model, statistics), typical = watching(partial(self._fitted_to, target), source)
+        return replace(model, typical=typical(model)), statistics
+
+    def _take_in(self, source: Source, target: NDArray[Any]) -> Self:
+        kept = [self._model.typical] if "_model" in vars(self) else []
+        before = sum(each.rows for each in kept if each is not None)
+        _, typical = watching(lambda rows: super(Generative, self)._take_in(rows, target), source, before)
+        self._model = replace(self._model, typical=joined([*kept, typical(self._model)]))
+        return self
+
+    def merge(self, *others: Self, classes: Literal["union"] | None = None) -> Self:
+        new = super().merge(*others, classes=classes)
+        new._model = replace(new._model, typical=joined([one._model.typical for one in (self, *others)]))
+        return new
+
+    def _fitted_to(self, target: NDArray[Any], source: Source) -> tuple[Bayes, Any | None]:
+        try:
+            return super()._fitted(source, target)
+        except TooManyPatterns:
+            # To keep what a merge would need is to keep the rows: read them again instead.
+            counted = self._family(len(target)).stats(len(target), source.p)
+            if not isinstance(counted, PatternMoments):
+                raise
+            rows = completed_by_passes(source.coded(target), len(target), counted.shape)
+            return self._sound_model(rows), None
+
+    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
+        yield from super()._remarks(model, statistics, target, names)
+        if isinstance(statistics, PatternMoments | ShrinkageMoments):
+            rows = completed(statistics)
+            if isinstance(rows, Completed) and not rows.converged:
+                yield (
+                    f"the most likely means and covariances of rows with missing cells were not found in "
+                    f"{rows.steps} steps: too little is there to tell them apart. Drop columns with few "
+                    "values."
+                )
+            joint = statistics.joint() if isinstance(statistics, ShrinkageMoments) else statistics
+            if not joint.complete:
+                yield from _unseen(joint.columns(), target, names)
+        elif isinstance(statistics, ColumnMoments):
+            yield from _unseen(statistics, target, names)

@@ -1,39 +1,34 @@
 """Fitting by one pass: fit, partial_fit and merge are the same statistics, differently come by."""
 
 import copy
-import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
-from likelier.data import DegenerateWarning, Source
+from likelier.data import Source
 from likelier.engines import run
 from likelier.estimators import crossing, door, splits
+from likelier.estimators.publishing import Names as Names
+from likelier.estimators.publishing import Publishing
 from likelier.evaluation import Card, CrossValidation
 from likelier.scores import Scores
 
-Names = NDArray[Any] | None
 UNLIKE = "hyper-parameters that need other statistics were changed since the first rows: fit anew"
 Start = Callable[[], Any]
 
 
-class OnePass(BaseEstimator):
+class OnePass(Publishing):
     """Estimators that are a function of statistics which absorb rows and merge.
 
     A subclass says what rows and target it takes (`_source`, `_target_of`: the classes, or the shape of a
     row of y), which statistics it counts, which model they make, what of it is shown, and what the rows
-    left open. Whatever fails, fails before the first attribute is set: an estimator is fitted, or as it
-    was.
+    left open.
     """
 
     _card: ClassVar[type[Card]]  # how its predictions are judged
-    _model: Any
-    _statistics: Any  # None: not kept
-    _target: Any
 
     @abstractmethod
     def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Source:
@@ -58,14 +53,6 @@ class OnePass(BaseEstimator):
     @abstractmethod
     def _model_of(self, statistics: Any) -> Any:
         """The model that statistics make, under the hyper-parameters, which are checked here."""
-
-    @abstractmethod
-    def _shown(self, model: Any, statistics: Any | None, target: Any) -> dict[str, Any]:
-        """The fitted attributes, scikit-learn's."""
-
-    @abstractmethod
-    def _remarks(self, model: Any, statistics: Any, target: Any, names: Names) -> Iterator[str]:
-        """What the rows left open, and what was done about it: a warning each."""
 
     def _count(self, source: Source, target: Any) -> Any:
         """The statistics of these rows."""
@@ -171,26 +158,6 @@ class OnePass(BaseEstimator):
                 "covariance_estimator or to rows in which cells are missing in more ways than can be "
                 "counted."
             )
-
-    def _warn(self, model: Any, statistics: Any | None, target: Any, names: Names) -> None:
-        for remark in self._remarks(model, statistics, target, names):
-            warnings.warn(f"{type(self).__name__}: {remark}", DegenerateWarning, stacklevel=3)
-
-    def _publish(self, model: Any, statistics: Any | None, target: Any, names: Names) -> Self:
-        """Become fitted, all at once."""
-        shown = self._shown(model, statistics, target)
-        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
-            delattr(self, name)
-        self.__dict__.update(shown)
-        if names is not None:
-            self.feature_names_in_ = names
-        self._model, self._statistics, self._target = model, statistics, target
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _columns(estimator: Any) -> Any:

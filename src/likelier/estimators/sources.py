@@ -29,6 +29,20 @@ def brought(estimator: Any, X: Stored, y: Any, sample_weight: Any, *, known: boo
     return as_fitted(estimator, X, y=True) if known else usable(estimator, X)
 
 
+def unaccompanied(estimator: Any, X: Stored, sample_weight: Any, *, known: bool) -> Stored:
+    """A source of rows without y, checked; `known`: the columns are those of an earlier fit."""
+    if sample_weight is not None:
+        raise ValueError(
+            "X is a source, and brings weights along: name their column, as in scan(path, weight='w')."
+        )
+    if X.targets:
+        raise ValueError(
+            f"{type(estimator).__name__} learns without a target, and the source has one "
+            f"({', '.join(X.targets)}): scan it without, as in scan(path, features=[...])."
+        )
+    return as_fitted(estimator, X, y=True) if known else usable(estimator, X)
+
+
 def as_fitted(estimator: Any, X: Stored, *, y: bool) -> Stored:
     """The columns that were fitted, by their names; others are not read."""
     kind, p = type(estimator).__name__, estimator.n_features_in_

@@ -14,6 +14,7 @@ from likelier.families.histogram import Histogram, Histograms
 from likelier.families.independent import Independent
 from likelier.families.missing import Completed, completed
 from likelier.families.mixed import Group, Mixed, MixedFamily
+from likelier.families.mixture import Mixture
 from likelier.families.multinomial import Complement, ComplementFamily, Multinomial, MultinomialFamily
 from likelier.families.rates import (
     Exponential,
@@ -23,9 +24,11 @@ from likelier.families.rates import (
     Poisson,
     PoissonFamily,
 )
+from likelier.families.ridged import SHAPES, CovarianceType, ridged, variances_exceed
 
 __all__ = [
     "LOG_2PI",
+    "SHAPES",
     "AffineColumns",
     "Bernoulli",
     "BernoulliFamily",
@@ -37,6 +40,7 @@ __all__ = [
     "ComplementFamily",
     "Completed",
     "Conditioned",
+    "CovarianceType",
     "Diagonal",
     "DiagonalGaussian",
     "Dirichlet",
@@ -57,6 +61,7 @@ __all__ = [
     "Independent",
     "Mixed",
     "MixedFamily",
+    "Mixture",
     "Multinomial",
     "MultinomialFamily",
     "Params",
@@ -71,4 +76,6 @@ __all__ = [
     "by_svd",
     "completed",
     "refuse_outside",
+    "ridged",
+    "variances_exceed",
 ]

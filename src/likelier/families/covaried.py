@@ -105,6 +105,7 @@ class TiedGaussian:
     weights: Floats | None = None  # (K,), sum 1
     tol: float = 1e-7
     by_class: bool = False  # keep a scatter per class in any case
+    ridge: float = 0.0  # added to every variance
 
     def stats(self, K: int, p: int) -> PatternMoments | ShrinkageMoments:
         if self.shrinkage == "auto":
@@ -126,6 +127,8 @@ class TiedGaussian:
         else:
             share = np.divide(weights, rows.n, out=np.zeros_like(rows.n), where=rows.n > 0)
             cov = np.tensordot(share, rows.S, axes=1)
+        if self.ridge:
+            cov = cov + self.ridge * np.eye(len(cov))
         return cov if self.shrinkage is None else shrunk(cov, float(self.shrinkage))
 
     def total(self, stats: Countable) -> Floats:
@@ -197,11 +200,12 @@ class Full(_Covaried):
 
 @dataclass(frozen=True)
 class FullGaussian:
-    """Means and covariances by class, shrunk, or lifted: (1 - lift) Σ + lift I."""
+    """Means and covariances by class, shrunk, or lifted: (1 - lift) Σ + (lift + ridge) I."""
 
     shrinkage: Shrinkage = None
     lift: float = 0.0
     floor: float = 0.0
+    ridge: float = 0.0
 
     def stats(self, K: int, p: int) -> PatternMoments | ShrinkageMoments:
         if self.shrinkage == "auto":
@@ -217,6 +221,6 @@ class FullGaussian:
             cov = rows.S / n[:, None, None]
             if self.shrinkage is not None:
                 cov = shrunk(cov, float(self.shrinkage))
-        if self.lift:
-            cov = (1 - self.lift) * cov + self.lift * np.eye(cov.shape[1])
+        if self.lift or self.ridge:
+            cov = (1 - self.lift) * cov + (self.lift + self.ridge) * np.eye(cov.shape[1])
         return Full.of(rows.mean.copy(), cov, self.floor)

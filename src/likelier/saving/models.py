@@ -19,6 +19,8 @@ from likelier.estimators.least_squares import LeastSquares, Lines
 from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.linear_discriminant import LinearBayes, LinearDiscriminantAnalysis
 from likelier.estimators.mixed_bayes import NaiveBayes
+from likelier.estimators.mixture import GaussianMixture, Mixture
+from likelier.estimators.mixture_discriminant import MixtureDiscriminantAnalysis
 from likelier.estimators.naive_bayes import GaussianNB
 from likelier.estimators.plan import PlannedBayes
 from likelier.estimators.quadratic_discriminant import QuadraticDiscriminantAnalysis
@@ -34,6 +36,8 @@ from likelier.families import (
     Poisson,
     Tied,
 )
+from likelier.families import Mixture as Mixtures
+from likelier.mixing import Blend
 from likelier.model import Bayes, Unweighed
 from likelier.saving import disk
 from likelier.saving.disk import Archive, require
@@ -65,6 +69,9 @@ ESTIMATORS = {
         Face(LinearDiscriminantAnalysis, LinearBayes, Tied),
         Face(QuadraticDiscriminantAnalysis, Bayes, Full),
         Face(NaiveBayes, PlannedBayes, Mixed),
+        Face(GaussianMixture, Blend),
+        Face(Mixture, Blend),
+        Face(MixtureDiscriminantAnalysis, Blend, Mixtures),
         Face(LinearRegression, Lines),
         Face(Ridge, Lines),
         Face(LinearClassifier),
@@ -258,7 +265,10 @@ def _check_names(names: Any, p: int) -> None:
 def _check_scores(scores: Scores, p: int) -> None:
     """One row answered, whatever the answer: matrices that have no factors come to light here."""
     for term in scores.terms:
-        for value in (v for v in vars(term).values() if isinstance(v, np.ndarray)):
+        for value in (v for v in vars(term).values() if isinstance(v, np.ndarray | Scores)):
+            if isinstance(value, Scores):
+                _check_scores(value, p)
+                continue
             require(not np.isnan(value).any(), "the parameters make no scores: a variance is not positive")
     scores.write(Chunk(Dense(np.zeros((1, p)))), np.empty((1, scores.K)))
 

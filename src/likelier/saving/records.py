@@ -30,6 +30,7 @@ from likelier.families import (
     Group,
     Histograms,
     Mixed,
+    Mixture,
     Multinomial,
     Poisson,
     Tied,
@@ -40,6 +41,7 @@ from likelier.families.gamma import Itself
 from likelier.families.named import Settled
 from likelier.families.pooled import OfAll, Shared
 from likelier.inference import Solution
+from likelier.mixing import Blend, Selection, Stepwise, Way
 from likelier.model import Bayes, Unweighed
 from likelier.saving.disk import require
 from likelier.saving.values import field_names
@@ -170,6 +172,23 @@ def _possible(model: Bayes) -> Any:
     return model.log_prior.max() <= 1e-6 and abs(model.prior.sum() - 1) < 1e-6
 
 
+def _owned(mixture: Mixture) -> Any:
+    """Components are read by the runs of their owners: each class has one, none is left out."""
+    owner, weight = mixture.owner, mixture.log_weight
+    runs = len(owner) > 0 and owner[0] == 0 and np.isin(np.diff(owner), (0, 1)).all()
+    sums = np.bincount(owner, np.exp(weight)) if runs and owner.shape == weight.shape else np.zeros(1)
+    return np.all(np.abs(sums - 1) < 1e-6)
+
+
+def _blended(model: Blend) -> Any:
+    return _possible(model) and model.params.shape[0] == len(model.log_prior)
+
+
+def _tabled(table: Selection) -> Any:
+    each = (table.n_components, table.covariance_type, table.log_likelihood, table.bic, table.converged)
+    return len({len(one) for one in each}) == 1
+
+
 RECORDS = {
     "states.Moments": Kind(
         Moments, {"n": "K", "mean": "K p", "S": lambda state: _SCATTER[state.shape]}, _counted
@@ -251,6 +270,23 @@ RECORDS = {
     "model.Bayes": Kind(Bayes, {"log_prior": "K"}, _possible, logs=("log_prior",)),
     "model.Unweighed": Kind(Unweighed, {"log_prior": "K"}, _possible, logs=("log_prior",)),
     "model.LinearBayes": Kind(LinearBayes, {"log_prior": "K"}, _possible, logs=("log_prior",)),
+    "families.Mixture": Kind(
+        Mixture,
+        {"log_weight": "m", "owner": "m"},
+        _owned,
+        logs=("log_weight",),
+        within=lambda mixture: [(mixture.components, {"K": len(mixture.owner)})],
+    ),
+    "mixing.Way": Kind(
+        Way,
+        {"log_likelihood": "s", "floored": "s"},
+        lambda way: way.log_likelihood.shape == way.floored.shape,
+    ),
+    "mixing.Selection": Kind(
+        Selection, dict.fromkeys(("n_components", "log_likelihood", "bic", "converged"), "t"), _tabled
+    ),
+    "mixing.Stepwise": Kind(Stepwise, {}, lambda state: state.batches >= 0),
+    "model.Blend": Kind(Blend, {"log_prior": "K"}, _blended, logs=("log_prior",)),
     "model.Lines": Kind(Lines, dict(_PLANE)),
     "model.Solution": Kind(Solution, {"b": "p q", "free": "f p"}),
 }

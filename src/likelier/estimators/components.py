@@ -1,0 +1,279 @@
+"""What mixtures without labels share: EM from several starts, and components in place of classes."""
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, NamedTuple, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import DensityMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from likelier.data import Arrays, Source
+from likelier.engines import run
+from likelier.estimators import door, starts
+from likelier.estimators.generative import Answering
+from likelier.estimators.publishing import Names
+from likelier.families import Family
+from likelier.mixing import Blend, Climb, Climbed, Problem, Selection, Stepwise, Way, Weight
+from likelier.model import Bayes
+from likelier.scores import Scores
+
+Floats = NDArray[np.float64]
+
+
+class Candidate(NamedTuple):
+    """A mixture that may be fitted."""
+
+    M: int
+    shape: str  # of its covariances; "": of another family
+    family: Family
+
+
+class Components(DensityMixin, Answering):
+    """p(x) = Σ_m w_m p_m(x), the components of any family, by EM.
+
+    A subclass says which mixtures are tried, and what of the one that is best is shown.
+    """
+
+    n_components: int
+    tol: float
+    max_iter: int
+    n_init: int
+    init_params: str
+    random_state: Any
+    verbose: int
+    verbose_interval: int
+
+    _model: Blend
+    _scaled = False  # whether starts measure distances in standardised columns
+
+    @abstractmethod
+    def _candidates(self) -> list[Candidate]:
+        """The mixtures to choose from; hyper-parameters are checked here."""
+
+    def _adjusted(self, start: Bayes, candidate: Candidate) -> Bayes:
+        """The start, with what the user has given in its place."""
+        return start
+
+    def _given(self, candidate: Candidate, p: int) -> Bayes | None:
+        """The start, where the user has given all of it."""
+        return None
+
+    def _from_before(self, candidate: Candidate) -> Blend | None:
+        """Where an earlier fit came to, if this one is to go on from there."""
+        return None
+
+    def _floor_acts(self, params: Any) -> bool:
+        return False
+
+    # ---- fitting -----------------------------------------------------------------------------------
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to rows X, or to a source of them, by EM from `n_init` starts; y is not used."""
+        candidates = self._candidates()
+        source = door.unlabelled(self, X, sample_weight, known=False)
+        with door.naming(source):
+            model, statistics = self._best(source, candidates)
+        self._say(model, statistics, source.names)
+        return self._publish(model, statistics, np.arange(len(model.log_prior)), source.names)
+
+    def _best(self, source: Source, candidates: list[Candidate]) -> tuple[Blend, Stepwise | None]:
+        rows = starts.rows_for(source)
+        X = rows.X.to_array()
+        found = []
+        for candidate in candidates:
+            starts.check_enough(X, candidate.M)
+            found.append(self._climbed(source, rows, candidate))
+        table, at = None, 0
+        if len(found) > 1:
+            table = self._compared(candidates, found, _weight(source))
+            at = int(table.bic.argmin())
+        model, stats, way = found[at]
+        kept = None if stats is None else Stepwise(stats)
+        shape = candidates[at].shape
+        return Blend(model.params, model.log_prior, shape=shape, way=way, selection=table), kept
+
+    def _climbed(self, source: Source, rows: Arrays, candidate: Candidate) -> Climbed:
+        """The best of several starts."""
+        M, family = candidate.M, candidate.family
+        problem, random_state = Problem(source, family, M), check_random_state(self.random_state)
+        before = self._from_before(candidate)
+        best: Climbed | None = None
+        for number in range(1 if before is not None else self.n_init):
+            self._print(f"start {number + 1} of {self.n_init}, {M} components {candidate.shape}")
+            start: Bayes | None = before if before is not None else self._given(candidate, source.p)
+            if start is None:
+                args = (self.init_params, rows, family, M, random_state)
+                start = self._adjusted(
+                    problem.maximise(starts.started(*args, scaled=self._scaled)), candidate
+                )
+            climb = Climb(self.tol, self.max_iter, self._floor_acts, self._watch)
+            end = climb(problem, start, -np.inf if before is None else before.way.last)
+            if best is None or end.way.last > best.way.last:
+                best = end
+        assert best is not None
+        check_sound(best)
+        return best
+
+    def _compared(self, candidates: list[Candidate], found: list[Climbed], n: float) -> Selection:
+        """BIC = -2 ln p(rows) + d ln n (Schwarz 1978), d being the number of free parameters."""
+        mean = np.array([end.way.last for end in found])
+        d = np.array(
+            [self._free(one.shape, one.M, end.model) for one, end in zip(candidates, found, strict=True)]
+        )
+        return Selection(
+            np.array([one.M for one in candidates]),
+            tuple(one.shape for one in candidates),
+            mean,
+            -2 * n * mean + d * np.log(n),
+            np.array([end.way.converged for end in found]),
+        )
+
+    def _free(self, shape: str, M: int, model: Bayes) -> int:
+        raise NotImplementedError
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Stepwise EM: take in a batch, and let go of some of what earlier ones said.
+
+        The first batch is fitted as by `fit`. After t more, a batch counts with the share (t + 2)^-0.7, and
+        all before it with the rest (Cappé & Moulines 2009). So the result depends on the order of the
+        batches, and follows rows that change; it is not that of one fit to all of them.
+        """
+        if "_model" not in vars(self):
+            return self.fit(X, y, sample_weight)
+        if self._statistics is None:
+            raise ValueError(
+                f"partial_fit goes on from statistics, and this {type(self).__name__} keeps none: it came "
+                "from marginal() or condition(), was saved without them, or took no step (max_iter=0)."
+            )
+        source = door.unlabelled(self, X, sample_weight, known=True)
+        model = self._model
+        problem = Problem(source, self._family_of(model), len(model.log_prior))
+        with door.naming(source):
+            weight = _weight(source)
+            door.weighty(weight)
+            statistics, mean = self._statistics.step(problem, model, weight)
+        way = Way(
+            np.append(model.way.log_likelihood, mean),
+            np.append(model.way.floored, False),
+            model.way.converged,
+            f"{statistics.batches} batches were taken in by partial_fit",
+        )
+        new = problem.maximise(statistics.stats)
+        blend = Blend(new.params, new.log_prior, shape=model.shape, way=way, selection=model.selection)
+        names = getattr(self, "feature_names_in_", None)
+        return self._publish(blend, statistics, self._target, names)
+
+    @abstractmethod
+    def _family_of(self, model: Blend) -> Family:
+        """The family that a fitted model is of."""
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[Any]:
+        """Fit, and the most probable component of each row."""
+        return self.fit(X, y, sample_weight).predict(X)
+
+    def merge(self, *others: Any) -> NoReturn:
+        """Refused: EM reads rows again and again, so no statistics of them would do."""
+        raise TypeError(
+            f"{type(self).__name__} cannot be merged: each step of EM depends on all rows. Fit to all of "
+            "them (a source from scan may be of many files), or take them in by partial_fit."
+        )
+
+    # ---- answers -----------------------------------------------------------------------------------
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean of ln p(x)."""
+        return float(self.score_samples(X).mean())
+
+    def sample(
+        self, n_samples: int = 1, y: Any = None, random_state: Any = None
+    ) -> tuple[Floats, NDArray[Any]]:
+        """New rows and their components: from all of them, or from component y."""
+        return super().sample(n_samples, y, self.random_state if random_state is None else random_state)
+
+    def _scores(self, model: Blend) -> Scores:
+        return model.posterior
+
+    def _shown(self, model: Blend, statistics: Any | None, target: Any) -> dict[str, Any]:
+        way = model.way
+        shown = {
+            "weights_": model.prior / model.prior.sum(),
+            "n_features_in_": model.params.shape[1],
+            "converged_": way.converged,
+            "n_iter_": len(way.log_likelihood),
+            "lower_bound_": way.last,
+            "lower_bounds_": way.log_likelihood.tolist(),
+            "trace_": {"log_likelihood": way.log_likelihood, "floored": way.floored},
+            "stop_reason_": way.reason,
+        }
+        if model.selection is not None:
+            table = model.selection
+            shown["selection_"] = {
+                "n_components": table.n_components,
+                "covariance_type": list(table.covariance_type),
+                "log_likelihood": table.log_likelihood,
+                "bic": table.bic,
+                "converged": table.converged,
+            }
+        return shown
+
+    def _say(self, model: Blend, statistics: Stepwise | None, names: Names) -> None:
+        if not model.way.converged and self.max_iter > 0:
+            warnings.warn(
+                "Best performing initialization did not converge. Try different init parameters, or "
+                f"increase max_iter, tol, or check for degenerate data. ({model.way.reason}.)",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self._warn(model, statistics, None, names)
+
+    def _remarks(self, model: Blend, statistics: Any, target: Any, names: Names) -> Iterator[str]:
+        if statistics is None:
+            return
+        few = np.flatnonzero(statistics.n < 0.5)
+        if len(few):
+            yield (
+                f"component {', '.join(map(str, few[:5]))} has collapsed: it has the weight of less than "
+                "a row. Use fewer components, or more starts (n_init)."
+            )
+
+    def _watch(self, step: int, log_likelihood: float) -> None:
+        if self.verbose and step % self.verbose_interval == 0:
+            self._print(f"  step {step}: mean log-likelihood {log_likelihood:.6f}")
+
+    def _print(self, line: str) -> None:
+        if self.verbose:
+            print(line)
+
+
+def check_sound(end: Climbed) -> None:
+    """Refuse what is no mixture."""
+    if end.stats is not None and not (end.stats.finite() and np.isfinite(end.way.last)):
+        raise ValueError(
+            f"EM came to no mixture ({end.way.reason}): Input X or sample_weight contains values so large "
+            "that their squares overflow, or rows that no component allows. Divide such columns, use fewer "
+            "components, or more starts (n_init)."
+        )
+
+
+def check_climb(estimator: Any) -> None:
+    """The hyper-parameters of EM itself."""
+    door.number("tol", estimator.tol, 0.0)
+    door.number("max_iter", estimator.max_iter, 0, whole=True)
+    door.number("n_init", estimator.n_init, 1, whole=True)
+
+
+def check_starts(estimator: Any, allowed: tuple[str, ...]) -> None:
+    """Those of the starts and of what is printed."""
+    check_climb(estimator)
+    door.number("verbose_interval", estimator.verbose_interval, 1, whole=True)
+    if estimator.init_params not in allowed:
+        raise ValueError(f"init_params={estimator.init_params!r}: it is one of {', '.join(allowed)}")
+
+
+def _weight(source: Source) -> float:
+    """The weight of all rows."""
+    if isinstance(source, Arrays):
+        return float(len(source) if source.w is None else source.w.sum())
+    return run(source, Weight).total

@@ -1,0 +1,237 @@
+"""Mixtures: densities that are sums of others, and clusters, by EM."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.estimators import door, shapes, starts
+from likelier.estimators.components import Candidate, Components, check_starts
+from likelier.estimators.naming import family_of
+from likelier.estimators.publishing import Names
+from likelier.families import SHAPES, Family, ridged, variances_exceed
+from likelier.mixing import Blend
+from likelier.model import Bayes, log_of
+
+Floats = NDArray[np.float64]
+
+
+class GaussianMixture(Components):
+    """A mixture of Gaussians by EM: p(x) = Σ_m w_m N(x; μ_m, Σ_m).
+
+    Drop-in for scikit-learn's, from the same starts by the same steps, with weights, missing cells (NaN),
+    rows in files (the start is chosen from a sample of 20 000 of them), batches (`partial_fit`), and
+    conditional questions. Beyond it: select="bic" fits 1 to `n_components` components, for the covariance
+    shape given, a list of shapes, or "all", and keeps the fit of least BIC; `selection_` tells of all.
+    `trace_`: the mean log-likelihood before each step, and whether `reg_covar` held a variance up in it:
+    but for that it never falls.
+
+    Examples
+    --------
+    >>> from likelier import GaussianMixture
+    >>> from sklearn.datasets import load_iris
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> model = GaussianMixture(4, select="bic", covariance_type="all", random_state=0).fit(X)
+    >>> len(model.weights_), model.covariance_type_
+    (2, 'full')
+    >>> model.condition({0: 7.0}).weights_.round(2)
+    array([1., 0.])
+    """
+
+    assumes = "a density: a sum of Gaussians"
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        covariance_type: Any = "full",
+        tol: float = 1e-3,
+        reg_covar: float = 1e-6,
+        max_iter: int = 100,
+        n_init: int = 1,
+        init_params: str = "kmeans",
+        weights_init: Any = None,
+        means_init: Any = None,
+        precisions_init: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        verbose_interval: int = 10,
+        select: str | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.weights_init = weights_init
+        self.means_init = means_init
+        self.precisions_init = precisions_init
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.verbose_interval = verbose_interval
+        self.select = select
+
+    # ---- what is tried -----------------------------------------------------------------------------
+    def _candidates(self) -> list[Candidate]:
+        check_starts(self, starts.INITS)
+        most = int(door.number("n_components", self.n_components, 1, whole=True))
+        ridge = door.number("reg_covar", self.reg_covar, 0.0)
+        if self.select is None:
+            if self.covariance_type not in SHAPES:
+                raise ValueError(
+                    f"covariance_type={self.covariance_type!r}: it is one of {', '.join(SHAPES)}"
+                )
+            return [Candidate(most, self.covariance_type, ridged(self.covariance_type, ridge))]
+        self._check_select()
+        kinds = [shape for shape in SHAPES if self._wanted(shape)]
+        return [Candidate(M, shape, ridged(shape, ridge)) for shape in kinds for M in range(1, most + 1)]
+
+    def _check_select(self) -> None:
+        if self.select != "bic":
+            raise ValueError(f"select={self.select!r}: it is None or 'bic'")
+        inits = ("weights_init", "means_init", "precisions_init")
+        given = [name for name in inits if getattr(self, name) is not None]
+        if given or self.warm_start:
+            raise ValueError(
+                f"select='bic' chooses its own starts: leave out {', '.join(given) or 'warm_start'}"
+            )
+        asked = [self.covariance_type] if isinstance(self.covariance_type, str) else self.covariance_type
+        unknown = [shape for shape in asked if shape not in (*SHAPES, "all")]
+        if unknown or len(asked) == 0:
+            raise ValueError(
+                f"covariance_type={self.covariance_type!r}: it is 'all', or some of {', '.join(SHAPES)}"
+            )
+
+    def _wanted(self, shape: str) -> bool:
+        kinds = self.covariance_type
+        return kinds in ("all", shape) if isinstance(kinds, str) else shape in kinds or "all" in kinds
+
+    def _given(self, candidate: Candidate, p: int) -> Bayes | None:
+        if self.weights_init is None or self.means_init is None or self.precisions_init is None:
+            return None
+        M, shape = candidate.M, candidate.shape
+        cov = shapes.covariances_of(self.precisions_init, shape, M, p)
+        params = shapes.gaussians(shapes.means_of(self.means_init, M, p), cov, shape)
+        return Bayes(params, log_of(shapes.weights_of(self.weights_init, M)))
+
+    def _adjusted(self, start: Bayes, candidate: Candidate) -> Bayes:
+        params: Any = start.params
+        (M, p), shape = params.shape, candidate.shape
+        if self.weights_init is not None:
+            start = replace(start, log_prior=log_of(shapes.weights_of(self.weights_init, M)))
+        mean, cov = params.mean, shapes.covariances(params, shape)
+        if self.means_init is not None:
+            mean = shapes.means_of(self.means_init, M, p)
+        if self.precisions_init is not None:
+            cov = shapes.covariances_of(self.precisions_init, shape, M, p)
+        return replace(start, params=shapes.gaussians(mean, cov, shape))
+
+    def _from_before(self, candidate: Candidate) -> Blend | None:
+        before: Blend | None = vars(self).get("_model")
+        if not self.warm_start or before is None:
+            return None
+        same = (len(before.log_prior), before.shape) == (candidate.M, candidate.shape)
+        if not same:
+            raise ValueError(
+                f"warm_start goes on from {len(before.log_prior)} {before.shape} components, and "
+                f"{candidate.M} {candidate.shape} ones are asked for: fit a new estimator."
+            )
+        return before
+
+    def _family_of(self, model: Blend) -> Family:
+        return ridged(model.shape, float(self.reg_covar))  # type: ignore[arg-type]
+
+    def _floor_acts(self, params: Any) -> bool:
+        return not variances_exceed(params, shapes.NEAR * float(self.reg_covar))
+
+    def _free(self, shape: str, M: int, model: Bayes) -> int:
+        return shapes.free_parameters(shape, M, model.params.shape[1])
+
+    # ---- what is shown -----------------------------------------------------------------------------
+    def _shown(self, model: Blend, statistics: Any | None, target: Any) -> dict[str, Any]:
+        params: Any = model.params
+        cov = shapes.covariances(params, model.shape)
+        roots = shapes.root_precisions(cov, model.shape)
+        return super()._shown(model, statistics, target) | {
+            "means_": params.mean,
+            "covariances_": cov,
+            "precisions_cholesky_": roots,
+            "precisions_": shapes.precisions(roots, model.shape),
+            "covariance_type_": model.shape,
+        }
+
+    def _remarks(self, model: Blend, statistics: Any, target: Any, names: Names) -> Iterator[str]:
+        yield from super()._remarks(model, statistics, target, names)
+        floor = 2 * float(self.reg_covar)
+        if not variances_exceed(model.params, floor):
+            yield shapes.no_variance(self.reg_covar)
+
+    def aic(self, X: Any) -> float:
+        """-2 ln p(X) + 2 d, d being the number of free parameters (Akaike 1974)."""
+        Z = self.score_samples(X)
+        return float(-2 * Z.sum() + 2 * self._d())
+
+    def bic(self, X: Any) -> float:
+        """-2 ln p(X) + d ln n (Schwarz 1978)."""
+        Z = self.score_samples(X)
+        return float(-2 * Z.sum() + self._d() * np.log(len(Z)))
+
+    def _d(self) -> int:
+        M, p = self._model.params.shape
+        return shapes.free_parameters(self._model.shape, M, p)
+
+
+class Mixture(Components):
+    """A mixture of any family by EM: p(x) = Σ_m w_m p_m(x).
+
+    families: a `Family`, or the name of one. Starts are by k-means of standardised columns, or "random".
+
+    Examples
+    --------
+    >>> from likelier import Mixture
+    >>> from sklearn.datasets import load_iris
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> model = Mixture(2, families="gaussian", random_state=0).fit(X)
+    >>> model.weights_.round(2)
+    array([0.67, 0.33])
+    """
+
+    assumes = "a density: a sum of others"
+    _scaled = True
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        families: Any = "gaussian",
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        n_init: int = 1,
+        init_params: str = "kmeans",
+        random_state: Any = None,
+        verbose: int = 0,
+        verbose_interval: int = 10,
+    ) -> None:
+        self.n_components = n_components
+        self.families = families
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.random_state = random_state
+        self.verbose = verbose
+        self.verbose_interval = verbose_interval
+
+    def _candidates(self) -> list[Candidate]:
+        check_starts(self, ("kmeans", "random"))
+        M = int(door.number("n_components", self.n_components, 1, whole=True))
+        return [Candidate(M, "", family_of(self.families))]
+
+    def _family_of(self, model: Blend) -> Family:
+        return family_of(self.families)

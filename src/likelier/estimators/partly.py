@@ -1,0 +1,69 @@
+"""The door for labels of which some are missing."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.data import Arrays, Source, code, frames, levels_of
+from likelier.estimators import door
+from likelier.estimators.sources import brought, stored
+from likelier.model import levels
+
+
+def training(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, unlabelled: Any
+) -> tuple[Source, NDArray[Any]]:
+    """Rows whose y are codes of classes, -1 where there is no label; and the classes."""
+    if stored(X):
+        brought(estimator, X, y, sample_weight, known=False)
+        classes = _without(levels(X), unlabelled)
+        _check_some(classes)
+        return X.coded(classes), classes
+    y, known = _labels(estimator, y, unlabelled)
+    rows = door.supervised(estimator, X, y, sample_weight, known=False)
+    counts = known if rows.w is None else known & (rows.w > 0)
+    if rows.w is not None:
+        door.weighty(rows.w)
+    classes = levels_of(y[counts])
+    _check_some(classes)
+    codes = np.full(len(y), -1, dtype=np.int32)
+    codes[known] = code(y[known], classes)
+    return Arrays(rows.X, codes, rows.w, names=rows.names), classes
+
+
+def _labels(estimator: Any, y: Any, unlabelled: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Raw labels, and which of them are labels."""
+    if y is not None:
+        y = frames.values_of(y)
+    y = np.asarray(y, dtype=object) if isinstance(y, list | tuple) and None in y else y
+    plain = type(y) is np.ndarray and y.ndim == 1
+    if not plain:
+        y = door.labels_of(estimator, y)
+    missing = _missing(y)
+    if unlabelled is not None:
+        missing |= np.asarray(y == unlabelled)
+    known = ~missing
+    if known.any():
+        door.labels_of(estimator, y[known])
+    return y, known
+
+
+def _missing(y: NDArray[Any]) -> NDArray[np.bool_]:
+    if y.dtype.kind == "O":
+        return np.fromiter(map(door._unlabelled, y), np.bool_, len(y))
+    if y.dtype.kind in "mM":
+        return np.asarray(np.isnat(y))
+    return np.asarray(np.isnan(y)) if y.dtype.kind in "fc" else np.zeros(len(y), dtype=np.bool_)
+
+
+def _without(classes: NDArray[Any], unlabelled: Any) -> NDArray[Any]:
+    return classes if unlabelled is None else classes[np.asarray(classes != unlabelled)]
+
+
+def _check_some(classes: NDArray[Any]) -> None:
+    if len(classes) == 0:
+        raise ValueError(
+            "no row has a label: with none at all there are no classes to learn. For rows without labels "
+            "use GaussianMixture."
+        )
