@@ -4,8 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _WHERE = {
+    "BayesClassifier": "likelier.estimators.bayes",
     "DegenerateWarning": "likelier.data",
     "GaussianNB": "likelier.estimators.naive_bayes",
+    "KernelDensityClassifier": "likelier.estimators.kernel_density",
     "LinearDiscriminantAnalysis": "likelier.estimators.linear_discriminant",
     "LinearRegression": "likelier.estimators.regression",
     "QuadraticDiscriminantAnalysis": "likelier.estimators.quadratic_discriminant",
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from likelier.comparing import compare as compare
     from likelier.data import DegenerateWarning as DegenerateWarning
     from likelier.data.files import scan as scan
+    from likelier.estimators.bayes import BayesClassifier as BayesClassifier
+    from likelier.estimators.kernel_density import KernelDensityClassifier as KernelDensityClassifier
     from likelier.estimators.linear_discriminant import (
         LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
     )

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 MODELS = {
     "gaussian-nb": "GaussianNB",
+    "kernel-density": "KernelDensityClassifier",
     "lda": "LinearDiscriminantAnalysis",
     "qda": "QuadraticDiscriminantAnalysis",
     "linear-regression": "LinearRegression",

@@ -5,6 +5,8 @@ from likelier.families.covaried import Full, FullGaussian, Tied, TiedGaussian
 from likelier.families.discriminants import Discriminants, by_eigen, by_least_squares, by_svd
 from likelier.families.gaussian import LOG_2PI, Diagonal, DiagonalGaussian
 from likelier.families.independent import Independent
+from likelier.families.kernel import Kernel, ProductKernel
+from likelier.families.kernels import Kernels
 from likelier.families.missing import Completed, completed
 from likelier.families.mixed import Group, Mixed, MixedFamily
 
@@ -20,9 +22,12 @@ __all__ = [
     "FullGaussian",
     "Group",
     "Independent",
+    "Kernel",
+    "Kernels",
     "Mixed",
     "MixedFamily",
     "Params",
+    "ProductKernel",
     "Range",
     "Support",
     "Tied",

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from likelier.data import Chunk, Dense
 from likelier.estimators import door
+from likelier.estimators.kernel_density import KernelDensityClassifier
 from likelier.estimators.least_squares import LeastSquares, Lines
 from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.linear_discriminant import LinearBayes, LinearDiscriminantAnalysis
 from likelier.estimators.naive_bayes import GaussianNB
 from likelier.estimators.quadratic_discriminant import QuadraticDiscriminantAnalysis
 from likelier.estimators.regression import LinearRegression, Ridge
-from likelier.families import Diagonal, Full, Tied
+from likelier.families import Diagonal, Full, Kernels, Tied
 from likelier.model import Bayes
 from likelier.saving import disk
 from likelier.saving.disk import Archive, require
@@ -45,6 +46,7 @@ ESTIMATORS = {
         Face(GaussianNB, Bayes, Diagonal),
         Face(LinearDiscriminantAnalysis, LinearBayes, Tied),
         Face(QuadraticDiscriminantAnalysis, Bayes, Full),
+        Face(KernelDensityClassifier, Bayes, Kernels),
         Face(LinearRegression, Lines),
         Face(Ridge, Lines),
         Face(LinearClassifier),

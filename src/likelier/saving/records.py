@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from likelier.estimators.least_squares import Lines
 from likelier.estimators.linear_discriminant import LinearBayes
-from likelier.families import Diagonal, Discriminants, Full, Tied
+from likelier.families import Diagonal, Discriminants, Full, Kernels, Tied
 from likelier.inference import Solution
 from likelier.model import Bayes
 from likelier.saving.disk import require
@@ -23,6 +23,7 @@ from likelier.scores import Affine, Scores
 from likelier.states import (
     ColumnMoments,
     HigherMoments,
+    Kept,
     Levels,
     Moments,
     PatternMoments,
@@ -66,6 +67,19 @@ def _grouped(state: PatternMoments) -> Any:
     return counted and classes and scatters
 
 
+def _kept(state: Kept) -> Any:
+    return np.all(state.w > 0) and np.all((state.codes >= 0) & (state.codes < state.K))
+
+
+def _pointed(params: Kernels) -> Any:
+    """Every class has points, and of every column some cell: kernels read them by `start`."""
+    start, m = params.start, len(params.points)
+    if start[0] != 0 or start[-1] != m or np.any(np.diff(start) < 1):
+        return False
+    held = np.add.reduceat(~np.isnan(params.points), start[:-1], axis=0, dtype=np.int64)
+    return np.all(held > 0) and np.all(params.h > 0) and params.points.flags.c_contiguous
+
+
 def _foldable(state: Triangle) -> Any:
     return state.n >= 0 and state.R.flags.c_contiguous
 
@@ -90,11 +104,18 @@ RECORDS = {
     "states.ShrinkageMoments": Kind(ShrinkageMoments, {}),
     "states.HigherMoments": Kind(HigherMoments, {"n": "K", "mean": "K p", **_ORDERS}, _counted),
     "states.Triangle": Kind(Triangle, {"p": "p", "shift": "p+q", "R": "1+p+q 1+p+q"}, _foldable),
+    "states.Kept": Kind(Kept, {"K": "K", "X": "m p", "codes": "m", "w": "m"}, _kept, gaps=("X",)),
     "states.Survey": Kind(Survey, {"levels": "K"}),
     "states.Levels": Kind(Levels, {"levels": "l"}),
     "families.Diagonal": Kind(Diagonal, {"mean": "K p", "var": "K p"}, lambda d: (d.var > 0).all()),
     "families.Tied": Kind(Tied, {"mean": "K p", "cov": "p p"}, lambda d: d.tol >= 0),
     "families.Full": Kind(Full, {"mean": "K p", "cov": "K p p"}),
+    "families.Kernels": Kind(
+        Kernels,
+        {"points": "m p", "log_w": "m", "log_v": "m", "start": "1+K", "h": "K p"},
+        _pointed,
+        gaps=("points",),
+    ),
     "families.Discriminants": Kind(Discriminants, dict(_LINE)),
     "scores.Scores": Kind(Scores, {}, lambda scores: scores.terms),
     "scores.Affine": Kind(Affine, {"b": "K", "W": "K p", "shift": "p"}),

@@ -4,6 +4,7 @@ from likelier.states.base import Fold, State
 from likelier.states.columns import ColumnMoments
 from likelier.states.folds import Folds, Together, all_but_one
 from likelier.states.higher import HigherMoments
+from likelier.states.kept import Kept
 from likelier.states.moments import Moments, Shape
 from likelier.states.parts import Parts
 from likelier.states.patterns import PatternMoments, TooManyPatterns
@@ -18,6 +19,7 @@ __all__ = [
     "Fold",
     "Folds",
     "HigherMoments",
+    "Kept",
     "Levels",
     "Moments",
     "Parts",
