@@ -16,7 +16,7 @@ from scipy import sparse
 from laws.comparing import assert_same_bits
 from laws.generators import SEEDS
 from likelier.data import Chunk, Columns, Dense, block
-from likelier.families import DiagonalGaussian, Family, MixedFamily, Params
+from likelier.families import DiagonalGaussian, Family, Kernel, MixedFamily, Params, ProductKernel
 
 K = 3
 Points = tuple[np.ndarray, np.ndarray]  # rows (m, q), and the volume that each stands for (m,)
@@ -72,6 +72,14 @@ def mixed_points(params: Any, j: int) -> Points:
     raise AssertionError(j)
 
 
+def kernel_points(params: Any, j: int) -> Points:
+    if not hasattr(params, "points"):
+        return kernel_points(params.groups[j].params, 0)
+    c, h = params.points[:, j], params.h[:, j]
+    x = np.arange(np.nanmin(c) - 9 * h.max(), np.nanmax(c) + 9 * h.max(), h.min() / 3)
+    return x[:, None], np.full(len(x), x[1] - x[0])
+
+
 def gaussians(rng: np.random.Generator, y: np.ndarray) -> np.ndarray:
     return rng.standard_normal((len(y), 3)) * [1.0, 2.0, 0.5] + y[:, None]
 
@@ -95,6 +103,9 @@ DENSITIES = [
         gaussians,
         mixed_points,
     ),
+    Case("kernel", Kernel(), gaussians, kernel_points),
+    Case("kernel, cv", Kernel("cv"), gaussians, kernel_points),
+    Case("product of kernels", ProductKernel(), gaussians, kernel_points, group=True),
 ]
 every_density = pytest.mark.parametrize("case", DENSITIES, ids=lambda case: case.name)
 every_likeliest = pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from likelier.data import Chunk, Columns, Dense, NonFinite
 from likelier.states import (
     ColumnMoments,
     HigherMoments,
+    Kept,
     Levels,
     Moments,
     PatternMoments,
@@ -74,6 +75,7 @@ STATES = [
     Kind("pattern moments, tied", partial(PatternMoments.start, shape="tied"), gaps=True),
     Kind("higher moments", HigherMoments.start),
     Kind("shrinkage moments", ShrinkageMoments.start, gaps=True),
+    Kind("kept rows", Kept.start, gaps=True),
     Kind("survey", lambda K, p: Survey(), by_class=False),
     Kind("levels", lambda K, p: Levels(), by_class=False, view=of_categories),
 ]
@@ -388,7 +390,8 @@ def error(state: Any, exact: Fraction) -> float:
 
 def scatter(state: Any) -> Any:
     """Of complete rows."""
-    return counted(state)[0].S
+    held = counted(state)[0]
+    return held.moments().S if isinstance(held, Kept) else held.S
 
 
 ROWS = [2, 10, 655, 4096, 4097, 20000]  # below, at and beyond one tile

@@ -83,7 +83,8 @@ class BayesClassifier(Decisions, ClassifierMixin, BaseEstimator):
     # ---- answers -----------------------------------------------------------------------------------
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row."""
-        return np.asarray(self.classes_[self._posterior(X, None).argmax(axis=1)])
+        best = self._posterior(X, None).argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
     def predict_proba(self, X: Any, priors: Any = None) -> Floats:
         """p(C_k | x), (n, K); under other class priors if they are given."""

@@ -8,6 +8,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
@@ -102,6 +103,7 @@ class OwnDensities:
         if w is not None:
             for one in each:
                 _weight_name(one)
+        X = _by_rows(X)
         for k, one in enumerate(each):
             rows = np.flatnonzero(codes == k)
             how = {} if w is None else {_weight_name(one): w[rows]}
@@ -130,6 +132,13 @@ class OwnDensities:
         if all(isinstance(piece, np.ndarray) for piece in pieces):
             return np.concatenate(pieces)
         return [row for piece in pieces for row in piece]
+
+
+def _by_rows(X: Any) -> Any:
+    """X, or, if its rows cannot be taken by number, the same rows so that they can."""
+    if issparse(X):
+        return X.tocsr()
+    return X if hasattr(X, "__getitem__") or hasattr(X, "take") else np.asarray(X)
 
 
 def _for_classes(density: Any, classes: NDArray[Any]) -> list[Any]:

@@ -48,7 +48,7 @@ class KernelDensityClassifier(Generative):
     >>> model.predict(X[[0, 70]])
     array([0, 2])
     >>> round(model.leave_one_out().error, 3)
-    0.04
+    0.033
     """
 
     assumes = "generative; smooth classes of any shape; needs many rows where columns are many"
@@ -105,8 +105,8 @@ class KernelDensityClassifier(Generative):
         links.log_softmax.apply(Z, Z)
         wrong = np.where(np.isneginf(inside), True, best != codes)
         loss = np.where(np.isneginf(inside), np.inf, -Z[own])
-        inside, loss, wrong = (np.average(each, weights=w) for each in (inside, loss, wrong))
-        return LeaveOneOut(float(inside), float(loss), float(wrong), len(codes))
+        likelihood, log_loss, error = (float(np.average(v, weights=w)) for v in (inside, loss, wrong))
+        return LeaveOneOut(likelihood, log_loss, error, len(codes))
 
     def _log_rest(self, codes: NDArray[np.int32], w: Floats) -> Floats:
         """ln p(C_k) without each row, (n, K)."""
@@ -124,11 +124,11 @@ class KernelDensityClassifier(Generative):
         assert isinstance(params, Kernels)
         behind = _behind_gaussians(statistics, params, spread)
         if behind > WORSE:
+            few = f"{statistics.n.sum():g} rows are few for kernels in {params.shape[1]} columns"
             yield (
                 f"Gaussian classes describe these rows better, by {behind:.2g} nats a row (ln p of rows "
-                f"left out): {statistics.n.sum():g} rows are few for kernels in {params.shape[1]} columns. "
-                "Take fewer columns, more rows, bandwidth='cv', or a model of covariances "
-                "(QuadraticDiscriminantAnalysis)."
+                f"left out): {few}, or the bandwidth does not suit them. Take fewer columns, more rows, "
+                "bandwidth='cv', or a model of covariances (QuadraticDiscriminantAnalysis)."
             )
 
 

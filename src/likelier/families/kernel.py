@@ -37,8 +37,8 @@ class ProductKernel:
         return Kept.start(K, p)
 
     def estimate(self, stats: Kept) -> Kernels:
-        moments = stats.moments()
-        rows, spread = points_of(stats, moments), Spread.of(moments)
+        rows, moments = points_of(stats)
+        spread = Spread.of(moments)
         if rows.X.shape[1] > 1:
             return kernels_of(rows, self._h(rows, spread))
         h = self._h(_condensed(rows, spread.times(scott(rows.n, 1)) / CLOSE), spread)
@@ -73,12 +73,13 @@ class Kernel:
         return self._columns(len(stats.states)).estimate(stats)
 
 
-def points_of(stats: Kept, moments: ColumnMoments) -> Kept:
-    """Different rows, sorted, of which each class has some and each column of a class a cell.
+def points_of(stats: Kept) -> tuple[Kept, ColumnMoments]:
+    """Different rows, sorted, each class with some and each column of it with a cell; their moments.
 
     A row with nothing in it says nothing. What a class lacks altogether is the mean of all rows.
     """
     rows = stats.distinct()
+    moments = rows.moments()  # of the sorted rows: whatever order they came in, the same bits
     told = ~np.isnan(rows.X).all(axis=1)
     X, codes, w = rows.X[told], rows.codes[told], rows.w[told]
     _, pooled, _ = moments.pooled()
@@ -89,7 +90,7 @@ def points_of(stats: Kept, moments: ColumnMoments) -> Kept:
     unseen = (moments.seen == 0)[codes] & np.isnan(X)
     X = np.where(unseen, pooled, X)
     order = np.argsort(codes, kind="stable")
-    return Kept(rows.K, X[order], codes[order], w[order])
+    return Kept(rows.K, X[order], codes[order], w[order]), moments
 
 
 def kernels_of(rows: Kept, h: Floats) -> Kernels:
@@ -148,7 +149,7 @@ def judged(stats: Kept, h: Floats, most: int) -> Judged:
 
     A row of weight 2 is there twice: one of the two is left out.
     """
-    rows, n = points_of(stats, stats.moments()), stats.n
+    (rows, _), n = points_of(stats), stats.n
     asked = np.flatnonzero(n[rows.codes] > 0)
     asked = asked[np.unique(np.linspace(0, len(asked) - 1, min(len(asked), most)).astype(np.intp))]
     codes, w, total = rows.codes[asked], rows.w[asked], rows.n[rows.codes[asked]]

@@ -95,7 +95,8 @@ class Kernels:
         return X + self.h[codes] * rng.standard_normal(X.shape)
 
     def marginal(self, columns: Columns) -> "Kernels":
-        return replace(self, points=self.points[:, columns], h=self.h[:, columns])
+        points = np.ascontiguousarray(self.points[:, columns])  # as kernels read them
+        return replace(self, points=points, h=np.ascontiguousarray(self.h[:, columns]))
 
     def condition(self, given: Mapping[int, float]) -> Conditioned:
         """Points weighed by how near they are to what is known."""
