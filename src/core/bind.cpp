@@ -15,6 +15,7 @@
 
 #include "additive.hpp"
 #include "gaps.hpp"
+#include "kernels.hpp"
 #include "labels.hpp"
 #include "links.hpp"
 #include "matrix.hpp"
@@ -23,8 +24,8 @@
 #include "qr.hpp"
 #include "sample.hpp"
 #include "scores.hpp"
-#include "tables.hpp"
 #include "sums.hpp"
+#include "tables.hpp"
 
 namespace nb = nanobind;
 using namespace likelier;
@@ -343,6 +344,17 @@ void recode(nb::ndarray<int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> cod
     for (size_t r = 0; r < codes.shape(0); ++r) codes.data()[r] = table.data()[codes.data()[r]];
 }
 
+Where py_kernels(const Held& X, In cells, In log_w, In log_v, Vector<int64_t> start, In scale, In constant,
+                 std::optional<Vector<int64_t>> own, std::optional<Vector<double>> less, In b, Out Z,
+                 bool add, int threads) {
+    const auto K = static_cast<int64_t>(scale.shape(0)), p = static_cast<int64_t>(scale.shape(1));
+    const Points points{
+        cells.data(), log_w.data(), log_v.data(), start.data(), scale.data(), constant.data(), K, p};
+    const LeftOut out{own ? own->data() : nullptr, less ? less->data() : nullptr};
+    nb::gil_scoped_release free;
+    return where(kernels(X.view, points, out, b.data(), Z.data(), add, threads));
+}
+
 template <void link(double*, int64_t, int64_t)>
 void py_link(Array<double> Z) {
     const auto n = static_cast<int64_t>(Z.shape(0)), K = static_cast<int64_t>(Z.shape(1));
@@ -441,6 +453,10 @@ NB_MODULE(LIKELIER_MODULE, m) {
           nb::arg("low"), nb::arg("table"), nb::arg("b"), nb::arg("Z").noconvert(), nb::arg("add"));
     m.def("find_bins", &py_find_bins, nb::arg("X"), nb::arg("cuts"), nb::arg("start"),
           nb::arg("out").noconvert());
+    m.def("kernels", &py_kernels, nb::arg("X"), nb::arg("cells"), nb::arg("log_w"), nb::arg("log_v"),
+          nb::arg("start"), nb::arg("scale"), nb::arg("constant"), nb::arg("own").none(),
+          nb::arg("less").none(), nb::arg("b"), nb::arg("Z").noconvert(), nb::arg("add"),
+          nb::arg("threads"));
 
     m.def("softmax", &py_link<softmax>, nb::arg("Z").noconvert());
     m.def("log_softmax", &py_link<log_softmax>, nb::arg("Z").noconvert());

@@ -7,9 +7,11 @@ _WHERE = {
     "CategoricalNB": "likelier.estimators.categorical",
     "BernoulliNB": "likelier.estimators.counts",
     "ComplementNB": "likelier.estimators.counts",
+    "BayesClassifier": "likelier.estimators.bayes",
     "DegenerateWarning": "likelier.data",
     "GaussianMixture": "likelier.estimators.mixture",
     "GaussianNB": "likelier.estimators.naive_bayes",
+    "KernelDensityClassifier": "likelier.estimators.kernel_density",
     "LinearDiscriminantAnalysis": "likelier.estimators.linear_discriminant",
     "LinearRegression": "likelier.estimators.regression",
     "NaiveBayes": "likelier.estimators.mixed_bayes",
@@ -30,11 +32,13 @@ if TYPE_CHECKING:
     from likelier.comparing import compare as compare
     from likelier.data import DegenerateWarning as DegenerateWarning
     from likelier.data.files import scan as scan
+    from likelier.estimators.bayes import BayesClassifier as BayesClassifier
     from likelier.estimators.categorical import CategoricalNB as CategoricalNB
     from likelier.estimators.counts import BernoulliNB as BernoulliNB
     from likelier.estimators.counts import ComplementNB as ComplementNB
     from likelier.estimators.counts import MultinomialNB as MultinomialNB
     from likelier.estimators.counts import PoissonNB as PoissonNB
+    from likelier.estimators.kernel_density import KernelDensityClassifier as KernelDensityClassifier
     from likelier.estimators.linear_discriminant import (
         LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
     )

@@ -9,6 +9,7 @@ from sklearn.base import clone
 import likelier as lk
 
 MODELS = [lk.GaussianNB(), lk.LinearDiscriminantAnalysis(), lk.QuadraticDiscriminantAnalysis()]
+MODELS += [lk.KernelDensityClassifier()]
 # Whole numbers from 0 to 9: every dtype holds them exactly.
 X = np.random.default_rng(0).integers(0, 10, size=(60, 3)).astype(np.float64)
 Y = np.arange(60) % 3

@@ -14,6 +14,7 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 import likelier as lk
 from door.conftest import X, Y, inside
 
+KDC = lk.KernelDensityClassifier
 NB, LDA, QDA = lk.GaussianNB, lk.LinearDiscriminantAnalysis, lk.QuadraticDiscriminantAnalysis
 FRAME = pd.DataFrame(X, columns=["a", "b", "c"])
 ANSWERS = [
@@ -501,6 +502,10 @@ BAD_PARAMETERS = [
     (QDA, {"reg_param": 1.1}, "reg_param=1.1"),
     (QDA, {"reg_param": np.nan}, "reg_param=nan"),
     (QDA, {"reg_param": None}, "reg_param"),
+    *((KDC, {"bandwidth": h}, "bandwidth=.*a number") for h in (0, -1.0, np.nan, np.inf)),
+    *((KDC, {"bandwidth": h}, "bandwidth=.*a number") for h in (None, "wide", True)),
+    (KDC, {"kernel": "tophat"}, "kernel='tophat'.*gaussian"),
+    (KDC, {"priors": [0.5, 0.5]}, "(?i)number of priors.*3 classes"),
 ]
 
 
@@ -673,7 +678,7 @@ def test_reject_gives_none_where_all_cost_more(model):
 
 
 # ---- merge -----------------------------------------------------------------------------------------
-OTHER = {NB: {"var_smoothing": 0.1}, LDA: {"tol": 0.1}, QDA: {"tol": 0.001}}
+OTHER = {NB: {"var_smoothing": 0.1}, LDA: {"tol": 0.1}, QDA: {"tol": 0.001}, KDC: {"bandwidth": 2.0}}
 
 
 @pytest.mark.parametrize(

@@ -135,3 +135,30 @@ def sums(X: Array, R: Array, threshold: float) -> tuple[Array, Array, Array]:
 def additive(X: Array, W: Array, c: Array, b: Array, threshold: float) -> Array:
     X, there = np.nan_to_num(summed(X, threshold)), ~np.isnan(X)
     return b + there @ c.T + X @ W.T
+
+
+def kernels(
+    X: Array, cells: Array, log_w: Array, log_v: Array, start: Array, scale: Array, constant: Array,
+    own: Array | None, less: Array | None, b: Array,
+) -> Array:  # fmt: skip
+    """b_k + ln Σ_i w_i Π_j N(x_j; c_ij, h_kj²); a cell of a point that is infinite is missing."""
+    Z = np.empty((len(X), len(scale)))
+    for k in range(len(scale)):
+        at = slice(start[k], start[k + 1])
+        a = np.repeat(log_w[None, at], len(X), axis=0)
+        if own is not None:
+            here = np.flatnonzero((own >= at.start) & (own < at.stop))
+            a[here, own[here] - at.start] += less[here]
+        for j in range(X.shape[1]):
+            c = cells[at, j]
+            part = constant[k, j] - ((X[:, j, None] - c) * scale[k, j]) ** 2
+            gone = np.isinf(c)
+            if gone.any():
+                v = np.exp(log_v[at][~gone])
+                part[:, gone] = np.log(np.exp(part[:, ~gone]) @ (v / v.sum()))[:, None]
+            a += np.where(np.isnan(X[:, j, None]), 0.0, part)
+        top = a.max(axis=1, keepdims=True)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            total = top + np.log(np.exp(a - top).sum(axis=1, keepdims=True))
+        Z[:, k] = np.where(np.isneginf(top), -np.inf, total)[:, 0]
+    return Z + b

@@ -48,6 +48,7 @@ CLASSIFIERS = [
     (LDA(), [{"solver": ["svd"]}, {"solver": ["lsqr", "eigen"], "shrinkage": [None, 0.5, "auto"]}]),
     (QDA(), {"reg_param": [0.0, 0.1, 1.0]}),
     (QDA(solver="eigen"), {"shrinkage": [None, 0.0, 0.3, "auto"]}),
+    (lk.KernelDensityClassifier(), {"bandwidth": ["scott", "silverman", 0.5]}),
 ]
 REGRESSORS = [
     (lk.LinearRegression(), {"fit_intercept": [True, False], "positive": [False, True]}),

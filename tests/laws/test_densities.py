@@ -27,9 +27,11 @@ from likelier.families import (
     Gamma,
     GeometricFamily,
     Histogram,
+    Kernel,
     MixedFamily,
     Params,
     PoissonFamily,
+    ProductKernel,
 )
 from likelier.states import edges_of
 
@@ -98,6 +100,14 @@ def mixed_points(params: Any, j: int) -> Points:
         if j in columns:
             return gaussian_points(part, int(np.flatnonzero(columns == j)[0]))
     raise AssertionError(j)
+
+
+def kernel_points(params: Any, j: int) -> Points:
+    if not hasattr(params, "points"):
+        return kernel_points(params.groups[j].params, 0)
+    c, h = params.points[:, j], params.h[:, j]
+    x = np.arange(np.nanmin(c) - 9 * h.max(), np.nanmax(c) + 9 * h.max(), h.min() / 3)
+    return x[:, None], np.full(len(x), x[1] - x[0])
 
 
 def gaussians(rng: np.random.Generator, y: np.ndarray) -> np.ndarray:
@@ -225,6 +235,9 @@ DENSITIES = [
     Case("gamma", Gamma(smoothing=0), gammas, log_spaced_points, scaled("a", "mean")),
     Case("beta", Beta(smoothing=0), betas, logistic_points, scaled("a", "b")),
     Case("dirichlet", Dirichlet(smoothing=0), shares, logistic_points, scaled("alpha"), group=True),
+    Case("kernel", Kernel(), gaussians, kernel_points),
+    Case("kernel, cv", Kernel("cv"), gaussians, kernel_points),
+    Case("product of kernels", ProductKernel(), gaussians, kernel_points, group=True),
 ]
 every_density = pytest.mark.parametrize("case", DENSITIES, ids=lambda case: case.name)
 every_likeliest = pytest.mark.parametrize(

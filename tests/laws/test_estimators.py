@@ -14,6 +14,7 @@ from scipy import sparse, stats
 from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.neighbors import KernelDensity
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import likelier as lk
@@ -41,13 +42,21 @@ ESTIMATORS = [
     QDA(solver="eigen"),
     QDA(solver="eigen", shrinkage=0.3),
     QDA(solver="eigen", shrinkage="auto"),
+    lk.KernelDensityClassifier(),
+    lk.KernelDensityClassifier(0.7),
+    lk.KernelDensityClassifier("cv"),
 ]
-every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 LINEAR = [estimator for estimator in ESTIMATORS if hasattr(estimator, "to_linear")]
 ADDITIVE = [estimator for estimator in ESTIMATORS if hasattr(estimator, "contributions")]
 
 # Where rows are few, or columns constant, estimators say so; those tests are about something else.
 may_be_degenerate = pytest.mark.filterwarnings("ignore::likelier.DegenerateWarning")
+# Kernels say so, too, where rows are few for so many columns: for them, all of these problems.
+MARKED = [
+    pytest.param(e, marks=may_be_degenerate if isinstance(e, lk.KernelDensityClassifier) else [])
+    for e in ESTIMATORS
+]
+every_estimator = pytest.mark.parametrize("estimator", MARKED, ids=repr)
 # Each example is a fit or two: fewer of them than for a state.
 fewer = settings(max_examples=max(10, settings.default.max_examples // 5))
 
@@ -140,6 +149,7 @@ def fit(estimator: Any, data: Problem, **how: Any) -> Any:
 # ---- scikit-learn --------------------------------------------------------------------------------
 # Not lsqr: as scikit-learn's own, it offers transform and then refuses.
 CHECKED = [lk.GaussianNB(), LDA(), LDA("eigen", "auto"), QDA(), QDA(solver="eigen", shrinkage="auto")]
+CHECKED += [lk.KernelDensityClassifier(), lk.BayesClassifier(KernelDensity())]
 
 
 @may_be_degenerate
@@ -581,7 +591,8 @@ def class_densities(model: Any) -> list[Any]:
     return [stats.multivariate_normal(m, S) for m, S in zip(model.means_, shapes, strict=True)]
 
 
-SHOWN = [e for e in ESTIMATORS if not isinstance(e, LDA) or e.solver != "svd" or e.store_covariance]
+GAUSSIAN = [e for e in ESTIMATORS if not isinstance(e, lk.KernelDensityClassifier)]
+SHOWN = [e for e in GAUSSIAN if not isinstance(e, LDA) or e.solver != "svd" or e.store_covariance]
 
 
 @pytest.mark.parametrize("estimator", SHOWN, ids=repr)

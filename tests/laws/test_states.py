@@ -37,6 +37,7 @@ from likelier.states import (
     ColumnMoments,
     Counts,
     HigherMoments,
+    Kept,
     Levels,
     Moments,
     PatternMoments,
@@ -114,6 +115,7 @@ STATES = [
         gaps=True,
         scatter=False,
     ),
+    Kind("kept rows", Kept.start, gaps=True),
     Kind("survey", lambda K, p: Survey(), by_class=False),
     Kind("levels", lambda K, p: Levels(), by_class=False, view=of_categories),
 ]
@@ -432,6 +434,8 @@ def error(state: Any, exact: Fraction) -> float:
 def scatter(state: Any) -> Any:
     """Of complete rows."""
     held = counted(state)[0]
+    if isinstance(held, Kept):
+        return held.moments().S
     return held.gap if isinstance(held, PositiveMoments) else held.S
 
 

@@ -139,6 +139,21 @@ def look_up(
     /,
 ) -> Where: ...
 def find_bins(X: Matrix, cuts: Floats, start: NDArray[np.int64], out: NDArray[np.int32], /) -> Where: ...
+def kernels(
+    X: Matrix,
+    cells: Floats,
+    log_w: Floats,
+    log_v: Floats,
+    start: NDArray[np.int64],
+    scale: Floats,
+    constant: Floats,
+    own: NDArray[np.int64] | None,
+    less: Floats | None,
+    b: Floats,
+    Z: Floats,
+    add: bool,
+    threads: int,
+) -> Where: ...
 def softmax(Z: Floats, /) -> None: ...
 def log_softmax(Z: Floats, /) -> None: ...
 def log_sum_exp(Z: Floats, out: Floats, /) -> None: ...

@@ -20,6 +20,7 @@ MODELS = {
     "multinomial-nb": "MultinomialNB",
     "complement-nb": "ComplementNB",
     "poisson-nb": "PoissonNB",
+    "kernel-density": "KernelDensityClassifier",
     "lda": "LinearDiscriminantAnalysis",
     "qda": "QuadraticDiscriminantAnalysis",
     "linear-regression": "LinearRegression",

@@ -1,12 +1,12 @@
 """Engines: absorb every part into a state of its own, merge the states in the order of the parts."""
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Protocol, TypeVar
 
+from likelier.cores import cores
 from likelier.data import Part, Source
 from likelier.states import State
 
@@ -80,16 +80,6 @@ def threads(count: int) -> Engine:
             return merge_in_order(_in_flight(pool, work, parts, 2 * count))
 
     return engine
-
-
-def cores() -> int:
-    """The cores this process may use; `LIKELIER_THREADS` sets another number."""
-    asked = os.environ.get("LIKELIER_THREADS")
-    if asked is not None:
-        if not asked.isdecimal() or int(asked) < 1:
-            raise ValueError(f"LIKELIER_THREADS={asked!r} is not a number of threads")
-        return int(asked)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run(source: Source, start: Callable[[], S]) -> S:

@@ -12,6 +12,8 @@ from likelier.families.gamma import Gamma, Gammas
 from likelier.families.gaussian import LOG_2PI, Diagonal, DiagonalGaussian
 from likelier.families.histogram import Histogram, Histograms
 from likelier.families.independent import Independent
+from likelier.families.kernel import Kernel, ProductKernel
+from likelier.families.kernels import Kernels
 from likelier.families.missing import Completed, completed
 from likelier.families.mixed import Group, Mixed, MixedFamily
 from likelier.families.mixture import Mixture
@@ -59,6 +61,8 @@ __all__ = [
     "Histogram",
     "Histograms",
     "Independent",
+    "Kernel",
+    "Kernels",
     "Mixed",
     "MixedFamily",
     "Mixture",
@@ -67,6 +71,7 @@ __all__ = [
     "Params",
     "Poisson",
     "PoissonFamily",
+    "ProductKernel",
     "Range",
     "Support",
     "Tied",

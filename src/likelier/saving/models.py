@@ -15,6 +15,7 @@ from likelier.data import Chunk, Dense
 from likelier.estimators import door
 from likelier.estimators.categorical import CategoricalNB
 from likelier.estimators.counts import BernoulliNB, ComplementNB, MultinomialNB, PoissonNB
+from likelier.estimators.kernel_density import KernelDensityClassifier
 from likelier.estimators.least_squares import LeastSquares, Lines
 from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.linear_discriminant import LinearBayes, LinearDiscriminantAnalysis
@@ -31,6 +32,7 @@ from likelier.families import (
     Complement,
     Diagonal,
     Full,
+    Kernels,
     Mixed,
     Multinomial,
     Poisson,
@@ -72,6 +74,7 @@ ESTIMATORS = {
         Face(GaussianMixture, Blend),
         Face(Mixture, Blend),
         Face(MixtureDiscriminantAnalysis, Blend, Mixtures),
+        Face(KernelDensityClassifier, Bayes, Kernels),
         Face(LinearRegression, Lines),
         Face(Ridge, Lines),
         Face(LinearClassifier),

@@ -29,6 +29,7 @@ from likelier.families import (
     Geometric,
     Group,
     Histograms,
+    Kernels,
     Mixed,
     Mixture,
     Multinomial,
@@ -53,6 +54,7 @@ from likelier.states import (
     ColumnMoments,
     Counts,
     HigherMoments,
+    Kept,
     Levels,
     Moments,
     PatternMoments,
@@ -132,6 +134,19 @@ def _normal(params: Any) -> Any:
     return np.allclose(totals, 1, rtol=1e-6)
 
 
+def _kept(state: Kept) -> Any:
+    return np.all(state.w > 0) and np.all((state.codes >= 0) & (state.codes < state.K))
+
+
+def _pointed(params: Kernels) -> Any:
+    """Every class has points, and of every column some cell: kernels read them by `start`."""
+    start, m = params.start, len(params.points)
+    if start[0] != 0 or start[-1] != m or np.any(np.diff(start) < 1):
+        return False
+    held = np.add.reduceat(~np.isnan(params.points), start[:-1], axis=0, dtype=np.int64)
+    return np.all(held > 0) and np.all(params.h > 0) and params.points.flags.c_contiguous
+
+
 def _foldable(state: Triangle) -> Any:
     return state.n >= 0 and state.R.flags.c_contiguous
 
@@ -209,6 +224,7 @@ RECORDS = {
     "states.HigherMoments": Kind(HigherMoments, {"n": "K", "mean": "K p", **_ORDERS}, _counted),
     "states.Triangle": Kind(Triangle, {"p": "p", "shift": "p+q", "R": "1+p+q 1+p+q"}, _foldable),
     "states.Sums": Kind(Sums, {"n": "K", "total": "K p", "gone": "K p"}, _summed),
+    "states.Kept": Kind(Kept, {"K": "K", "X": "m p", "codes": "m", "w": "m"}, _kept, gaps=("X",)),
     "states.Survey": Kind(Survey, {"levels": "K"}),
     "states.Levels": Kind(Levels, {"levels": "l"}),
     "families.Diagonal": Kind(Diagonal, {"mean": "K p", "var": "K p"}, lambda d: (d.var > 0).all()),
@@ -242,6 +258,12 @@ RECORDS = {
     "families.Poisson": Kind(Poisson, {"rate": "K p"}, lambda d: (d.rate > 0).all()),
     "families.Geometric": Kind(Geometric, {"odds": "K p"}, lambda d: (d.odds > 0).all()),
     "families.Exponential": Kind(Exponential, {"mean": "K p"}, lambda d: (d.mean > 0).all()),
+    "families.Kernels": Kind(
+        Kernels,
+        {"points": "m p", "log_w": "m", "log_v": "m", "start": "1+K", "h": "K p"},
+        _pointed,
+        gaps=("points",),
+    ),
     "families.Discriminants": Kind(Discriminants, dict(_LINE)),
     "families.Group": Kind(
         Group, {"columns": "c"}, within=lambda group: [(group.params, {"p": len(group.columns)})]

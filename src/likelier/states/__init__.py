@@ -7,6 +7,7 @@ from likelier.states.counts import BinCounts, Counts
 from likelier.states.extent import Extent
 from likelier.states.folds import Folds, Together, all_but_one
 from likelier.states.higher import HigherMoments
+from likelier.states.kept import Kept
 from likelier.states.moments import Moments, Shape
 from likelier.states.parts import Parts
 from likelier.states.patterns import PatternMoments, TooManyPatterns
@@ -29,6 +30,7 @@ __all__ = [
     "Fold",
     "Folds",
     "HigherMoments",
+    "Kept",
     "Levels",
     "Moments",
     "Parts",

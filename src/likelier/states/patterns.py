@@ -94,7 +94,7 @@ class PatternMoments:
         whole, some, _ = by_gaps(chunk)
         new.whole.update(whole)
         X = some.X.to_array()
-        rows, codes, w = _members(some)
+        rows, codes, w = members(some)
         gaps = np.isnan(X)
         blank = gaps[rows].all(axis=1)
         np.add.at(new.blank, codes[blank], w[blank])
@@ -211,7 +211,7 @@ class PatternMoments:
         return replace(self, whole=self.whole.widened(K, at), codes=codes, blank=blank)
 
 
-def _members(chunk: Chunk) -> tuple[NDArray[np.intp], NDArray[np.int32], Floats]:
+def members(chunk: Chunk) -> tuple[NDArray[np.intp], NDArray[np.int32], Floats]:
     """The rows that count, with class and weight; once for each class that has a share."""
     assert chunk.y is not None
     y, n = chunk.y, chunk.X.shape[0]

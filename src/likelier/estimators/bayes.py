@@ -1,0 +1,157 @@
+"""Bayes' rule over densities of one's own."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _num_samples
+
+from likelier import links
+from likelier.data import SkippedWarning, code, levels_of
+from likelier.estimators import door
+from likelier.estimators.decisions import Decisions
+from likelier.estimators.densities import Densities, FamilyDensities, OwnDensities, is_family
+from likelier.estimators.generative import seen_only
+from likelier.model import log_of
+
+Floats = NDArray[np.float64]
+
+
+class BayesClassifier(Decisions, ClassifierMixin, BaseEstimator):
+    """p(C_k | x) ∝ p(C_k) p(x | C_k) for any density: anything with `fit` and `score_samples`.
+
+    density: such an object, fitted anew to the rows of each class; a dict {class: density} for different
+    ones; or a `Family` of likelier's. score_samples(X) must be ln p(x) of each row. X is handed on as it is
+    (all that is asked of it is a length and rows by number), so that rows may be sequences, texts, or
+    whatever the density takes.
+
+    Examples
+    --------
+    >>> from likelier import BayesClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.mixture import GaussianMixture
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = BayesClassifier(GaussianMixture(2, random_state=0)).fit(X, y)
+    >>> model.predict(X[[0, 70]])
+    array([0, 1])
+    """
+
+    def __init__(self, density: Any, *, priors: Any = None) -> None:
+        self.density = density
+        self.priors = priors
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """A density for the rows of each class; rows of weight 0 are not handed on."""
+        labels, n = door.labels_of(self, y), _num_samples(X)
+        if len(labels) != n:
+            raise ValueError(
+                "Found input variables with inconsistent numbers of samples: "
+                f"X has {n} rows, y has {len(labels)}."
+            )
+        w = door.weights_of(sample_weight, n)
+        there = np.ones(n, dtype=np.bool_) if w is None else w > 0
+        door.weighty(there)
+        classes = levels_of(labels[there])
+        codes = np.where(there, code(labels, classes), -1).astype(np.int32)
+        weights = np.ones(n) if w is None else w
+        counts = np.asarray(np.bincount(codes[there], weights[there], len(classes)), dtype=np.float64)
+        prior = counts / counts.sum()
+        if self.priors is not None:
+            prior = seen_only(door.priors_of(self.priors, len(classes)), counts)
+        densities = self._densities(X, codes, w, classes)
+        self.classes_, self.class_count_, self.class_prior_ = classes, counts, prior
+        self._model = densities
+        return self
+
+    def _densities(
+        self, X: Any, codes: NDArray[np.int32], w: Floats | None, classes: NDArray[Any]
+    ) -> Densities:
+        kind: Any = FamilyDensities if is_family(self.density) else OwnDensities
+        fitted: Densities = kind.fitted(self.density, X, codes, w, classes)
+        return fitted
+
+    @property
+    def densities_(self) -> Any:
+        """The density of each class; of a family, the parameters of all of them."""
+        if "_model" not in vars(self):
+            raise AttributeError("not fitted yet")
+        return self._model.shown
+
+    # ---- answers -----------------------------------------------------------------------------------
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each row."""
+        best = self._posterior(X, None).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def predict_proba(self, X: Any, priors: Any = None) -> Floats:
+        """p(C_k | x), (n, K); under other class priors if they are given."""
+        Z = self._posterior(X, priors)
+        links.softmax.apply(Z, Z)
+        return Z
+
+    def predict_log_proba(self, X: Any, priors: Any = None) -> Floats:
+        """ln p(C_k | x), (n, K)."""
+        Z = self._posterior(X, priors)
+        links.log_softmax.apply(Z, Z)
+        return Z
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """ln p(x, C_k), (n, K)."""
+        door.fitted(self)
+        return self._model.logs(X) + log_of(self.class_prior_)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Scores of the classes, (n, K); of two classes a_1 - a_0, (n,)."""
+        Z = self._posterior(X, None)
+        if len(self.classes_) != 2:
+            return Z
+        links.log_softmax.apply(Z, Z)
+        return np.asarray(Z[:, 1] - Z[:, 0])
+
+    def score_samples(self, X: Any) -> Floats:
+        """ln p(x) = ln Σ_k p(C_k) p(x | C_k), (n,)."""
+        Z = self.predict_joint_log_proba(X)
+        out = np.empty(len(Z))
+        links.log_sum_exp.apply(Z, out)
+        return out
+
+    def sample(
+        self, n_samples: int = 1, y: Any = None, random_state: Any = None
+    ) -> tuple[Any, NDArray[Any]]:
+        """New rows and their labels, from all classes or from class y, where the densities can draw."""
+        door.fitted(self)
+        door.number("n_samples", n_samples, 1, whole=True)
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+        if y is None:
+            codes = np.sort(rng.choice(len(self.classes_), size=n_samples, p=self.class_prior_))
+        else:
+            found = code(np.asarray([y]), self.classes_)[0]
+            if found < 0:
+                raise ValueError(f"no class {y!r}; classes: {self.classes_.tolist()}")
+            codes = np.full(n_samples, found)
+        return self._model.sample(codes, rng), self.classes_[codes]
+
+    def _posterior(self, X: Any, priors: Any) -> Floats:
+        """Scores whose softmax is p(C_k | x). Rows that no class can have tell nothing: the priors stay."""
+        door.fitted(self)
+        prior = self.class_prior_ if priors is None else door.priors_of(priors, len(self.classes_))
+        Z = self._model.logs(X)
+        Z += log_of(prior)
+        nowhere = np.flatnonzero(np.isneginf(Z).all(axis=1))
+        if len(nowhere):
+            warnings.warn(
+                f"BayesClassifier: {len(nowhere)} rows (the first: row {nowhere[0]}) have density 0 in "
+                "every class; their probabilities are the priors.",
+                SkippedWarning,
+                stacklevel=3,
+            )
+            Z[nowhere] = log_of(prior)
+        return Z
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.no_validation = not is_family(self.density)
+        return tags

@@ -1,0 +1,170 @@
+"""From rows that were kept to densities of kernels: which points, and how wide."""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.data import Chunk, Dense
+from likelier.families.bandwidths import Spread, likeliest, resolution, scott, silverman
+from likelier.families.base import Floats
+from likelier.families.kernel_terms import MANY, KernelSum
+from likelier.families.kernels import Kernels
+from likelier.families.mixed import Mixed, MixedFamily
+from likelier.states import ColumnMoments, Kept, Parts
+
+Bandwidth = float | Literal["scott", "silverman", "cv"]
+ASKED = 2000  # rows of a class on which a bandwidth is tried, at most
+FINE = 256  # points of one column that are nearer than this share of a bandwidth become one
+CLOSE = 1024  # the same while the bandwidth is looked for
+
+
+@dataclass(frozen=True)
+class ProductKernel:
+    """A kernel about every row, Π_j N(x_j; c_j, h_kj²).
+
+    bandwidth: a number is h itself; "scott" and "silverman" are a factor, from how many rows and columns
+    there are, times each class's deviation in each column; "cv" is the factor at which each row of a class
+    is likeliest under the others (Habbema, Hermans & van den Broek 1974). Rows equal to it are left out
+    with it, and kernels are no narrower than the smallest step between values, or else a value that repeats
+    would drive the bandwidth to 0.
+    """
+
+    bandwidth: Bandwidth = "scott"
+
+    def stats(self, K: int, p: int) -> Kept:
+        return Kept.start(K, p)
+
+    def estimate(self, stats: Kept) -> Kernels:
+        rows, moments = points_of(stats)
+        spread = Spread.of(moments)
+        if rows.X.shape[1] > 1:
+            return kernels_of(rows, self._h(rows, spread))
+        h = self._h(_condensed(rows, spread.times(scott(rows.n, 1)) / CLOSE), spread)
+        return kernels_of(_condensed(rows, h / FINE), h)
+
+    def _h(self, rows: Kept, spread: Spread) -> Floats:
+        """Bandwidths (K, p)."""
+        p, n = rows.X.shape[1], rows.n
+        if not isinstance(self.bandwidth, str):
+            return np.full((rows.K, p), float(self.bandwidth))
+        factor = silverman(n, p) if self.bandwidth == "silverman" else scott(n, p)
+        if self.bandwidth == "cv":
+            for k in range(rows.K):
+                factor[k] = _by_leaving_out(rows, k, spread, factor[k])
+        return spread.times(factor)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Columns independent given the class, each with a density of kernels of its own: Π_j f_kj(x_j)."""
+
+    bandwidth: Bandwidth = "scott"
+
+    def _columns(self, p: int) -> MixedFamily:
+        family = ProductKernel(self.bandwidth)
+        return MixedFamily(tuple((np.array([j]), family) for j in range(p)))
+
+    def stats(self, K: int, p: int) -> Parts:
+        return self._columns(p).stats(K, p)
+
+    def estimate(self, stats: Parts) -> Mixed:
+        return self._columns(len(stats.states)).estimate(stats)
+
+
+def points_of(stats: Kept) -> tuple[Kept, ColumnMoments]:
+    """Different rows, sorted, each class with some and each column of it with a cell; their moments.
+
+    A row with nothing in it says nothing. What a class lacks altogether is the mean of all rows.
+    """
+    rows = stats.distinct()
+    moments = rows.moments()  # of the sorted rows: whatever order they came in, the same bits
+    told = ~np.isnan(rows.X).all(axis=1)
+    X, codes, w = rows.X[told], rows.codes[told], rows.w[told]
+    _, pooled, _ = moments.pooled()
+    without = np.setdiff1d(np.arange(rows.K), codes)
+    X = np.concatenate([X, np.broadcast_to(pooled, (len(without), len(pooled)))])
+    codes = np.concatenate([codes, without.astype(np.int32)])
+    w = np.concatenate([w, np.ones(len(without))])
+    unseen = (moments.seen == 0)[codes] & np.isnan(X)
+    X = np.where(unseen, pooled, X)
+    order = np.argsort(codes, kind="stable")
+    return Kept(rows.K, X[order], codes[order], w[order]), moments
+
+
+def kernels_of(rows: Kept, h: Floats) -> Kernels:
+    """A kernel about each of these rows, which are sorted by class."""
+    start = np.searchsorted(rows.codes, np.arange(rows.K + 1)).astype(np.int64)
+    log_w = np.log(rows.w) - np.log(rows.n)[rows.codes]
+    return Kernels(rows.X, log_w, log_w, start, h)
+
+
+def _condensed(rows: Kept, width: Floats) -> Kept:
+    """Where a class has many points of one column, those within a width (K, 1) of each other as their mean.
+
+    The density moves by the variance within a cell: with h/256, by less than 7e-7 of its largest value.
+    """
+    pieces = []
+    for k in range(rows.K):
+        x, w = rows.X[rows.codes == k, 0], rows.w[rows.codes == k]
+        if len(x) > MANY:
+            cell = np.floor((x - x[0]) / width[k, 0])
+            first = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
+            weight = np.add.reduceat(w, first)
+            off = x - np.repeat(x[first], np.diff(np.append(first, len(x))))
+            x, w = x[first] + np.add.reduceat(w * off, first) / weight, weight
+        pieces.append((x, np.full(len(x), k, dtype=np.int32), w))
+    X, codes, w = (np.concatenate(each) for each in zip(*pieces, strict=True))
+    return Kept(rows.K, X[:, None], codes, w)
+
+
+def _by_leaving_out(rows: Kept, k: int, spread: Spread, start: float) -> float:
+    """The factor that makes the rows of a class likeliest, each judged by the others."""
+    own = rows.codes == k
+    X, w, sd = rows.X[own], rows.w[own], spread.sd[k]
+    if len(w) < 2:
+        return float(start)
+    asked = np.unique(np.linspace(0, len(w) - 1, min(len(w), ASKED)).astype(np.int64))
+    weights, gone = w[asked], (asked, np.full(len(asked), -np.inf))
+
+    def loss(factor: float) -> float:
+        term = kernels_of(Kept(1, X, np.zeros(len(w), np.int32), w), (factor * sd)[None, :]).sum
+        z = left_out(term, X[asked], gone)[:, 0] - np.log1p(-weights / w.sum())
+        return -float(np.average(z, weights=weights))
+
+    return likeliest(loss, float(start), resolution(X, sd))
+
+
+class Judged(NamedTuple):
+    """Rows, each under the density of all others."""
+
+    codes: NDArray[np.int32]  # (n,)
+    w: Floats  # (n,)
+    Z: Floats  # (n, K), ln p(x | C_k)
+
+
+def judged(stats: Kept, h: Floats, most: int) -> Judged:
+    """Up to `most` of the rows, evenly among the sorted ones, each without its own kernel; bandwidths stay.
+
+    A row of weight 2 is there twice: one of the two is left out.
+    """
+    (rows, _), n = points_of(stats), stats.n
+    asked = np.flatnonzero(n[rows.codes] > 0)
+    asked = asked[np.unique(np.linspace(0, len(asked) - 1, min(len(asked), most)).astype(np.intp))]
+    codes, w, total = rows.codes[asked], rows.w[asked], rows.n[rows.codes[asked]]
+    one = np.minimum(w, 1.0)
+    with np.errstate(divide="ignore"):  # nothing is left of a row by itself: ln 0
+        less, rest = np.log1p(-one / w), np.log1p(-one / total)
+    Z = left_out(kernels_of(rows, h).sum, rows.X[asked], (asked.astype(np.int64), less))
+    alone = np.isneginf(rest)
+    own = np.arange(len(asked)), codes
+    Z[own] = np.where(alone, -np.inf, Z[own] - np.where(alone, 0.0, rest))
+    return Judged(codes, w, Z)
+
+
+def left_out(term: KernelSum, X: Floats, gone: tuple[NDArray[np.int64], Floats]) -> Floats:
+    """ln Σ over the points but, for each row, some of one of them: (n, K), not divided by what is left."""
+    Z = np.empty((len(X), len(term.b)))
+    term.ask(Chunk(Dense(X)), Z, add=False, left_out=gone)
+    return Z
