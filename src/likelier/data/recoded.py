@@ -1,53 +1,28 @@
 """A source whose categories are coded alike throughout."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.data.chunk import Chunk, Part, Source
+from likelier.data.chunk import Chunk, Part
 from likelier.data.factors import Factor
 from likelier.data.matrix import Block, Columns
+from likelier.data.wrapped import Wrapped
 
 
 @dataclass(frozen=True)
-class Recoded:
+class Recoded(Wrapped):
     """The same rows with some columns as categories, by levels known for all of them.
 
     Without levels, each chunk has its own: for the survey that finds them.
     """
 
-    source: Source
     categories: frozenset[int]
     levels: Mapping[int, NDArray[Any]] | None = None
-
-    @property
-    def p(self) -> int:
-        return self.source.p
-
-    @property
-    def names(self) -> NDArray[Any] | None:
-        return self.source.names
-
-    @property
-    def rows(self) -> int | None:
-        return self.source.rows
-
-    @property
-    def y_shape(self) -> tuple[int, ...]:
-        return self.source.y_shape
-
-    def labels(self) -> Source:
-        return self.source.labels()
-
-    def place(self, row: int) -> str:
-        return self.source.place(row)
-
-    def coded(self, levels: NDArray[Any]) -> Self:
-        return replace(self, source=self.source.coded(levels))
 
     def parts(self, state_bytes: int) -> Sequence[Part]:
         return [partial(self._read, part) for part in self.source.parts(state_bytes)]
@@ -79,8 +54,3 @@ def factor_of(values: NDArray[Any]) -> Factor:
     """Numbers as categories, missing where they are NaN."""
     levels, codes = np.unique(values, return_inverse=True)
     return Factor.of(codes, [None if level != level else level for level in levels.tolist()])
-
-
-def factors_in(X: Block) -> frozenset[int]:
-    """The columns that hold categories."""
-    return frozenset(X.factors()) if isinstance(X, Columns) else frozenset()

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from likelier.data import Columns, Factor, Source
 from likelier.data.recoded import Recoded
+from likelier.data.wrapped import unwrapped
 from likelier.estimators import door
 from likelier.estimators.choosing import asked_for, plan_of
 from likelier.estimators.generative import Contributions, Generative, seen_only
@@ -96,8 +97,8 @@ class NaiveBayes(Generative):
         return self._plan.family(self._smoothing())
 
     def _start(self, source: Source, target: NDArray[Any]) -> Start:
-        assert isinstance(source, Planned)
-        return partial(PlannedParts.start, source.plan, self._smoothing(), len(target), source.p)
+        plan = unwrapped(source, Planned).plan
+        return partial(PlannedParts.start, plan, self._smoothing(), len(target), source.p)
 
     def _model_of(self, statistics: PlannedParts) -> Bayes:
         n = statistics.n

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import sqrt
 from threading import Lock
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from likelier.data import Arrays, Chunk, Part, Source
+from likelier.data.wrapped import Wrapped
 from likelier.links import log_sum_exp
 from likelier.model import Bayes, Question
 from likelier.states import Sample, Typical
@@ -62,36 +62,10 @@ class Drawing:
 
 
 @dataclass(frozen=True)
-class Watched:
+class Watched(Wrapped):
     """A source whose rows are drawn from as they are read: by the last pass over them."""
 
-    source: Source
     drawing: Drawing
-
-    @property
-    def p(self) -> int:
-        return self.source.p
-
-    @property
-    def names(self) -> NDArray[Any] | None:
-        return self.source.names
-
-    @property
-    def rows(self) -> int | None:
-        return self.source.rows
-
-    @property
-    def y_shape(self) -> tuple[int, ...]:
-        return self.source.y_shape
-
-    def coded(self, levels: NDArray[Any]) -> "Watched":
-        return replace(self, source=self.source.coded(levels))
-
-    def labels(self) -> Source:
-        return self.source.labels()
-
-    def place(self, row: int) -> str:
-        return self.source.place(row)
 
     def parts(self, state_bytes: int) -> Sequence[Part]:
         self.drawing.begin()

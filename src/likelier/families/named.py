@@ -16,6 +16,7 @@ from likelier.families.dirichlet import Dirichlet
 from likelier.families.gamma import Gamma
 from likelier.families.gaussian import DiagonalGaussian
 from likelier.families.histogram import Histogram
+from likelier.families.kernel import Kernel
 from likelier.families.multinomial import MultinomialFamily
 from likelier.families.pooled import Pooled
 from likelier.families.rates import ExponentialFamily, GeometricFamily, PoissonFamily
@@ -79,6 +80,7 @@ BY_COLUMN: Mapping[str, Maker] = {
     "exponential": lambda columns, how: ExponentialFamily(how.alpha),
     "gamma": lambda columns, how: Gamma(),
     "beta": lambda columns, how: Beta(),
+    "kernel": lambda columns, how: Kernel(),
     "histogram": _histogram,
 }
 # Families of several columns together.
