@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import stats
+from sklearn.model_selection import StratifiedKFold
 
 import likelier as lk
 from laws.parts import parts_of
@@ -246,8 +247,6 @@ def test_cross_validation_equals_fitting_anew(fitted):
     model, X, y = fitted
     fixed = lk.NaiveBayes(families=model.families_)
     found = fixed.cross_validate(X, y, cv=4, grid={"alpha": [0.1, 5.0]})
-    from sklearn.model_selection import StratifiedKFold
-
     losses = np.zeros((2, 4))
     for f, (train, test) in enumerate(StratifiedKFold(4).split(X, y)):
         for v, alpha in enumerate([0.1, 5.0]):

@@ -43,6 +43,13 @@ class Wrapped:
         return replace(self, source=self.source.coded(levels))
 
 
+def innermost(source: Source) -> Source:
+    """The source that holds the rows."""
+    while isinstance(source, Wrapped):
+        source = source.source
+    return source
+
+
 def unwrapped(source: Source, kind: type[W]) -> W:
     """The wrapper of this kind, this one or one within."""
     while not isinstance(source, kind):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from likelier.data import Arrays, Assignment, Hashed, Listed, Source, consecutive, first_seen, stratified
+from likelier.data.wrapped import innermost
 from likelier.estimators import door
 
 ONCE = (
@@ -36,7 +37,7 @@ def folds_of(
     cv: Any, source: Source, given: tuple[Any, Any, Any], *, stratify: bool, seed: int | None
 ) -> Assignment:
     """The folds that `cv` stands for; given: X, y and groups as the user handed them in."""
-    whole = isinstance(cv, int | np.integer) and not isinstance(cv, bool)
+    source, whole = innermost(source), isinstance(cv, int | np.integer) and not isinstance(cv, bool)
     if given[2] is not None and not hasattr(cv, "split"):
         raise ValueError("groups are for splitters that keep them together, such as cv=GroupKFold(5).")
     if not isinstance(source, Arrays):

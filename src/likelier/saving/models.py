@@ -45,7 +45,7 @@ from likelier.saving import disk
 from likelier.saving.disk import Archive, require
 from likelier.saving.records import CLASSES, PARAMETERS, Sizes, check
 from likelier.saving.values import Unsaveable, decode, encode
-from likelier.scores import Scores
+from likelier.scores import Among, Scores
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -270,7 +270,7 @@ def _check_scores(scores: Scores, p: int) -> None:
     for term in scores.terms:
         for value in (v for v in vars(term).values() if isinstance(v, np.ndarray | Scores)):
             if isinstance(value, Scores):
-                _check_scores(value, p)
+                _check_scores(value, len(term.columns) if isinstance(term, Among) else p)
                 continue
             require(not np.isnan(value).any(), "the parameters make no scores: a variance is not positive")
     scores.write(Chunk(Dense(np.zeros((1, p)))), np.empty((1, scores.K)))
