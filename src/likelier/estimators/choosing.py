@@ -196,4 +196,4 @@ class Judge:
             w = np.ones(len(Z)) if test.w is None else test.w
             loss -= float(w @ Z[np.arange(len(Z)), np.asarray(test.y)])
             weight += float(w.sum())
-        return loss / weight
+        return loss / weight if weight else 0.0  # one row alone: nothing to judge by
