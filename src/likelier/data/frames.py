@@ -22,7 +22,8 @@ Kind = Literal["number", "bool", "category", "time", "nested", "mixed"]
 
 # What to do about columns that a model cannot use.
 ADVICE: dict[Kind, str] = {
-    "category": "encode categories, for example with sklearn.preprocessing.OneHotEncoder",
+    "category": "encode categories, for example with sklearn.preprocessing.OneHotEncoder (OrdinalEncoder "
+    "for CategoricalNB)",
     "time": "give dates and times as numbers, for example of days since a first one",
     "nested": "make a column of each part of a nested one",
     "mixed": "make all values of a column numbers",

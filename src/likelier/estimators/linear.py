@@ -55,7 +55,7 @@ class LinearClassifier(Decisions, ClassifierMixin, BaseEstimator):
 
     def _scores(self) -> Scores:
         W, b = self.coef_, self.intercept_
-        if len(W) == 1:  # sigma(a) is the softmax of (0, a)
+        if len(W) == 1 and len(self.classes_) == 2:  # sigma(a) is the softmax of (0, a)
             W, b = np.vstack([np.zeros_like(W), W]), np.array([0.0, b[0]])
         return Scores((Affine(b, np.ascontiguousarray(W), np.zeros(W.shape[1])),))
 

@@ -112,11 +112,14 @@ def _grouped(state: PatternMoments) -> Any:
 
 def _tallied(state: Counts) -> Any:
     """Codes are places in the table."""
-    sized = np.all(state.sizes >= 0) and state.sizes.sum() == len(state.counts)
+    least = 1 if state.beyond == "last" else 0
+    sized = np.all(state.sizes >= least) and state.sizes.sum() == len(state.counts)
     return sized and _counted(state) and np.all(state.counts >= 0) and state.counts.flags.c_contiguous
 
 
 def _sorted(bins: Bins) -> Any:
+    if len(bins) == 0 or len(bins.edges) != len(bins) + 1:
+        return False
     ordered = np.all(np.diff(bins.edges) >= 0) and np.all(np.diff(bins.cuts) > 0)
     return ordered and not (bins.atoms[0] or bins.atoms[-1])
 

@@ -64,6 +64,8 @@ class Bins:
 def codes_of(bins: Sequence[Bins], chunk: Chunk) -> Columns:
     """The bin of each cell, -1 where it is missing."""
     n, p = chunk.X.shape
+    if len(bins) != p:  # a model file may say so, and the kernel would read on
+        raise ValueError(f"bins of {len(bins)} columns, and rows of {p}")
     start = np.cumsum([0, *(len(one.cuts) for one in bins)], dtype=np.int64)
     cuts = np.concatenate([np.empty(0), *(one.cuts for one in bins)])
     codes = np.empty((p, n), dtype=np.int32)

@@ -41,8 +41,7 @@ def refuse_code(chunk: Chunk, where: tuple[int, int] | None) -> None:
         value = chunk.X.cell(row, column)
         if not np.isfinite(value):
             raise NonFinite(chunk.first + row, column, value)
-        why = SAID if value > 0 else f"Negative values in data mean nothing here: {SAID}"
-        raise OutOfSupport(chunk.first + row, column, value, why=why)
+        raise OutOfSupport(chunk.first + row, column, value, why=SAID)
 
 
 def resized(table: Floats, sizes: Sizes, larger: Sizes) -> Floats:
