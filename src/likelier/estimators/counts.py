@@ -111,14 +111,13 @@ class Counts(Smoothed):
     """Rows of counts, none of them negative."""
 
     @property
-    def decision_function(self) -> Callable[[Any], Floats]:  # type: ignore[override]
+    def decision_function(self) -> Callable[[Any], Floats]:
         """Scores of the classes, (n, K); of two classes a_1 - a_0, (n,).
 
         There only once fitted: scikit-learn's check of such functions hands negative numbers to whatever
         model has one.
         """
-        if "_model" not in vars(self):
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
+        door.fitted(self)
         return super().decision_function
 
     def __sklearn_tags__(self) -> Any:
