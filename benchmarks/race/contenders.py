@@ -24,6 +24,8 @@ def drop_in(
 
 drop_in("GaussianNB", "sklearn.naive_bayes", "GaussianNB")
 
+drop_in("MultinomialNB", "sklearn.naive_bayes", "MultinomialNB", "counts")
+
 LDA = "sklearn.discriminant_analysis", "LinearDiscriminantAnalysis"
 drop_in("LDA svd", *LDA)
 drop_in("LDA lsqr", *LDA, solver="lsqr")

@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from benchmarks.race.measures import (
     LONG,
@@ -88,6 +89,27 @@ def held_out(make: Make, data: Data | None) -> Figures:
 def _(scale: float) -> Data:
     n, n_test = (max(500, round(size * scale)) for size in (20_000, 5_000))
     return classes(n, n_test, 5, 3, np.random.default_rng(7))
+
+
+@problem(
+    "counts",
+    title="CSR 200k x 100k word counts, 94 non-zeros a row, 20 classes; predict_proba of all rows",
+    measure=throughput,
+)
+def _(scale: float) -> Data:
+    """Words as common as Zipf has it, one in ten of those that a class has to itself."""
+    n, n_test = (max(5000, round(size * scale)) for size in (200_000, 20_000))
+    p, K, drawn, rng = 100_000, 20, 114, np.random.default_rng(7)
+    chances = np.cumsum(1 / np.arange(1, p + 1))
+    y = rng.integers(K, size=n + n_test)
+    words = np.searchsorted(chances / chances[-1], rng.random((len(y), drawn)))
+    own = rng.random(words.shape) < 0.1
+    words = np.where(own, (words * K + y[:, None]) % p, words)
+    starts = np.arange(0, words.size + 1, drawn, dtype=np.int32)
+    ones = np.ones(words.size)
+    X = sparse.csr_array((ones, words.ravel().astype(np.int32), starts), shape=(len(y), p))
+    X.sum_duplicates()
+    return Data(X[:n], y[:n], X[n:], y[n:])
 
 
 def regression(make: Make, data: Data | None) -> Figures:

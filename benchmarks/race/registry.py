@@ -7,24 +7,33 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 
 class Data(NamedTuple):
-    """Rows to train on and rows held out; labels are 0 to K - 1."""
+    """Rows to train on and rows held out, X dense or CSR; labels are 0 to K - 1."""
 
-    X: NDArray[np.float64]
+    X: Any
     y: NDArray[np.int64]
-    X_test: NDArray[np.float64]
+    X_test: Any
     y_test: NDArray[np.int64]
 
     def save(self, folder: Path) -> None:
         for name, array in self._asdict().items():
-            np.save(folder / f"{name}.npy", array)
+            if sparse.issparse(array):
+                sparse.save_npz(folder / f"{name}.npz", array, compressed=False)
+            else:
+                np.save(folder / f"{name}.npy", array)
 
     @classmethod
     def load(cls, folder: Path) -> "Data":
         """Into memory, not mapped: the fit must not pay for reading the file."""
-        return cls(*(np.load(folder / f"{name}.npy") for name in cls._fields))
+        return cls(*(_loaded(folder / name) for name in cls._fields))
+
+
+def _loaded(path: Path) -> Any:
+    rows = path.with_suffix(".npz")
+    return sparse.load_npz(rows) if rows.exists() else np.load(path.with_suffix(".npy"))
 
 
 # An unfitted classifier; for `folds`, a function of X and y that returns the best log-loss; for `import`, a

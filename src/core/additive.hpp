@@ -76,22 +76,28 @@ inline Buffer turned_weights(const double* W, int64_t K, int64_t p) {
     return turned;
 }
 
-// z_k = b_k + Σ_j W_kj x_j over the stored cells; `b` is the score of a row of zeros, all Σ_j c_kj in it.
-// constant (K, p): what a missing cell takes back; null: it is refused.
+// What CSR's scores are made of: W turned (p, padded(K)), and the score of a row of zeros (K).
+struct Lines {
+    const double *turned, *zero;
+    const double *b, *constant;  // (K), (K, p): zero_k = b_k + Σ_j c_kj; null: a missing cell is refused
+    double threshold;
+    int64_t K;
+};
+
+// zero_k + Σ_j W_kj x_j over the stored cells, less c_kj for each that is missing.
 template <class T, class I>
 class SparseAffine {
   public:
-    SparseAffine(const Csr<T, I>& X, const double* turned, const double* b, const double* constant,
-                 double threshold, int64_t K)
+    SparseAffine(const Csr<T, I>& X, const Lines& lines)
         : X(X),
-          turned(turned),
-          constant(constant),
-          threshold(threshold),
-          K(K),
+          lines(lines),
+          turned(lines.turned),
+          threshold(lines.threshold),
+          K(lines.K),
           wide(padded(K)),
           base(wide),
           z(wide) {
-        std::copy(b, b + K, base.begin());
+        std::copy(lines.zero, lines.zero + K, base.begin());
     }
 
     Cell write(double* Z, bool add) {
@@ -103,7 +109,7 @@ class SparseAffine {
                                                       : row<decltype(some)::value, true>(r, k);
                 });
             if (!plain) {
-                const Cell bad = constant ? find_infinite(X, r, 1) : find_bad(X, r, 1);
+                const Cell bad = lines.constant ? find_infinite(X, r, 1) : find_bad(X, r, 1);
                 if (bad.found()) return bad;
                 gappy_row(r);
             }
@@ -146,21 +152,42 @@ class SparseAffine {
     }
 
     void gappy_row(int64_t r) {
-        std::copy(base.begin(), base.end(), z.begin());
+        std::vector<int64_t> gone;
+        for (I i = X.starts[r]; i < X.starts[r + 1]; ++i)
+            if (std::isnan(X.values[i])) gone.push_back(X.columns[i]);
+        for (int64_t k = 0; k < K; ++k) z[k] = without(gone, k);
         for (I i = X.starts[r]; i < X.starts[r + 1]; ++i) {
-            const int64_t j = X.columns[i];
             const double x = X.values[i];
             const double by = threshold == kNoThreshold ? x : static_cast<double>(x > threshold);
-            for (int64_t k = 0; k < K; ++k)
-                z[k] += std::isnan(x) ? -constant[k * X.p + j] : by * turned[j * wide + k];
+            if (std::isnan(x)) continue;
+            for (int64_t k = 0; k < K; ++k) z[k] += by * turned[X.columns[i] * wide + k];
         }
     }
 
+    // b_k + Σ_j c_kj but for some columns. If these are most, what is left is added up, not subtracted: of
+    // a row of which nothing is there, the score is b exactly, and still costs no more than its cells.
+    double without(const std::vector<int64_t>& gone, int64_t k) {
+        const double* c = lines.constant + k * X.p;
+        if (2 * static_cast<int64_t>(gone.size()) < X.p) {
+            double sum = base[k];
+            for (const int64_t j : gone) sum -= c[j];
+            return sum;
+        }
+        left.assign(X.p, 1);
+        for (const int64_t j : gone) left[j] = 0;
+        double sum = lines.b[k];
+        for (int64_t j = 0; j < X.p; ++j)
+            if (left[j]) sum += c[j];
+        return sum;
+    }
+
     const Csr<T, I>& X;
-    const double *turned, *constant;
+    const Lines lines;
+    const double* turned;
     const double threshold;
     const int64_t K, wide;
     Buffer base, z;
+    std::vector<char> left;
 };
 
 // W (x - shift) + b of rows of CSR, W as it is.
@@ -171,7 +198,8 @@ Cell sparse_affine(const Csr<T, I>& X, const double* W, const double* b, const d
     for (int64_t k = 0; k < K; ++k)
         for (int64_t j = 0; j < X.p; ++j) zero[k] -= W[k * X.p + j] * shift[j];
     const Buffer turned = turned_weights(W, K, X.p);
-    return SparseAffine<T, I>(X, turned.data(), zero.data(), nullptr, kNoThreshold, K).write(Z, add);
+    const Lines lines{turned.data(), zero.data(), nullptr, nullptr, kNoThreshold, K};
+    return SparseAffine<T, I>(X, lines).write(Z, add);
 }
 
 }  // namespace likelier

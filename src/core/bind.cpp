@@ -159,16 +159,20 @@ Where py_affine(const Held& X, In W, In b, In shift, Out Z, bool add) {
         X.view));
 }
 
-// W turned: (p, padded(K)). constant None: a missing cell is refused.
-Where py_sparse_affine(const Held& X, In turned, In b, std::optional<In> constant, double threshold, Out Z,
-                       bool add) {
-    const auto K = static_cast<int64_t>(b.shape(0));
-    const double* c = constant ? constant->data() : nullptr;
+// Without b and constant a missing cell is refused.
+Where py_sparse_affine(const Held& X, In turned, In zero, std::optional<In> b, std::optional<In> constant,
+                       double threshold, Out Z, bool add) {
+    const Lines lines{turned.data(),
+                      zero.data(),
+                      b ? b->data() : nullptr,
+                      b && constant ? constant->data() : nullptr,
+                      threshold,
+                      static_cast<int64_t>(zero.shape(0))};
     nb::gil_scoped_release free;
     return where(std::visit(
         [&](const auto& m) -> Cell {
             if constexpr (requires { m.starts; })
-                return SparseAffine(m, turned.data(), b.data(), c, threshold, K).write(Z.data(), add);
+                return SparseAffine(m, lines).write(Z.data(), add);
             else
                 throw std::invalid_argument("sparse_affine is for CSR");
         },
@@ -400,8 +404,9 @@ NB_MODULE(LIKELIER_MODULE, m) {
 
     m.def("affine", &py_affine, nb::arg("X"), nb::arg("W"), nb::arg("b"), nb::arg("shift"),
           nb::arg("Z").noconvert(), nb::arg("add"));
-    m.def("sparse_affine", &py_sparse_affine, nb::arg("X"), nb::arg("turned"), nb::arg("b"),
-          nb::arg("constant").none(), nb::arg("threshold"), nb::arg("Z").noconvert(), nb::arg("add"));
+    m.def("sparse_affine", &py_sparse_affine, nb::arg("X"), nb::arg("turned"), nb::arg("zero"),
+          nb::arg("b").none(), nb::arg("constant").none(), nb::arg("threshold"), nb::arg("Z").noconvert(),
+          nb::arg("add"));
     m.def("additive", &py_additive, nb::arg("X"), nb::arg("W"), nb::arg("constant"), nb::arg("b"),
           nb::arg("threshold"), nb::arg("Z").noconvert(), nb::arg("add"));
     m.def("sums", &py_sums, nb::arg("X"), nb::arg("codes").none(), nb::arg("R").none(),

@@ -1,7 +1,6 @@
 // Weights and sums by class: n (K) and Σ w x (K, p), of the cells that are there.
 //
-// Integers stay exact below 2^53. A row that does not count is not looked at. CSR costs what is stored:
-// its rows are taken class by class, so that the sums of one class stay in cache.
+// Integers stay exact below 2^53. A row that does not count is not looked at. CSR costs what is stored.
 #pragma once
 
 #include <cfloat>
@@ -151,26 +150,20 @@ LIKELIER_INLINE int64_t sum_sparse_row(const Csr<T, I>& X, int64_t r, int64_t k,
     return -1;
 }
 
-// What is not stored is 0, which must be allowed, and be no truth.
+// What is not stored is 0, which must be allowed, and be no truth. Rows as they lie: taking them class by
+// class, so that the sums of one class stay in cache, cost more than it saved (words are unevenly common).
 template <class T, class I>
 Cell sum_sparse_rows(const Csr<T, I>& X, const Labels& labels, const Summand& what, const Sums& sums) {
-    Cell found;
-    const auto add = [&](int64_t r, int64_t k, double w) {
-        if (!(w > 0)) return;
-        const int64_t bad = what.truths() ? sum_sparse_row<true>(X, r, k, w, what, sums)
-                                          : sum_sparse_row<false>(X, r, k, w, what, sums);
-        if (bad >= 0 && (!found.found() || r < found.row)) found = {r, bad};
-    };
-    if (labels.R) {
-        for (int64_t r = 0; r < X.n; ++r) labels.each(r, [&](int64_t k, double w) { add(r, k, w); });
-        return found;
+    for (int64_t r = 0; r < X.n; ++r) {
+        int64_t bad = -1;
+        labels.each(r, [&](int64_t k, double w) {
+            if (!(w > 0) || bad >= 0) return;
+            bad = what.truths() ? sum_sparse_row<true>(X, r, k, w, what, sums)
+                                : sum_sparse_row<false>(X, r, k, w, what, sums);
+        });
+        if (bad >= 0) return {r, bad};
     }
-    ByClass sorted(labels.K);
-    sorted.sort(labels.codes, X.n);
-    for (int64_t k = 0; k < labels.K; ++k)
-        for (int64_t i = sorted.start[k]; i < sorted.start[k + 1]; ++i)
-            add(sorted.order[i], k, labels.weight(sorted.order[i]));
-    return found;
+    return {};
 }
 
 }  // namespace likelier

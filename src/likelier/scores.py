@@ -85,7 +85,7 @@ class Affine(Based):
     def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None:
         X = chunk.X.native()
         if isinstance(chunk.X, CSR):
-            refuse(chunk, _core.sparse_affine(X, *self._turned, None, -np.inf, Z, add))
+            refuse(chunk, _core.sparse_affine(X, *self._turned, None, None, -np.inf, Z, add))
         else:
             refuse(chunk, _core.affine(X, self.W, self.b, self.shift, Z, add))
 
@@ -108,7 +108,7 @@ class Additive(Based):
     def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None:
         X, c, t = chunk.X.native(), self.constant, self.threshold
         if isinstance(chunk.X, CSR):
-            refuse(chunk, _core.sparse_affine(X, *self._turned, c, t, Z, add))
+            refuse(chunk, _core.sparse_affine(X, *self._turned, self.b, c, t, Z, add))
         else:
             refuse(chunk, _core.additive(X, self.W, c, self.b, t, Z, add))
 

@@ -122,7 +122,7 @@ def score(core: Any, X: np.ndarray, layout: Any, K: int, threshold: float, add: 
     if layout[0] in SPARSE:
         turned = np.zeros((X.shape[1], -(-K // core.lanes) * core.lanes))
         turned[:, :K] = W.T
-        bad = core.sparse_affine(held, turned, b + c.sum(axis=1), c, threshold, Z, add)
+        bad = core.sparse_affine(held, turned, b + c.sum(axis=1), b, c, threshold, Z, add)
     else:
         bad = core.additive(held, W, c, b, threshold, Z, add)
     assert bad is None
@@ -158,7 +158,7 @@ def test_scores_refuse_infinite_cells(core, layout):
     for threshold in (NONE, 0.5):
         if layout[0] in SPARSE:
             turned = np.ones((9, -(-3 // core.lanes) * core.lanes))
-            assert core.sparse_affine(held, turned, b, c, threshold, Z, False) == (70, 4)
+            assert core.sparse_affine(held, turned, b, b, c, threshold, Z, False) == (70, 4)
         else:
             assert core.additive(held, W, c, b, threshold, Z, False) == (70, 4)
 
@@ -168,4 +168,21 @@ def test_without_constants_a_missing_cell_is_refused(core, layout):
     X = np.zeros((70, 9))
     X[40, 2], X[66, 4] = 3.0, np.nan
     turned, Z = np.ones((9, core.lanes)), np.empty((70, 1))
-    assert core.sparse_affine(matrix(core, X, layout), turned, np.zeros(1), None, NONE, Z, False) == (66, 4)
+    held, zero = matrix(core, X, layout), np.zeros(1)
+    assert core.sparse_affine(held, turned, zero, None, None, NONE, Z, False) == (66, 4)
+
+
+@pytest.mark.parametrize("layout", EVERY, ids=name_of)
+def test_a_row_of_which_nothing_is_there_scores_b_to_the_last_bit(core, layout):
+    X = np.zeros((3, 9))
+    X[1] = np.nan
+    W, c, b = np.random.default_rng(0).standard_normal((3, 3, 9))
+    Z, b = np.empty((3, 3)), np.ascontiguousarray(b[:, 0])
+    held = matrix(core, X, layout)
+    if layout[0] in SPARSE:
+        turned = np.zeros((9, -(-3 // core.lanes) * core.lanes))
+        turned[:, :3] = W.T
+        assert core.sparse_affine(held, turned, b + c.sum(axis=1), b, c, NONE, Z, False) is None
+    else:
+        assert core.additive(held, W, c, b, NONE, Z, False) is None
+    np.testing.assert_array_equal(Z[1], b)

@@ -51,7 +51,15 @@ def fold(X: Matrix, Y: Matrix, weights: Floats | None, shift: Floats, R: Floats)
 def fold_factor(Z: Matrix, R: Floats, /) -> None: ...
 def affine(X: Matrix, W: Floats, b: Floats, shift: Floats, Z: Floats, add: bool, /) -> Where: ...
 def sparse_affine(
-    X: Matrix, turned: Floats, b: Floats, constant: Floats | None, threshold: float, Z: Floats, add: bool, /
+    X: Matrix,
+    turned: Floats,
+    zero: Floats,
+    b: Floats | None,
+    constant: Floats | None,
+    threshold: float,
+    Z: Floats,
+    add: bool,
+    /,
 ) -> Where: ...
 def additive(
     X: Matrix, W: Floats, constant: Floats, b: Floats, threshold: float, Z: Floats, add: bool, /

@@ -23,28 +23,23 @@ class AffineScores(Generative):
 
     def _lines(self) -> tuple[Floats, Floats]:
         """W (K, p) and b (K,); of two classes their differences, (1, p) and (1,)."""
+        door.fitted(self)
         params: Any = self._model.params
         W, b = params.W, params.constant.sum(axis=1) + self._offset(self._model)
         return (W[1:] - W[:1], b[1:] - b[:1]) if len(b) == 2 else (W, b)
 
-    def _read(self, which: int) -> Floats:
-        if "_model" not in vars(self):
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
-        return self._lines()[which]
-
     @property
     def coef_(self) -> Floats:
         """The weights of the columns: (K, p), of two classes (1, p)."""
-        return self._read(0)
+        return self._lines()[0]
 
     @property
     def intercept_(self) -> Floats:
         """(K,), of two classes (1,)."""
-        return self._read(1)
+        return self._lines()[1]
 
     def to_linear(self) -> LinearClassifier:
         """The weights alone, as a classifier that predicts the same."""
-        door.fitted(self)
         W, b = self._lines()
         return LinearClassifier(W, b, self.classes_, getattr(self, "feature_names_in_", None))
 

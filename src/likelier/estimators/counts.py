@@ -117,8 +117,7 @@ class Counts(Smoothed):
         There only once fitted: scikit-learn's check of such functions hands negative numbers to whatever
         model has one.
         """
-        if "_model" not in vars(self):
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
+        door.fitted(self)
         return super().decision_function
 
     def __sklearn_tags__(self) -> Any:

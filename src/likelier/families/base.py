@@ -50,7 +50,7 @@ class Range:
         out = (x < self.low) | (x > self.high)
         if self.whole and x.dtype.kind == "f":
             out |= (x != np.floor(x)) & ~np.isnan(x)
-        return np.asarray(out)
+        return np.asarray(out & ~np.isinf(x))  # infinite cells are no values: they are refused
 
 
 def refuse_outside(support: Support, chunk: Chunk) -> None:
