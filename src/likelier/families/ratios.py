@@ -10,7 +10,7 @@ from likelier import _core
 from likelier.data import Chunk, Dense, NonFinite, refuse_cells
 from likelier.families.base import Floats, Support, refuse_outside
 from likelier.scores import Based
-from likelier.states.positive import PositiveMoments, Positives, excess
+from likelier.states.positive import PositiveMoments, Positives, blocks, excess
 
 _HUGE = 1e290  # stands for what is larger
 _STILL = 1e-28  # a gap like this is rounding: the column does not vary
@@ -43,9 +43,10 @@ class Ratios(Based):
         """d and e, (n, 2q)."""
         U, o = self.positives.of(chunk.X), self._affine[0]
         T = np.empty((len(U), 2 * len(o)))
-        with np.errstate(over="ignore"):
-            T[:, : len(o)] = (U - o) / o
-        T[:, len(o) :] = excess(U, o)
+        for rows in blocks(*U.shape):
+            with np.errstate(over="ignore"):
+                T[rows, : len(o)] = (U[rows] - o) / o
+            T[rows, len(o) :] = excess(U[rows], o)
         return T
 
     def _add_up(self, T: Floats, Z: Floats, *, add: bool) -> tuple[int, int] | None:

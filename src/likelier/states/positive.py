@@ -1,5 +1,6 @@
 """Weights, means and logarithms of positive numbers by class and column, without a difference of logs."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
@@ -10,7 +11,7 @@ from likelier.data import BadCell, Block, Chunk, Dense
 from likelier.states.columns import ColumnMoments
 from likelier.states.moments import Floats, memberships, shares, weights
 
-_BLOCK = 1 << 15  # cells whose logarithms are taken at once: they stay in the cache
+BLOCK = 1 << 14  # cells whose logarithms are taken at once: they stay in the cache
 _NEAR = 0.1
 _ODD = [1 / k for k in range(17, 2, -2)]  # of artanh's series, from the end
 
@@ -32,6 +33,12 @@ def excess(u: Floats, c: Floats) -> Floats:
             u, c = np.broadcast_arrays(u, c)
             e[tiny] = d[tiny] - (np.log(u[tiny]) - np.log(c[tiny]))
     return np.asarray(e)
+
+
+def blocks(n: int, q: int) -> Iterator[slice]:
+    """n rows of q numbers, a few at a time."""
+    step = max(1, BLOCK // q)
+    return (slice(i, i + step) for i in range(0, n, step))
 
 
 class Positives(Protocol):
@@ -104,9 +111,7 @@ class PositiveMoments:
         K, q = self.mean.shape
         about, E = ColumnMoments.start(K, q), np.empty_like(U)
         about.update(Chunk(Dense(U), codes, w))
-        step = max(1, _BLOCK // q)
-        for i in range(0, len(U), step):
-            rows = slice(i, i + step)
+        for rows in blocks(len(U), q):
             E[rows] = excess(U[rows], about.mean[codes[rows]])
         sums = ColumnMoments.start(K, q)
         sums.update(Chunk(Dense(E), codes, w))

@@ -1,0 +1,189 @@
+"""Rows that are less likely than the training rows are."""
+
+import copy
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
+
+import likelier as lk
+from laws.generators import SEEDS
+from likelier.data import Arrays, Dense
+from likelier.estimators.typical import Drawing
+from likelier.states import Typical
+from likelier.states.typical import MOST
+
+MODELS = [
+    lk.GaussianNB(),
+    lk.LinearDiscriminantAnalysis(),
+    lk.QuadraticDiscriminantAnalysis(reg_param=0.01),
+]
+every_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+
+
+def drawn(n: int, p: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    return rng.standard_normal((n, p)) + y[:, None], y
+
+
+def typical(seed: int, rows: int) -> Typical:
+    rng = np.random.default_rng(seed)
+    keys = rng.permutation(4 * MOST)[: min(rows, MOST)].astype(np.uint64)
+    return Typical(keys, rng.standard_normal(len(keys)), rng.exponential(size=len(keys)), rows)
+
+
+# ---- of the training rows ------------------------------------------------------------------------
+@every_model
+@pytest.mark.parametrize("quantile", [0.0, 0.01, 0.07, 0.29, 0.5, 1.0])
+@pytest.mark.parametrize("n", [100, 5000])
+def test_so_many_of_the_training_rows_are_outliers(model, quantile, n):
+    X, y = drawn(n)
+    assert model.fit(X, y).is_outlier(X, quantile).sum() == round(quantile * n)
+
+
+def test_data_that_repeat_stay_below_the_share():
+    X, y = load_iris(return_X_y=True)
+    model = lk.GaussianNB().fit(X, y)
+    for quantile in (0.01, 0.1, 0.3):
+        scores = np.sort(model.score_samples(X))
+        flagged = int(model.is_outlier(X, quantile).sum())
+        assert flagged <= quantile * 150
+        assert (scores <= scores[flagged] + 1e-8).sum() > quantile * 150  # one more would be too many
+
+
+@every_model
+def test_a_larger_share_has_the_outliers_of_a_smaller_one(model):
+    X, y = load_breast_cancer(return_X_y=True)
+    model = model.fit(X, y)
+    sets = [model.is_outlier(X, q) for q in (0, 0.001, 0.01, 0.05, 0.4, 1)]
+    assert all((small <= large).all() for small, large in pairwise(sets))
+    assert not sets[0].any()
+    assert sets[-1].all()
+    far = X[:3] + 100 * X.std(axis=0)
+    assert model.is_outlier(far, 0.0).all()
+
+
+def test_weights_are_repetitions():
+    X, y = drawn(300)
+    w = np.random.default_rng(1).integers(0, 4, 300)
+    weighed = lk.GaussianNB().fit(X, y, sample_weight=w)
+    repeated = lk.GaussianNB().fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    for quantile in (0.01, 0.1, 0.5):
+        np.testing.assert_array_equal(weighed.is_outlier(X, quantile), repeated.is_outlier(X, quantile))
+
+
+def test_more_rows_than_are_kept_are_judged_by_a_sample():
+    X, y = drawn(60_000)
+    model = lk.GaussianNB().fit(X, y)
+    assert len(model._model.typical.scores) == MOST
+    for quantile in (0.01, 0.2):
+        error = np.sqrt(quantile * (1 - quantile) / MOST)
+        assert abs(model.is_outlier(X, quantile).mean() - quantile) < 5 * error
+
+
+def test_rows_that_lack_cells_are_judged_by_what_is_there():
+    X, y = drawn(500)
+    X[::5, 1] = np.nan
+    model = lk.GaussianNB().fit(X, y)
+    assert model.is_outlier(X, 0.1).sum() == 50
+    assert model.is_outlier([[np.nan, np.nan, 40.0]]).all()
+    assert not model.is_outlier([[np.nan, np.nan, 1.0]]).any()
+
+
+# ---- however they came ---------------------------------------------------------------------------
+def test_arrays_frames_and_files_keep_the_same_rows(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X, y = drawn(30_000)
+    frame = pandas.DataFrame(X, columns=["a", "b", "c"]).assign(y=y)
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=1000)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    kept = [
+        model._model.typical
+        for model in (
+            lk.GaussianNB().fit(X, y),
+            lk.GaussianNB().fit(frame[["a", "b", "c"]], y),
+            lk.GaussianNB().fit(lk.scan(tmp_path / "rows.parquet", target="y")),
+            lk.GaussianNB().fit(lk.scan(tmp_path / "rows.csv", target="y")),
+        )
+    ]
+    for one in kept:
+        assert one.rows == 30_000
+        np.testing.assert_array_equal(one.keys, kept[0].keys)
+        np.testing.assert_allclose(one.scores, kept[0].scores, rtol=1e-9)
+
+
+@every_model
+def test_batches_and_mergers_keep_all_their_rows(model):
+    X, y = drawn(3000)
+    cuts = [slice(0, 1000), slice(1000, 1800), slice(1800, 3000)]
+    whole = clone(model).fit(X, y)
+    batches = clone(model)
+    for rows in cuts:
+        batches.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
+    first, *others = [clone(model).fit(X[rows], y[rows]) for rows in cuts]
+    np.testing.assert_array_equal(
+        np.sort(batches._model.typical.keys), np.sort(whole._model.typical.keys)
+    )  # numbered on
+    for one in (batches, first.merge(*others)):
+        assert one._model.typical.rows == 3000
+        assert len(one._model.typical.scores) == 3000
+        assert one.is_outlier(X, 0.1).sum() == pytest.approx(300, abs=60)  # scores of models of their time
+    assert first._model.typical.rows == 1000  # a merger leaves its parts as they were
+
+
+SIZES = st.sampled_from([0, 1, 50, MOST, 20_000])
+
+
+@given(seeds=st.tuples(SEEDS, SEEDS, SEEDS), rows=st.tuples(SIZES, SIZES, SIZES))
+def test_merging_keeps_the_least_keys_in_any_order(seeds, rows):
+    a, b, c = map(typical, seeds, rows)
+    one, other, right = copy.deepcopy(a), copy.deepcopy(c), copy.deepcopy(b)
+    one.merge(b)
+    one.merge(c)
+    right.merge(a)
+    other.merge(right)
+    for name in ("keys", "scores", "w", "rows"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    every = np.concatenate([a.keys, b.keys, c.keys])
+    np.testing.assert_array_equal(one.keys, np.sort(every)[:MOST])
+
+
+def test_saved_models_judge_alike(tmp_path):
+    X, y = drawn(500)
+    model = lk.GaussianNB().fit(X, y)
+    for statistics in (True, False):
+        lk.save(model, tmp_path / "model.lk", statistics=statistics)
+        again = lk.load(tmp_path / "model.lk")
+        np.testing.assert_array_equal(again.is_outlier(X, 0.1), model.is_outlier(X, 0.1))
+
+
+def test_rows_without_weight_are_not_drawn():
+    X, _ = drawn(20_000)
+    w = (np.arange(20_000) < 100).astype(np.float64)
+    drawing = Drawing(0)
+    drawing.all_of(Arrays(Dense(X), None, w))
+    keys, rows = drawing.sample.drawn()
+    assert len(keys) == 100
+    np.testing.assert_array_equal(rows.X.to_array(), X[:100])
+
+
+# ---- what is refused -----------------------------------------------------------------------------
+def test_a_share_is_a_number_from_0_to_1():
+    X, y = drawn(50)
+    model = lk.GaussianNB().fit(X, y)
+    for bad in (-0.1, 1.5, np.nan, "0.1", None):
+        with pytest.raises(ValueError, match="quantile="):
+            model.is_outlier(X, bad)
+
+
+def test_models_without_training_rows_say_so():
+    X, y = drawn(50)
+    model = lk.GaussianNB().fit(X, y)
+    for one in (model.marginal([0]), model.condition({1: 0.0, 2: 0.0})):
+        with pytest.raises(ValueError, match=r"keeps none: it came from marginal"):
+            one.is_outlier(X[:, :1])
