@@ -99,3 +99,13 @@ def log_density(x: Array, mean: Array, cov: Array) -> float:
     S, d = cov[np.ix_(here, here)], (x - mean)[here]
     square = d @ np.linalg.solve(S, d)
     return float(-0.5 * (square + np.linalg.slogdet(S)[1] + len(here) * np.log(2 * np.pi)))
+
+
+def centred_sums(
+    X: Array, R: Array, w: Array | None, centres: Array, tied: bool
+) -> tuple[Array, Array, Array]:
+    """Σ w, Σ w d and Σ w ddᵀ, d about the centre of each component."""
+    R = memberships(None, R, w, *R.shape)
+    d = X[:, None] - centres
+    second = np.einsum("nk,nki,nkj->kij", R, d, d)
+    return R.sum(axis=0), np.einsum("nk,nki->ki", R, d), second.sum(axis=0) if tied else second

@@ -16,6 +16,7 @@ MODELS = {
     "gaussian-nb": "GaussianNB",
     "lda": "LinearDiscriminantAnalysis",
     "qda": "QuadraticDiscriminantAnalysis",
+    "mda": "MixtureDiscriminantAnalysis",
     "linear-regression": "LinearRegression",
     "ridge": "Ridge",
 }

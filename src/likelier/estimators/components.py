@@ -81,7 +81,7 @@ class Components(DensityMixin, Answering):
 
     def _best(self, source: Source, candidates: list[Candidate]) -> tuple[Blend, Stepwise | None]:
         rows = starts.rows_for(source)
-        X = rows.X.to_array()
+        X = starts.cells_of(rows)
         found = []
         for candidate in candidates:
             starts.check_enough(X, candidate.M)

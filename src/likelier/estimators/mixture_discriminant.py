@@ -142,7 +142,7 @@ class MixtureDiscriminantAnalysis(ClassifierMixin, Decisions, Answering):
         self, rows: Arrays, owner: Owners, classes: NDArray[Any], random_state: Any
     ) -> NDArray[np.int32]:
         """The rows of each class in clusters, of standardised columns; rows without a label in none."""
-        X = rows.X.to_array()
+        X = starts.cells_of(rows)
         near = starts.standardised(starts.filled(X))
         assert rows.y is not None
         codes = np.full(len(X), -1, dtype=np.int32)
