@@ -66,6 +66,7 @@ TARGETS = [
     _pair("LDA memory, against lsqr", "fit_mb", 2, "LDA svd", "LDA lsqr"),
     _pair("QDA fit, against eigen", "fit", 4, "QDA svd", "QDA eigen"),
     _pair("QDA predict_proba, against eigen", "predict", 10, "QDA svd", "QDA eigen"),
+    _pair("GaussianMixture, 20 steps of EM", "fit", 10, "GaussianMixture", "GaussianMixture", "mixture"),
     _pair("LinearRegression fit", "fit", 4, "LinearRegression", "LinearRegression", "line"),
     *(
         _pair(f"{model}{jobs} cross-validated", "search", at_least, model, f"{model}{jobs}", "folds")

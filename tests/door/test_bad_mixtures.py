@@ -1,11 +1,14 @@
 """Wrong input to mixtures: what is wrong, where, and what to do; and nothing is half fitted."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
 import likelier as lk
+from likelier.saving import records
 
 GM, MDA = lk.GaussianMixture, lk.MixtureDiscriminantAnalysis
 X = np.random.default_rng(0).standard_normal((60, 3)) + np.arange(60)[:, None] % 3 * 3
@@ -182,3 +185,33 @@ def test_labels_must_be_labels():
     refused(MDA(1), X, Y + 0.5, match="Unknown label type")
     refused(MDA(1), X, Y[:50], match="inconsistent numbers")
     refused(MDA(1), X, None, match="requires y")
+
+
+# ---- files ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"owner": np.array([0, 2, 2])},
+        {"owner": np.array([1, 1, 2])},
+        {"owner": np.array([0, 1, 0])},
+        {"owner": np.array([0, 1])},
+        {"owner": np.array([-1, 0, 1])},
+        {"log_weight": np.zeros(3)},
+        {"log_weight": np.full(3, np.nan)},
+    ],
+    ids=str,
+)
+def test_components_in_a_file_belong_to_the_classes_there_are(wrong):
+    """Kernels read them by their owners."""
+    mixture = MDA([1, 2], random_state=0).fit(X, Y > 0)._model.params
+    records.check(mixture, {"K": 2, "p": 3})
+    with pytest.raises(ValueError, match=r"Mixture|Full"):
+        records.check(replace(mixture, **wrong), {"K": 2, "p": 3})
+
+
+def test_a_file_with_priors_for_other_classes_is_refused():
+    model = MDA([1, 2], random_state=0).fit(X, Y > 0)._model
+    one = replace(model, params=replace(model.params, owner=np.zeros(3, dtype=np.intp),
+                                        log_weight=np.log(np.full(3, 1 / 3))))  # fmt: skip
+    with pytest.raises(ValueError, match="contradict"):
+        records.check(one, {"K": 2, "p": 3})

@@ -17,6 +17,7 @@ from laws.comparing import assert_same_bits
 from laws.generators import SEEDS
 from likelier.data import Chunk, Columns, Dense, block
 from likelier.families import DiagonalGaussian, Family, MixedFamily, Params
+from likelier.families.ridged import RidgedDiagonal, RidgedSpherical
 
 K = 3
 Points = tuple[np.ndarray, np.ndarray]  # rows (m, q), and the volume that each stands for (m,)
@@ -89,6 +90,8 @@ def scaled(*names: str) -> Callable[[Any, np.random.Generator, float], Params]:
 # A new family joins here.
 DENSITIES = [
     Case("gaussian", DiagonalGaussian(0.0), gaussians, gaussian_points, scaled("mean", "var")),
+    Case("diag", RidgedDiagonal(), gaussians, gaussian_points, scaled("mean", "var")),
+    Case("spherical", RidgedSpherical(0.1), gaussians, gaussian_points),
     Case(
         "mixed",
         MixedFamily(((np.array([2, 0]), DiagonalGaussian()), (np.array([1]), DiagonalGaussian()))),
