@@ -35,6 +35,9 @@ QDA = "sklearn.discriminant_analysis", "QuadraticDiscriminantAnalysis"
 drop_in("QDA svd", *QDA)
 drop_in("QDA eigen", *QDA, solver="eigen")
 
+EM = {"tol": 0.0, "max_iter": 20, "init_params": "random_from_data", "random_state": 0}
+drop_in("GaussianMixture", "sklearn.mixture", "GaussianMixture", "mixture", n_components=10, **EM)
+
 drop_in("LinearRegression", "sklearn.linear_model", "LinearRegression", "line")
 drop_in("Ridge", "sklearn.linear_model", "Ridge", "line")
 

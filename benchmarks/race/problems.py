@@ -1,5 +1,6 @@
 """The problems. A new one is a seeded generator that takes the share of the rows and returns Data."""
 
+import warnings
 from functools import partial
 from typing import Any
 
@@ -127,6 +128,32 @@ def _(scale: float) -> Data:
     n, p, rng = max(5000, round(1_000_000 * scale)), 50, np.random.default_rng(5)
     X = rng.standard_normal((n, p)) @ (np.eye(p) + 0.1 * rng.standard_normal((p, p))) + 10
     y = X @ rng.standard_normal(p) + rng.standard_normal(n)
+    return Data(X, y, X[:1000], y[:1000])
+
+
+def mixing(make: Make, data: Data | None) -> Figures:
+    """Some steps of EM from one start, components of all rows, and the mean of -ln p(x)."""
+    assert data is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # so few steps do not converge, and are not meant to
+        make().fit(data.X[:WARM_ROWS])
+        model, times = make(), list[float]()
+        while len(times) < ON_MANY and sum(times) < LONG:
+            times.append(timed(model.fit, data.X))
+    predict = min(timed(model.predict, data.X) for _ in range(ON_MANY))
+    return {"fit": min(times), "predict": predict, "log_loss": -float(model.score(data.X))}
+
+
+@problem(
+    "mixture", title="200k x 20 rows, 10 full Gaussians, 20 steps of EM from one start", measure=mixing
+)
+def _(scale: float) -> Data:
+    n, p, M, rng = max(5000, round(200_000 * scale)), 20, 10, np.random.default_rng(7)
+    factors = np.eye(p) + 0.5 * rng.standard_normal((M, p, p))
+    y = rng.integers(M, size=n)
+    X = rng.standard_normal((n, p))
+    for m, mean in enumerate(1.5 * rng.standard_normal((M, p))):
+        X[y == m] = X[y == m] @ factors[m].T + mean
     return Data(X, y, X[:1000], y[:1000])
 
 

@@ -70,6 +70,7 @@ TARGETS = [
     _pair("QDA predict_proba, against eigen", "predict", 10, "QDA svd", "QDA eigen"),
     _pair("MultinomialNB fit", "fit", 4, "MultinomialNB", "MultinomialNB", "counts"),
     _pair("MultinomialNB predict_proba", "predict", 1.5, "MultinomialNB", "MultinomialNB", "counts"),
+    _pair("GaussianMixture, 20 steps of EM", "fit", 10, "GaussianMixture", "GaussianMixture", "mixture"),
     _pair("LinearRegression fit", "fit", 4, "LinearRegression", "LinearRegression", "line"),
     *(
         _pair(f"{model}{jobs} cross-validated", "search", at_least, model, f"{model}{jobs}", "folds")

@@ -2,8 +2,10 @@
 // rows.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "links.hpp"
 #include "matrix.hpp"

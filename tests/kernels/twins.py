@@ -162,3 +162,13 @@ def kernels(
             total = top + np.log(np.exp(a - top).sum(axis=1, keepdims=True))
         Z[:, k] = np.where(np.isneginf(top), -np.inf, total)[:, 0]
     return Z + b
+
+
+def centred_sums(
+    X: Array, R: Array, w: Array | None, centres: Array, tied: bool
+) -> tuple[Array, Array, Array]:
+    """Σ w, Σ w d and Σ w ddᵀ, d about the centre of each component."""
+    R = memberships(None, R, w, *R.shape)
+    d = X[:, None] - centres
+    second = np.einsum("nk,nki,nkj->kij", R, d, d)
+    return R.sum(axis=0), np.einsum("nk,nki->ki", R, d), second.sum(axis=0) if tied else second

@@ -33,6 +33,7 @@ from likelier.families import (
     PoissonFamily,
     ProductKernel,
 )
+from likelier.families.ridged import RidgedDiagonal, RidgedSpherical
 from likelier.states import edges_of
 
 K = 3
@@ -217,6 +218,8 @@ DENSITIES = [
     Case("geometric", GeometricFamily(0.0), counts, whole_points, scaled("odds")),
     Case("exponential", ExponentialFamily(0.0), times, exponential_points, scaled("mean")),
     Case("gaussian", DiagonalGaussian(0.0), gaussians, gaussian_points, scaled("mean", "var")),
+    Case("diag", RidgedDiagonal(), gaussians, gaussian_points, scaled("mean", "var")),
+    Case("spherical", RidgedSpherical(0.1), gaussians, gaussian_points),
     Case(
         "mixed",
         MixedFamily(((np.array([2, 0]), DiagonalGaussian()), (np.array([1]), DiagonalGaussian()))),

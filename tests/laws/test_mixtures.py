@@ -403,6 +403,17 @@ def test_imputed_cells_are_expected_values(mixture):
     np.testing.assert_array_equal(model.impute(X), X)
 
 
+@every_mixture
+def test_the_density_integrates_to_1(mixture):
+    X, z = rows()
+    model = clone(mixture).fit(X, z)
+    for j in range(3):
+        low, high = X[:, j].min(), X[:, j].max()
+        grid = np.linspace(low - 3 * (high - low), high + 3 * (high - low), 20_001)
+        density = np.exp(model.marginal([j]).score_samples(grid[:, None]))
+        assert abs(density.sum() * (grid[1] - grid[0]) - 1) < 1e-6
+
+
 # ---- batches -------------------------------------------------------------------------------------
 @every_shape
 def test_batches_come_near_to_a_fit(shape):
@@ -432,7 +443,7 @@ def test_a_batch_of_the_same_rows_leaves_a_fit_where_it_is():
 
 # ---- choosing ------------------------------------------------------------------------------------
 def test_the_chosen_mixture_has_the_least_bic():
-    X = rows(2, n=300)[0]
+    X = rows(2, n=150)[0]
     model = GM(4, select="bic", covariance_type="all", random_state=0).fit(X)
     table = model.selection_
     assert len(table["bic"]) == 16

@@ -34,6 +34,7 @@ from laws.test_estimators import (
     problem,
     shown,
 )
+from laws.test_mixtures import DISCRIMINANTS, MIXTURES
 from laws.test_qr import triangle
 from laws.test_states import RAW_LABELS, STATES, every_state
 from likelier.saving import disk, records, values
@@ -242,6 +243,7 @@ def test_fields_that_came_later_have_their_defaults():
 # ---- estimators ----------------------------------------------------------------------------------
 def test_every_estimator_can_be_saved():
     lists = [*ESTIMATORS, *COUNTS, *REGRESSIONS, fit(LDA(), problem()).to_linear()]
+    lists += [*MIXTURES, *DISCRIMINANTS]
     lists.append(lk.CategoricalNB())  # whose laws are in test_categorical.py
     assert {type(estimator).__name__ for estimator in lists} == set(SAVED)
 

@@ -23,6 +23,7 @@ MODELS = {
     "kernel-density": "KernelDensityClassifier",
     "lda": "LinearDiscriminantAnalysis",
     "qda": "QuadraticDiscriminantAnalysis",
+    "mda": "MixtureDiscriminantAnalysis",
     "linear-regression": "LinearRegression",
     "ridge": "Ridge",
 }

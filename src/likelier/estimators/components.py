@@ -19,7 +19,6 @@ from likelier.estimators.publishing import Names
 from likelier.families import Family
 from likelier.mixing import Blend, Climb, Climbed, Problem, Selection, Stepwise, Way, Weight
 from likelier.model import Bayes
-from likelier.scores import Scores
 
 Floats = NDArray[np.float64]
 
@@ -81,7 +80,7 @@ class Components(DensityMixin, Answering):
 
     def _best(self, source: Source, candidates: list[Candidate]) -> tuple[Blend, Stepwise | None]:
         rows = starts.rows_for(source)
-        X = rows.X.to_array()
+        X = starts.cells_of(rows)
         found = []
         for candidate in candidates:
             starts.check_enough(X, candidate.M)
@@ -132,6 +131,7 @@ class Components(DensityMixin, Answering):
         )
 
     def _free(self, shape: str, M: int, model: Bayes) -> int:
+        """How many parameters a mixture has, where there are several to choose from."""
         raise NotImplementedError
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -191,9 +191,6 @@ class Components(DensityMixin, Answering):
     ) -> tuple[Floats, NDArray[Any]]:
         """New rows and their components: from all of them, or from component y."""
         return super().sample(n_samples, y, self.random_state if random_state is None else random_state)
-
-    def _scores(self, model: Blend) -> Scores:
-        return model.posterior
 
     def _shown(self, model: Blend, statistics: Any | None, target: Any) -> dict[str, Any]:
         way = model.way

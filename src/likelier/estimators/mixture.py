@@ -37,7 +37,7 @@ class GaussianMixture(Components):
     >>> len(model.weights_), model.covariance_type_
     (2, 'full')
     >>> model.condition({0: 7.0}).weights_.round(2)
-    array([1., 0.])
+    array([0., 1.])
     """
 
     assumes = "a density: a sum of Gaussians"
@@ -199,7 +199,7 @@ class Mixture(Components):
     >>> X, _ = load_iris(return_X_y=True)
     >>> model = Mixture(2, families="gaussian", random_state=0).fit(X)
     >>> model.weights_.round(2)
-    array([0.67, 0.33])
+    array([0.33, 0.67])
     """
 
     assumes = "a density: a sum of others"

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +78,7 @@ class MixtureDiscriminantAnalysis(ClassifierMixin, Decisions, Answering):
         self.unlabelled = unlabelled
 
     # ---- fitting -----------------------------------------------------------------------------------
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MixtureDiscriminantAnalysis":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to rows X and their labels y, of which some may be missing, or to a source that has both."""
         check_climb(self)
         family = self._family()
@@ -98,8 +98,7 @@ class MixtureDiscriminantAnalysis(ClassifierMixin, Decisions, Answering):
                 stacklevel=2,
             )
         self._warn(model, end.stats, classes, source.names)
-        self._publish(model, None, classes, source.names)
-        return self
+        return self._publish(model, None, classes, source.names)
 
     def _family(self) -> Family:
         ridge = door.number("reg_covar", self.reg_covar, 0.0)
@@ -142,7 +141,7 @@ class MixtureDiscriminantAnalysis(ClassifierMixin, Decisions, Answering):
         self, rows: Arrays, owner: Owners, classes: NDArray[Any], random_state: Any
     ) -> NDArray[np.int32]:
         """The rows of each class in clusters, of standardised columns; rows without a label in none."""
-        X = rows.X.to_array()
+        X = starts.cells_of(rows)
         near = starts.standardised(starts.filled(X))
         assert rows.y is not None
         codes = np.full(len(X), -1, dtype=np.int32)
@@ -198,8 +197,3 @@ class MixtureDiscriminantAnalysis(ClassifierMixin, Decisions, Answering):
             )
         if model.shape and not variances_exceed(params.components, 2 * float(self.reg_covar)):
             yield shapes.no_variance(self.reg_covar)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

@@ -38,9 +38,22 @@ def rows_for(source: Source) -> Arrays:
     return replace(source, X=chunk.X, y=chunk.y, w=chunk.w)
 
 
+def cells_of(rows: Arrays) -> Floats:
+    """X, each cell missing or finite, and not so large that its square is not."""
+    X = rows.X.to_array()
+    refuse_cells(X, gaps=True)
+    large = np.argwhere(np.abs(X) > 1e150)
+    if len(large):
+        row, column = (int(i) for i in large[0])
+        raise ValueError(
+            f"Input X contains values so large that their squares overflow: row {row}, column {column} is "
+            f"{X[row, column]:g}. Divide such columns."
+        )
+    return X
+
+
 def filled(X: Floats) -> Floats:
     """X with the mean of its column for each missing cell: good enough to start from."""
-    refuse_cells(X, gaps=True)
     gone = np.isnan(X)
     if not gone.any():
         return X

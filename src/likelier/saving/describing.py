@@ -65,9 +65,11 @@ def describe(path: str | os.PathLike[str]) -> Description:
         )
 
 
-def _missing(statistics: dict[str, Any], take: Take) -> float:
-    """The weight of missing cells, in whichever way these statistics keep count of them."""
+def _missing(statistics: dict[str, Any], take: Take) -> float | None:
+    """The weight of missing cells, in whichever way these statistics keep count of them; None: not."""
     kind, held = statistics["record"], statistics["fields"]
+    if kind == "mixing.Stepwise":
+        return None
     if kind == "states.ShrinkageMoments":
         return _missing(held["gaps"], take)
     if kind == "states.ColumnMoments":

@@ -39,7 +39,7 @@ from likelier.families import (
     Tied,
 )
 from likelier.families import Mixture as Mixtures
-from likelier.mixing import Blend
+from likelier.mixing import Blend, Stepwise
 from likelier.model import Bayes, Unweighed
 from likelier.saving import disk
 from likelier.saving.disk import Archive, require
@@ -139,6 +139,8 @@ def content_of(estimator: Any, *, statistics: bool, about: Mapping[str, Any] | N
 def _rows(estimator: Any) -> list[float] | None:
     """The weight of the rows learned from, by class; None: not known."""
     counted = getattr(estimator, "_statistics", None)
+    if isinstance(counted, Stepwise) and counted.batches:
+        return None  # what faded is no count of rows
     return None if counted is None else np.atleast_1d(counted.n).tolist()
 
 

@@ -1,0 +1,217 @@
+"""Wrong input to mixtures: what is wrong, where, and what to do; and nothing is half fitted."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import likelier as lk
+from likelier.saving import records
+
+GM, MDA = lk.GaussianMixture, lk.MixtureDiscriminantAnalysis
+X = np.random.default_rng(0).standard_normal((60, 3)) + np.arange(60)[:, None] % 3 * 3
+Y = np.arange(60) % 3
+MIXTURES = [GM(2, random_state=0), lk.Mixture(2, random_state=0), MDA(2, random_state=0)]
+every_mixture = pytest.mark.parametrize("mixture", MIXTURES, ids=lambda m: type(m).__name__)
+
+
+def refused(mixture, X, y=None, match="", **how):
+    before = set(vars(mixture))
+    with pytest.raises(ValueError, match=match):
+        mixture.fit(X, y, **how)
+    assert set(vars(mixture)) == before
+
+
+@every_mixture
+def test_infinite_cells_are_named(mixture):
+    bad = pd.DataFrame(X, columns=["a", "b", "c"])
+    bad.loc[7, "b"] = np.inf
+    refused(mixture, bad, Y, match=r"row 7, column 1 \('b'\) is inf")
+
+
+@every_mixture
+def test_weights_must_be_weights(mixture):
+    refused(mixture, X, Y, "all zero", sample_weight=np.zeros(60))
+    refused(mixture, X, Y, "row 3 has -1", sample_weight=np.where(np.arange(60) == 3, -1.0, 1.0))
+    refused(mixture, X, Y, "expected", sample_weight=np.ones(59))
+
+
+@every_mixture
+def test_values_whose_squares_overflow_are_refused(mixture):
+    refused(mixture, X * 1e200, Y, match="overflow|infinity|too large")
+
+
+@every_mixture
+def test_it_answers_nothing_before_fit(mixture):
+    with pytest.raises(NotFittedError):
+        mixture.predict(X)
+
+
+@pytest.mark.parametrize(
+    ("how", "match"),
+    [
+        ({"n_components": 0}, "n_components=0: it is a whole number from 1"),
+        ({"n_components": 2.5}, "whole number"),
+        ({"covariance_type": "round"}, "one of full, tied, diag, spherical"),
+        ({"covariance_type": ["full"]}, "one of full, tied, diag, spherical"),
+        ({"tol": -1}, "tol"),
+        ({"max_iter": -1}, "max_iter"),
+        ({"n_init": 0}, "n_init"),
+        ({"reg_covar": -1e-6}, "reg_covar"),
+        ({"init_params": "best"}, "init_params='best'"),
+        ({"select": "aic"}, "it is None or 'bic'"),
+        ({"select": "bic", "covariance_type": []}, "some of full"),
+        ({"select": "bic", "covariance_type": "round"}, "some of full"),
+        ({"select": "bic", "means_init": X[:2]}, "leave out means_init"),
+        ({"select": "bic", "warm_start": True}, "leave out warm_start"),
+        ({"weights_init": [0.5, 0.6]}, "normalized"),
+        ({"weights_init": [1.5, -0.5]}, "range"),
+        ({"weights_init": [1.0]}, "shape"),
+        ({"means_init": X[:3]}, "shape"),
+        ({"means_init": np.full((2, 3), np.nan)}, "NaN"),
+        ({"precisions_init": np.eye(3)}, "shape"),
+        ({"precisions_init": -np.stack([np.eye(3)] * 2)}, "positive-definite"),
+        ({"precisions_init": [[1, 1, 0]] * 2, "covariance_type": "diag"}, "positive"),
+    ],
+)
+def test_hyper_parameters_are_checked(how, match):
+    refused(GM(**{"n_components": 2, **how}), X, match=match)
+
+
+def test_more_components_than_rows_or_different_rows():
+    refused(GM(61), X, match="Expected n_samples >= n_components but got n_components = 61, n_samples = 60")
+    same = np.repeat(X[:2], 20, axis=0)
+    refused(GM(3), same, match="only 2 different rows.*Use n_components=2 or fewer")
+    w = np.where(np.arange(60) < 2, 1.0, 0.0)
+    refused(GM(3), X, match="n_samples = 2", sample_weight=w)
+    refused(MDA(30), X, Y, match="n_components = 30, n_samples = 20 of class 0")
+
+
+def test_a_collapsed_component_is_said():
+    rows = np.concatenate([X, np.repeat(X[:1] + 50, 3, axis=0)])
+    with pytest.warns(lk.DegenerateWarning, match="collapsed onto a few rows"):
+        GM(4, random_state=0).fit(rows)
+
+
+def test_constant_columns_are_said():
+    rows = np.column_stack([X, np.ones(60)])
+    with pytest.warns(lk.DegenerateWarning, match="columns are constant"):
+        model = GM(2, random_state=0).fit(rows)
+    assert np.isfinite(model.score_samples(rows)).all()
+
+
+def test_a_warm_start_goes_on_from_the_same_mixture():
+    model = GM(2, warm_start=True, random_state=0).fit(X)
+    model.set_params(n_components=3)
+    before = model.means_.copy()
+    with pytest.raises(ValueError, match="goes on from 2 full components, and 3 full ones"):
+        model.fit(X)
+    np.testing.assert_array_equal(model.means_, before)
+
+
+def test_batches_of_other_columns_are_refused():
+    model = GM(2, random_state=0).partial_fit(X)
+    with pytest.raises(ValueError, match="X has 2 features"):
+        model.partial_fit(X[:, :2])
+    with pytest.raises(ValueError, match="goes on from statistics"):
+        model.marginal([0, 1]).partial_fit(X[:, :2])
+
+
+def test_categories_are_refused_by_name():
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(d=["x", "y"] * 30)
+    refused(GM(2), frame, match="'d'")
+
+
+# ---- sources -------------------------------------------------------------------------------------
+@pytest.fixture
+def path(tmp_path):
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=Y, w=1.0)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    return tmp_path / "rows.parquet"
+
+
+def test_a_source_is_fitted_as_its_rows_are(path):
+    ours = GM(2, random_state=0).fit(lk.scan(path, features=["a", "b", "c"], weight="w"))
+    theirs = GM(2, random_state=0).fit(X)
+    np.testing.assert_allclose(ours.means_, theirs.means_, rtol=1e-9)
+    labelled = MDA(2, random_state=0).fit(lk.scan(path, target="y", features=["a", "b", "c"]))
+    np.testing.assert_allclose(labelled.means_, MDA(2, random_state=0).fit(X, Y).means_, rtol=1e-9)
+    partly = MDA(1, unlabelled=2).fit(lk.scan(path, target="y", features=["a", "b", "c"]))
+    assert partly.classes_.tolist() == [0, 1]
+
+
+def test_a_source_with_a_target_is_refused(path):
+    refused(GM(2), lk.scan(path, target="y"), match=r"scan it without, as in scan\(path, features")
+    source = lk.scan(path, features=["a", "b", "c"])
+    refused(GM(2), source, match="brings weights along", sample_weight=np.ones(60))
+
+
+# ---- labels --------------------------------------------------------------------------------------
+def test_rows_without_any_label_are_for_gaussian_mixture():
+    for y in ([None] * 60, np.full(60, np.nan), np.full(60, -1)):
+        refused(MDA(1, unlabelled=-1), X, y, match="use GaussianMixture")
+
+
+@pytest.mark.parametrize(
+    ("count", "match"),
+    [
+        ({0: 1, 1: 2}, "nothing for class 2"),
+        ({0: 1, 1: 2, 2: 1, 3: 1}, "no class 3"),
+        ([1, 2], "lists 2 numbers for 3 classes"),
+        (0, "n_components=0"),
+        ("two", "n_components='two'"),
+    ],
+)
+def test_numbers_of_components_are_for_the_classes_there_are(count, match):
+    refused(MDA(count), X, Y, match=match)
+
+
+@pytest.mark.parametrize(
+    ("how", "match"),
+    [
+        ({"covariance_type": "round"}, "one of full"),
+        ({"families": "round"}, "it is a Family, or one of gaussian"),
+        ({"priors": [0.5, 0.5]}, "Number of priors"),
+        ({"max_iter": -1}, "max_iter"),
+    ],
+)
+def test_hyper_parameters_of_classes_are_checked(how, match):
+    refused(MDA(1, **how), X, Y, match=match)
+
+
+def test_labels_must_be_labels():
+    refused(MDA(1), X, Y + 0.5, match="Unknown label type")
+    refused(MDA(1), X, Y[:50], match="inconsistent numbers")
+    refused(MDA(1), X, None, match="requires y")
+
+
+# ---- files ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"owner": np.array([0, 2, 2])},
+        {"owner": np.array([1, 1, 2])},
+        {"owner": np.array([0, 1, 0])},
+        {"owner": np.array([0, 1])},
+        {"owner": np.array([-1, 0, 1])},
+        {"log_weight": np.zeros(3)},
+        {"log_weight": np.full(3, np.nan)},
+    ],
+    ids=str,
+)
+def test_components_in_a_file_belong_to_the_classes_there_are(wrong):
+    """Kernels read them by their owners."""
+    mixture = MDA([1, 2], random_state=0).fit(X, Y > 0)._model.params
+    records.check(mixture, {"K": 2, "p": 3})
+    with pytest.raises(ValueError, match=r"Mixture|Full"):
+        records.check(replace(mixture, **wrong), {"K": 2, "p": 3})
+
+
+def test_a_file_with_priors_for_other_classes_is_refused():
+    model = MDA([1, 2], random_state=0).fit(X, Y > 0)._model
+    one = replace(model, params=replace(model.params, owner=np.zeros(3, dtype=np.intp),
+                                        log_weight=np.log(np.full(3, 1 / 3))))  # fmt: skip
+    with pytest.raises(ValueError, match="contradict"):
+        records.check(one, {"K": 2, "p": 3})
