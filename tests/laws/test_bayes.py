@@ -211,9 +211,12 @@ def test_a_family_takes_weights_draws_and_names_what_is_wrong():
     same = lk.BayesClassifier(Kernel()).fit(X[rows], Y[rows])
     np.testing.assert_allclose(model.predict_proba(X), same.predict_proba(X), rtol=1e-10)
     assert model.sample(6, random_state=0)[0].shape == (6, 4)
-    bad = pd.DataFrame(X, columns=list("abcd"))
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    bad = frame.copy()
     bad.loc[7, "c"] = np.inf
-    for attempt in (lambda: lk.BayesClassifier(Kernel()).fit(bad, Y), lambda: model.predict(bad)):
+    named = lk.BayesClassifier(Kernel()).fit(frame, Y)
+    assert list(named.feature_names_in_) == list("abcd")
+    for attempt in (lambda: lk.BayesClassifier(Kernel()).fit(bad, Y), lambda: named.predict(bad)):
         with pytest.raises(ValueError, match=r"row 7, column 2 \('c'\)"):
             attempt()
     with pytest.raises(ValueError, match="X has 3 features"):

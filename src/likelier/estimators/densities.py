@@ -30,8 +30,12 @@ class Densities(Protocol):
     @property
     def shown(self) -> Any: ...
 
-    def logs(self, X: Any) -> Floats:
-        """(n, K)."""
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What is known of the columns of X, as scikit-learn names it."""
+
+    def logs(self, X: Any, asker: Any) -> Floats:
+        """(n, K); `asker` is the fitted estimator, whose columns X must have if they are known."""
 
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Any:
         """A row of each of these classes, which are sorted."""
@@ -68,17 +72,12 @@ class FamilyDensities:
         return self.params
 
     @property
-    def n_features_in_(self) -> int:
-        return self.params.shape[1]
+    def columns(self) -> dict[str, Any]:
+        names = {} if self.names is None else {"feature_names_in_": self.names}
+        return {"n_features_in_": self.params.shape[1], **names}
 
-    def logs(self, X: Any) -> Floats:
-        opened = door.opened(X)
-        source = Arrays(door.rows_of(self.params, opened), names=door.feature_names(opened))
-        if source.p != self.n_features_in_:
-            raise ValueError(
-                f"X has {source.p} features, but BayesClassifier is expecting {self.n_features_in_} "
-                "features as input."
-            )
+    def logs(self, X: Any, asker: Any) -> Floats:
+        source = door.known_rows(asker, X)
         with door.naming(source):
             return np.asarray(ask(self.params.scores(), source, identity, self.params.support).out)
 
@@ -119,7 +118,11 @@ class OwnDensities:
     def shown(self) -> list[Any]:
         return self.each
 
-    def logs(self, X: Any) -> Floats:
+    @property
+    def columns(self) -> dict[str, Any]:
+        return {}
+
+    def logs(self, X: Any, asker: Any) -> Floats:
         n = _num_samples(X)
         Z = np.empty((n, len(self.each)))
         for k, one in enumerate(self.each):
