@@ -17,6 +17,7 @@ from sklearn.utils.validation import _num_samples, has_fit_parameter
 from likelier.data import Arrays
 from likelier.engines import run
 from likelier.estimators import door
+from likelier.estimators.generative import warn_of_skipped
 from likelier.families import Family, Params
 from likelier.links import identity
 from likelier.model import ask
@@ -77,9 +78,12 @@ class FamilyDensities:
         return {"n_features_in_": self.params.shape[1], **names}
 
     def logs(self, X: Any, asker: Any) -> Floats:
-        source = door.known_rows(asker, X)
+        source, support = door.known_rows(asker, X), self.params.support
         with door.naming(source):
-            return np.asarray(ask(self.params.scores(), source, identity, self.params.support).out)
+            Z, skipped = ask(self.params.scores(), source, identity, support)
+        if skipped and support is not None:
+            warn_of_skipped(asker, skipped, support)
+        return Z
 
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         return self.params.sample(codes, rng)

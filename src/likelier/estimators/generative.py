@@ -45,6 +45,18 @@ def _unseen(columns: ColumnMoments, target: NDArray[Any], names: Names) -> Itera
         )
 
 
+def warn_of_skipped(estimator: Any, skipped: Mapping[int, int], support: Support) -> None:
+    """Say which cells counted as missing, because their families cannot have such values."""
+    names = getattr(estimator, "feature_names_in_", None)
+    counts = (f"{skipped[j]} of column {door.named(names, [j])} ({support.said(j)})" for j in skipped)
+    warnings.warn(
+        f"{type(estimator).__name__}: cells outside the support of their family count as missing: "
+        f"{', '.join(counts)}.",
+        SkippedWarning,
+        stacklevel=5,
+    )
+
+
 class Contributions(NamedTuple):
     """What each column adds to each class's score: base + values.sum(axis=2) is the score."""
 
@@ -184,19 +196,8 @@ class Generative(Decisions, OnePassClassifier):
         with door.naming(rows):
             answers, skipped = ask(scores, rows, link, support)
         if skipped and support is not None:
-            self._warn_of_skipped(skipped, support)
+            warn_of_skipped(self, skipped, support)
         return answers
-
-    def _warn_of_skipped(self, skipped: Mapping[int, int], support: Support) -> None:
-        """Say which cells counted as missing, because their families cannot have such values."""
-        names = getattr(self, "feature_names_in_", None)
-        counts = (f"{skipped[j]} of column {door.named(names, [j])} ({support.said(j)})" for j in skipped)
-        warnings.warn(
-            f"{type(self).__name__}: cells outside the support of their family count as missing: "
-            f"{', '.join(counts)}.",
-            SkippedWarning,
-            stacklevel=5,
-        )
 
     def _of_seen(self, prior: Floats) -> Floats:
         """A class of which no row has been seen has no density: no prior can make it likely."""
