@@ -113,7 +113,7 @@ def _() -> Any:
 
 
 # Not by one name: its trees add up to 2e-5 in ln p, so that the two do not agree to 1e-9.
-@contender(problem="kernels", library="scikit-learn", name="KernelDensity of each class")
+@contender(problem="kernels", library="scikit-learn", name="KernelDensity by class")
 def _() -> Any:
     import numpy as np
     from sklearn.neighbors import KernelDensity

@@ -86,14 +86,7 @@ TARGETS = [
         _pair(f"QDA with gaps, {figure}", figure, 1, "QDA", "IterativeImputer, QDA", "gaps")
         for figure in ("fit", "predict", "log_loss")
     ),
-    _pair(
-        "kernels predict_proba",
-        "predict",
-        10,
-        "KernelDensityClassifier",
-        "KernelDensity of each class",
-        "kernels",
-    ),
+    _pair("kernels predict", "predict", 10, "KernelDensityClassifier", "KernelDensity by class", "kernels"),
     *(
         _pair(f"{model} {what} on iris", figure, 1, model, model, "iris")
         for model in ("GaussianNB", "LDA svd", "QDA svd")

@@ -22,7 +22,8 @@ from sklearn.preprocessing import StandardScaler
 
 import likelier as lk
 from likelier.data import SkippedWarning
-from likelier.families import DiagonalGaussian, FullGaussian, Kernel, ProductKernel
+from likelier.families import Diagonal, DiagonalGaussian, FullGaussian, Kernel, ProductKernel, Range
+from likelier.families.base import LEAST
 
 X, Y = load_iris(return_X_y=True)
 WORDS = np.array(["setosa", "versicolor", "virginica"])[Y]
@@ -211,13 +212,40 @@ def test_a_family_takes_weights_draws_and_names_what_is_wrong():
     same = lk.BayesClassifier(Kernel()).fit(X[rows], Y[rows])
     np.testing.assert_allclose(model.predict_proba(X), same.predict_proba(X), rtol=1e-10)
     assert model.sample(6, random_state=0)[0].shape == (6, 4)
-    bad = pd.DataFrame(X, columns=list("abcd"))
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    bad = frame.copy()
     bad.loc[7, "c"] = np.inf
-    for attempt in (lambda: lk.BayesClassifier(Kernel()).fit(bad, Y), lambda: model.predict(bad)):
+    named = lk.BayesClassifier(Kernel()).fit(frame, Y)
+    assert list(named.feature_names_in_) == list("abcd")
+    for attempt in (lambda: lk.BayesClassifier(Kernel()).fit(bad, Y), lambda: named.predict(bad)):
         with pytest.raises(ValueError, match=r"row 7, column 2 \('c'\)"):
             attempt()
     with pytest.raises(ValueError, match="X has 3 features"):
         model.predict(X[:, :3])
+
+
+class Positive(Diagonal):
+    """Gaussian columns that are said to be above 0."""
+
+    @property
+    def support(self):
+        return Range("positive", "numbers above 0", low=LEAST)
+
+
+class PositiveFamily(DiagonalGaussian):
+    def estimate(self, stats):
+        found = super().estimate(stats)
+        return Positive(found.mean, found.var)
+
+
+def test_cells_that_a_family_cannot_have_count_as_missing_and_are_named():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = lk.BayesClassifier(PositiveFamily()).fit(frame, Y)
+    odd, gone = frame.copy(), frame.copy()
+    odd.loc[3, "b"], gone.loc[3, "b"] = -1.0, np.nan
+    with pytest.warns(SkippedWarning, match=r"1 of column 'b' \(positive takes numbers above 0"):
+        P = model.predict_proba(odd)
+    np.testing.assert_array_equal(P, model.predict_proba(gone))
 
 
 # ---- what is no density --------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import likelier as lk
 from laws.generators import LAYOUTS, SEEDS
 from laws.parts import parts_of
+from likelier.families import DiagonalGaussian
 
 LDA, QDA = lk.LinearDiscriminantAnalysis, lk.QuadraticDiscriminantAnalysis
 
@@ -150,6 +151,7 @@ def fit(estimator: Any, data: Problem, **how: Any) -> Any:
 # Not lsqr: as scikit-learn's own, it offers transform and then refuses.
 CHECKED = [lk.GaussianNB(), LDA(), LDA("eigen", "auto"), QDA(), QDA(solver="eigen", shrinkage="auto")]
 CHECKED += [lk.KernelDensityClassifier(), lk.BayesClassifier(KernelDensity())]
+CHECKED += [lk.BayesClassifier(DiagonalGaussian())]
 
 
 @may_be_degenerate

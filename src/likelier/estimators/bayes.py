@@ -62,6 +62,9 @@ class BayesClassifier(Decisions, ClassifierMixin, BaseEstimator):
         if self.priors is not None:
             prior = seen_only(door.priors_of(self.priors, len(classes)), counts)
         densities = self._densities(X, codes, w, classes)
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+        self.__dict__.update(densities.columns)
         self.classes_, self.class_count_, self.class_prior_ = classes, counts, prior
         self._model = densities
         return self
@@ -101,7 +104,7 @@ class BayesClassifier(Decisions, ClassifierMixin, BaseEstimator):
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """ln p(x, C_k), (n, K)."""
         door.fitted(self)
-        return self._model.logs(X) + log_of(self.class_prior_)
+        return self._model.logs(X, self) + log_of(self.class_prior_)
 
     def decision_function(self, X: Any) -> Floats:
         """Scores of the classes, (n, K); of two classes a_1 - a_0, (n,)."""
@@ -138,7 +141,7 @@ class BayesClassifier(Decisions, ClassifierMixin, BaseEstimator):
         """Scores whose softmax is p(C_k | x). Rows that no class can have tell nothing: the priors stay."""
         door.fitted(self)
         prior = self.class_prior_ if priors is None else door.priors_of(priors, len(self.classes_))
-        Z = self._model.logs(X)
+        Z = self._model.logs(X, self)
         Z += log_of(prior)
         nowhere = np.flatnonzero(np.isneginf(Z).all(axis=1))
         if len(nowhere):
@@ -153,5 +156,7 @@ class BayesClassifier(Decisions, ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.no_validation = not is_family(self.density)
+        family = is_family(self.density)
+        tags.no_validation = not family
+        tags.input_tags.sparse = tags.input_tags.allow_nan = family
         return tags

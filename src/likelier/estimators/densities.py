@@ -17,6 +17,7 @@ from sklearn.utils.validation import _num_samples, has_fit_parameter
 from likelier.data import Arrays
 from likelier.engines import run
 from likelier.estimators import door
+from likelier.estimators.generative import warn_of_skipped
 from likelier.families import Family, Params
 from likelier.links import identity
 from likelier.model import ask
@@ -30,8 +31,12 @@ class Densities(Protocol):
     @property
     def shown(self) -> Any: ...
 
-    def logs(self, X: Any) -> Floats:
-        """(n, K)."""
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What is known of the columns of X, as scikit-learn names it."""
+
+    def logs(self, X: Any, asker: Any) -> Floats:
+        """(n, K); `asker` is the fitted estimator, whose columns X must have if they are known."""
 
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Any:
         """A row of each of these classes, which are sorted."""
@@ -68,19 +73,17 @@ class FamilyDensities:
         return self.params
 
     @property
-    def n_features_in_(self) -> int:
-        return self.params.shape[1]
+    def columns(self) -> dict[str, Any]:
+        names = {} if self.names is None else {"feature_names_in_": self.names}
+        return {"n_features_in_": self.params.shape[1], **names}
 
-    def logs(self, X: Any) -> Floats:
-        opened = door.opened(X)
-        source = Arrays(door.rows_of(self.params, opened), names=door.feature_names(opened))
-        if source.p != self.n_features_in_:
-            raise ValueError(
-                f"X has {source.p} features, but BayesClassifier is expecting {self.n_features_in_} "
-                "features as input."
-            )
+    def logs(self, X: Any, asker: Any) -> Floats:
+        source, support = door.known_rows(asker, X), self.params.support
         with door.naming(source):
-            return np.asarray(ask(self.params.scores(), source, identity, self.params.support).out)
+            Z, skipped = ask(self.params.scores(), source, identity, support)
+        if skipped and support is not None:
+            warn_of_skipped(asker, skipped, support)
+        return Z
 
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         return self.params.sample(codes, rng)
@@ -119,7 +122,11 @@ class OwnDensities:
     def shown(self) -> list[Any]:
         return self.each
 
-    def logs(self, X: Any) -> Floats:
+    @property
+    def columns(self) -> dict[str, Any]:
+        return {}
+
+    def logs(self, X: Any, asker: Any) -> Floats:
         n = _num_samples(X)
         Z = np.empty((n, len(self.each)))
         for k, one in enumerate(self.each):

@@ -49,6 +49,18 @@ def _unseen(columns: ColumnMoments, target: NDArray[Any], names: Names) -> Itera
         )
 
 
+def warn_of_skipped(estimator: Any, skipped: Mapping[int, int], support: Support) -> None:
+    """Say which cells counted as missing, because their families cannot have such values."""
+    names = getattr(estimator, "feature_names_in_", None)
+    counts = (f"{skipped[j]} of column {door.named(names, [j])} ({support.said(j)})" for j in skipped)
+    warnings.warn(
+        f"{type(estimator).__name__}: cells outside the support of their family count as missing: "
+        f"{', '.join(counts)}.",
+        SkippedWarning,
+        stacklevel=6,
+    )
+
+
 class Contributions(NamedTuple):
     """What each column adds to each class's score: base + values.sum(axis=2) is the score."""
 
@@ -231,16 +243,8 @@ class Answering(Publishing):
     def _warn_of_skipped(self, skipped: Mapping[int, int]) -> None:
         """Say which cells counted as missing, because their families cannot have such values."""
         support = self._model.params.support
-        if not skipped or support is None:
-            return
-        names = getattr(self, "feature_names_in_", None)
-        counts = (f"{skipped[j]} of column {door.named(names, [j])} ({support.said(j)})" for j in skipped)
-        warnings.warn(
-            f"{type(self).__name__}: cells outside the support of their family count as missing: "
-            f"{', '.join(counts)}.",
-            SkippedWarning,
-            stacklevel=5,
-        )
+        if skipped and support is not None:
+            warn_of_skipped(self, skipped, support)
 
     def _check_possible(self, columns: NDArray[np.intp], values: list[float]) -> None:
         """Refuse to know what a family cannot have."""

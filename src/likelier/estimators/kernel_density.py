@@ -46,7 +46,7 @@ class KernelDensityClassifier(Generative):
     >>> X, y = load_iris(return_X_y=True)
     >>> model = KernelDensityClassifier().fit(X, y)
     >>> model.predict(X[[0, 70]])
-    array([0, 2])
+    array([0, 1])
     >>> round(model.leave_one_out().error, 3)
     0.033
     """

@@ -1,22 +1,34 @@
-"""Families by their names."""
+"""Families as users name them, where no rows are needed to settle anything."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
-from likelier.families import DiagonalGaussian, Family, FullGaussian
+import numpy as np
 
-# A new name joins here.
-FAMILIES: dict[str, Callable[[], Family]] = {
-    "gaussian": DiagonalGaussian,
-    "gaussian-full": FullGaussian,
-}
+from likelier.families import Family, MixedFamily
+from likelier.families.named import BY_COLUMN, NEEDS_ROWS, OF_GROUPS, Settled, Smoothing
+from likelier.families.named import family_of as named
+
+KNOWN = [name for name in (*BY_COLUMN, *OF_GROUPS) if name not in NEEDS_ROWS]
 
 
 def family_of(given: Any) -> Family:
-    """A family, by its name or as it is."""
-    if isinstance(given, str) and given in FAMILIES:
-        return FAMILIES[given]()
+    """A family: by its name, as it is, or one for each group of columns, {number or numbers: family}."""
+    if isinstance(given, Mapping) and given:
+        return MixedFamily(tuple((_numbers(key), family_of(value)) for key, value in given.items()))
+    if isinstance(given, str) and given in KNOWN:
+        return named(given, [Settled(given)], Smoothing())
     if isinstance(given, str) or not (hasattr(given, "stats") and hasattr(given, "estimate")):
-        raise ValueError(f"families={given!r}: it is a Family, or one of {', '.join(FAMILIES)}")
+        raise ValueError(
+            f"families={given!r:.80}: it is a Family, one of {', '.join(KNOWN)}, or a dict of them by the "
+            "numbers of columns"
+        )
     family: Family = given
     return family
+
+
+def _numbers(key: Any) -> np.ndarray[Any, np.dtype[np.intp]]:
+    listed = key if isinstance(key, tuple) else (key,)
+    if not listed or not all(isinstance(j, int | np.integer) and j >= 0 for j in listed):
+        raise ValueError(f"families: {key!r:.80} is no number of a column, and no tuple of them")
+    return np.array(listed, dtype=np.intp)

@@ -145,6 +145,9 @@ class MixedFamily:
     groups: tuple[tuple[Columns, Family], ...]
 
     def stats(self, K: int, p: int) -> Parts:
+        held = sorted(int(j) for columns, _ in self.groups for j in columns)
+        if held != list(range(p)):
+            raise ValueError(f"families: of {p} columns each needs one family; columns {held} have one")
         states = (family.stats(K, len(columns)) for columns, family in self.groups)
         return Parts(tuple(columns for columns, _ in self.groups), tuple(states))
 

@@ -91,6 +91,9 @@ OF_GROUPS: Mapping[str, Maker] = {
 }
 
 
+NEEDS_ROWS = ("categorical", "histogram", "kernel")  # levels, bins and points are those of some rows
+
+
 def family_of(name: str, columns: Sequence[Settled], how: Smoothing) -> Family:
     """The family of this name, for these columns."""
     family = {**BY_COLUMN, **OF_GROUPS}[name](columns, how)
