@@ -476,7 +476,7 @@ def test_without_smoothing_every_answer_is_still_a_number():
 def test_a_column_that_a_class_never_shows_says_nothing_of_it():
     X, y = counts()
     X[y == "a", 1] = np.nan
-    for model in (lk.MultinomialNB(), lk.BernoulliNB()):
+    for model in (lk.MultinomialNB(), lk.BernoulliNB(), lk.PoissonNB()):
         with pytest.warns(lk.DegenerateWarning, match="class a every cell of column 1 is missing"):
             model.fit(X, y)
         assert np.isfinite(model.predict_log_proba(X)).all()

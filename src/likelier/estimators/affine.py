@@ -1,5 +1,6 @@
 """Generative models whose scores are affine in x: weights to read, and what each column adds."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from likelier.data import Dense
 from likelier.estimators import door
 from likelier.estimators.generative import Contributions, Generative
 from likelier.estimators.linear import LinearClassifier
+from likelier.estimators.onepass import Names
 from likelier.model import Bayes
 
 Floats = NDArray[np.float64]
@@ -37,6 +39,17 @@ class AffineScores(Generative):
     def intercept_(self) -> Floats:
         """(K,), of two classes (1,)."""
         return self._lines()[1]
+
+    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
+        yield from super()._remarks(model, statistics, target, names)
+        never = (statistics.seen() == 0) & (statistics.n > 0)[:, None]  # (K, p)
+        if never.any():
+            k = int(never.any(axis=1).argmax())
+            some = door.named(names, np.flatnonzero(never[k]))
+            yield (
+                f"in class {target[k]} every cell of column {some} is missing: counts there are those of "
+                "all classes, so that the column says little for or against it."
+            )
 
     def to_linear(self) -> LinearClassifier:
         """The weights alone, as a classifier that predicts the same."""

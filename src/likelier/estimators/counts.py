@@ -91,15 +91,6 @@ class Smoothed(AffineScores):
                 f"alpha too small will result in numeric errors, setting alpha = {LEAST_ALPHA:.1e}. Use "
                 "`force_alpha=True` to keep alpha unchanged."
             )
-        if statistics.gone is not None:
-            gone = (statistics.seen() == 0) & (statistics.n > 0)[:, None]
-            if gone.any():
-                k = int(gone.any(axis=1).argmax())
-                some = door.named(names, np.flatnonzero(gone[k]))
-                yield (
-                    f"in class {target[k]} every cell of column {some} is missing: counts there are those "
-                    "of all classes, so that the column says little for or against it."
-                )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
