@@ -307,7 +307,8 @@ def test_each_family_has_columns_of_its_own_in_a_mixture_of_them():
     rng = np.random.default_rng(0)
     groups = ((np.array([3, 0, 4]), Dirichlet()), (np.array([2]), Gamma()), (np.array([1]), Beta()))
     family, X = MixedFamily(groups), np.empty((80, 5))
-    X[:, [3, 0, 4]], X[:, 2], X[:, 1] = rng.dirichlet([1, 2, 3], 80), rng.gamma(2.0, size=80), rng.random(80)
+    X[:, [3, 0, 4]] = rng.dirichlet([1, 2, 3], 80)
+    X[:, 2], X[:, 1] = rng.gamma(2.0, size=80), rng.random(80)
     params = fitted(family, X, np.arange(80) % 2, K=2)
     parts = [log_density(group.params, X[:, group.columns]) for group in params.groups]
     np.testing.assert_allclose(log_density(params, X), sum(parts), rtol=1e-12)
