@@ -15,17 +15,13 @@ inline uint64_t row_key(uint64_t number, uint64_t seed) {
 
 // Of n rows, from number `first` on, those with keys up to `top`: their places, and how many they are.
 inline int64_t drawn(uint64_t first, int64_t n, uint64_t seed, uint64_t top, int64_t* places) {
-    constexpr int64_t block = 32;  // keys in vectors; most often none of them is wanted
+    constexpr int64_t block = 64;  // keys in vectors first, then a look at each
     uint64_t keys[block];
     int64_t count = 0;
     for (int64_t start = 0; start < n; start += block) {
         const int64_t m = n - start < block ? n - start : block;
-        bool some = false;
-        for (int64_t i = 0; i < block; ++i) {
+        for (int64_t i = 0; i < block; ++i)
             keys[i] = row_key(first + static_cast<uint64_t>(start + i), seed);
-            some |= keys[i] <= top;
-        }
-        if (!some) continue;
         for (int64_t i = 0; i < m; ++i) {
             places[count] = start + i;  // without a branch, which nothing could foresee
             count += keys[i] <= top;

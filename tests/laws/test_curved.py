@@ -1,5 +1,6 @@
 """Gamma, beta and Dirichlet densities: where shapes are tiny or huge, rows few, and columns still."""
 
+import pickle
 from decimal import Decimal, localcontext
 from typing import Any
 
@@ -11,8 +12,9 @@ from scipy import integrate, stats
 
 from laws.generators import SEEDS
 from likelier.data import Chunk, Dense, NonFinite, OutOfSupport
-from likelier.families import Beta, Dirichlet, Dirichlets, Family, Gamma, Params
+from likelier.families import Beta, Dirichlet, Dirichlets, Family, Gamma, MixedFamily, Params
 from likelier.families.digamma import dirichlet_alpha, gamma_shape, log_gap, log_gap_slope, stirling
+from likelier.scores import abreast
 from likelier.states.positive import excess
 
 
@@ -280,3 +282,46 @@ def test_rows_that_lack_a_cell_count_for_the_class_but_not_for_its_shares():
     assert state.seen.tolist() == [[20.0] * 3]
     whole = fitted(Dirichlet(), np.delete(X, np.s_[::3], axis=0))
     np.testing.assert_allclose(Dirichlet().estimate(state).alpha, whole.alpha, rtol=1e-12)
+
+
+# ---- among others --------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", FAMILIES)
+def test_several_models_are_scored_abreast_and_survive_pickle(name):
+    rng = np.random.default_rng(0)
+    X = legal(name, rng.gamma(3.0, size=(60, 3)))
+    models = [fitted(FAMILIES[name], X[i::2], np.arange(30) % 2, K=2) for i in (0, 1)]
+    gone = X[:9].copy()
+    gone[::2, 1] = np.nan
+    for rows in (X[:9], gone):
+        Z = np.empty((9, 4))
+        abreast([model.scores() for model in models]).write(Chunk(Dense(rows)), Z)
+        apart = np.hstack([log_density(model, rows) for model in models])
+        np.testing.assert_allclose(Z, apart, rtol=1e-10, atol=1e-10)
+        again = pickle.loads(pickle.dumps(models[0].scores()))
+        Z = np.empty((9, 2))
+        again.write(Chunk(Dense(rows)), Z)
+        np.testing.assert_array_equal(Z, log_density(models[0], rows))
+
+
+def test_each_family_has_columns_of_its_own_in_a_mixture_of_them():
+    rng = np.random.default_rng(0)
+    groups = ((np.array([3, 0, 4]), Dirichlet()), (np.array([2]), Gamma()), (np.array([1]), Beta()))
+    family, X = MixedFamily(groups), np.empty((80, 5))
+    X[:, [3, 0, 4]] = rng.dirichlet([1, 2, 3], 80)
+    X[:, 2], X[:, 1] = rng.gamma(2.0, size=80), rng.random(80)
+    params = fitted(family, X, np.arange(80) % 2, K=2)
+    parts = [log_density(group.params, X[:, group.columns]) for group in params.groups]
+    np.testing.assert_allclose(log_density(params, X), sum(parts), rtol=1e-12)
+    rest, seen = params.condition({4: X[0, 4], 2: X[0, 2]})
+    joint = seen + log_density(rest, X[:1, [0, 1, 3]])
+    np.testing.assert_allclose(joint, log_density(params, X[:1]), rtol=1e-11)
+    bad = X.copy()
+    bad[7, 2] = -1.0
+    with pytest.raises(OutOfSupport, match=r"row 7, column 2 is -1; gamma") as refused:
+        fitted(family, bad)
+    assert refused.value.column == 2
+    bad[7, 2], bad[9, 3] = 1.0, 0.9999
+    with pytest.raises(OutOfSupport, match=r"row 9, column 3 is 0\.9999; dirichlet"):
+        fitted(family, bad)
+    rows, columns = params.support.outside(Dense(bad))
+    assert sorted(zip(rows.tolist(), columns.tolist(), strict=True)) == [(9, 0), (9, 3), (9, 4)]
