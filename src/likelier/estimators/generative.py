@@ -20,7 +20,7 @@ from likelier.estimators.decisions import Decisions
 from likelier.estimators.publishing import Names, Publishing
 from likelier.estimators.shift import adapted
 from likelier.estimators.typical import joined, watching
-from likelier.families import Completed, completed
+from likelier.families import Completed, Support, completed
 from likelier.links import Link
 from likelier.model import Bayes, ask, log_of
 from likelier.scores import Scores

@@ -65,7 +65,8 @@ def _categorical(columns: Sequence[Settled], how: Smoothing) -> Family:
 
 
 def _histogram(columns: Sequence[Settled], how: Smoothing) -> Family:
-    return Histogram(tuple(column.bins for column in columns if column.bins is not None), how.alpha)
+    """Four times the pseudo-counts: what did best on single columns of eleven tables."""
+    return Histogram(tuple(column.bins for column in columns if column.bins is not None), 4 * how.alpha)
 
 
 Maker = Callable[[Sequence[Settled], Smoothing], Family]
