@@ -3,6 +3,8 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
@@ -16,6 +18,7 @@ from likelier.engines import run
 from likelier.estimators import door, starts
 from likelier.estimators.generative import Answering
 from likelier.estimators.publishing import Names
+from likelier.estimators.typical import joined, watching
 from likelier.families import Family
 from likelier.mixing import Blend, Climb, Climbed, Problem, Selection, Stepwise, Way, Weight
 from likelier.model import Bayes
@@ -74,7 +77,9 @@ class Components(DensityMixin, Answering):
         candidates = self._candidates()
         source = door.unlabelled(self, X, sample_weight, known=False)
         with door.naming(source):
-            model, statistics = self._best(source, candidates)
+            fit = partial(self._best, candidates=candidates)
+            (model, statistics), typical = watching(fit, source)
+            model = replace(model, typical=typical(model))
         self._say(model, statistics, source.names)
         return self._publish(model, statistics, np.arange(len(model.log_prior)), source.names)
 
@@ -163,6 +168,10 @@ class Components(DensityMixin, Answering):
         )
         new = problem.maximise(statistics.stats)
         blend = Blend(new.params, new.log_prior, shape=model.shape, way=way, selection=model.selection)
+        before = 0 if model.typical is None else model.typical.rows
+        typical = watching(lambda rows: rows, source, before)[1] if isinstance(source, Arrays) else None
+        if typical is not None:
+            blend = replace(blend, typical=joined([model.typical, typical(blend)]))
         names = getattr(self, "feature_names_in_", None)
         return self._publish(blend, statistics, self._target, names)
 

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -10,13 +11,14 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from likelier.data import Arrays
+from likelier.data import Arrays, Source
 from likelier.estimators import door, partly, shapes, starts
 from likelier.estimators.components import check_climb, check_sound
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.generative import Answering
 from likelier.estimators.naming import family_of
 from likelier.estimators.publishing import Names
+from likelier.estimators.typical import watching
 from likelier.families import SHAPES, Family, Mixture, ridged, variances_exceed
 from likelier.families.mixture import Owners
 from likelier.mixing import Blend, Climb, Climbed, Problem, by_class
@@ -85,12 +87,16 @@ class MixtureDiscriminantAnalysis(ClassifierMixin, Decisions, Answering):
         source, classes = partly.training(self, X, y, sample_weight, self.unlabelled)
         owner = np.repeat(np.arange(len(classes)), self._counts(classes))
         log_prior = None if self.priors is None else log_of(door.priors_of(self.priors, len(classes)))
-        problem = Problem(source, family, len(owner), owner, log_prior)
+
+        def fit(rows: Source) -> Climbed:
+            return self._best(Problem(rows, family, len(owner), owner, log_prior), owner, classes)
+
         with door.naming(source):
-            end = self._best(problem, owner, classes)
+            end, typical = watching(fit, source)
         mixtures = by_class(end.model, owner, len(classes))
         shape = self.covariance_type if self.families is None else ""
         model = Blend(mixtures.params, mixtures.log_prior, shape=shape, way=end.way)
+        model = replace(model, typical=typical(model))
         if not end.way.converged and self.max_iter > 0:
             warnings.warn(
                 f"{type(self).__name__}: EM did not converge ({end.way.reason}). Increase max_iter or tol.",
