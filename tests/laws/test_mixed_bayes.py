@@ -254,3 +254,88 @@ def test_cross_validation_equals_fitting_anew(fitted):
             P = anew.predict_log_proba(X.iloc[test])
             losses[v, f] = -P[np.arange(len(test)), np.searchsorted(anew.classes_, y[test])].mean()
     np.testing.assert_allclose(found.scores["log_loss"], losses, rtol=1e-10)
+
+
+# ---- weights to read -----------------------------------------------------------------------------
+def every_family(n: int = 300) -> tuple[np.ndarray, np.ndarray, dict[Any, str]]:
+    """Columns of every family that is affine in some statistics."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=n)
+    columns = [
+        rng.dirichlet([1, 2, 3], n),
+        rng.beta(1 + y, 2)[:, None],
+        rng.gamma(1 + y, 2.0)[:, None],
+        rng.exponential(1 + y)[:, None],
+        rng.poisson(1 + y)[:, None],
+        rng.geometric(0.3, n)[:, None],
+        (rng.random(n) < 0.3)[:, None],
+        rng.poisson([1, 2, 3], (n, 3)),
+        rng.standard_normal((n, 1)),
+        rng.integers(4, size=(n, 1)),
+    ]
+    families: dict[Any, str] = {(0, 1, 2): "dirichlet", (9, 10, 11): "multinomial"}
+    names = ["beta", "gamma", "exponential", "poisson", "geometric", "bernoulli"]
+    families |= {3 + j: name for j, name in enumerate(names)}
+    return np.hstack(columns), y, families | {12: "histogram", 13: "categorical"}
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_weights_of_the_statistics_predict_the_same(K):
+    X, y, families = every_family()
+    X, y = X[y < K], y[y < K]
+    model = lk.NaiveBayes(families).fit(X, y)
+    T = model.statistics(X)
+    assert T.shape == (len(X), len(model.statistic_names_)) == (len(X), model.coef_.shape[1])
+    linear = model.to_linear()
+    np.testing.assert_array_equal(linear.predict(T), model.predict(X))
+    np.testing.assert_allclose(linear.predict_proba(T), model.predict_proba(X), rtol=1e-10)
+    Z = T @ model.coef_.T + model.intercept_
+    expected = model.decision_function(X)
+    if K == 3:
+        Z, expected = Z - Z[:, :1], expected - expected[:, :1]
+    np.testing.assert_allclose(Z, expected.reshape(Z.shape), rtol=1e-9, atol=1e-9)
+
+
+def test_statistics_have_names_of_their_columns():
+    X, y = table()
+    some = lk.NaiveBayes({"colour": "categorical", "truth": "bernoulli"}).fit(X[["colour", "truth"]], y)
+    assert sorted(some.statistic_names_) == [
+        "colour unknown",
+        "colour=blue",
+        "colour=green",
+        "colour=red",
+        "truth",
+    ]
+
+
+def test_curved_scores_have_no_weights(fitted):
+    model, _, _ = fitted
+    assert not hasattr(model, "coef_")
+    with pytest.raises(AttributeError, match="not affine in statistics of column 'bell'"):
+        model.to_linear()
+
+
+def test_every_family_answers_every_question():
+    """In one model: all families by their names, with gaps."""
+    X, y, families = every_family()
+    X = np.hstack([X, np.random.default_rng(1).standard_normal((len(X), 3))])
+    families |= {(14, 15): "gaussian-full", 16: "kernel"}
+    gappy = X.copy()
+    gappy[np.random.default_rng(2).random(X.shape) < 0.1] = np.nan
+    gappy[:, :3], gappy[:, 9:12] = X[:, :3], X[:, 9:12]  # of whole groups only
+    model = lk.NaiveBayes(families).fit(gappy, y)
+    assert model.families_[16].family == "kernel"
+    for rows in (X, gappy):
+        assert np.isfinite(model.score_samples(rows)).all()
+        np.testing.assert_allclose(model.predict_proba(rows).sum(axis=1), 1)
+        found = model.contributions(rows)
+        joint = model.predict_joint_log_proba(rows)
+        np.testing.assert_allclose(found.values.sum(axis=2) + found.base, joint, rtol=1e-9, atol=1e-9)
+    drawn, _ = model.sample(50, random_state=0)
+    assert np.isfinite(model.predict_joint_log_proba(drawn)).any(axis=1).all()
+    assert not np.isnan(model.impute(gappy)).any()
+    assert model.condition({4: 2.0, 12: 0.1}).predict_proba(np.delete(X, [4, 12], axis=1)).shape == (300, 3)
+    assert model.marginal([3, 13, 14]).predict_proba(X[:, [3, 13, 14]]).shape == (300, 3)
+    assert model.is_outlier(gappy, 0.1).sum() <= 30
+    parts = [lk.NaiveBayes(model.families_).fit(gappy[i::2], y[i::2]) for i in range(2)]
+    assert parts[0].families_ == parts[1].families_

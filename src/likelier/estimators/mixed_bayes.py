@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from likelier.data import Columns, Factor, Source
 from likelier.data.recoded import Recoded
@@ -13,10 +14,12 @@ from likelier.data.wrapped import unwrapped
 from likelier.estimators import door
 from likelier.estimators.choosing import asked_for, plan_of
 from likelier.estimators.generative import Contributions, Generative, seen_only
+from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.onepass import Names, Start
 from likelier.estimators.plan import Plan, Planned, PlannedBayes, PlannedParts
 from likelier.families import Mixed, MixedFamily
 from likelier.families.named import Smoothing
+from likelier.families.reading import Reading, reading_of
 from likelier.model import Bayes, levels, log_of
 
 Floats = NDArray[np.float64]
@@ -136,6 +139,69 @@ class NaiveBayes(Generative):
         with door.naming(rows):
             return Contributions(params.parts(door.all_rows(rows, gaps=True)), self._model.log_prior)
 
+    # ---- weights to read ---------------------------------------------------------------------------
+    def _readings(self) -> list[tuple[NDArray[np.intp], Reading]]:
+        door.fitted(self)
+        params = self._model.params
+        assert isinstance(params, Mixed)
+        found = [(columns, reading_of(part)) for columns, part in params.groups]
+        curved = [int(j) for columns, reading in found if reading is None for j in columns]
+        if curved:
+            names = door.named(getattr(self, "feature_names_in_", None), curved)
+            raise AttributeError(
+                f"the scores are not affine in statistics of column {names}: Gaussian, kernel and other "
+                "families of its kind have no weights to read"
+            )
+        return [(columns, reading) for columns, reading in found if reading is not None]
+
+    def statistics(self, X: Any) -> Any:
+        """T(x) (n, q), in which the scores are affine: counts and truths themselves, the indicators of
+        categories and bins, logarithms for gamma, beta and Dirichlet."""
+        readings, rows = self._readings(), self._known_rows(X)
+        with door.naming(rows):
+            cells = door.all_rows(rows, gaps=True)
+        blocks = [reading.statistics(cells[:, columns]) for columns, reading in readings]
+        plain = not any(sparse.issparse(block) for block in blocks)
+        return np.hstack(blocks) if plain else sparse.hstack(blocks, format="csr")
+
+    @property
+    def statistic_names_(self) -> NDArray[Any]:
+        """Of each column of `statistics`."""
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        levels = self._plan.levels
+        found = []
+        for columns, reading in self._readings():
+            for i, rest in reading.names:
+                j = int(columns[i])
+                if j in levels:
+                    code = int(rest[1:])
+                    rest = f"={levels[j][code]}" if code < len(levels[j]) else " unknown"
+                found.append(f"{names[j]}{rest}")
+        return np.array(found, dtype=object)
+
+    def _lines(self) -> tuple[Floats, Floats]:
+        readings = [reading for _, reading in self._readings()]
+        b = self._model.log_prior + np.sum([reading.b for reading in readings], axis=0)
+        return np.hstack([reading.W for reading in readings]), b
+
+    @property
+    def coef_(self) -> Floats:
+        """The weights of `statistics`: (K, q), of two classes (1, q)."""
+        W = self._lines()[0]
+        return np.asarray(W[1:] - W[:1] if len(W) == 2 else W)
+
+    @property
+    def intercept_(self) -> Floats:
+        """(K,), of two classes (1,)."""
+        b = self._lines()[1]
+        return np.asarray(b[1:] - b[:1] if len(b) == 2 else b)
+
+    def to_linear(self) -> LinearClassifier:
+        """The weights alone, as a classifier of the rows of `statistics` that predicts the same."""
+        W, b = self._lines()
+        return LinearClassifier(np.ascontiguousarray(W), b, self.classes_)
+
+    # ---- rows as users know them -------------------------------------------------------------------
     def impute(self, X: Any) -> NDArray[Any]:
         """X with what is missing filled in: numbers by their posterior mean, categories by the likeliest.
 

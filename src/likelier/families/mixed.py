@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from likelier.data import Block, Chunk, Dense
 from likelier.data.matrix import Cells
 from likelier.families.base import Columns, Conditioned, Family, Floats, Params, Support, log_density
+from likelier.families.independent import Independent
+from likelier.families.tabled import Tabled
 from likelier.scores import Among, Scores
 from likelier.states import Parts
 
@@ -82,17 +84,19 @@ class Mixed:
         return Scores(tuple(Among(zero, group.columns, scores) for group, scores in pairs))
 
     def parts(self, X: Floats) -> Floats:
-        """What each column adds to ln p(x | C_k): (n, K, p). A group that is no product: all of it with
-        its first column."""
+        """What each column adds to ln p(x | C_k): (n, K, p).
+
+        What no column of a group adds by itself stands with the first of them.
+        """
         out = np.zeros((len(X), *self.shape))
         for columns, params in self.groups:
             some = X[:, columns]
             if isinstance(params, ByColumn):
                 out[:, :, columns] = params.parts(some)
-            else:
+            if not isinstance(params, Independent | Tabled):
                 Z = np.empty((len(X), self.shape[0]))
                 params.scores().write(Chunk(Dense(some)), Z)
-                out[:, :, columns[0]] = Z
+                out[:, :, columns[0]] += Z - out[:, :, columns].sum(axis=2)
         return out
 
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
