@@ -20,14 +20,13 @@ import likelier as lk
 from laws.generators import LAYOUTS, SEEDS
 from laws.parts import parts_of
 from laws.test_estimators import (
-    ESTIMATORS,
+    GAUSSIAN,
     LDA,
     PROBLEMS,
     QDA,
     SHOWN,
     Problem,
     class_densities,
-    every_estimator,
     fewer,
     fit,
     frame,
@@ -38,7 +37,9 @@ from likelier.data import Chunk, Dense
 from likelier.families import Full, Tied
 from likelier.families.gaps import GaussianMarginals, Marginals
 
-COVARIED = [estimator for estimator in ESTIMATORS if not isinstance(estimator, lk.GaussianNB)]
+# Kernels with gaps have their own laws, in test_kernels.py.
+every_estimator = pytest.mark.parametrize("estimator", GAUSSIAN, ids=repr)
+COVARIED = [estimator for estimator in GAUSSIAN if not isinstance(estimator, lk.GaussianNB)]
 every_shown = pytest.mark.parametrize("estimator", SHOWN, ids=repr)
 every_covaried = pytest.mark.parametrize("estimator", COVARIED, ids=repr)
 ANSWERS = ["predict_joint_log_proba", "predict_proba", "predict_log_proba", "score_samples"]
