@@ -21,6 +21,7 @@ _WHERE = {
     "MixtureDiscriminantAnalysis": "likelier.estimators.mixture_discriminant",
     "QuadraticDiscriminantAnalysis": "likelier.estimators.quadratic_discriminant",
     "Ridge": "likelier.estimators.regression",
+    "SkippedWarning": "likelier.data",
     "compare": "likelier.comparing",
     "load": "likelier.saving.models",
     "merge": "likelier.estimators.merging",
@@ -31,6 +32,7 @@ _WHERE = {
 if TYPE_CHECKING:
     from likelier.comparing import compare as compare
     from likelier.data import DegenerateWarning as DegenerateWarning
+    from likelier.data import SkippedWarning as SkippedWarning
     from likelier.data.files import scan as scan
     from likelier.estimators.bayes import BayesClassifier as BayesClassifier
     from likelier.estimators.categorical import CategoricalNB as CategoricalNB

@@ -74,7 +74,7 @@ def test_infinite_numbers_are_refused_by_name():
         lk.NaiveBayes().fit(X.assign(size=np.inf), Y)
 
 
-@pytest.mark.filterwarnings("ignore::likelier.DegenerateWarning")
+@pytest.mark.filterwarnings("ignore::likelier.DegenerateWarning", "ignore::likelier.SkippedWarning")
 def test_one_row_one_class_and_empty_columns_are_fitted():
     lk.NaiveBayes().fit(X[:1], Y[:1]).predict(X)
     lk.NaiveBayes().fit(X, np.zeros(20, int)).predict(X)

@@ -172,7 +172,7 @@ def test_numbers_of_components_are_for_the_classes_there_are(count, match):
     ("how", "match"),
     [
         ({"covariance_type": "round"}, "one of full"),
-        ({"families": "round"}, "it is a Family, or one of gaussian"),
+        ({"families": "round"}, "it is a Family, one of gaussian"),
         ({"priors": [0.5, 0.5]}, "Number of priors"),
         ({"max_iter": -1}, "max_iter"),
     ],

@@ -104,7 +104,7 @@ def test_compare_takes_files_of_every_kind(file, folder, capsys):
     run("compare", file, "--target", "species")
     out, err = capsys.readouterr()
     assert "150 rows" in out
-    assert "left out, being no numbers:" in out
+    assert "left out by models that take numbers only:" in out
     assert "QDA" in out
     assert err == ""
 
@@ -155,15 +155,15 @@ def test_compare_uses_what_is_there_and_says_what_is_not(folder, capsys):
     Path("gone.csv").write_text("a,b,c,y\n" + "1,,?,u\n2,,3,v\n3,,4,u\n2.5,,5,v\n" * 6)
     run("compare", "gone.csv", "--target", "y", "--cv", "2")
     shown = " ".join(capsys.readouterr().out.split())
-    assert "24 rows, 2 columns, 2 classes" in shown
+    assert "24 rows, 3 columns, 2 classes" in shown
     assert "every cell of column 'b' is missing" in shown
-    assert "left out, being no numbers: c" in shown
+    assert "left out by models that take numbers only: c" in shown
 
 
 def test_a_column_that_begins_with_numbers_shows_the_cell_that_is_none(folder, capsys):
     Path("marks.csv").write_text("a,c,y\n" + "1,1,u\n2,3,v\n3,?,u\n2.5,5,v\n" * 6)
     run("compare", "marks.csv", "--target", "y", "--cv", "2")
-    assert "left out, being no numbers: c ('?' on line 4)" in capsys.readouterr().out
+    assert "left out by models that take numbers only: c ('?' on line 4)" in capsys.readouterr().out
 
 
 # ---- train ---------------------------------------------------------------------------------------
@@ -622,14 +622,21 @@ def test_on_titanic_as_a_person_would(folder, data_file, capsys):
     path = str(data_file("titanic.csv"))
     run("compare", path, "--target", "survived")
     shown = capsys.readouterr().out
-    assert "891 rows, 5 columns, 2 classes" in shown
-    assert "left out, being no numbers: name, sex, ticket, cabin ('C85' on line 3), embarked" in shown
+    assert "891 rows, 10 columns, 2 classes" in shown
+    assert (
+        "left out by models that take numbers only: name, sex, ticket, cabin ('C85' on line 3), embarked"
+        in shown
+    )
     said = bad(capsys, "train", path, "--target", "survived", "--model", "lda", "-o", "t.lk")
     features = said.split("--features ")[1].strip()
     run("train", path, "--target", "survived", "--model", "lda", "--features", features, "-o", "t.lk")
     run("predict", "t.lk", path, "--keep", "name", "-o", "out.csv")
     assert pd.read_csv("out.csv")["name"].tolist() == pd.read_csv(path)["name"].tolist()
     assert "log-loss 0.5" in capsys.readouterr().err
+    run("train", path, "--target", "survived", "--model", "naive-bayes", "-o", "all.lk")
+    assert "NaiveBayes from 891 rows, 10 columns, 2 classes" in capsys.readouterr().out
+    run("predict", "all.lk", path, "-o", "out.csv")
+    assert "log-loss 0.3" in capsys.readouterr().err
 
 
 def test_several_packed_files_are_one_table(folder, capsys):

@@ -93,6 +93,12 @@ MODELS = {
     "mixture-any": (lk.Mixture(2, families="gaussian", random_state=0), iris()),
     "mda": (lk.MixtureDiscriminantAnalysis([1, 2, 2], random_state=0), iris(WORDS)),
     "mda-tied-gaps": (lk.MixtureDiscriminantAnalysis(2, covariance_type="tied", random_state=0), gappy()),
+    "mixed": (lk.NaiveBayes(), iris(WORDS, names=True)),
+    "mixed-named": (
+        lk.NaiveBayes({0: "gamma", 1: "histogram", (2, 3): "gaussian-full"}, alpha=0.5),
+        gappy(),
+    ),
+    "mixed-counts": (lk.NaiveBayes({0: "categorical", 1: "poisson", 2: "kernel"}), counts()),
     "lines": (lk.LinearRegression(), wine(names=True)),
     "line-positive": (lk.LinearRegression(positive=True), (wine()[0], wine()[1][:, 0])),
     "ridge": (lk.Ridge(alpha=np.array([0.5, 2.0])), wine()),

@@ -222,7 +222,7 @@ def test_an_engine_leaves_no_thread_behind(engine):
 @every_engine
 @pytest.mark.parametrize("kind", [kind for kind in STATES if kind.by_class], ids=lambda kind: kind.name)
 def test_the_bad_cell_that_is_named_is_the_first_of_all_parts(engine, kind):
-    X = np.zeros((2000, 3))
+    X = np.ones((2000, 3))
     X[1900, 0] = X[777, 2] = X[777, 1] = np.inf
     source = Arrays(Dense(X), np.zeros(2000, np.int32))
     with parts_of(64), pytest.raises(NonFinite) as bad:

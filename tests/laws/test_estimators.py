@@ -47,7 +47,7 @@ ESTIMATORS = [
     lk.KernelDensityClassifier(0.7),
     lk.KernelDensityClassifier("cv"),
 ]
-LINEAR = [estimator for estimator in ESTIMATORS if hasattr(estimator, "to_linear")]
+LINEAR = [estimator for estimator in ESTIMATORS if isinstance(estimator, LDA)]
 ADDITIVE = [estimator for estimator in ESTIMATORS if hasattr(estimator, "contributions")]
 
 # Where rows are few, or columns constant, estimators say so; those tests are about something else.
@@ -593,7 +593,7 @@ def class_densities(model: Any) -> list[Any]:
     return [stats.multivariate_normal(m, S) for m, S in zip(model.means_, shapes, strict=True)]
 
 
-GAUSSIAN = [e for e in ESTIMATORS if not isinstance(e, lk.KernelDensityClassifier)]
+GAUSSIAN = [e for e in ESTIMATORS if isinstance(e, lk.GaussianNB | LDA | QDA)]
 SHOWN = [e for e in GAUSSIAN if not isinstance(e, LDA) or e.solver != "svd" or e.store_covariance]
 
 
@@ -673,7 +673,10 @@ def test_samples_have_the_shares_and_means_of_the_classes(estimator):
     data, n = problem(), 20_000
     model = fit(estimator, data)
     X, y = model.sample(n, random_state=0)
-    means = model.theta_ if hasattr(model, "theta_") else model.means_
+    if isinstance(model, lk.NaiveBayes):
+        means = [data.X[data.y == label].mean(axis=0) for label in model.classes_]
+    else:
+        means = model.theta_ if hasattr(model, "theta_") else model.means_
     for label, prior, mean in zip(model.classes_, prior_of(model), means, strict=True):
         rows = X[y == label]
         assert abs(len(rows) - n * prior) < 5 * np.sqrt(n * prior * (1 - prior))

@@ -108,7 +108,7 @@ def test_tables_of_several_tiles_obey_too(kind, size, way):
 @pytest.mark.parametrize("layout", list(LAYOUTS))
 def test_update_leaves_the_chunk_unchanged(kind, layout):
     rows = large_gappy_table(200, 9, 3, "some patterns", "fractional")
-    chunk = rows.chunk(layout)
+    chunk = kind.view(rows, layout)
     X = [getattr(chunk.X, name) for name in chunk.X.__slots__ if name != "p"]
     held = [chunk.y, chunk.w, *(X[0] if isinstance(chunk.X, Columns) else X)]
     before = [value.copy() for value in held]

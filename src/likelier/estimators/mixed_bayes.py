@@ -53,6 +53,7 @@ class NaiveBayes(Generative):
 
     assumes = "generative; a family for each column, independent in each class"
     _takes_categories = True
+    _settled = ("families",)
 
     def __init__(
         self,

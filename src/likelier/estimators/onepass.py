@@ -29,6 +29,7 @@ class OnePass(Publishing):
     """
 
     _card: ClassVar[type[Card]]  # how its predictions are judged
+    _settled: ClassVar[tuple[str, ...]] = ()  # hyper-parameters that statistics have the last word on
 
     @abstractmethod
     def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Source:
@@ -144,6 +145,8 @@ class OnePass(Publishing):
             door.fitted(other)
             other._needs_statistics("merge")
             for name, value in other.get_params().items():
+                if name in self._settled:
+                    continue
                 if not np.array_equal(np.asarray(mine[name]), np.asarray(value)):
                     raise ValueError(f"hyper-parameters differ: {name} is {mine[name]!r} and {value!r}")
             ours, theirs = (_columns(model) for model in (self, other))

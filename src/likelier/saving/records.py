@@ -57,6 +57,7 @@ from likelier.states import (
     Kept,
     Levels,
     Moments,
+    Parts,
     PatternMoments,
     PositiveMoments,
     ShrinkageMoments,
@@ -186,6 +187,16 @@ def _positive(state: PositiveMoments) -> Any:
 _WHOLE = (Itself(), TwoShares(), Shares())  # what statistics are of
 
 
+def _apart(parts: Parts) -> bool:
+    return _partition(parts.columns) and len(parts.columns) == len(parts.states)
+
+
+def _each(parts: Parts) -> list[tuple[Any, Sizes]]:
+    """A state counts its own columns."""
+    pairs = zip(parts.states, parts.columns, strict=False)
+    return [(state, {"p": len(columns)}) for state, columns in pairs]
+
+
 def _possible(model: Bayes) -> Any:
     return model.log_prior.max() <= 1e-6 and abs(model.prior.sum() - 1) < 1e-6
 
@@ -280,14 +291,9 @@ RECORDS = {
         Part, {"columns": "c"}, lambda part: part.own is None and len(part.settled) == len(part.columns)
     ),
     "plan.Plan": Kind(Plan, {}, lambda plan: _partition([part.columns for part in plan.parts])),
+    "states.Parts": Kind(Parts, {"columns": "c"}, _apart, within=_each),
     "plan.PlannedParts": Kind(
-        PlannedParts,
-        {"columns": "c"},
-        lambda parts: _partition(parts.columns) and len(parts.columns) == len(parts.states),
-        within=lambda parts: [
-            (parts.plan, {}),
-            *((state, {"p": len(at)}) for state, at in zip(parts.states, parts.columns, strict=False)),
-        ],
+        PlannedParts, {"columns": "c"}, _apart, within=lambda parts: [(parts.plan, {}), *_each(parts)]
     ),
     "plan.PlannedBayes": Kind(PlannedBayes, {"log_prior": "K"}, _possible, logs=("log_prior",)),
     "scores.Scores": Kind(Scores, {}, lambda scores: scores.terms),
