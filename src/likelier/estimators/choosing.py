@@ -18,9 +18,10 @@ from likelier.families.named import BY_COLUMN, OF_GROUPS, Settled, Smoothing, fa
 from likelier.links import log_softmax
 from likelier.model import Bayes, log_of
 from likelier.states import Extent, Levels, Sample, Together
-from likelier.states.bins import edges_of
+from likelier.states.bins import bins_for, edges_of
 
 FOLDS = 5
+PARAMETERS = {"gaussian": 2, "gamma": 2, "beta": 2}  # of each class; of other families that have no bins: 1
 MOST_ROWS = 1 << 14  # of which families are judged, and bins made: a sample of all
 
 # What the numbers of a column can be, and the families that could fit such, the simplest first.
@@ -95,7 +96,8 @@ def plan_of(source: Source, classes: NDArray[Any], asked: Asked, how: Smoothing)
     some = sample.rows()
     if some is None:
         return Plan(grouped({j: Settled("gaussian") for j in asked.columns}, asked.groups))
-    judge = Judge(some._replace(X=_levelled(some.X, levels.levels)), len(classes), how)
+    some = some._replace(X=_levelled(some.X, levels.levels))
+    judge = Judge(some, len(classes), how, extent.n)
     settled: dict[int, Settled] = {}
     choices = []
     for j, family in asked.columns.items():
@@ -137,6 +139,12 @@ class Judge:
     rows: Chunk
     K: int
     how: Smoothing
+    n: float  # the weight of all rows, of which these are a sample
+
+    @property
+    def weight(self) -> float:
+        """Of the sample."""
+        return float(self.rows.X.shape[0] if self.rows.w is None else self.rows.w.sum())
 
     @cached_property
     def folds(self) -> Listed:
@@ -156,7 +164,9 @@ class Judge:
         if name != "histogram":
             return Settled(name, levels)
         x = self.rows.X.select(np.array([j])).to_array()[:, 0]
-        return Settled(name, bins=edges_of(x, self.rows.w))
+        w = np.ones(len(x)) if self.rows.w is None else self.rows.w
+        bins = bins_for(w[~np.isnan(x)].sum() * self.n / self.weight)  # as many as all rows can fill
+        return Settled(name, bins=edges_of(x, self.rows.w, bins))
 
     def choice(self, j: int, kind: str, levels: NDArray[Any] | None) -> tuple[Settled, Choice]:
         """The family whose held-out −ln p(y | x_j) is the least: it has no unit, as likelihood has.
@@ -165,11 +175,28 @@ class Judge:
         family does better than none, the most flexible, pooled: the column tells nothing of the class.
         """
         settled = {name: self.settled(name, j, levels) for name in CANDIDATES[kind] if name in BY_COLUMN}
-        losses = {name: self._loss(one, j) for name, one in settled.items()}
+        losses = {name: self._loss(one, j) - self._excess(one, j) for name, one in settled.items()}
         settled["pooled"] = replace(settled[CANDIDATES[kind][-1]], pooled=True)
         losses["pooled"] = self.without
         picked = min(losses, key=losses.__getitem__)
         return settled[picked], Choice(j, kind, picked, losses)
+
+    def _excess(self, settled: Settled, j: int) -> float:
+        """How much of the loss is due to the sample: d parameters cost d/2m nats, if m rows estimate them.
+
+        All rows are more: m is what the folds leave, and n in the end. Of categories only those count that
+        five rows have: how many are so rare that more rows bring more of them, the sample cannot say.
+        """
+        if self.n <= self.weight * (1 + 1e-9):
+            return 0.0
+        d = PARAMETERS.get(settled.family, 1)
+        if settled.bins is not None:
+            d = len(settled.bins) - 1
+        elif settled.levels is not None:
+            codes = self.rows.X.select(np.array([j])).to_array()[:, 0]
+            d = max(int((np.bincount(codes[codes >= 0].astype(np.intp)) >= 5).sum()) - 1, 0)
+        m = self.weight * (1 - 1 / FOLDS)
+        return (self.K - 1) * d / 2 * (1 / m - 1 / self.n)
 
     def _loss(self, settled: Settled, j: int) -> float:
         """Of the rows of each fold, by the other folds."""

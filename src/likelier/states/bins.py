@@ -73,10 +73,15 @@ def codes_of(bins: Sequence[Bins], chunk: Chunk) -> Columns:
     return Columns(tuple(codes))
 
 
+def bins_for(rows: float) -> int:
+    """How many bins suit so many rows: 3/2 times the cube root, 64 at most."""
+    return min(round(1.5 * float(rows) ** (1 / 3)), MOST_BINS)
+
+
 def edges_of(x: NDArray[Any], w: Floats | None = None, bins: int | None = None) -> Bins:
     """About `bins` bins of equal weight, from values (those that are finite) and their weights.
 
-    By default 3/2 times the cube root of the number of rows, 64 at most.
+    By default as many as suit the rows.
 
     A value that weighs more than a bin should, is an atom; the bins left share what is left, so that
     further values may become atoms (compressed histograms: Poosala, Ioannidis, Haas & Shekita 1996).
@@ -86,7 +91,7 @@ def edges_of(x: NDArray[Any], w: Floats | None = None, bins: int | None = None) 
     if len(values) == 0:
         return Bins(np.zeros(2), np.zeros(1, dtype=np.bool_))
     total = weights.sum()
-    most = min(round(1.5 * total ** (1 / 3)), MOST_BINS) if bins is None else bins
+    most = bins_for(total) if bins is None else bins
     wanted = int(np.clip(total // LEAST_ROWS, 1, max(most, 1)))
     alone = _heavy(weights, wanted)
     cuts = [values[alone], np.nextafter(values[alone], np.inf)]

@@ -21,6 +21,7 @@ class Extent:
     low: Floats  # (p,)
     high: Floats
     whole: NDArray[np.bool_]
+    n: float = 0.0  # the weight of the rows
 
     @classmethod
     def start(cls, p: int) -> Self:
@@ -34,6 +35,7 @@ class Extent:
         if chunk.w is not None and not (chunk.w > 0).all():
             chunk = chunk.take(np.flatnonzero(chunk.w > 0))
         X = chunk.X
+        self.n += float(X.shape[0] if chunk.w is None else chunk.w.sum())
         if X.shape[0] == 0:
             return
         if isinstance(X, CSR):
@@ -55,3 +57,4 @@ class Extent:
         self.low = np.fmin(self.low, other.low)
         self.high = np.fmax(self.high, other.high)
         self.whole = self.whole & other.whole
+        self.n += other.n
