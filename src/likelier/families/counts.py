@@ -46,6 +46,18 @@ def ratio(a: Floats, b: Floats, otherwise: float) -> Floats:
     return np.asarray(np.divide(a, b, out=np.full(a.shape, otherwise), where=b > 0))
 
 
+SMALL = gammaln(np.arange(1.0, 257.0))  # ln x! of the counts that most cells have
+
+
+def log_factorial(x: Floats) -> Floats:
+    """ln Γ(x + 1); most are whole and small, and need no more than a look."""
+    with np.errstate(invalid="ignore"):  # what is missing is no number, and any will do
+        at = x.astype(np.uint8)
+    if np.array_equal(at, x):
+        return np.asarray(SMALL[at])
+    return np.asarray(gammaln(x + 1))
+
+
 @dataclass(frozen=True)
 class Factorials(Based):
     """-Σ_j ln Γ(x_j + 1), of each class the same; `drawn`: and + ln Γ(Σ_j x_j + 1)."""
@@ -56,7 +68,7 @@ class Factorials(Based):
     drawn: bool = False
 
     def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None:
-        found = -row_sums(chunk.X, lambda x: gammaln(x + 1))
+        found = -row_sums(chunk.X, log_factorial)
         if self.drawn:
             found += gammaln(row_sums(chunk.X, lambda x: x) + 1)
         z = found[:, None] + self.b

@@ -75,7 +75,7 @@ def codes_of(bins: Sequence[Bins], chunk: Chunk) -> Columns:
 
 def bins_for(rows: float) -> int:
     """How many bins suit so many rows: 3/2 times the cube root, 64 at most."""
-    return min(round(1.5 * float(rows) ** (1 / 3)), MOST_BINS)
+    return int(min(round(1.5 * rows ** (1 / 3)), MOST_BINS))
 
 
 def edges_of(x: NDArray[Any], w: Floats | None = None, bins: int | None = None) -> Bins:
