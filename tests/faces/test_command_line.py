@@ -637,6 +637,8 @@ def test_on_titanic_as_a_person_would(folder, data_file, capsys):
     assert "NaiveBayes from 891 rows, 10 columns, 2 classes" in capsys.readouterr().out
     run("predict", "all.lk", path, "-o", "out.csv")
     assert "log-loss 0.3" in capsys.readouterr().err
+    run("inspect", "all.lk")
+    assert "sex (categorical(2 levels)), age (gaussian)" in capsys.readouterr().out
 
 
 def test_several_packed_files_are_one_table(folder, capsys):

@@ -50,6 +50,9 @@ def _lines(found: "Description") -> list[str]:
         lines.append(f"classes   {_some([str(label) for label in found.params['classes']])}")
     else:
         named = found.feature_names or ["without names"]
+        if found.families is not None:
+            names = found.feature_names or [f"x{j}" for j in range(len(found.families))]
+            named = [f"{name} ({family})" for name, family in zip(names, found.families, strict=True)]
         lines.append(f"columns   {found.n_features}: {_some(named)}")
     if found.classes is not None:
         lines += ["", *_classes(found)]

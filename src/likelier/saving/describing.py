@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.saving import disk
+from likelier.saving.records import CLASSES, PARAMETERS
 from likelier.saving.values import Take, decode
 
 
@@ -24,6 +25,7 @@ class Description:
     priors: NDArray[np.float64] | None  # (K,)
     n_features: int | None  # None, for weights alone: they are among the params
     feature_names: list[str] | None
+    families: list[str] | None  # of each column; None: there is one for all
     weight: float | None  # of all rows learned from; None: not known
     missing: float | None  # the weight of the cells that were not there; None: not known
     statistics: bool  # whether it can go on learning
@@ -39,7 +41,7 @@ def describe(path: str | os.PathLike[str]) -> Description:
     path = Path(path)
     with disk.opened(path) as archive:
         header, params, fitted = archive.header, archive.section("params"), archive.section("fitted")
-        held = {key: decode(value, archive.array, {}) for key, value in params.items()}
+        held = {key: decode(value, archive.array, PARAMETERS) for key, value in params.items()}
         target = decode(fitted.get("target"), archive.array, {})
         names = decode(fitted.get("feature_names"), archive.array, {})
         n, about = header.get("rows"), header.get("about")
@@ -54,6 +56,7 @@ def describe(path: str | os.PathLike[str]) -> Description:
             priors=None if log_prior is None else np.exp(log_prior),
             n_features=fitted.get("n_features"),
             feature_names=None if names is None else list(names),
+            families=_families(model.get("fields", {}).get("plan"), archive.array),
             weight=None if n is None else float(np.sum(n)),
             missing=None if statistics is None else _missing(statistics, archive.array),
             statistics=statistics is not None,
@@ -63,6 +66,13 @@ def describe(path: str | os.PathLike[str]) -> Description:
             modified=datetime.fromtimestamp(path.stat().st_mtime, UTC),
             header=header,
         )
+
+
+def _families(plan: dict[str, Any] | None, take: Take) -> list[str] | None:
+    if plan is None:
+        return None
+    found = decode(plan, take, CLASSES)
+    return [repr(settled) for _, settled in found.settled()]
 
 
 def _missing(statistics: dict[str, Any], take: Take) -> float | None:
