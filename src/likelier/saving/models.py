@@ -43,7 +43,8 @@ from likelier.mixing import Blend, Stepwise
 from likelier.model import Bayes, Unweighed
 from likelier.saving import disk
 from likelier.saving.disk import Archive, require
-from likelier.saving.records import CLASSES, PARAMETERS, Sizes, check
+from likelier.saving.kinds import Sizes
+from likelier.saving.records import CLASSES, PARAMETERS, check
 from likelier.saving.values import Unsaveable, decode, encode
 from likelier.scores import Among, Scores
 
