@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.saving import disk
-from likelier.saving.records import CLASSES, PARAMETERS
 from likelier.saving.values import Take, decode
 
 
@@ -41,12 +40,14 @@ def describe(path: str | os.PathLike[str]) -> Description:
     path = Path(path)
     with disk.opened(path) as archive:
         header, params, fitted = archive.header, archive.section("params"), archive.section("fitted")
-        held = {key: decode(value, archive.array, PARAMETERS) for key, value in params.items()}
+        model, statistics = fitted.get("model") or {}, fitted.get("statistics")
+        plan = model.get("fields", {}).get("plan")
+        records = {} if plan is None else _records()
+        held = {key: decode(value, archive.array, records) for key, value in params.items()}
         target = decode(fitted.get("target"), archive.array, {})
         names = decode(fitted.get("feature_names"), archive.array, {})
         n, about = header.get("rows"), header.get("about")
         classifies = isinstance(target, np.ndarray)
-        model, statistics = fitted.get("model") or {}, fitted.get("statistics")
         log_prior = decode(model.get("fields", {}).get("log_prior"), archive.array, {})
         return Description(
             estimator=str(header.get("estimator")),
@@ -56,7 +57,7 @@ def describe(path: str | os.PathLike[str]) -> Description:
             priors=None if log_prior is None else np.exp(log_prior),
             n_features=fitted.get("n_features"),
             feature_names=None if names is None else list(names),
-            families=_families(model.get("fields", {}).get("plan"), archive.array),
+            families=None if plan is None else _families(decode(plan, archive.array, records)),
             weight=None if n is None else float(np.sum(n)),
             missing=None if statistics is None else _missing(statistics, archive.array),
             statistics=statistics is not None,
@@ -68,11 +69,15 @@ def describe(path: str | os.PathLike[str]) -> Description:
         )
 
 
-def _families(plan: dict[str, Any] | None, take: Take) -> list[str] | None:
-    if plan is None:
-        return None
-    found = decode(plan, take, CLASSES)
-    return [repr(settled) for _, settled in found.settled()]
+def _records() -> dict[str, type]:
+    """Loaded for files that need them: most say all in plain data."""
+    from likelier.saving.records import CLASSES
+
+    return CLASSES
+
+
+def _families(plan: Any) -> list[str]:
+    return [repr(settled) for _, settled in plan.settled()]
 
 
 def _missing(statistics: dict[str, Any], take: Take) -> float | None:
