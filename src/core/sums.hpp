@@ -150,54 +150,19 @@ LIKELIER_INLINE int64_t sum_sparse_row(const Csr<T, I>& X, int64_t r, int64_t k,
     return -1;
 }
 
-// Rows in the order of their classes, so that the sums of one class stay in cache; empty: as they lie.
-inline std::vector<int64_t> class_by_class(const Labels& labels, int64_t n, int64_t p) {
-    const int64_t K = labels.K;
-    constexpr int64_t kFits = 1 << 17;  // sums, in a cache of the second level
-    std::vector<int64_t> order;
-    if (!labels.codes || K * p <= kFits) return order;
-    std::vector<int64_t> next(K + 1);
-    for (int64_t r = 0; r < n; ++r)
-        if (labels.codes[r] >= 0) ++next[labels.codes[r] + 1];
-    for (int64_t k = 0; k < K; ++k) next[k + 1] += next[k];
-    order.resize(next[K]);
-    for (int64_t r = 0; r < n; ++r)
-        if (labels.codes[r] >= 0) order[next[labels.codes[r]]++] = r;
-    return order;
-}
-
-// The first bad column of a row, or -1.
-template <class T, class I>
-LIKELIER_INLINE int64_t sum_sparse_row(const Csr<T, I>& X, int64_t r, const Labels& labels,
-                                       const Summand& what, const Sums& sums) {
-    int64_t bad = -1;
-    labels.each(r, [&](int64_t k, double w) {
-        if (!(w > 0) || bad >= 0) return;
-        bad = what.truths() ? sum_sparse_row<true>(X, r, k, w, what, sums)
-                            : sum_sparse_row<false>(X, r, k, w, what, sums);
-    });
-    return bad;
-}
-
-// What is not stored is 0, which must be allowed, and be no truth. If a cell is refused, what was summed is
-// of no use, so that the first such row can be looked for by summing again.
+// What is not stored is 0, which must be allowed, and be no truth. Rows as they lie: taking them class by
+// class, so that the sums of one class stay in cache, cost more than it saved (words are unevenly common).
 template <class T, class I>
 Cell sum_sparse_rows(const Csr<T, I>& X, const Labels& labels, const Summand& what, const Sums& sums) {
-    const std::vector<int64_t> order = class_by_class(labels, X.n, X.p);
-    constexpr int64_t kAhead = 4;  // rows that lie anywhere: the hardware does not foresee them
-    const int64_t m = static_cast<int64_t>(order.size());
-    bool good = true;
-    for (int64_t i = 0; i < m && good; ++i) {
-        const int64_t start = X.starts[order[std::min(i + kAhead, m - 1)]];
-        for (int line = 0; line < 4; ++line) {
-            __builtin_prefetch(X.columns + start + line * (64 / sizeof(I)));
-            __builtin_prefetch(X.values + start + line * (64 / sizeof(T)));
-        }
-        good = sum_sparse_row(X, order[i], labels, what, sums) < 0;
+    for (int64_t r = 0; r < X.n; ++r) {
+        int64_t bad = -1;
+        labels.each(r, [&](int64_t k, double w) {
+            if (!(w > 0) || bad >= 0) return;
+            bad = what.truths() ? sum_sparse_row<true>(X, r, k, w, what, sums)
+                                : sum_sparse_row<false>(X, r, k, w, what, sums);
+        });
+        if (bad >= 0) return {r, bad};
     }
-    if (m > 0 && good) return {};
-    for (int64_t r = 0; r < X.n; ++r)
-        if (const int64_t bad = sum_sparse_row(X, r, labels, what, sums); bad >= 0) return {r, bad};
     return {};
 }
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -14,7 +14,7 @@ from likelier.engines import run
 from likelier.families import Params, Support
 from likelier.links import Link, log_softmax
 from likelier.scores import Scores
-from likelier.states import Survey, Typical
+from likelier.states import Survey
 
 Floats = NDArray[np.float64]
 
@@ -150,7 +150,12 @@ class Bayes:
     log_prior: Floats  # (K,); as logarithms, so that no evidence makes a class impossible for good
     # ln p(x | C_k) up to a constant of each row, where that is cheaper: all that a posterior needs.
     discriminants: Scores | None = None
-    typical: Typical | None = None  # how likely the training rows are; None: not kept
+    typical: Any = None  # how likely the training rows are, a `Typical`, or will be one; None: not kept
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What it is made of, not what it has worked out since; what it puts off is done first."""
+        typical = getattr(self.typical, "scored", self.typical)
+        return {f.name: getattr(self, f.name) for f in fields(self)} | {"typical": typical}
 
     @cached_property
     def joint(self) -> Scores:
@@ -196,6 +201,11 @@ class Unweighed(Bayes):
 
     def reweighed(self, log_prior: Floats) -> Scores:
         return self.params.scores()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What it is made of, not what it has worked out since; what it puts off is done first."""
+        typical = getattr(self.typical, "scored", self.typical)
+        return {f.name: getattr(self, f.name) for f in fields(self)} | {"typical": typical}
 
     @cached_property
     def joint(self) -> Scores:

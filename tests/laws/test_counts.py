@@ -505,3 +505,29 @@ def test_wide_sparse_rows_are_never_made_dense():
         assert model.fit(X, y).predict_proba(X).shape == (n, 2)
         if hasattr(model, "score_samples"):
             assert np.isfinite(model.score_samples(X)).all()
+
+
+# ---- more columns than a cache holds -------------------------------------------------------------
+def wide(rows: int = 300, K: int = 10, p: int = 20_000) -> tuple[Any, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((rows, p), density=0.002, rng=rng, format="csr")
+    X.data = np.ceil(9 * X.data)
+    return X, rng.integers(K, size=rows)
+
+
+def test_wide_rows_are_summed_class_by_class_to_the_same():
+    X, y = wide()
+    model = lk.MultinomialNB().fit(X, y)
+    np.testing.assert_array_equal(model.feature_count_, (np.eye(10)[y].T @ X))
+    halves = lk.MultinomialNB().fit(X[:150], y[:150]).merge(lk.MultinomialNB().fit(X[150:], y[150:]))
+    np.testing.assert_array_equal(halves.feature_count_, model.feature_count_)
+
+
+@pytest.mark.parametrize("value", [-1.0, np.inf])
+def test_the_bad_cell_of_wide_rows_that_is_named_is_the_first(value):
+    X, y = wide()
+    y = np.arange(len(y))[::-1] % 10  # the first bad row is of a late class
+    for row in (200, 40, 41):
+        X.data[X.indptr[row]] = value
+    with pytest.raises(ValueError, match="row 40, column"):
+        lk.MultinomialNB().fit(X, y)

@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 import likelier as lk
 from laws.generators import SEEDS
 from likelier.data import Arrays, Dense
-from likelier.estimators.typical import Drawing
+from likelier.estimators.typical import Drawing, scored
 from likelier.states import Typical
 from likelier.states.typical import MOST
 
@@ -80,7 +80,7 @@ def test_weights_are_repetitions():
 def test_more_rows_than_are_kept_are_judged_by_a_sample():
     X, y = drawn(60_000)
     model = lk.GaussianNB().fit(X, y)
-    assert len(model._model.typical.scores) == MOST
+    assert len(scored(model._model.typical).scores) == MOST
     for quantile in (0.01, 0.2):
         error = np.sqrt(quantile * (1 - quantile) / MOST)
         assert abs(model.is_outlier(X, quantile).mean() - quantile) < 5 * error
@@ -103,7 +103,7 @@ def test_arrays_frames_and_files_keep_the_same_rows(tmp_path):
     frame.to_parquet(tmp_path / "rows.parquet", row_group_size=1000)
     frame.to_csv(tmp_path / "rows.csv", index=False)
     kept = [
-        model._model.typical
+        scored(model._model.typical)
         for model in (
             lk.GaussianNB().fit(X, y),
             lk.GaussianNB().fit(frame[["a", "b", "c"]], y),
@@ -127,13 +127,13 @@ def test_batches_and_mergers_keep_all_their_rows(model):
         batches.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
     first, *others = [clone(model).fit(X[rows], y[rows]) for rows in cuts]
     np.testing.assert_array_equal(
-        np.sort(batches._model.typical.keys), np.sort(whole._model.typical.keys)
+        np.sort(scored(batches._model.typical).keys), np.sort(scored(whole._model.typical).keys)
     )  # numbered on
     for one in (batches, first.merge(*others)):
-        assert one._model.typical.rows == 3000
-        assert len(one._model.typical.scores) == 3000
+        assert scored(one._model.typical).rows == 3000
+        assert len(scored(one._model.typical).scores) == 3000
         assert one.is_outlier(X, 0.1).sum() == pytest.approx(300, abs=60)  # scores of models of their time
-    assert first._model.typical.rows == 1000  # a merger leaves its parts as they were
+    assert scored(first._model.typical).rows == 1000  # a merger leaves its parts as they were
 
 
 SIZES = st.sampled_from([0, 1, 50, MOST, 20_000])
@@ -165,7 +165,7 @@ def test_saved_models_judge_alike(tmp_path):
 def test_rows_without_weight_are_not_drawn():
     X, _ = drawn(20_000)
     w = (np.arange(20_000) < 100).astype(np.float64)
-    drawing = Drawing(0)
+    drawing = Drawing(0, MOST)
     drawing.all_of(Arrays(Dense(X), None, w))
     keys, rows = drawing.sample.drawn()
     assert len(keys) == 100

@@ -19,7 +19,7 @@ from likelier.estimators.classes import OnePassClassifier
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.publishing import Names, Publishing
 from likelier.estimators.shift import adapted
-from likelier.estimators.typical import joined, watching
+from likelier.estimators.typical import joined, scored, watching
 from likelier.families import Completed, Support, completed
 from likelier.links import Link
 from likelier.model import Bayes, ask, log_of
@@ -142,14 +142,14 @@ class Answering(Publishing):
 
         The limit is the least ln p(x) of a training row such that rows up to it have more than this share
         of all weight: of the training rows themselves at most that share is below it. It is exact for up
-        to 8192 training rows, and that of a random sample of 8192 beyond. After `partial_fit` or `merge`
-        the score of each row is that under the model of its time. A row that lacks cells is judged by the
-        density of what is there, which is not on the scale of a whole row's: compare such rows by
-        `marginal` models where that matters.
+        to 8192 training rows (or 32 MB of them), and that of a random sample of so many beyond. After
+        `partial_fit` or `merge` the score of each row is that under the model of its time. A row that
+        lacks cells is judged by the density of what is there, which is not on the scale of a whole row's:
+        compare such rows by `marginal` models where that matters.
         """
         door.fitted(self)
         door.number("quantile", quantile, 0.0, 1.0)
-        typical = self._model.typical
+        typical = scored(self._model.typical)
         if typical is None or len(typical.scores) == 0:
             raise ValueError(
                 f"is_outlier needs the scores of the training rows, and this {type(self).__name__} keeps "

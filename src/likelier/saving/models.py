@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
@@ -26,6 +27,7 @@ from likelier.estimators.naive_bayes import GaussianNB
 from likelier.estimators.plan import PlannedBayes
 from likelier.estimators.quadratic_discriminant import QuadraticDiscriminantAnalysis
 from likelier.estimators.regression import LinearRegression, Ridge
+from likelier.estimators.typical import scored
 from likelier.families import (
     Bernoulli,
     Categories,
@@ -173,9 +175,15 @@ def _fitted(estimator: Any, statistics: bool) -> dict[str, Any]:
         "target": estimator._target,
         "n_features": estimator.n_features_in_,
         "feature_names": getattr(estimator, "feature_names_in_", None),
-        "model": estimator._model,
+        "model": _settled(estimator._model),
         "statistics": counted,
     }
+
+
+def _settled(model: Any) -> Any:
+    """With all that it puts off done."""
+    typical = getattr(model, "typical", None)
+    return model if typical is None else replace(model, typical=scored(typical))
 
 
 def _check_same(again: Any, estimator: Any) -> None:

@@ -177,7 +177,8 @@ def _each(parts: Parts) -> list[tuple[Any, Sizes]]:
 
 
 def _possible(model: Bayes) -> Any:
-    return model.log_prior.max() <= 1e-6 and abs(model.prior.sum() - 1) < 1e-6
+    known = model.typical is None or isinstance(model.typical, Typical)
+    return known and model.log_prior.max() <= 1e-6 and abs(model.prior.sum() - 1) < 1e-6
 
 
 def _owned(mixture: Mixture) -> Any:
