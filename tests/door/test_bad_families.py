@@ -23,6 +23,10 @@ WRONG = {
         {"word": "gaussian"},
         "column 'word' holds categories, and cannot be",
     ),
+    "categories in a group": (
+        {("size", "word"): "gaussian-full"},
+        "column 'word' holds categories, and cannot be gaussian-full",
+    ),
 }
 
 
@@ -59,7 +63,7 @@ def test_categories_where_numbers_were_are_refused():
 def test_numbers_where_text_was_and_text_where_numbers_were_are_refused():
     """All of them would be unknown categories."""
     model = lk.NaiveBayes().fit(X, Y)
-    with pytest.raises(ValueError, match="has 1 in column 'word', .* another type, such as 'a'"):
+    with pytest.raises(ValueError, match=r"has 1 in column 'word', .* another type, such as 'a'"):
         model.predict(X.assign(word=1))
     assert np.isfinite(model.predict_proba(X.assign(word=np.nan))).all()
     numbers = lk.NaiveBayes("categorical").fit(X[["size"]], Y)

@@ -249,6 +249,21 @@ def test_frames_objects_and_files_give_the_same(fitted, tmp_path):
         np.testing.assert_allclose(found.predict_proba(lk.scan(tmp_path / name)), P, rtol=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_numbers_as_categories_stay_numbers_in_files(kind, tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=200)
+    frame = pl.DataFrame({"code": (y + rng.integers(3, size=200)) % 4, "x": rng.normal(y, 1.0)})
+    getattr(frame.with_columns(y=pl.Series(y)), f"write_{kind}")(tmp_path / f"t.{kind}")
+    source = lk.scan(tmp_path / f"t.{kind}", target="y")
+    model = lk.NaiveBayes({"code": "categorical", "x": "gaussian"})
+    P = model.fit(frame, y).predict_proba(frame)
+    np.testing.assert_allclose(model.fit(source).predict_proba(source), P, rtol=1e-12)
+    twice = model.partial_fit(source)
+    both = lk.NaiveBayes(model.families).fit(pl.concat([frame, frame]), np.concatenate([y, y]))
+    np.testing.assert_allclose(twice.predict_proba(source), both.predict_proba(frame), rtol=1e-12)
+
+
 def test_batches_merges_and_threads_give_the_same(fitted):
     model, X, y = fitted
     P = model.predict_proba(X)

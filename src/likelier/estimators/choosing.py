@@ -100,6 +100,9 @@ def plan_of(source: Source, classes: NDArray[Any], asked: Asked, how: Smoothing)
         return Plan(grouped({j: Settled("gaussian") for j in asked.columns}, asked.groups))
     some = some._replace(X=_levelled(some.X, levels.levels))
     judge = Judge(some, len(classes), how, extent.n)
+    for group, kind, _ in asked.groups:
+        for j in levels.levels.keys() & set(group):
+            raise _no_categories(source, j, kind)
     settled: dict[int, Settled] = {}
     choices = []
     for j, family in asked.columns.items():
@@ -111,11 +114,15 @@ def plan_of(source: Source, classes: NDArray[Any], asked: Asked, how: Smoothing)
             settled[j], choice = judge.choice(j, kind, known)
             choices.append(choice)
         elif known is not None and family != "categorical":
-            name = j if source.names is None else repr(str(source.names[j]))
-            raise ValueError(f"families: column {name} holds categories, and cannot be {family}")
+            raise _no_categories(source, j, family)
         else:
             settled[j] = judge.settled(family, j, known)
     return Plan(grouped(settled, asked.groups), tuple(choices))
+
+
+def _no_categories(source: Source, j: int, family: str) -> ValueError:
+    name = j if source.names is None else repr(str(source.names[j]))
+    return ValueError(f"families: column {name} holds categories, and cannot be {family}")
 
 
 def _levelled(X: Block, levels: Mapping[int, NDArray[Any]]) -> Block:

@@ -87,11 +87,14 @@ class NaiveBayes(Generative):
         return self._model.plan
 
     def _categories(self) -> list[str]:
-        """Columns that were categories when it was fitted, whatever they look like now."""
+        """Columns that were text when it was fitted, whatever they look like now."""
         if "_model" not in vars(self):
             return []
         names = getattr(self, "feature_names_in_", None)
-        return [] if names is None else [str(names[j]) for j in self._plan.levels]
+        if names is None:
+            return []
+        held = self._plan.levels.items()
+        return [str(names[j]) for j, levels in held if all(isinstance(level, str) for level in levels)]
 
     # ---- fitting -----------------------------------------------------------------------------------
     def _smoothing(self) -> Smoothing:
