@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import likelier as lk
+from likelier.families import DiagonalGaussian
 
 X = pd.DataFrame({"size": [1.0, 2.5, 3.0, 4.0] * 5, "word": ["a", "b", "a", None] * 5})
 Y = np.arange(20) % 2
@@ -15,10 +16,16 @@ WRONG = {
     "no families at all": (3, "families=3: it is 'auto', the name of a family, or a dict"),
     "no such column": ({"siez": "gaussian"}, "no column named 'siez'"),
     "several for one": ({"size": "gaussian-full"}, "'gaussian-full' is for several columns"),
+    "no columns": ({(): "gaussian-full"}, r"families: \(\) names no column"),
+    "a class of families": ({"size": DiagonalGaussian}, "there is no family <class"),
     "two for one column": ({"size": "gaussian", ("size",): "histogram"}, "has two families"),
     "categories as numbers": (
         {"word": "gaussian"},
         "column 'word' holds categories, and cannot be",
+    ),
+    "categories in a group": (
+        {("size", "word"): "gaussian-full"},
+        "column 'word' holds categories, and cannot be gaussian-full",
     ),
 }
 
@@ -32,7 +39,16 @@ def test_wrong_families_are_refused(wrong):
     assert not hasattr(model, "classes_")
 
 
-@pytest.mark.parametrize(("name", "value"), [("alpha", -1.0), ("alpha", "x"), ("var_smoothing", -1e-9)])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("alpha", -1.0),
+        ("alpha", "x"),
+        ("alpha", np.inf),
+        ("var_smoothing", -1e-9),
+        ("var_smoothing", np.inf),
+    ],
+)
 def test_wrong_smoothing_is_refused(name, value):
     with pytest.raises(ValueError, match=f"{name}="):
         lk.NaiveBayes(**{name: value}).fit(X, Y)
@@ -42,6 +58,31 @@ def test_categories_where_numbers_were_are_refused():
     model = lk.NaiveBayes().fit(X, Y)
     with pytest.raises(ValueError, match="categories in column 'size', such as 'big', which held numbers"):
         model.predict(X.assign(size="big"))
+
+
+def test_numbers_where_text_was_and_text_where_numbers_were_are_refused():
+    """All of them would be unknown categories."""
+    model = lk.NaiveBayes().fit(X, Y)
+    with pytest.raises(ValueError, match=r"has 1 in column 'word', .* another type, such as 'a'"):
+        model.predict(X.assign(word=1))
+    assert np.isfinite(model.predict_proba(X.assign(word=np.nan))).all()
+    numbers = lk.NaiveBayes("categorical").fit(X[["size"]], Y)
+    with pytest.raises(ValueError, match=r"has 'b' in column 'size', .* another type, such as 1\.0"):
+        numbers.predict(pd.DataFrame({"size": ["b"]}))
+    assert np.isfinite(numbers.predict_proba(pd.DataFrame({"size": [True]}))).all()
+
+
+@pytest.mark.parametrize(
+    "odd", [pd.cut(X["size"], 2), pd.Categorical(["a", 1] * 10)], ids=["ranges", "mixed"]
+)
+def test_categories_that_are_neither_text_nor_numbers_are_refused(odd):
+    with pytest.raises(ValueError, match=r"'odd' \(category of .* such as .* strings, for NaiveBayes"):
+        lk.NaiveBayes().fit(X.assign(odd=odd), Y)
+
+
+def test_a_grid_of_families_is_refused():
+    with pytest.raises(ValueError, match="grid: families is settled once"):
+        lk.NaiveBayes().cross_validate(X, Y, cv=2, grid={"families": ["auto", "gaussian"]})
 
 
 def test_an_unknown_category_is_no_obstacle_and_a_known_one_is_asked_for():

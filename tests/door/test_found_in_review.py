@@ -148,3 +148,20 @@ def test_what_is_shown_can_be_written_over_without_harm():
     model = lk.GaussianNB().fit(X, Y)
     model.class_count_[:] = 99
     assert model.partial_fit(X, Y).class_count_.tolist() == [40, 40, 40]
+
+
+NAIVE = (lk.BernoulliNB, lk.MultinomialNB, lk.ComplementNB, lk.CategoricalNB, lk.PoissonNB, lk.NaiveBayes)
+
+
+@pytest.mark.parametrize("model", NAIVE)
+def test_endless_smoothing_is_refused(model):
+    counts = RNG.integers(4, size=(60, 3))
+    with pytest.raises(ValueError, match="alpha=inf: it is a number from 0"):
+        model(alpha=np.inf).fit(counts, Y)
+
+
+@pytest.mark.parametrize("name", ["fit_prior", "force_alpha"])
+@pytest.mark.parametrize("model", NAIVE[:4])
+def test_what_is_true_or_false_is_nothing_else(model, name):
+    with pytest.raises(ValueError, match=f"{name}='yes': it is True or False"):
+        model(**{name: "yes"}).fit(RNG.integers(4, size=(60, 3)), Y)

@@ -380,7 +380,15 @@ def test_fractional_counts_have_fractional_factorials():
 def test_complements_have_no_density_and_say_so():
     X, y = counts()
     model = lk.ComplementNB().fit(X, y)
-    for name in ("score_samples", "sample", "impute", "marginal", "condition"):
+    for name in (
+        "score_samples",
+        "sample",
+        "impute",
+        "marginal",
+        "condition",
+        "adapt_priors",
+        "is_outlier",
+    ):
         assert not hasattr(model, name)
         with pytest.raises(AttributeError, match=f"no density.*{name}"):
             getattr(model, name)

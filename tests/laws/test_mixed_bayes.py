@@ -9,11 +9,13 @@ import polars as pl
 import pytest
 from scipy import stats
 from sklearn.model_selection import StratifiedKFold
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import likelier as lk
 from laws.parts import parts_of
 from likelier.data import Chunk, Dense, stratified
-from likelier.estimators.choosing import kind_of
+from likelier.estimators.choosing import content_keys, kind_of
+from likelier.families import DiagonalGaussian
 from likelier.states import Extent
 
 WORDS = np.array(["red", "green", "blue", None], dtype=object)
@@ -65,7 +67,9 @@ def test_the_losses_are_those_of_the_rows_held_out():
     X, y = table(150, seed=4, gaps=0)
     model = lk.NaiveBayes().fit(X[["bell"]], y)
     x, codes = X["bell"].to_numpy(), np.unique(y, return_inverse=True)[1]
-    folds = stratified(codes.astype(np.int32), 5).numbers
+    order = np.argsort(content_keys(np.column_stack([x, codes])))
+    folds = np.empty(len(x), dtype=np.int32)
+    folds[order] = stratified(codes[order].astype(np.int32), 5).numbers
     loss = 0.0
     for fold in range(5):
         train, test = folds != fold, folds == fold
@@ -133,6 +137,20 @@ def test_weights_mean_repetition_in_the_choice_too():
     np.testing.assert_allclose(one.predict_proba(X), many.predict_proba(X), rtol=1e-10)
 
 
+def test_the_order_of_rows_does_not_choose():
+    X, y = table(300)
+    order = np.random.default_rng(0).permutation(len(y))
+    one, other = lk.NaiveBayes().fit(X, y), lk.NaiveBayes().fit(X.iloc[order], y[order])
+    for a, b in zip(one.selection_, other.selection_, strict=True):
+        np.testing.assert_allclose(list(a.losses.values()), list(b.losses.values()), rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::likelier.DegenerateWarning")
+@parametrize_with_checks([lk.NaiveBayes()])
+def test_scikit_learns_checks_pass(estimator, check):
+    check(estimator)
+
+
 # ---- one model -----------------------------------------------------------------------------------
 def test_the_joint_is_the_sum_of_its_columns(fitted):
     model, X, _ = fitted
@@ -145,6 +163,21 @@ def test_the_joint_is_the_sum_of_its_columns(fitted):
     )
     gone = X["colour"].isna().to_numpy()
     assert (found.values[gone, :, 2] == 0).all()
+
+
+def test_cells_outside_the_support_contribute_nothing_and_are_no_statistics():
+    X = np.random.default_rng(0).poisson(3, (40, 2)).astype(float)
+    model = lk.NaiveBayes({0: "poisson", 1: "histogram"}).fit(X, np.arange(40) % 2)
+    odd = X[:3].copy()
+    odd[1, 0] = -1
+    with pytest.warns(lk.SkippedWarning, match="1 of column 0"):
+        found = model.contributions(odd)
+    assert (found.values[1, :, 0] == 0).all()
+    with pytest.warns(lk.SkippedWarning):
+        joint = model.predict_joint_log_proba(odd)
+    np.testing.assert_allclose(found.values.sum(axis=2) + found.base, joint, rtol=1e-12)
+    with pytest.warns(lk.SkippedWarning), pytest.raises(ValueError, match="row 1 lacks a cell"):
+        model.statistics(odd)
 
 
 def test_categories_have_the_smoothed_frequencies(fitted):
@@ -216,6 +249,21 @@ def test_frames_objects_and_files_give_the_same(fitted, tmp_path):
         np.testing.assert_allclose(found.predict_proba(lk.scan(tmp_path / name)), P, rtol=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_numbers_as_categories_stay_numbers_in_files(kind, tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=200)
+    frame = pl.DataFrame({"code": (y + rng.integers(3, size=200)) % 4, "x": rng.normal(y, 1.0)})
+    getattr(frame.with_columns(y=pl.Series(y)), f"write_{kind}")(tmp_path / f"t.{kind}")
+    source = lk.scan(tmp_path / f"t.{kind}", target="y")
+    model = lk.NaiveBayes({"code": "categorical", "x": "gaussian"})
+    P = model.fit(frame, y).predict_proba(frame)
+    np.testing.assert_allclose(model.fit(source).predict_proba(source), P, rtol=1e-12)
+    twice = model.partial_fit(source)
+    both = lk.NaiveBayes(model.families).fit(pl.concat([frame, frame]), np.concatenate([y, y]))
+    np.testing.assert_allclose(twice.predict_proba(source), both.predict_proba(frame), rtol=1e-12)
+
+
 def test_batches_merges_and_threads_give_the_same(fitted):
     model, X, y = fitted
     P = model.predict_proba(X)
@@ -227,6 +275,24 @@ def test_batches_merges_and_threads_give_the_same(fitted):
     np.testing.assert_allclose(lk.merge(parts).predict_proba(X), P, rtol=1e-12)
     with parts_of(256):
         np.testing.assert_allclose(lk.NaiveBayes().fit(X, y).predict_proba(X), P, rtol=1e-12)
+
+
+def test_families_of_groups_and_of_users_can_be_handed_on():
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    X = rng.standard_normal((200, 6)) + y[:, None]
+    X[:, 1] += X[:, 0]
+    X[:, 3] -= X[:, 2]
+    own = DiagonalGaussian(0.1)
+    model = lk.NaiveBayes({(0, 1): "gaussian-full", (3, 2): "gaussian-full", 4: own}).fit(X, y)
+    assert list(model.families_) == [(0, 1), (3, 2), 4, 5]
+    again = lk.NaiveBayes(model.families_).fit(X, y)
+    assert again.families_ == model.families_
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    parts = [lk.NaiveBayes(model.families_).fit(X[i::3], y[i::3]) for i in range(3)]
+    np.testing.assert_allclose(lk.merge(parts).predict_proba(X), model.predict_proba(X), rtol=1e-12)
+    named = lk.NaiveBayes({("a", "b"): "gaussian-full"}).fit(pd.DataFrame(X[:, :2], columns=["a", "b"]), y)
+    assert list(named.families_) == [("a", "b")]
 
 
 def test_saved_models_are_the_same(fitted, tmp_path):

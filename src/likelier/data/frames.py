@@ -26,7 +26,7 @@ ADVICE: dict[Kind, str] = {
     "for CategoricalNB)",
     "time": "give dates and times as numbers, for example of days since a first one",
     "nested": "make a column of each part of a nested one",
-    "mixed": "make all values of a column numbers",
+    "mixed": "make all values of a column numbers (or strings, for NaiveBayes)",
 }
 
 
@@ -88,11 +88,17 @@ def read(series: Series) -> Read:
     if dtype.is_nested():
         return Read("nested")
     if dtype in (nw.String, nw.Categorical, nw.Enum):
-        return Read("category")
+        return Read("category" if dtype == nw.String or _plain_levels(series) else "mixed")
     values = series.to_numpy()  # types that narwhals has no name for: sparse columns, columns of nulls
     if values.dtype.kind in "fiub":
         return Read("number", readable(values))
     return _objects(series) if values.dtype.kind == "O" else Read("mixed")
+
+
+def _plain_levels(series: Series) -> bool:
+    """Whether categories are strings, numbers, truths or times, all of one kind."""
+    dtype = series.cat.get_categories().dtype
+    return dtype == nw.String or dtype == nw.Boolean or dtype.is_numeric() or dtype.is_temporal()
 
 
 def _numbers(series: Series) -> NDArray[Any]:

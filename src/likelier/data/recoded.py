@@ -47,7 +47,19 @@ class Recoded(Wrapped):
                 )
             return column
         factor = column if isinstance(column, Factor) else factor_of(column)
-        return factor if self.levels is None else factor.coded(self.levels[j])
+        return factor if self.levels is None else factor.coded(self._alike(j, factor.levels))
+
+    def _alike(self, j: int, held: NDArray[Any]) -> NDArray[Any]:
+        """The levels of column j; text for numbers, or numbers for text, would be unknown throughout."""
+        assert self.levels is not None
+        levels = self.levels[j]
+        if len(held) and len(levels) and isinstance(held[0], str) != isinstance(levels[0], str):
+            name = j if self.names is None else repr(str(self.names[j]))
+            raise ValueError(
+                f"Input X has {held[0]!r} in column {name}, whose categories in fit were of another type, "
+                f"such as {levels[0]!r}."
+            )
+        return levels
 
 
 def factor_of(values: NDArray[Any]) -> Factor:

@@ -61,6 +61,8 @@ class CategoricalNB(Generative):
 
     # ---- fitting -----------------------------------------------------------------------------------
     def _family(self, K: int) -> Categorical:
+        for name in ("force_alpha", "fit_prior"):
+            door.truth(name, getattr(self, name))
         alpha = door.number("alpha", self.alpha, 0.0, 1e100)
         least = 0 if self.min_categories is None else np.asarray(self.min_categories)
         return Categorical(None, alpha if self.force_alpha else max(alpha, LEAST_ALPHA), False, least)

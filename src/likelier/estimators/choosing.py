@@ -61,16 +61,18 @@ def asked_for(families: Any, p: int, number_of: Any) -> Asked:
     named: set[int] = set()
     for key, family in families.items():
         at = number_of(list(key) if isinstance(key, tuple) else key).tolist()
+        if not at:
+            raise ValueError(f"families: {key!r} names no column")
         if named.intersection(at):
             raise ValueError(f"families: a column of {key!r} has two families")
         named.update(at)
-        if hasattr(family, "stats") and hasattr(family, "estimate"):
+        name = family.family if isinstance(family, Settled) else family
+        if hasattr(family, "stats") and hasattr(family, "estimate") and not isinstance(family, type):
             groups.append((at, type(family).__name__, family))
-        elif isinstance(key, tuple) and isinstance(family, str) and family in OF_GROUPS:
-            groups.append((at, family, None))
+        elif isinstance(key, tuple) and isinstance(name, str) and name in OF_GROUPS:
+            groups.append((at, name, None))
         else:
-            if not isinstance(family, Settled):
-                _known(family, f"families[{key!r}]")
+            _known(name, f"families[{key!r}]")
             columns.update(dict.fromkeys(at, family))
             continue
         for j in at:
@@ -98,6 +100,9 @@ def plan_of(source: Source, classes: NDArray[Any], asked: Asked, how: Smoothing)
         return Plan(grouped({j: Settled("gaussian") for j in asked.columns}, asked.groups))
     some = some._replace(X=_levelled(some.X, levels.levels))
     judge = Judge(some, len(classes), how, extent.n)
+    for group, kind, _ in asked.groups:
+        for j in levels.levels.keys() & set(group):
+            raise _no_categories(source, j, kind)
     settled: dict[int, Settled] = {}
     choices = []
     for j, family in asked.columns.items():
@@ -109,11 +114,15 @@ def plan_of(source: Source, classes: NDArray[Any], asked: Asked, how: Smoothing)
             settled[j], choice = judge.choice(j, kind, known)
             choices.append(choice)
         elif known is not None and family != "categorical":
-            name = j if source.names is None else repr(str(source.names[j]))
-            raise ValueError(f"families: column {name} holds categories, and cannot be {family}")
+            raise _no_categories(source, j, family)
         else:
             settled[j] = judge.settled(family, j, known)
     return Plan(grouped(settled, asked.groups), tuple(choices))
+
+
+def _no_categories(source: Source, j: int, family: str) -> ValueError:
+    name = j if source.names is None else repr(str(source.names[j]))
+    return ValueError(f"families: column {name} holds categories, and cannot be {family}")
 
 
 def _levelled(X: Block, levels: Mapping[int, NDArray[Any]]) -> Block:
@@ -132,6 +141,15 @@ def kind_of(extent: Extent, j: int) -> str:
     return "numbers"
 
 
+def content_keys(rows: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """A number for each row, from all its cells: multiplied and folded, so that like ones lie apart."""
+    found = np.zeros(len(rows), dtype=np.uint64)
+    for cells in rows.view(np.uint64).T:
+        found = (found ^ cells) * np.uint64(0x9E3779B97F4A7C15)
+        found ^= found >> np.uint64(32)
+    return found
+
+
 @dataclass(frozen=True)
 class Judge:
     """Rows by which families are judged, one column at a time."""
@@ -148,11 +166,17 @@ class Judge:
 
     @cached_property
     def folds(self) -> Listed:
-        """Rows that are the same are in one fold, as if they were one of more weight."""
+        """Rows that are the same are in one fold, as if they were one of more weight.
+
+        Which fold it is, what a row holds decides: in another order, the rows are judged alike.
+        """
         y = np.asarray(self.rows.y)
         cells = np.column_stack([self.rows.X.to_array() + 0.0, y])  # + 0: there is one zero
         codes, first = _core.code_bytes(np.ascontiguousarray(cells).view(np.uint8))
-        return Listed(stratified(y[first], FOLDS).numbers[codes], FOLDS)
+        order = np.argsort(content_keys(cells[first]), kind="stable")
+        numbers = np.empty_like(codes)
+        numbers[order] = stratified(y[first][order], FOLDS).numbers
+        return Listed(numbers[codes], FOLDS)
 
     @cached_property
     def without(self) -> float:

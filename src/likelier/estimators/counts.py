@@ -250,6 +250,8 @@ class ComplementNB(Counts):
     impute: Any = NoDensity()
     marginal: Any = NoDensity()
     condition: Any = NoDensity()
+    adapt_priors: Any = NoDensity()
+    is_outlier: Any = NoDensity()
 
     def predict_proba(self, X: Any) -> Floats:  # type: ignore[override]
         """The softmax of the scores, (n, K): an order of the classes, and no more."""

@@ -286,7 +286,8 @@ def priors_of(priors: Any, K: int, *, strict: bool = True) -> NDArray[np.float64
 def number(name: str, value: Any, low: float, high: float = np.inf, *, whole: bool = False) -> float:
     """A hyper-parameter that is a number from `low` to `high`."""
     kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
-    if not isinstance(value, kinds) or isinstance(value, bool) or not low <= value <= high:
+    fits = isinstance(value, kinds) and not isinstance(value, bool) and low <= value <= high
+    if not fits or value == np.inf:
         kind = "a whole number" if whole else "a number"
         upto = "" if high == np.inf else f" to {high:g}"
         raise ValueError(f"{name}={value!r}: it is {kind} from {low:g}{upto}")

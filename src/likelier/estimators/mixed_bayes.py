@@ -1,5 +1,6 @@
 """Naive Bayes in which every column has a family of its own."""
 
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from likelier.data import Columns, Factor, Source
+from likelier.data import Columns, Dense, Factor, Source
 from likelier.data.recoded import Recoded
 from likelier.data.wrapped import unwrapped
 from likelier.estimators import door
@@ -86,11 +87,14 @@ class NaiveBayes(Generative):
         return self._model.plan
 
     def _categories(self) -> list[str]:
-        """Columns that were categories when it was fitted, whatever they look like now."""
+        """Columns that were text when it was fitted, whatever they look like now."""
         if "_model" not in vars(self):
             return []
         names = getattr(self, "feature_names_in_", None)
-        return [] if names is None else [str(names[j]) for j in self._plan.levels]
+        if names is None:
+            return []
+        held = self._plan.levels.items()
+        return [str(names[j]) for j, levels in held if all(isinstance(level, str) for level in levels)]
 
     # ---- fitting -----------------------------------------------------------------------------------
     def _smoothing(self) -> Smoothing:
@@ -114,7 +118,7 @@ class NaiveBayes(Generative):
         assert isinstance(model, PlannedBayes)
         shown = super()._shown(model, statistics, target)
         shown |= {"class_prior_": model.prior, "selection_": model.plan.choices}
-        shown["families_"] = dict(model.plan.settled())
+        shown["families_"] = model.plan.families(int)
         if statistics is not None:
             shown["class_count_"] = statistics.n.copy()
         return shown
@@ -123,7 +127,7 @@ class NaiveBayes(Generative):
         """The families by the names of the columns, if they have any."""
         super()._publish(model, statistics, target, names)
         if names is not None:
-            self.families_ = {str(names[j]): family for j, family in self._plan.settled()}
+            self.families_ = self._plan.families(lambda j: str(names[j]))
             self.selection_ = tuple(replace(c, column=str(names[c.column])) for c in self._plan.choices)
         return self
 
@@ -136,9 +140,18 @@ class NaiveBayes(Generative):
         door.fitted(self)
         params = self._model.params
         assert isinstance(params, Mixed)
-        rows = self._known_rows(X)
-        with door.naming(rows):
-            return Contributions(params.parts(door.all_rows(rows, gaps=True)), self._model.log_prior)
+        return Contributions(params.parts(self._cells(X)), self._model.log_prior)
+
+    def _cells(self, X: Any) -> Floats:
+        """Rows as numbers and codes; what a family cannot have is missing, as in every answer, and said."""
+        source, support = self._known_rows(X), self._model.params.support
+        with door.naming(source):
+            rows = Dense(door.all_rows(source, gaps=True))
+        if support is None:
+            return rows.array
+        cells = support.outside(rows)
+        self._warn_of_skipped(Counter(cells[1].tolist()))
+        return rows.without(cells).array
 
     # ---- weights to read ---------------------------------------------------------------------------
     def _readings(self) -> list[tuple[NDArray[np.intp], Reading]]:
@@ -158,9 +171,7 @@ class NaiveBayes(Generative):
     def statistics(self, X: Any) -> Any:
         """T(x) (n, q), in which the scores are affine: counts and truths themselves, the indicators of
         categories and bins, logarithms for gamma, beta and Dirichlet."""
-        readings, rows = self._readings(), self._known_rows(X)
-        with door.naming(rows):
-            cells = door.all_rows(rows, gaps=True)
+        readings, cells = self._readings(), self._cells(X)
         blocks = [reading.statistics(cells[:, columns]) for columns, reading in readings]
         plain = not any(sparse.issparse(block) for block in blocks)
         return np.hstack(blocks) if plain else sparse.hstack(blocks, format="csr")
@@ -201,6 +212,11 @@ class NaiveBayes(Generative):
         """The weights alone, as a classifier of the rows of `statistics` that predicts the same."""
         W, b = self._lines()
         return LinearClassifier(np.ascontiguousarray(W), b, self.classes_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        return tags
 
     # ---- rows as users know them -------------------------------------------------------------------
     def impute(self, X: Any) -> NDArray[Any]:

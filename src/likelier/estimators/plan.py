@@ -1,6 +1,6 @@
 """Which family each column has, settled once: by what users say, or by the rows themselves."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import itemgetter
@@ -13,7 +13,7 @@ from likelier.data.chunk import Source
 from likelier.data.recoded import Recoded
 from likelier.families import MixedFamily
 from likelier.families.base import Family
-from likelier.families.named import Settled, Smoothing, family_of
+from likelier.families.named import OF_GROUPS, Settled, Smoothing, family_of
 from likelier.model import Bayes
 from likelier.states import Parts
 
@@ -78,6 +78,19 @@ class Plan:
         """Each column, and what is settled of it."""
         each = (zip(part.columns.tolist(), part.settled, strict=True) for part in self.parts)
         return sorted(chain.from_iterable(each), key=itemgetter(0))
+
+    def families(self, named: Callable[[int], Any]) -> dict[Any, Any]:
+        """As users say it: {column: what is settled, (column, column): of a group}."""
+        found: list[tuple[int, Any, Any]] = []
+        for part in self.parts:
+            columns, first = part.columns.tolist(), part.settled[0]
+            if part.own is None and first.family not in OF_GROUPS:
+                found += ((j, named(j), one) for j, one in zip(columns, part.settled, strict=True))
+            else:
+                key = tuple(named(j) for j in columns)
+                alone = part.own is not None and len(key) == 1
+                found.append((min(columns), key[0] if alone else key, part.own or first))
+        return {key: family for _, key, family in sorted(found, key=itemgetter(0))}
 
     def family(self, how: Smoothing) -> MixedFamily:
         """All of them, as one."""

@@ -28,6 +28,12 @@ def points_of(estimator: Any, grid: Any) -> list[dict[str, Any]]:
     points = list(ParameterGrid(grid))
     if not points:
         raise ValueError("grid has no points: give at least one value of one parameter")
+    settled = {name for point in points for name in point if name in estimator._settled}
+    if settled:
+        raise ValueError(
+            f"grid: {', '.join(settled)} is settled once, before any fold is held out; for a choice of it "
+            "call cross_validate for each, or use scikit-learn's GridSearchCV"
+        )
     for point in points:
         clone(estimator).set_params(**point)  # names that it does not have are refused before any pass
     return points
