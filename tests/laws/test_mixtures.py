@@ -496,6 +496,27 @@ def test_unlabelled_rows_are_marked_in_any_way(seed):
     assert MDA(**how).fit(X, np.where(gone, -1, z)).classes_.tolist() == [-1, 0, 1, 2]
 
 
+@pytest.mark.parametrize(
+    ("y", "classes"),
+    [
+        (["a", "b", np.nan] * 20, ["a", "b"]),
+        (["a", "b", None] * 20, ["a", "b"]),
+        ([0, 1, np.nan] * 20, [0, 1]),
+        ((0, 1, None) * 20, [0, 1]),
+        (np.array([[True, False, None] * 20], dtype=object).T, [False, True]),
+        (pd.DataFrame({"y": ["a", "b", None] * 20}), ["a", "b"]),
+        (np.array(["a", "b", pd.NA] * 20, dtype=object), ["a", "b"]),
+    ],
+    ids=["nan among names", "names", "nan among numbers", "tuple", "column", "frame", "NA"],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
+def test_missing_labels_are_missing_in_whatever_they_come(y, classes):
+    X = np.random.default_rng(0).standard_normal((60, 2)) + np.arange(60)[:, None] % 3
+    model = MDA(1, unlabelled="?").fit(X, y)
+    assert model.classes_.tolist() == classes
+    assert np.isfinite(model.score(X, np.resize(np.array(classes), 60)))  # by labels that it can compare
+
+
 def test_unlabelled_rows_take_part():
     """Few labels, many rows: the clusters that rows make move the classes, and the answers are better."""
     rng = np.random.default_rng(0)
