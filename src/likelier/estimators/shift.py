@@ -38,8 +38,8 @@ class Memberships:
         self.skipped.update(self.question.answer(chunk, Z))
         log_sum_exp.apply(Z, log_p)
         softmax.apply(Z, Z)
-        counts = w > 0  # 0 times -inf is not 0
-        self.weight += float(w.sum())
+        counts = (w > 0) & (log_p > -np.inf)  # what no class can have says nothing
+        self.weight += float(w[counts].sum())
         self.belonging = self.belonging + w[counts] @ Z[counts]
         self.log_likelihood += float(w[counts] @ log_p[counts])
 
@@ -72,6 +72,8 @@ def adapted(model: Bayes, rows: Source, tol: float, most: int) -> Adapted:
     for _ in range(most):
         question = Question(model.reweighed(log_of(at)), identity, model.params.support)
         found = run(rows, partial(Memberships, question))
+        if found.weight == 0:
+            raise ValueError("adapt_priors: no row is possible in any class, so that none says anything.")
         likelihood = found.log_likelihood / found.weight
         if likelihood < best - 1e-12 * (1 + abs(best)):
             mixing, at, best = Mixing(), sure, -np.inf
