@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
+import likelier as lk
 from laws.generators import SEEDS
 from likelier.data import Chunk, Dense, NonFinite, OutOfSupport
 from likelier.families import Beta, Dirichlet, Dirichlets, Family, Gamma, MixedFamily, Params
@@ -325,3 +326,11 @@ def test_each_family_has_columns_of_its_own_in_a_mixture_of_them():
         fitted(family, bad)
     rows, columns = params.support.outside(Dense(bad))
     assert sorted(zip(rows.tolist(), columns.tolist(), strict=True)) == [(9, 0), (9, 3), (9, 4)]
+
+
+@pytest.mark.filterwarnings("ignore::likelier.SkippedWarning")
+def test_shares_that_are_too_large_are_filled_as_if_they_were_missing():
+    X = np.random.default_rng(0).dirichlet([1, 2, 3], 80)
+    model = lk.NaiveBayes(families={(0, 1, 2): "dirichlet"}).fit(X, np.arange(80) % 2)
+    filled = model.impute([[0.7, 0.4, np.nan], [np.nan] * 3])
+    np.testing.assert_array_equal(filled[0], [0.7, 0.4, filled[1, 2]])

@@ -164,8 +164,7 @@ class Answering(Publishing):
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """New rows and their labels: from all classes, from class y, or, y a list, one for each."""
         door.fitted(self)
-        if n_samples < 1:
-            raise ValueError(f"n_samples={n_samples}: at least one row is drawn")
+        door.number("n_samples", n_samples, 1, whole=True)
         seed = check_random_state(random_state).randint(2**31)
         rng = np.random.default_rng(seed)
         if y is None:
@@ -179,7 +178,12 @@ class Answering(Publishing):
         P = self.predict_proba(X)
         rows = self._known_rows(X)
         with door.naming(rows):
-            return self._model.params.fill(door.all_rows(rows, gaps=True), P)
+            given, support = door.all_rows(rows, gaps=True), self._model.params.support
+            known = given.copy()
+            if support is not None:
+                known[support.outside(Dense(given))] = np.nan  # counts as missing, and stays
+            filled = self._model.params.fill(known, P)
+        return np.where(np.isnan(given), filled, given)
 
     def marginal(self, columns: Any) -> Self:
         """The same model of these columns alone: a fitted estimator, which keeps no statistics."""
