@@ -185,6 +185,8 @@ def test_samples_are_drawn_where_densities_can(density):
     assert rows.shape == (200, 4)
     assert model.score(rows, y) > 0.9
     assert set(model.sample(4, y=1)[1]) == {1}
+    with pytest.raises(ValueError, match="it is one class"):
+        model.sample(2, y=[0, 1])
     with pytest.raises(ValueError, match="no class 7"):
         model.sample(4, y=7)
 
@@ -269,6 +271,7 @@ class Odd:
         ("kde", TypeError, "'kde'.*no fit"),
         (LogisticRegression(), TypeError, r"LogisticRegression\(\), which has no score_samples"),
         (KernelDensity, TypeError, r"the class KernelDensity: give an object"),
+        (DiagonalGaussian, TypeError, r"the class DiagonalGaussian: give an object"),
         ({0: KernelDensity(), 1: KernelDensity()}, ValueError, "none for class 2"),
         ({k: KernelDensity() for k in range(4)}, ValueError, "one for 3, which y has not"),
         ({0: KernelDensity(), 1: 7, 2: KernelDensity()}, TypeError, "density of class 1 is 7"),

@@ -131,6 +131,8 @@ class BayesClassifier(Decisions, ClassifierMixin, BaseEstimator):
         if y is None:
             codes = np.sort(rng.choice(len(self.classes_), size=n_samples, p=self.class_prior_))
         else:
+            if np.ndim(y) != 0:
+                raise ValueError(f"y={y!r:.80}: it is one class")
             found = code(np.asarray([y]), self.classes_)[0]
             if found < 0:
                 raise ValueError(f"no class {y!r}; classes: {self.classes_.tolist()}")
