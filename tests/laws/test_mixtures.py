@@ -426,6 +426,17 @@ def test_batches_come_near_to_a_fit(shape):
     assert "29 batches" in model.stop_reason_
 
 
+def test_batches_from_files_say_how_likely_they_were(tmp_path):
+    X, _ = rows(0)
+    path = tmp_path / "rows.csv"
+    pd.DataFrame(X).to_csv(path, index=False)
+    names = [str(j) for j in range(X.shape[1])]
+    frame = pd.DataFrame(X, columns=names)
+    filed = GM(2, random_state=0).fit(frame).partial_fit(lk.scan(path))
+    held = GM(2, random_state=0).fit(frame).partial_fit(frame)
+    np.testing.assert_array_equal(filed.is_outlier(frame, 0.1), held.is_outlier(frame, 0.1))
+
+
 def test_batches_follow_rows_that_change():
     X = rows(1, n=600)[0]
     model = GM(1).partial_fit(X)
