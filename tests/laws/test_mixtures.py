@@ -528,6 +528,21 @@ def test_missing_labels_are_missing_in_whatever_they_come(y, classes):
     assert np.isfinite(model.score(X, np.resize(np.array(classes), 60)))  # by labels that it can compare
 
 
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
+@pytest.mark.parametrize("labels", [["a", "b", None], [0.0, 1.0, np.nan]], ids=["names", "numbers"])
+def test_missing_labels_in_files_are_missing(tmp_path, name, labels):
+    X = np.random.default_rng(0).standard_normal((60, 2)) + np.arange(60)[:, None] % 3
+    frame = pd.DataFrame(X, columns=["u", "v"])
+    table, path = frame.assign(y=labels * 20, w=np.arange(60) % 4), tmp_path / name
+    table.to_csv(path, index=False) if name.endswith("csv") else table.to_parquet(path)
+    filed = MDA(1).fit(lk.scan(path, target="y", weight="w"))
+    held = MDA(1).fit(frame, table["y"], sample_weight=table["w"])
+    assert filed.classes_.tolist() == held.classes_.tolist() == labels[:2]
+    np.testing.assert_array_equal(filed.predict_proba(frame), held.predict_proba(frame))
+    with pytest.raises(ValueError, match="every row needs a label"):
+        lk.GaussianNB().fit(lk.scan(path, target="y"))
+
+
 def test_unlabelled_rows_take_part():
     """Few labels, many rows: the clusters that rows make move the classes, and the answers are better."""
     rng = np.random.default_rng(0)

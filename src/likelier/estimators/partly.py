@@ -18,7 +18,7 @@ def training(
     """Rows whose y are codes of classes, -1 where there is no label; and the classes."""
     if stored(X):
         brought(estimator, X, y, sample_weight, known=False)
-        classes = _without(levels(X), unlabelled)
+        classes = _without(levels(X.partly()), unlabelled)
         _check_some(classes)
         return X.coded(classes), classes
     y, known = _labels(estimator, y, unlabelled)
