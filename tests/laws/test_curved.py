@@ -334,3 +334,13 @@ def test_shares_that_are_too_large_are_filled_as_if_they_were_missing():
     model = lk.NaiveBayes(families={(0, 1, 2): "dirichlet"}).fit(X, np.arange(80) % 2)
     filled = model.impute([[0.7, 0.4, np.nan], [np.nan] * 3])
     np.testing.assert_array_equal(filled[0], [0.7, 0.4, filled[1, 2]])
+
+
+def test_a_share_that_does_not_vary_leaves_the_others_as_sure_as_they_are():
+    rng = np.random.default_rng(0)
+    half = rng.beta(4000, 6000, (20, 1)) / 2
+    X = np.hstack([half, 0.5 - half, np.full((20, 1), 0.5)])
+    alone = fitted(Dirichlet(), X[:, :2] * 2)
+    sd = np.sqrt(stats.beta(*alone.alpha[0]).var()) / 2
+    alpha = fitted(Dirichlet(), X).alpha[0]
+    assert sd / 2 < stats.beta(alpha[0], alpha[1:].sum()).std() < 2 * sd
