@@ -300,6 +300,20 @@ def test_what_is_no_log_density_is_refused(said, message):
         model.predict_proba(X)
 
 
+@pytest.mark.filterwarnings("ignore:.*Gaussian classes describe:likelier.DegenerateWarning")
+def test_priors_of_rows_without_labels_are_those_of_the_same_kernels():
+    rows, w = X[:120], np.arange(120) % 3
+    ours = lk.KernelDensityClassifier(0.3).fit(X, Y).adapt_priors(rows, sample_weight=w)
+    model = lk.BayesClassifier(KernelDensity(bandwidth=0.3)).fit(X, Y)
+    np.testing.assert_allclose(model.adapt_priors(rows, sample_weight=w), ours, atol=1e-8)
+    family = lk.BayesClassifier(ProductKernel(0.3)).fit(X, Y)
+    np.testing.assert_allclose(family.adapt_priors(rows, sample_weight=w), ours, atol=1e-8)
+    with pytest.warns(lk.DegenerateWarning, match="not within tol"):
+        model.adapt_priors(rows, max_iter=1)
+    with pytest.raises(ValueError, match="all zero"):
+        model.adapt_priors(rows, sample_weight=np.zeros(120))
+
+
 def test_rows_that_no_class_can_have_keep_the_priors():
     model = lk.BayesClassifier(Odd(lambda X: np.where(np.asarray(X)[:, 0] > 5, -np.inf, 0.0))).fit(X, Y)
     with pytest.warns(SkippedWarning, match="have density 0 in every class"):

@@ -12,13 +12,13 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from likelier import links
-from likelier.data import DegenerateWarning, Dense, SkippedWarning, Source
+from likelier.data import Dense, SkippedWarning, Source
 from likelier.em import completed_by_passes
 from likelier.estimators import door
 from likelier.estimators.classes import OnePassClassifier
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.publishing import Names, Publishing
-from likelier.estimators.shift import adapted
+from likelier.estimators.shift import adapted, warn_of_priors
 from likelier.estimators.typical import joined, watching
 from likelier.families import Completed, Support, completed
 from likelier.links import Link
@@ -123,13 +123,7 @@ class Answering(Publishing):
         with door.naming(rows):
             found = adapted(self._model, rows, tol, int(max_iter))
         self._warn_of_skipped(found.skipped)
-        if not found.converged:
-            warnings.warn(
-                f"{type(self).__name__}: the priors are not within tol={tol:g} of the likeliest after "
-                f"{max_iter} steps: the rows hardly tell the classes apart, or raise max_iter.",
-                DegenerateWarning,
-                stacklevel=2,
-            )
+        warn_of_priors(self, found, tol, max_iter)
         return found.prior
 
     # ---- density -----------------------------------------------------------------------------------
