@@ -42,7 +42,7 @@ def _labels(estimator: Any, y: Any, unlabelled: Any) -> tuple[NDArray[Any], NDAr
     if not (type(y) is np.ndarray and y.ndim == 1):
         y = np.asarray(column_or_1d(y, warn=True))
     known = ~_missing(y)
-    if unlabelled is not None:
+    if not door._unlabelled(unlabelled):
         known[known] = np.asarray(y[known] != unlabelled, dtype=np.bool_)
     y = _numbers(y, known)
     if known.any():
@@ -79,7 +79,7 @@ def _missing(y: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _without(classes: NDArray[Any], unlabelled: Any) -> NDArray[Any]:
-    return classes if unlabelled is None else classes[np.asarray(classes != unlabelled)]
+    return classes if door._unlabelled(unlabelled) else classes[np.asarray(classes != unlabelled)]
 
 
 def _check_some(classes: NDArray[Any]) -> None:
