@@ -322,6 +322,13 @@ def test_rows_that_no_class_can_have_keep_the_priors():
     assert np.isneginf(model.score_samples(X[[51]])).all()
 
 
+def test_files_are_refused_in_words(tmp_path):
+    path = tmp_path / "rows.csv"
+    pd.DataFrame(X).assign(y=Y).to_csv(path, index=False)
+    with pytest.raises(ValueError, match="takes rows in memory"):
+        lk.BayesClassifier(KernelDensity()).fit(lk.scan(path, target="y"))
+
+
 def test_a_density_that_fails_says_in_which_class():
     with pytest.raises(ValueError) as failed:
         lk.BayesClassifier(GaussianMixture(60)).fit(X, WORDS)

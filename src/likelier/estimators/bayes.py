@@ -16,6 +16,7 @@ from likelier.estimators.decisions import Decisions
 from likelier.estimators.densities import Densities, FamilyDensities, OwnDensities, is_family
 from likelier.estimators.generative import seen_only
 from likelier.estimators.shift import Belonging, likeliest, warn_of_priors
+from likelier.estimators.sources import stored
 from likelier.model import log_of
 
 Floats = NDArray[np.float64]
@@ -44,8 +45,10 @@ class BayesClassifier(Decisions, ClassifierMixin, BaseEstimator):
         self.density = density
         self.priors = priors
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """A density for the rows of each class; rows of weight 0 are not handed on."""
+        if stored(X):
+            raise ValueError("X is a source, and BayesClassifier takes rows in memory: load them first.")
         labels, n = door.labels_of(self, y), _num_samples(X)
         if len(labels) != n:
             raise ValueError(
