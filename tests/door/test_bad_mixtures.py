@@ -8,6 +8,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import likelier as lk
+from likelier.families import FullGaussian, Gamma
 from likelier.saving import records
 
 GM, MDA = lk.GaussianMixture, lk.MixtureDiscriminantAnalysis
@@ -64,6 +65,7 @@ def test_it_answers_nothing_before_fit(mixture):
         ({"select": "aic"}, "it is None or 'bic'"),
         ({"select": "bic", "covariance_type": []}, "some of full"),
         ({"select": "bic", "covariance_type": "round"}, "some of full"),
+        ({"select": "bic", "covariance_type": None}, "some of full"),
         ({"select": "bic", "means_init": X[:2]}, "leave out means_init"),
         ({"select": "bic", "warm_start": True}, "leave out warm_start"),
         ({"weights_init": [0.5, 0.6]}, "normalized"),
@@ -179,6 +181,37 @@ def test_numbers_of_components_are_for_the_classes_there_are(count, match):
 )
 def test_hyper_parameters_of_classes_are_checked(how, match):
     refused(MDA(1, **how), X, Y, match=match)
+
+
+def test_a_class_that_has_rows_has_a_prior():
+    refused(MDA(1, priors=[0.5, 0.5, 0]), X, Y, match="that of class 2 is 0, and there are rows of it")
+
+
+@pytest.mark.parametrize("mixture", [lk.Mixture(2, families=Gamma), MDA(2, families=Gamma)])
+def test_a_family_is_an_object(mixture):
+    refused(mixture, X, Y, match="it is a Family, one of gaussian")
+
+
+@pytest.mark.parametrize("mixture", [GM(2, random_state=0), lk.Mixture(2, random_state=0)])
+def test_batches_that_no_component_allows_are_refused(mixture):
+    mixture.fit(X)
+    before = mixture.score_samples(X)
+    with pytest.raises(ValueError, match="squares overflow"):
+        mixture.partial_fit(np.full((1, 3), 1e200))
+    np.testing.assert_array_equal(mixture.score_samples(X), before)
+
+
+def test_columns_that_depend_on_each_other_without_reg_covar():
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        Z = rng.standard_normal((40, 3))
+        Z = np.hstack([Z, Z @ rng.standard_normal((3, 2))]) * 10.0 ** rng.integers(-3, 4, 5)
+        with pytest.warns(lk.DegenerateWarning, match="does not vary in some direction"):
+            assert np.isfinite(GM(2, reg_covar=0, random_state=0).fit(Z).score(Z))
+        lk.BayesClassifier(FullGaussian()).fit(Z, np.arange(40) % 2).predict(Z)
+    tied = GM(2, covariance_type="tied", reg_covar=0, random_state=0)
+    with pytest.warns(lk.DegenerateWarning):
+        refused(tied, np.hstack([X, np.ones((60, 1))]), match="ill-defined empirical covariance")
 
 
 def test_labels_must_be_labels():

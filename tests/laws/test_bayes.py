@@ -185,6 +185,8 @@ def test_samples_are_drawn_where_densities_can(density):
     assert rows.shape == (200, 4)
     assert model.score(rows, y) > 0.9
     assert set(model.sample(4, y=1)[1]) == {1}
+    with pytest.raises(ValueError, match="it is one class"):
+        model.sample(2, y=[0, 1])
     with pytest.raises(ValueError, match="no class 7"):
         model.sample(4, y=7)
 
@@ -269,6 +271,7 @@ class Odd:
         ("kde", TypeError, "'kde'.*no fit"),
         (LogisticRegression(), TypeError, r"LogisticRegression\(\), which has no score_samples"),
         (KernelDensity, TypeError, r"the class KernelDensity: give an object"),
+        (DiagonalGaussian, TypeError, r"the class DiagonalGaussian: give an object"),
         ({0: KernelDensity(), 1: KernelDensity()}, ValueError, "none for class 2"),
         ({k: KernelDensity() for k in range(4)}, ValueError, "one for 3, which y has not"),
         ({0: KernelDensity(), 1: 7, 2: KernelDensity()}, TypeError, "density of class 1 is 7"),
@@ -297,12 +300,33 @@ def test_what_is_no_log_density_is_refused(said, message):
         model.predict_proba(X)
 
 
+@pytest.mark.filterwarnings("ignore:.*Gaussian classes describe:likelier.DegenerateWarning")
+def test_priors_of_rows_without_labels_are_those_of_the_same_kernels():
+    rows, w = X[:120], np.arange(120) % 3
+    ours = lk.KernelDensityClassifier(0.3).fit(X, Y).adapt_priors(rows, sample_weight=w)
+    model = lk.BayesClassifier(KernelDensity(bandwidth=0.3)).fit(X, Y)
+    np.testing.assert_allclose(model.adapt_priors(rows, sample_weight=w), ours, atol=1e-8)
+    family = lk.BayesClassifier(ProductKernel(0.3)).fit(X, Y)
+    np.testing.assert_allclose(family.adapt_priors(rows, sample_weight=w), ours, atol=1e-8)
+    with pytest.warns(lk.DegenerateWarning, match="not within tol"):
+        model.adapt_priors(rows, max_iter=1)
+    with pytest.raises(ValueError, match="all zero"):
+        model.adapt_priors(rows, sample_weight=np.zeros(120))
+
+
 def test_rows_that_no_class_can_have_keep_the_priors():
     model = lk.BayesClassifier(Odd(lambda X: np.where(np.asarray(X)[:, 0] > 5, -np.inf, 0.0))).fit(X, Y)
     with pytest.warns(SkippedWarning, match="have density 0 in every class"):
         P = model.predict_proba(X, priors=[0.2, 0.3, 0.5])
     np.testing.assert_allclose(P, np.tile([0.2, 0.3, 0.5], (150, 1)))
     assert np.isneginf(model.score_samples(X[[51]])).all()
+
+
+def test_files_are_refused_in_words(tmp_path):
+    path = tmp_path / "rows.csv"
+    pd.DataFrame(X).assign(y=Y).to_csv(path, index=False)
+    with pytest.raises(ValueError, match="takes rows in memory"):
+        lk.BayesClassifier(KernelDensity()).fit(lk.scan(path, target="y"))
 
 
 def test_a_density_that_fails_says_in_which_class():

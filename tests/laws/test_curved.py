@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
+import likelier as lk
 from laws.generators import SEEDS
 from likelier.data import Chunk, Dense, NonFinite, OutOfSupport
 from likelier.families import Beta, Dirichlet, Dirichlets, Family, Gamma, MixedFamily, Params
@@ -325,3 +326,21 @@ def test_each_family_has_columns_of_its_own_in_a_mixture_of_them():
         fitted(family, bad)
     rows, columns = params.support.outside(Dense(bad))
     assert sorted(zip(rows.tolist(), columns.tolist(), strict=True)) == [(9, 0), (9, 3), (9, 4)]
+
+
+@pytest.mark.filterwarnings("ignore::likelier.SkippedWarning")
+def test_shares_that_are_too_large_are_filled_as_if_they_were_missing():
+    X = np.random.default_rng(0).dirichlet([1, 2, 3], 80)
+    model = lk.NaiveBayes(families={(0, 1, 2): "dirichlet"}).fit(X, np.arange(80) % 2)
+    filled = model.impute([[0.7, 0.4, np.nan], [np.nan] * 3])
+    np.testing.assert_array_equal(filled[0], [0.7, 0.4, filled[1, 2]])
+
+
+def test_a_share_that_does_not_vary_leaves_the_others_as_sure_as_they_are():
+    rng = np.random.default_rng(0)
+    half = rng.beta(4000, 6000, (20, 1)) / 2
+    X = np.hstack([half, 0.5 - half, np.full((20, 1), 0.5)])
+    alone = fitted(Dirichlet(), X[:, :2] * 2)
+    sd = np.sqrt(stats.beta(*alone.alpha[0]).var()) / 2
+    alpha = fitted(Dirichlet(), X).alpha[0]
+    assert sd / 2 < stats.beta(alpha[0], alpha[1:].sum()).std() < 2 * sd

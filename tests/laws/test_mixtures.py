@@ -426,6 +426,17 @@ def test_batches_come_near_to_a_fit(shape):
     assert "29 batches" in model.stop_reason_
 
 
+def test_batches_from_files_say_how_likely_they_were(tmp_path):
+    X, _ = rows(0)
+    path = tmp_path / "rows.csv"
+    pd.DataFrame(X).to_csv(path, index=False)
+    names = [str(j) for j in range(X.shape[1])]
+    frame = pd.DataFrame(X, columns=names)
+    filed = GM(2, random_state=0).fit(frame).partial_fit(lk.scan(path))
+    held = GM(2, random_state=0).fit(frame).partial_fit(frame)
+    np.testing.assert_array_equal(filed.is_outlier(frame, 0.1), held.is_outlier(frame, 0.1))
+
+
 def test_batches_follow_rows_that_change():
     X = rows(1, n=600)[0]
     model = GM(1).partial_fit(X)
@@ -494,6 +505,42 @@ def test_unlabelled_rows_are_marked_in_any_way(seed):
     assert np.diff(found[0].trace_["log_likelihood"]).min() > -1e-8
     assert found[0].classes_.tolist() == ["a", "b", "c"]
     assert MDA(**how).fit(X, np.where(gone, -1, z)).classes_.tolist() == [-1, 0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("y", "classes"),
+    [
+        (["a", "b", np.nan] * 20, ["a", "b"]),
+        (["a", "b", None] * 20, ["a", "b"]),
+        ([0, 1, np.nan] * 20, [0, 1]),
+        ((0, 1, None) * 20, [0, 1]),
+        (np.array([[True, False, None] * 20], dtype=object).T, [False, True]),
+        (pd.DataFrame({"y": ["a", "b", None] * 20}), ["a", "b"]),
+        (np.array(["a", "b", pd.NA] * 20, dtype=object), ["a", "b"]),
+    ],
+    ids=["nan among names", "names", "nan among numbers", "tuple", "column", "frame", "NA"],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
+def test_missing_labels_are_missing_in_whatever_they_come(y, classes):
+    X = np.random.default_rng(0).standard_normal((60, 2)) + np.arange(60)[:, None] % 3
+    model = MDA(1, unlabelled="?").fit(X, y)
+    assert model.classes_.tolist() == MDA(1, unlabelled=pd.NA).fit(X, y).classes_.tolist() == classes
+    assert np.isfinite(model.score(X, np.resize(np.array(classes), 60)))  # by labels that it can compare
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
+@pytest.mark.parametrize("labels", [["a", "b", None], [0.0, 1.0, np.nan]], ids=["names", "numbers"])
+def test_missing_labels_in_files_are_missing(tmp_path, name, labels):
+    X = np.random.default_rng(0).standard_normal((60, 2)) + np.arange(60)[:, None] % 3
+    frame = pd.DataFrame(X, columns=["u", "v"])
+    table, path = frame.assign(y=labels * 20, w=np.arange(60) % 4), tmp_path / name
+    table.to_csv(path, index=False) if name.endswith("csv") else table.to_parquet(path)
+    filed = MDA(1).fit(lk.scan(path, target="y", weight="w"))
+    held = MDA(1).fit(frame, table["y"], sample_weight=table["w"])
+    assert filed.classes_.tolist() == held.classes_.tolist() == labels[:2]
+    np.testing.assert_array_equal(filed.predict_proba(frame), held.predict_proba(frame))
+    with pytest.raises(ValueError, match="every row needs a label"):
+        lk.GaussianNB().fit(lk.scan(path, target="y"))
 
 
 def test_unlabelled_rows_take_part():

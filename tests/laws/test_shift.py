@@ -134,3 +134,13 @@ def test_what_is_asked_is_checked():
     with pytest.warns(DegenerateWarning, match="not within tol"):
         model.adapt_priors(X[:60], max_iter=1)
     np.testing.assert_array_equal(model.class_prior_, before)
+
+
+@pytest.mark.parametrize("model", [lk.GaussianNB(), lk.KernelDensityClassifier()])
+def test_rows_that_no_class_can_have_say_nothing(model):
+    X, y = load_iris(return_X_y=True)
+    model.fit(X, y)
+    far = np.full((2, 4), 1e200)  # so far that densities are 0
+    np.testing.assert_array_equal(model.adapt_priors(np.vstack([X[:80], far])), model.adapt_priors(X[:80]))
+    with pytest.raises(ValueError, match="no row is possible in any class"):
+        model.adapt_priors(far)

@@ -63,6 +63,9 @@ class Watched:
     def labels(self) -> Self:
         return replace(self, source=self.source.labels(), surveys=True)
 
+    def partly(self) -> Self:
+        return replace(self, source=self.source.partly())
+
     def coded(self, levels: NDArray[Any]) -> Self:
         return replace(self, source=self.source.coded(levels))
 

@@ -93,6 +93,9 @@ class Stored(Source, Protocol):
     def taking(self, features: Sequence[str], /, *, y: bool) -> Self:
         """The same rows with these columns as X, with or without y and weights."""
 
+    def partly(self) -> Self:
+        """The same rows, of which some may lack a label."""
+
     def others(self, columns: Sequence[str], /) -> Mapping[str, str]:
         """Which of these columns are no numbers, and what they are."""
 

@@ -84,6 +84,7 @@ class Roles:
     categories: frozenset[str] = frozenset()  # features that are not numbers
     y: Literal["numbers", "labels", "codes"] = "numbers"
     levels: NDArray[Any] | None = None
+    partly: bool = False  # labels may be missing
 
     def __post_init__(self) -> None:
         twice = [name for name, times in Counter(self.columns).items() if times > 1]
@@ -132,11 +133,14 @@ class Roles:
         """The labels of all rows that have a weight, each once: all that a survey needs."""
         (name,) = self.targets
         codes, values = arrow.encoded(batch.column(name))
-        _refuse_rows(codes < 0, None, file, at, name, "Input y contains NaN: every row needs a label.")
+        there = codes >= 0
+        if not self.partly:
+            _refuse_rows(~there, None, file, at, name, "Input y contains NaN: every row needs a label.")
         if values.dtype.kind == "f":
-            broken = ~np.isfinite(values) | (values != np.floor(values))
-            _refuse_rows(broken[codes], values[codes], file, at, name, _CONTINUOUS)
-        used = np.bincount(codes if w is None else codes[w > 0], minlength=len(values)) > 0
+            broken = np.append(~np.isfinite(values) | (values != np.floor(values)), False)
+            _refuse_rows(broken[codes], np.append(values, np.nan)[codes], file, at, name, _CONTINUOUS)
+        counted = there if w is None else there & (w > 0)
+        used = np.bincount(codes[counted], minlength=len(values)) > 0
         some = values[used]
         if some.dtype.kind == "U":  # as wide as the longest that is used
             some = np.array(some.tolist(), dtype=str)
@@ -224,6 +228,10 @@ class Scan:
                 "UTF-8) or dates."
             )
         return replace(self, roles=replace(self.roles, features=(), y="labels"))
+
+    def partly(self) -> Self:
+        """The same rows, of which some may lack a label."""
+        return replace(self, roles=replace(self.roles, partly=True))
 
     def coded(self, levels: NDArray[Any]) -> Self:
         return replace(self, roles=replace(self.roles, y="codes", levels=levels))

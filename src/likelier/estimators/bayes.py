@@ -15,6 +15,8 @@ from likelier.estimators import door
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.densities import Densities, FamilyDensities, OwnDensities, is_family
 from likelier.estimators.generative import seen_only
+from likelier.estimators.shift import Belonging, likeliest, warn_of_priors
+from likelier.estimators.sources import stored
 from likelier.model import log_of
 
 Floats = NDArray[np.float64]
@@ -43,8 +45,10 @@ class BayesClassifier(Decisions, ClassifierMixin, BaseEstimator):
         self.density = density
         self.priors = priors
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """A density for the rows of each class; rows of weight 0 are not handed on."""
+        if stored(X):
+            raise ValueError("X is a source, and BayesClassifier takes rows in memory: load them first.")
         labels, n = door.labels_of(self, y), _num_samples(X)
         if len(labels) != n:
             raise ValueError(
@@ -114,6 +118,30 @@ class BayesClassifier(Decisions, ClassifierMixin, BaseEstimator):
         links.log_softmax.apply(Z, Z)
         return np.asarray(Z[:, 1] - Z[:, 0])
 
+    def adapt_priors(
+        self, X: Any, *, sample_weight: Any = None, tol: float = 1e-10, max_iter: int = 1000
+    ) -> Floats:
+        """The class priors (K,) under which rows without labels are likeliest; pass them to predict_proba.
+
+        The likelihood per row is within `tol` of the best; X is scored once. The model stays as it is.
+        """
+        door.fitted(self)
+        door.number("tol", tol, 0.0)
+        most = int(door.number("max_iter", max_iter, 1, whole=True))
+        L = self._model.logs(X, self)
+        w = door.weights_of(sample_weight, len(L))
+        if w is not None:
+            door.weighty(w)
+
+        def look(prior: Floats) -> Belonging:
+            seen = Belonging()
+            seen.absorb(L + log_of(prior), w)
+            return seen
+
+        found = likeliest(look, self.class_prior_, tol, most)
+        warn_of_priors(self, found, tol, most)
+        return found.prior
+
     def score_samples(self, X: Any) -> Floats:
         """ln p(x) = ln Σ_k p(C_k) p(x | C_k), (n,)."""
         Z = self.predict_joint_log_proba(X)
@@ -131,6 +159,8 @@ class BayesClassifier(Decisions, ClassifierMixin, BaseEstimator):
         if y is None:
             codes = np.sort(rng.choice(len(self.classes_), size=n_samples, p=self.class_prior_))
         else:
+            if np.ndim(y) != 0:
+                raise ValueError(f"y={y!r:.80}: it is one class")
             found = code(np.asarray([y]), self.classes_)[0]
             if found < 0:
                 raise ValueError(f"no class {y!r}; classes: {self.classes_.tolist()}")

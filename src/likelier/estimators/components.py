@@ -155,23 +155,31 @@ class Components(DensityMixin, Answering):
             )
         source = door.unlabelled(self, X, sample_weight, known=True)
         model = self._model
-        problem = Problem(source, self._family_of(model), len(model.log_prior))
-        with door.naming(source):
-            weight = _weight(source)
+        family, M = self._family_of(model), len(model.log_prior)
+
+        def step(rows: Source) -> tuple[Stepwise, float]:
+            weight = _weight(rows)
             door.weighty(weight)
-            statistics, mean = self._statistics.step(problem, model, weight)
+            found: tuple[Stepwise, float] = self._statistics.step(Problem(rows, family, M), model, weight)
+            return found
+
+        before = 0 if model.typical is None else model.typical.rows
+        with door.naming(source):
+            (statistics, mean), typical = watching(step, source, before)
+        if not (statistics.finite() and np.isfinite(mean)):
+            raise ValueError(
+                "Input X or sample_weight contains values so large that their squares overflow, or rows "
+                "that no component allows: divide such columns, or leave such rows out."
+            )
         way = Way(
             np.append(model.way.log_likelihood, mean),
             np.append(model.way.floored, False),
             model.way.converged,
             f"{statistics.batches} batches were taken in by partial_fit",
         )
-        new = problem.maximise(statistics.stats)
+        new = Problem(source, family, M).maximise(statistics.stats)
         blend = Blend(new.params, new.log_prior, shape=model.shape, way=way, selection=model.selection)
-        before = 0 if model.typical is None else model.typical.rows
-        typical = watching(lambda rows: rows, source, before)[1] if isinstance(source, Arrays) else None
-        if typical is not None:
-            blend = replace(blend, typical=joined([model.typical, typical(blend)]))
+        blend = replace(blend, typical=joined([model.typical, typical(blend)]))
         names = getattr(self, "feature_names_in_", None)
         return self._publish(blend, statistics, self._target, names)
 

@@ -44,7 +44,8 @@ class Densities(Protocol):
 
 def is_family(density: Any) -> bool:
     """Whether it is a family of likelier's: statistics, and an estimate from them."""
-    return all(callable(getattr(density, name, None)) for name in ("stats", "estimate"))
+    methods = (getattr(density, name, None) for name in ("stats", "estimate"))
+    return not inspect.isclass(density) and all(map(callable, methods))
 
 
 # ---- likelier's own ------------------------------------------------------------------------------

@@ -12,13 +12,13 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from likelier import links
-from likelier.data import DegenerateWarning, Dense, SkippedWarning, Source
+from likelier.data import Dense, SkippedWarning, Source
 from likelier.em import completed_by_passes
 from likelier.estimators import door
 from likelier.estimators.classes import OnePassClassifier
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.publishing import Names, Publishing
-from likelier.estimators.shift import adapted
+from likelier.estimators.shift import adapted, warn_of_priors
 from likelier.estimators.typical import joined, scored, watching
 from likelier.families import Completed, Support, completed
 from likelier.links import Link
@@ -123,13 +123,7 @@ class Answering(Publishing):
         with door.naming(rows):
             found = adapted(self._model, rows, tol, int(max_iter))
         self._warn_of_skipped(found.skipped)
-        if not found.converged:
-            warnings.warn(
-                f"{type(self).__name__}: the priors are not within tol={tol:g} of the likeliest after "
-                f"{max_iter} steps: the rows hardly tell the classes apart, or raise max_iter.",
-                DegenerateWarning,
-                stacklevel=2,
-            )
+        warn_of_priors(self, found, tol, max_iter)
         return found.prior
 
     # ---- density -----------------------------------------------------------------------------------
@@ -164,8 +158,8 @@ class Answering(Publishing):
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """New rows and their labels: from all classes, from class y, or, y a list, one for each."""
         door.fitted(self)
-        if n_samples < 1:
-            raise ValueError(f"n_samples={n_samples}: at least one row is drawn")
+        if not isinstance(n_samples, int | np.integer) or n_samples < 1:
+            raise ValueError(f"n_samples={n_samples!r}: at least one row is drawn, a whole number of them")
         seed = check_random_state(random_state).randint(2**31)
         rng = np.random.default_rng(seed)
         if y is None:
@@ -179,7 +173,12 @@ class Answering(Publishing):
         P = self.predict_proba(X)
         rows = self._known_rows(X)
         with door.naming(rows):
-            return self._model.params.fill(door.all_rows(rows, gaps=True), P)
+            given, support = door.all_rows(rows, gaps=True), self._model.params.support
+            known = given.copy()
+            if support is not None:
+                known[support.outside(Dense(given))] = np.nan  # counts as missing, and stays
+            filled = self._model.params.fill(known, P)
+        return np.where(np.isnan(given), filled, given)
 
     def marginal(self, columns: Any) -> Self:
         """The same model of these columns alone: a fitted estimator, which keeps no statistics."""

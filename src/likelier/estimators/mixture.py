@@ -101,7 +101,8 @@ class GaussianMixture(Components):
             raise ValueError(
                 f"select='bic' chooses its own starts: leave out {', '.join(given) or 'warm_start'}"
             )
-        asked = [self.covariance_type] if isinstance(self.covariance_type, str) else self.covariance_type
+        one = isinstance(self.covariance_type, str) or not np.iterable(self.covariance_type)
+        asked = [self.covariance_type] if one else self.covariance_type
         unknown = [shape for shape in asked if shape not in (*SHAPES, "all")]
         if unknown or len(asked) == 0:
             raise ValueError(
@@ -169,7 +170,7 @@ class GaussianMixture(Components):
     def _remarks(self, model: Blend, statistics: Any, target: Any, names: Names) -> Iterator[str]:
         yield from super()._remarks(model, statistics, target, names)
         floor = 2 * float(self.reg_covar)
-        if not variances_exceed(model.params, floor):
+        if getattr(model.params, "deficient", ()) or not variances_exceed(model.params, floor):
             yield shapes.no_variance(self.reg_covar)
 
     def aic(self, X: Any) -> float:

@@ -86,7 +86,7 @@ class MixtureDiscriminantAnalysis(ClassifierMixin, Decisions, Answering):
         family = self._family()
         source, classes = partly.training(self, X, y, sample_weight, self.unlabelled)
         owner = np.repeat(np.arange(len(classes)), self._counts(classes))
-        log_prior = None if self.priors is None else log_of(door.priors_of(self.priors, len(classes)))
+        log_prior = self._log_prior(classes)
 
         def fit(rows: Source) -> Climbed:
             return self._best(Problem(rows, family, len(owner), owner, log_prior), owner, classes)
@@ -113,6 +113,18 @@ class MixtureDiscriminantAnalysis(ClassifierMixin, Decisions, Answering):
         if self.covariance_type not in SHAPES:
             raise ValueError(f"covariance_type={self.covariance_type!r}: it is one of {', '.join(SHAPES)}")
         return ridged(self.covariance_type, ridge)
+
+    def _log_prior(self, classes: NDArray[Any]) -> Floats | None:
+        if self.priors is None:
+            return None
+        prior = door.priors_of(self.priors, len(classes))
+        if not prior.all():
+            label = classes[int(prior.argmin())]
+            raise ValueError(
+                f"priors: that of class {label} is 0, and there are rows of it. Pass such priors to "
+                "predict_proba, or leave these rows out."
+            )
+        return log_of(prior)
 
     def _counts(self, classes: NDArray[Any]) -> list[int]:
         """How many components each class has."""

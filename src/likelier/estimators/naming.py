@@ -18,7 +18,7 @@ def family_of(given: Any) -> Family:
         return MixedFamily(tuple((_numbers(key), family_of(value)) for key, value in given.items()))
     if isinstance(given, str) and given in KNOWN:
         return named(given, [Settled(given)], Smoothing())
-    if isinstance(given, str) or not (hasattr(given, "stats") and hasattr(given, "estimate")):
+    if isinstance(given, str | type) or not (hasattr(given, "stats") and hasattr(given, "estimate")):
         raise ValueError(
             f"families={given!r:.80}: it is a Family, one of {', '.join(KNOWN)}, or a dict of them by the "
             "numbers of columns"

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import column_or_1d
 
 from likelier.data import Arrays, Source, code, frames, levels_of
 from likelier.estimators import door
@@ -17,7 +18,7 @@ def training(
     """Rows whose y are codes of classes, -1 where there is no label; and the classes."""
     if stored(X):
         brought(estimator, X, y, sample_weight, known=False)
-        classes = _without(levels(X), unlabelled)
+        classes = _without(levels(X.partly()), unlabelled)
         _check_some(classes)
         return X.coded(classes), classes
     y, known = _labels(estimator, y, unlabelled)
@@ -34,19 +35,39 @@ def training(
 
 def _labels(estimator: Any, y: Any, unlabelled: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Raw labels, and which of them are labels."""
-    if y is not None:
-        y = frames.values_of(y)
-    y = np.asarray(y, dtype=object) if isinstance(y, list | tuple) and None in y else y
-    plain = type(y) is np.ndarray and y.ndim == 1
-    if not plain:
-        y = door.labels_of(estimator, y)
-    missing = _missing(y)
-    if unlabelled is not None:
-        missing |= np.asarray(y == unlabelled)
-    known = ~missing
+    if y is None:
+        door.labels_of(estimator, y)
+    door._no_mask(y, "y")
+    y = _listed(frames.values_of(y))
+    if not (type(y) is np.ndarray and y.ndim == 1):
+        y = np.asarray(column_or_1d(y, warn=True))
+    known = ~_missing(y)
+    if not door._unlabelled(unlabelled):
+        known[known] = np.asarray(y[known] != unlabelled, dtype=np.bool_)
+    y = _numbers(y, known)
     if known.any():
         door.labels_of(estimator, y[known])
     return y, known
+
+
+def _listed(y: Any) -> Any:
+    """A list of which some are missing as objects: NumPy would make text of NaN among names."""
+    if not isinstance(y, list | tuple):
+        return y
+    objects = np.asarray(y, dtype=object)
+    return objects if objects.ndim == 1 and _missing(objects).any() else y
+
+
+def _numbers(y: NDArray[Any], known: NDArray[np.bool_]) -> NDArray[Any]:
+    """Labels that are numbers but for the missing ones as numbers: 0 stands for those."""
+    if y.dtype.kind != "O" or not known.any():
+        return y
+    some = np.array(y[known].tolist())
+    if some.ndim != 1 or some.dtype.kind not in "biuf":
+        return y
+    numbers = np.zeros(len(y), dtype=some.dtype)
+    numbers[known] = some
+    return numbers
 
 
 def _missing(y: NDArray[Any]) -> NDArray[np.bool_]:
@@ -58,7 +79,7 @@ def _missing(y: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _without(classes: NDArray[Any], unlabelled: Any) -> NDArray[Any]:
-    return classes if unlabelled is None else classes[np.asarray(classes != unlabelled)]
+    return classes if door._unlabelled(unlabelled) else classes[np.asarray(classes != unlabelled)]
 
 
 def _check_some(classes: NDArray[Any]) -> None:

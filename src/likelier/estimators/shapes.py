@@ -36,10 +36,17 @@ def root_precisions(cov: Floats, shape: str) -> Floats:
     """Upper triangular L⁻ᵀ with Σ = LLᵀ; of variances 1/√v."""
     if shape in ("diag", "spherical"):
         return np.asarray(1 / np.sqrt(cov))
-    each = [
-        solve_triangular(np.linalg.cholesky(S), np.eye(len(S)), lower=True).T
-        for S in cov.reshape(-1, *cov.shape[-2:])
-    ]
+    try:
+        each = [
+            solve_triangular(np.linalg.cholesky(S), np.eye(len(S)), lower=True).T
+            for S in cov.reshape(-1, *cov.shape[-2:])
+        ]
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            "Fitting the mixture model failed because some components have ill-defined empirical "
+            "covariance (for instance caused by singleton or collapsed samples). Try to decrease the "
+            "number of components, increase reg_covar, or scale the input data."
+        ) from None
     return np.stack(each).reshape(cov.shape)
 
 

@@ -28,11 +28,20 @@ def exceeds(cov: Floats, floor: float) -> bool:
     return bool(lapack.dpotrf(cov - floor * np.eye(len(cov)), lower=1)[1] == 0)
 
 
+def of_full_rank(cov: Floats, floor: float) -> bool:
+    """Whether every eigenvalue is above `floor`, and, columns standardised, above what rounding makes."""
+    sd = deviations(cov)
+    return exceeds(cov, floor) and exceeds(cov / np.outer(sd, sd), 8 * len(cov) * np.finfo(float).eps)
+
+
 def lifted(cov: Floats, floor: float) -> Floats:
     """Σ with eigenvalues at or below `floor` (or lost in rounding) lifted to it."""
+    eps = len(cov) * np.finfo(float).eps
     values, axes = np.linalg.eigh(cov)
-    least = max(floor, len(cov) * np.finfo(float).eps * values[-1], np.finfo(float).tiny)
-    return np.asarray((axes * np.maximum(values, least)) @ axes.T)
+    least = max(floor, eps * values[-1], np.finfo(float).tiny)
+    lift = (axes * np.maximum(values, least)) @ axes.T
+    # Above rounding, in whatever order columns are eliminated.
+    return np.asarray(lift + np.diag(16 * eps * np.diagonal(lift)))
 
 
 def factors(cov: Floats, tol: float) -> Factors:

@@ -12,9 +12,9 @@ from likelier import scores as terms
 from likelier.families.base import Columns, Floats
 from likelier.families.covariance import (
     Factors,
-    exceeds,
     factors,
     lifted,
+    of_full_rank,
     regress,
     shrunk,
     upper_whitenings,
@@ -151,7 +151,7 @@ class Full(_Covaried):
     @classmethod
     def of(cls, mean: Floats, cov: Floats, floor: float = 0.0) -> Self:
         """Covariances with every eigenvalue above `floor`: those that are not are lifted to it."""
-        deficient = tuple(k for k, S in enumerate(cov) if not exceeds(S, floor))
+        deficient = tuple(k for k, S in enumerate(cov) if not of_full_rank(S, floor))
         if deficient:
             cov = cov.copy()
             for k in deficient:

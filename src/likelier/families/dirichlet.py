@@ -150,6 +150,6 @@ class Dirichlet:
         return PositiveMoments.start(K, p, Shares())
 
     def estimate(self, stats: PositiveMoments) -> Dirichlets:
-        mean, gap = spreads(stats, self.smoothing, self.floor)
+        mean, gap = spreads(stats, self.smoothing, self.floor, together=True)
         alpha = dirichlet_alpha(mean / mean.sum(axis=1, keepdims=True), gap)
         return Dirichlets(alpha, np.zeros(len(alpha)))

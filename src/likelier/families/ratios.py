@@ -85,17 +85,22 @@ def refuse_numbers(support: Support, chunk: Chunk) -> None:
     refuse_outside(support, chunk)
 
 
-def spreads(stats: PositiveMoments, smoothing: float, floor: float) -> tuple[Floats, Floats]:
+def spreads(
+    stats: PositiveMoments, smoothing: float, floor: float, *, together: bool = False
+) -> tuple[Floats, Floats]:
     """Means and gaps (K, q), a gap being ln mean u - mean ln u, with what rows leave open made up for.
 
     Each class has besides its own rows `smoothing` rows with the gap of all classes (each about its own
     mean), so that a class of one row has a density. No gap is below `floor` times that of all rows about
-    one mean, and a class without numbers has these.
+    one mean, and a class without numbers has these. `together`: the numbers are those of one density, in
+    which a column that does not vary among others that do varies as the least of these.
     """
     every, seen = stats.pooled(), stats.seen > 0
     N = np.maximum(every.seen[0], np.finfo(np.float64).tiny)
     total = every.gap[0] / N
-    total = np.where(total > _STILL, total, 1.0)
+    varies = total > _STILL
+    least = total[varies].min() if together and varies.any() else 1.0
+    total = np.where(varies, total, least)
     within = stats.gap.sum(axis=0) / N
     lent = np.where(within > floor * total, within, total)
     N = np.where(seen, stats.seen, 1.0)
