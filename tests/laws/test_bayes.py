@@ -348,7 +348,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
 
 
 def test_sparse_rows_go_to_densities_that_take_them():
-    class Poisson:
+    class Poissons:
         def fit(self, X):
             self.rate = np.asarray(X.mean(axis=0)).ravel() + 0.1
             return self
@@ -359,5 +359,5 @@ def test_sparse_rows_go_to_densities_that_take_them():
     rng = np.random.default_rng(0)
     y = np.arange(200) % 2
     counts = sparse.coo_array(rng.poisson(np.where(y[:, None] == 0, [0.2, 2.0], [2.0, 0.2])))
-    model = lk.BayesClassifier(Poisson()).fit(counts, y)
+    model = lk.BayesClassifier(Poissons()).fit(counts, y)
     assert model.score(counts, y) > 0.85

@@ -21,7 +21,7 @@ import likelier as lk
 from laws.generators import SEEDS
 from laws.parts import parts_of
 from likelier.data import Chunk, Dense, SkippedWarning, block
-from likelier.families import Multinomial, MultinomialFamily
+from likelier.families import Multinomial, Multinomials
 from likelier.families.base import log_density
 from likelier.saving import disk
 from likelier.saving.models import _estimator, content_of
@@ -334,11 +334,11 @@ def test_missing_cells_are_filled_with_what_is_expected():
 
 
 # ---- the multinomial -----------------------------------------------------------------------------
-def multinomial(K: int = 3) -> Multinomial:
+def multinomial(K: int = 3) -> Multinomials:
     X, y = counts(2, K=K)
-    state = MultinomialFamily(0.5).stats(K, P)
+    state = Multinomial(0.5).stats(K, P)
     state.update(Chunk(Dense(X), np.searchsorted(np.unique(y), y).astype(np.int32)))
-    return MultinomialFamily(0.5).estimate(state)
+    return Multinomial(0.5).estimate(state)
 
 
 def test_a_multinomial_sums_to_1_over_all_rows_of_a_total():
@@ -360,9 +360,9 @@ def test_the_joint_is_given_times_rest_times_how_the_total_is_shared():
 def test_the_estimate_of_a_multinomial_is_the_likeliest():
     X, y = counts(2)
     codes = np.searchsorted(np.unique(y), y)
-    state = MultinomialFamily(0.0).stats(3, P)
+    state = Multinomial(0.0).stats(3, P)
     state.update(Chunk(Dense(X), codes.astype(np.int32)))
-    best = MultinomialFamily(0.0).estimate(state).log_theta
+    best = Multinomial(0.0).estimate(state).log_theta
     rng = np.random.default_rng(0)
     for _ in range(20):
         moved = best + 1e-3 * rng.standard_normal(best.shape)

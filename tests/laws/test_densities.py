@@ -17,20 +17,20 @@ from laws.comparing import assert_same_bits
 from laws.generators import SEEDS
 from likelier.data import Chunk, Columns, Dense, block
 from likelier.families import (
-    BernoulliFamily,
+    Bernoulli,
     Beta,
     Categorical,
     DiagonalGaussian,
     Dirichlet,
-    ExponentialFamily,
+    Exponential,
     Family,
     Gamma,
-    GeometricFamily,
+    Geometric,
     Histogram,
     Kernel,
     MixedFamily,
     Params,
-    PoissonFamily,
+    Poisson,
     ProductKernel,
 )
 from likelier.families.ridged import RidgedDiagonal, RidgedSpherical
@@ -211,12 +211,12 @@ def moved_odds(params: Any, rng: np.random.Generator, by: float) -> Params:
 
 # A new family joins here.
 DENSITIES = [
-    Case("bernoulli", BernoulliFamily(0.0), truths, lambda params, j: BOTH, moved_odds),
-    Case("bernoulli, smoothed", BernoulliFamily(1.0, 0.5), truths, lambda params, j: BOTH),
-    Case("poisson", PoissonFamily(0.0), counts, whole_points, scaled("rate")),
-    Case("poisson, smoothed", PoissonFamily(np.array([0.5, 1.0, 2.0])), counts, whole_points),
-    Case("geometric", GeometricFamily(0.0), counts, whole_points, scaled("odds")),
-    Case("exponential", ExponentialFamily(0.0), times, exponential_points, scaled("mean")),
+    Case("bernoulli", Bernoulli(0.0), truths, lambda params, j: BOTH, moved_odds),
+    Case("bernoulli, smoothed", Bernoulli(1.0, 0.5), truths, lambda params, j: BOTH),
+    Case("poisson", Poisson(0.0), counts, whole_points, scaled("rate")),
+    Case("poisson, smoothed", Poisson(np.array([0.5, 1.0, 2.0])), counts, whole_points),
+    Case("geometric", Geometric(0.0), counts, whole_points, scaled("odds")),
+    Case("exponential", Exponential(0.0), times, exponential_points, scaled("mean")),
     Case("gaussian", DiagonalGaussian(0.0), gaussians, gaussian_points, scaled("mean", "var")),
     Case("diag", RidgedDiagonal(), gaussians, gaussian_points, scaled("mean", "var")),
     Case("spherical", RidgedSpherical(0.1), gaussians, gaussian_points),

@@ -14,13 +14,13 @@ from likelier.estimators.generative import seen_only
 from likelier.estimators.onepass import Names
 from likelier.families import (
     Bernoulli,
-    BernoulliFamily,
-    ComplementFamily,
+    Bernoullis,
+    Complement,
     Family,
     Multinomial,
-    MultinomialFamily,
+    Multinomials,
     Poisson,
-    PoissonFamily,
+    Poissons,
 )
 from likelier.model import Bayes, Unweighed, log_of
 
@@ -151,12 +151,12 @@ class BernoulliNB(Smoothed):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
 
-    def _smoothed(self, alpha: float | Floats) -> BernoulliFamily:
+    def _smoothed(self, alpha: float | Floats) -> Bernoulli:
         threshold = None if self.binarize is None else door.number("binarize", self.binarize, 0.0)
-        return BernoulliFamily(alpha, threshold)
+        return Bernoulli(alpha, threshold)
 
     def _log_prob(self, model: Any) -> Floats:
-        assert isinstance(model.params, Bernoulli)
+        assert isinstance(model.params, Bernoullis)
         return model.params.log_yes
 
 
@@ -192,14 +192,14 @@ class MultinomialNB(Counts):
         self.class_prior = class_prior
 
     def _smoothed(self, alpha: float | Floats) -> Family:
-        return MultinomialFamily(alpha)
+        return Multinomial(alpha)
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Σ_j x_j ln θ_kj + ln p(C_k), (n, K): ln p(x, C_k) but for the number of orders of the draws."""
         return self._ask(X, "posterior", links.identity)
 
     def _log_prob(self, model: Any) -> Floats:
-        assert isinstance(model.params, Multinomial)
+        assert isinstance(model.params, Multinomials)
         return model.params.log_theta
 
 
@@ -261,8 +261,8 @@ class ComplementNB(Counts):
         """Its logarithm."""
         return self._ask(X, "posterior", links.log_softmax)
 
-    def _smoothed(self, alpha: float | Floats) -> ComplementFamily:
-        return ComplementFamily(alpha, door.truth("norm", self.norm))
+    def _smoothed(self, alpha: float | Floats) -> Complement:
+        return Complement(alpha, door.truth("norm", self.norm))
 
     def _model_of(self, statistics: Any) -> Bayes:
         found = super()._model_of(statistics)
@@ -304,8 +304,8 @@ class PoissonNB(AffineScores):
         self.alpha = alpha
         self.priors = priors
 
-    def _family(self, K: int) -> PoissonFamily:
-        return PoissonFamily(smoothing(self.alpha))
+    def _family(self, K: int) -> Poisson:
+        return Poisson(smoothing(self.alpha))
 
     def _model_of(self, statistics: Any) -> Bayes:
         K, p = statistics.total.shape
@@ -318,7 +318,7 @@ class PoissonNB(AffineScores):
         return Bayes(self._family(K).estimate(statistics), log_of(prior))
 
     def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
-        assert isinstance(model.params, Poisson)
+        assert isinstance(model.params, Poissons)
         shown = super()._shown(model, statistics, target)
         shown |= {"rate_": model.params.rate, "class_prior_": model.prior}
         if statistics is not None:

@@ -1,7 +1,7 @@
 """Families of densities: statistics to parameters, parameters to scores, samples, marginals."""
 
 from likelier.families.base import Conditioned, Family, Params, Range, Support, refuse_outside
-from likelier.families.bernoulli import Bernoulli, BernoulliFamily
+from likelier.families.bernoulli import Bernoulli, Bernoullis
 from likelier.families.beta import Beta, Betas
 from likelier.families.categorical import Categorical, Categories
 from likelier.families.counts import AffineColumns
@@ -17,14 +17,14 @@ from likelier.families.kernels import Kernels
 from likelier.families.missing import Completed, completed
 from likelier.families.mixed import Group, Mixed, MixedFamily
 from likelier.families.mixture import Mixture
-from likelier.families.multinomial import Complement, ComplementFamily, Multinomial, MultinomialFamily
+from likelier.families.multinomial import Complement, Complements, Multinomial, Multinomials
 from likelier.families.rates import (
     Exponential,
-    ExponentialFamily,
+    Exponentials,
     Geometric,
-    GeometricFamily,
+    Geometrics,
     Poisson,
-    PoissonFamily,
+    Poissons,
 )
 from likelier.families.ridged import SHAPES, CovarianceType, ridged, variances_exceed
 
@@ -33,13 +33,13 @@ __all__ = [
     "SHAPES",
     "AffineColumns",
     "Bernoulli",
-    "BernoulliFamily",
+    "Bernoullis",
     "Beta",
     "Betas",
     "Categorical",
     "Categories",
     "Complement",
-    "ComplementFamily",
+    "Complements",
     "Completed",
     "Conditioned",
     "CovarianceType",
@@ -49,14 +49,14 @@ __all__ = [
     "Dirichlets",
     "Discriminants",
     "Exponential",
-    "ExponentialFamily",
+    "Exponentials",
     "Family",
     "Full",
     "FullGaussian",
     "Gamma",
     "Gammas",
     "Geometric",
-    "GeometricFamily",
+    "Geometrics",
     "Group",
     "Histogram",
     "Histograms",
@@ -67,10 +67,10 @@ __all__ = [
     "MixedFamily",
     "Mixture",
     "Multinomial",
-    "MultinomialFamily",
+    "Multinomials",
     "Params",
     "Poisson",
-    "PoissonFamily",
+    "Poissons",
     "ProductKernel",
     "Range",
     "Support",

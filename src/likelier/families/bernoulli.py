@@ -14,7 +14,7 @@ from likelier.states import Sums
 
 
 @dataclass(frozen=True)
-class Bernoulli(AffineColumns):
+class Bernoullis(AffineColumns):
     """ln p(x | C_k) = Σ_j x_j ln p_kj + (1 - x_j) ln(1 - p_kj).
 
     With a threshold, x_j stands for 1[x_j > threshold]. Affine in it: W = ln p/(1 - p).
@@ -62,7 +62,7 @@ class Bernoulli(AffineColumns):
 
 
 @dataclass(frozen=True)
-class BernoulliFamily:
+class Bernoulli:
     """p = (Σx + α) / (n + 2α): as if α rows more were 1 and as many were 0."""
 
     alpha: float | Floats = 1.0  # or of each column, (p,)
@@ -71,8 +71,8 @@ class BernoulliFamily:
     def stats(self, K: int, p: int) -> Sums:
         return Sums.start(K, p, "bernoulli" if self.binarize is None else "numbers", self.binarize)
 
-    def estimate(self, stats: Sums) -> Bernoulli:
+    def estimate(self, stats: Sums) -> Bernoullis:
         total, seen = counted(stats)
         whole = seen + 2 * np.asarray(self.alpha)
         yes, no = (ratio(part + self.alpha, whole, 0.5) for part in (total, np.maximum(seen - total, 0.0)))
-        return Bernoulli(log_of(yes), log_of(no), self.binarize)
+        return Bernoullis(log_of(yes), log_of(no), self.binarize)

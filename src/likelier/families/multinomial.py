@@ -47,7 +47,7 @@ class DrawsGaps(Based):
 
 
 @dataclass(frozen=True)
-class Multinomial:
+class Multinomials:
     """ln p(x | C_k, N) = ln N!/Πx_j! + Σ_j x_j ln θ_kj, given the total N = Σ_j x_j of the row.
 
     Of some columns alone it is the same with θ made to sum to 1 over them, given the total of these: so
@@ -98,10 +98,10 @@ class Multinomial:
         N = np.maximum(np.rint(self.length), 0).astype(np.int64)
         return rng.multinomial(N[codes], theta[codes]).astype(np.float64)
 
-    def marginal(self, columns: Columns) -> "Multinomial":
+    def marginal(self, columns: Columns) -> "Multinomials":
         W = self.W[:, columns]
         share = np.exp(W).sum(axis=1)
-        return Multinomial(W - np.log(share)[:, None], self.length * share)
+        return Multinomials(W - np.log(share)[:, None], self.length * share)
 
     def condition(self, given: Mapping[int, float]) -> Conditioned:
         """Each given the total of its own columns: p(given | its total), and p(rest | its total)."""
@@ -124,7 +124,7 @@ class Multinomial:
 
 
 @dataclass(frozen=True)
-class MultinomialFamily:
+class Multinomial:
     """θ = (Σx + α) / Σ_j (Σx + α): as if every word had been met α times more (Lidstone 1920).
 
     Where cells are missing, Σx is what it would be if they had been like those that are there.
@@ -135,13 +135,13 @@ class MultinomialFamily:
     def stats(self, K: int, p: int) -> Sums:
         return Sums.start(K, p, "multinomial")
 
-    def estimate(self, stats: Sums) -> Multinomial:
+    def estimate(self, stats: Sums) -> Multinomials:
         total = completed_counts(stats)
         smoothed = total + self.alpha
         whole = smoothed.sum(axis=1, keepdims=True)
         # A class without a count, and nothing to smooth it: all words alike.
         theta = smoothed / whole if whole.all() else ratio(smoothed, whole, 1 / total.shape[1])
-        return Multinomial(log_of(theta), ratio(total.sum(axis=1), stats.n, 0.0))
+        return Multinomials(log_of(theta), ratio(total.sum(axis=1), stats.n, 0.0))
 
 
 def completed_counts(stats: Sums) -> Floats:
@@ -153,7 +153,7 @@ def completed_counts(stats: Sums) -> Floats:
 
 
 @dataclass(frozen=True)
-class Complement:
+class Complements:
     """Weights -ln θ̃_kj from the words of all other classes; no density (Rennie et al. 2003)."""
 
     W: Floats  # (K, p)
@@ -188,7 +188,7 @@ class Complement:
 
 
 @dataclass(frozen=True)
-class ComplementFamily:
+class Complement:
     """θ̃_k = (Σx of all other classes + α) / its sum; `norm`: the weights of a class made to sum to 1."""
 
     alpha: float | Floats = 1.0  # or of each column, (p,)
@@ -197,11 +197,11 @@ class ComplementFamily:
     def stats(self, K: int, p: int) -> Sums:
         return Sums.start(K, p, "complement")
 
-    def estimate(self, stats: Sums) -> Complement:
+    def estimate(self, stats: Sums) -> Complements:
         total = completed_counts(stats)
         others = np.maximum(total.sum(axis=0) - total, 0.0) + self.alpha
         theta = ratio(others, others.sum(axis=1, keepdims=True), 1 / total.shape[1])
         W = -np.log(np.maximum(theta, TINY))
         if self.norm:
             W = ratio(W, W.sum(axis=1, keepdims=True), 0.0)
-        return Complement(W)
+        return Complements(W)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.families.base import Family
-from likelier.families.bernoulli import BernoulliFamily
+from likelier.families.bernoulli import Bernoulli
 from likelier.families.beta import Beta
 from likelier.families.categorical import Categorical
 from likelier.families.covaried import FullGaussian
@@ -17,9 +17,9 @@ from likelier.families.gamma import Gamma
 from likelier.families.gaussian import DiagonalGaussian
 from likelier.families.histogram import Histogram
 from likelier.families.kernel import Kernel
-from likelier.families.multinomial import MultinomialFamily
+from likelier.families.multinomial import Multinomial
 from likelier.families.pooled import Pooled
-from likelier.families.rates import ExponentialFamily, GeometricFamily, PoissonFamily
+from likelier.families.rates import Exponential, Geometric, Poisson
 from likelier.states.bins import Bins
 
 
@@ -74,11 +74,11 @@ Maker = Callable[[Sequence[Settled], Smoothing], Family]
 # Families of one column: many of a kind are counted and scored together.
 BY_COLUMN: Mapping[str, Maker] = {
     "gaussian": lambda columns, how: DiagonalGaussian(how.var_smoothing, by_column=True),
-    "bernoulli": lambda columns, how: BernoulliFamily(how.alpha),
+    "bernoulli": lambda columns, how: Bernoulli(how.alpha),
     "categorical": _categorical,
-    "poisson": lambda columns, how: PoissonFamily(how.alpha),
-    "geometric": lambda columns, how: GeometricFamily(how.alpha),
-    "exponential": lambda columns, how: ExponentialFamily(how.alpha),
+    "poisson": lambda columns, how: Poisson(how.alpha),
+    "geometric": lambda columns, how: Geometric(how.alpha),
+    "exponential": lambda columns, how: Exponential(how.alpha),
     "gamma": lambda columns, how: Gamma(),
     "beta": lambda columns, how: Beta(),
     "kernel": lambda columns, how: Kernel(),
@@ -86,7 +86,7 @@ BY_COLUMN: Mapping[str, Maker] = {
 }
 # Families of several columns together.
 OF_GROUPS: Mapping[str, Maker] = {
-    "multinomial": lambda columns, how: MultinomialFamily(how.alpha),
+    "multinomial": lambda columns, how: Multinomial(how.alpha),
     "dirichlet": lambda columns, how: Dirichlet(),
     "gaussian-full": lambda columns, how: FullGaussian(floor=1e-4),
 }

@@ -15,7 +15,7 @@ LEAST = 1e-150  # of a rate or a mean: neither it nor its inverse overflows
 
 
 @dataclass(frozen=True)
-class Poisson(AffineColumns):
+class Poissons(AffineColumns):
     """ln p(x | C_k) = Σ_j x_j ln λ_kj - λ_kj - ln x_j!."""
 
     rate: Floats  # (K, p), λ
@@ -43,7 +43,7 @@ class Poisson(AffineColumns):
 
 
 @dataclass(frozen=True)
-class PoissonFamily:
+class Poisson:
     """λ_k = (Σx + α m) / (n + α): α rows more, of the mean m = (Σx + α) / (n + α) over all classes.
 
     The mean of a gamma posterior (shape α m, rate α a priori): a rate is 0 only if α is, and then it is
@@ -55,15 +55,15 @@ class PoissonFamily:
     def stats(self, K: int, p: int) -> Sums:
         return Sums.start(K, p, "poisson")
 
-    def estimate(self, stats: Sums) -> Poisson:
+    def estimate(self, stats: Sums) -> Poissons:
         total, seen = counted(stats)
         of_all = ratio(stats.total.sum(axis=0) + self.alpha, stats.seen().sum(axis=0) + self.alpha, 1.0)
         rate = ratio(total + self.alpha * of_all, seen + np.asarray(self.alpha), 1.0)
-        return Poisson(np.maximum(rate, LEAST))
+        return Poissons(np.maximum(rate, LEAST))
 
 
 @dataclass(frozen=True)
-class Geometric(AffineColumns):
+class Geometrics(AffineColumns):
     """p(x_j | C_k) = q_kj (1 - q_kj)^x_j: how often nothing happens before something does."""
 
     odds: Floats  # (K, p), (1 - q)/q: the mean
@@ -85,7 +85,7 @@ class Geometric(AffineColumns):
 
 
 @dataclass(frozen=True)
-class GeometricFamily:
+class Geometric:
     """q = (n + α) / (n + Σx + 2α), the mean of a beta posterior: as if α rows more had been 1 each."""
 
     alpha: float = 1.0
@@ -93,13 +93,13 @@ class GeometricFamily:
     def stats(self, K: int, p: int) -> Sums:
         return Sums.start(K, p, "geometric")
 
-    def estimate(self, stats: Sums) -> Geometric:
+    def estimate(self, stats: Sums) -> Geometrics:
         total, seen = counted(stats)
-        return Geometric(np.maximum(ratio(total + self.alpha, seen + self.alpha, 1.0), LEAST))
+        return Geometrics(np.maximum(ratio(total + self.alpha, seen + self.alpha, 1.0), LEAST))
 
 
 @dataclass(frozen=True)
-class Exponential(AffineColumns):
+class Exponentials(AffineColumns):
     """ln p(x | C_k) = Σ_j -ln m_kj - x_j / m_kj."""
 
     mean: Floats  # (K, p)
@@ -121,7 +121,7 @@ class Exponential(AffineColumns):
 
 
 @dataclass(frozen=True)
-class ExponentialFamily:
+class Exponential:
     """m_k = (Σx + α m) / (n + α): α rows more, of the mean m over all classes."""
 
     alpha: float = 1.0
@@ -129,8 +129,8 @@ class ExponentialFamily:
     def stats(self, K: int, p: int) -> Sums:
         return Sums.start(K, p, "exponential")
 
-    def estimate(self, stats: Sums) -> Exponential:
+    def estimate(self, stats: Sums) -> Exponentials:
         total, seen = counted(stats)
         of_all = ratio(stats.total.sum(axis=0), stats.seen().sum(axis=0), 1.0)
         mean = ratio(total + self.alpha * of_all, seen + self.alpha, 1.0)
-        return Exponential(np.maximum(mean, LEAST))
+        return Exponentials(np.maximum(mean, LEAST))

@@ -15,7 +15,7 @@ from likelier.families.counts import AffineColumns
 from likelier.families.dirichlet import Dirichlets
 from likelier.families.gamma import Gammas
 from likelier.families.histogram import Histograms
-from likelier.families.multinomial import Multinomial
+from likelier.families.multinomial import Multinomials
 from likelier.families.pooled import Shared
 from likelier.states.bins import Bins, codes_of
 
@@ -42,8 +42,8 @@ def _(params: AffineColumns) -> Reading:
     return Reading(params.W, params.constant.sum(axis=1), _whole, _plain(params.shape[1]))
 
 
-@reading_of.register(Multinomial)
-def _(params: Multinomial) -> Reading:
+@reading_of.register(Multinomials)
+def _(params: Multinomials) -> Reading:
     W = np.maximum(params.log_theta, np.log(np.finfo(np.float64).tiny))
     return Reading(W, np.zeros(len(W)), _whole, _plain(params.shape[1]))
 

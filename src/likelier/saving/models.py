@@ -29,15 +29,15 @@ from likelier.estimators.quadratic_discriminant import QuadraticDiscriminantAnal
 from likelier.estimators.regression import LinearRegression, Ridge
 from likelier.estimators.typical import scored
 from likelier.families import (
-    Bernoulli,
+    Bernoullis,
     Categories,
-    Complement,
+    Complements,
     Diagonal,
     Full,
     Kernels,
     Mixed,
-    Multinomial,
-    Poisson,
+    Multinomials,
+    Poissons,
     Tied,
 )
 from likelier.families import Mixture as Mixtures
@@ -67,10 +67,10 @@ ESTIMATORS = {
     for face in (
         Face(GaussianNB, Bayes, Diagonal),
         Face(CategoricalNB, Bayes, Categories),
-        Face(BernoulliNB, Bayes, Bernoulli),
-        Face(MultinomialNB, Bayes, Multinomial),
-        Face(ComplementNB, Unweighed, Complement),
-        Face(PoissonNB, Bayes, Poisson),
+        Face(BernoulliNB, Bayes, Bernoullis),
+        Face(MultinomialNB, Bayes, Multinomials),
+        Face(ComplementNB, Unweighed, Complements),
+        Face(PoissonNB, Bayes, Poissons),
         Face(LinearDiscriminantAnalysis, LinearBayes, Tied),
         Face(QuadraticDiscriminantAnalysis, Bayes, Full),
         Face(NaiveBayes, PlannedBayes, Mixed),

@@ -13,24 +13,24 @@ from likelier.estimators.least_squares import Lines
 from likelier.estimators.linear_discriminant import LinearBayes
 from likelier.estimators.plan import Choice, Part, Plan, PlannedBayes, PlannedParts
 from likelier.families import (
-    Bernoulli,
+    Bernoullis,
     Betas,
     Categories,
-    Complement,
+    Complements,
     Diagonal,
     Dirichlets,
     Discriminants,
-    Exponential,
+    Exponentials,
     Full,
     Gammas,
-    Geometric,
+    Geometrics,
     Group,
     Histograms,
     Kernels,
     Mixed,
     Mixture,
-    Multinomial,
-    Poisson,
+    Multinomials,
+    Poissons,
     Tied,
 )
 from likelier.families.beta import TwoShares
@@ -140,11 +140,11 @@ def _partition(columns: Sequence[NDArray[Any]]) -> bool:
     return bool(columns) and all(map(len, columns)) and np.array_equal(every, np.arange(len(every)))
 
 
-def _chances(params: Bernoulli) -> Any:
+def _chances(params: Bernoullis) -> Any:
     return np.allclose(np.exp(params.log_yes) + np.exp(params.log_no), 1, rtol=0, atol=1e-6)
 
 
-def _drawn(params: Multinomial) -> Any:
+def _drawn(params: Multinomials) -> Any:
     sums = np.exp(params.log_theta).sum(axis=1)
     return np.allclose(sums, 1, rtol=0, atol=1e-6) and np.all(params.length >= 0)
 
@@ -243,15 +243,15 @@ RECORDS = {
     "families.Tied": Kind(Tied, {"mean": "K p", "cov": "p p"}, lambda d: d.tol >= 0),
     "families.Full": Kind(Full, {"mean": "K p", "cov": "K p p"}),
     "families.Bernoulli": Kind(
-        Bernoulli, {"log_yes": "K p", "log_no": "K p"}, _chances, logs=("log_yes", "log_no")
+        Bernoullis, {"log_yes": "K p", "log_no": "K p"}, _chances, logs=("log_yes", "log_no")
     ),
     "families.Multinomial": Kind(
-        Multinomial, {"log_theta": "K p", "length": "K"}, _drawn, logs=("log_theta",)
+        Multinomials, {"log_theta": "K p", "length": "K"}, _drawn, logs=("log_theta",)
     ),
-    "families.Complement": Kind(Complement, {"W": "K p"}),
-    "families.Poisson": Kind(Poisson, {"rate": "K p"}, lambda d: (d.rate > 0).all()),
-    "families.Geometric": Kind(Geometric, {"odds": "K p"}, lambda d: (d.odds > 0).all()),
-    "families.Exponential": Kind(Exponential, {"mean": "K p"}, lambda d: (d.mean > 0).all()),
+    "families.Complement": Kind(Complements, {"W": "K p"}),
+    "families.Poisson": Kind(Poissons, {"rate": "K p"}, lambda d: (d.rate > 0).all()),
+    "families.Geometric": Kind(Geometrics, {"odds": "K p"}, lambda d: (d.odds > 0).all()),
+    "families.Exponential": Kind(Exponentials, {"mean": "K p"}, lambda d: (d.mean > 0).all()),
     "families.Kernels": Kind(
         Kernels,
         {"points": "m p", "log_w": "m", "log_v": "m", "start": "1+K", "h": "K p"},
