@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import gammaln
@@ -79,6 +80,8 @@ class Factorials(Based):
 class AffineColumns(Independent):
     """ln p(x_j | C_k) = c_kj + W_kj x_j + h(x_j): columns of one exponential family with T(x) = x."""
 
+    rule: ClassVar[str]  # which values it takes, of those that sums know
+
     @property
     @abstractmethod
     def W(self) -> Floats:
@@ -95,7 +98,7 @@ class AffineColumns(Independent):
 
     @property
     def support(self) -> Support | None:
-        return range_of(type(self).__name__.lower())
+        return range_of(self.rule)
 
     def _affine(self) -> Scores:
         return Scores((terms.Additive(np.zeros(self.shape[0]), self.W, self.constant),))

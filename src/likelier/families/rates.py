@@ -18,6 +18,8 @@ LEAST = 1e-150  # of a rate or a mean: neither it nor its inverse overflows
 class Poissons(AffineColumns):
     """ln p(x | C_k) = Σ_j x_j ln λ_kj - λ_kj - ln x_j!."""
 
+    rule = "poisson"
+
     rate: Floats  # (K, p), λ
 
     @property
@@ -66,6 +68,8 @@ class Poisson:
 class Geometrics(AffineColumns):
     """p(x_j | C_k) = q_kj (1 - q_kj)^x_j: how often nothing happens before something does."""
 
+    rule = "geometric"
+
     odds: Floats  # (K, p), (1 - q)/q: the mean
 
     @property
@@ -101,6 +105,8 @@ class Geometric:
 @dataclass(frozen=True)
 class Exponentials(AffineColumns):
     """ln p(x | C_k) = Σ_j -ln m_kj - x_j / m_kj."""
+
+    rule = "exponential"
 
     mean: Floats  # (K, p)
 
