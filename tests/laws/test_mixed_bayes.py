@@ -322,6 +322,15 @@ def test_cross_validation_equals_fitting_anew(fitted):
     np.testing.assert_allclose(found.scores["log_loss"], losses, rtol=1e-10)
 
 
+def test_families_chosen_by_the_rows_held_out_are_told_of():
+    """Of noise with many columns, those are kept that agree with the labels by chance."""
+    X, y = np.random.default_rng(0).standard_normal((60, 5)), np.arange(60) % 2
+    with pytest.warns(lk.DegenerateWarning, match="families of 5 columns were chosen by all rows"):
+        lk.NaiveBayes().cross_validate(X, y)
+    lk.NaiveBayes("gaussian").cross_validate(X, y)
+    assert "chosen by all rows" in str(lk.compare(X, y))
+
+
 # ---- weights to read -----------------------------------------------------------------------------
 def every_family(n: int = 300) -> tuple[np.ndarray, np.ndarray, dict[Any, str]]:
     """Columns of every family that is affine in some statistics."""
