@@ -322,6 +322,20 @@ def test_cross_validation_equals_fitting_anew(fitted):
     np.testing.assert_allclose(found.scores["log_loss"], losses, rtol=1e-10)
 
 
+def test_families_chosen_by_the_rows_held_out_are_told_of():
+    """Of noise with many columns, those are kept that agree with the labels by chance."""
+    X, y = np.random.default_rng(0).standard_normal((60, 5)), np.arange(60) % 2
+    with pytest.warns(lk.DegenerateWarning, match="families of 5 columns were chosen by all rows"):
+        lk.NaiveBayes().cross_validate(X, y)
+    lk.NaiveBayes("gaussian").cross_validate(X, y)
+
+
+def test_a_comparison_does_not_let_the_rows_held_out_choose():
+    X, y = np.random.default_rng(0).standard_normal((100, 200)), np.arange(100) % 2
+    for rows in (X, pd.DataFrame(X).add_prefix("x"), pl.DataFrame(X)):
+        assert lk.compare(rows, y, {"naive": lk.NaiveBayes()}).to_frame().loc["naive", "error"] > 0.3
+
+
 # ---- weights to read -----------------------------------------------------------------------------
 def every_family(n: int = 300) -> tuple[np.ndarray, np.ndarray, dict[Any, str]]:
     """Columns of every family that is affine in some statistics."""

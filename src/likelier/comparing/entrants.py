@@ -30,7 +30,10 @@ def judged(name: str, model: Any, rows: Table, task: Task, folds: Assignment) ->
 
 def _figures(model: Any, rows: Table, task: Task, folds: Assignment) -> dict[str, float]:
     # With a covariance_estimator the method is there, but there are no statistics to merge.
-    if hasattr(model, "cross_validate") and getattr(model, "covariance_estimator", None) is None:
+    merging = hasattr(model, "cross_validate") and getattr(model, "covariance_estimator", None) is None
+    # What rows settle, such as families, rows that are held out should have no part in.
+    settling = isinstance(rows, InMemory) and bool(getattr(model, "_settled", ()))
+    if merging and not settling:
         return task.figures(rows.cross_validate(model, folds))
     if not isinstance(rows, InMemory):
         raise ValueError(
@@ -42,10 +45,10 @@ def _figures(model: Any, rows: Table, task: Task, folds: Assignment) -> dict[str
 
 def _refitted(model: Any, rows: InMemory, task: Task, folds: Assignment) -> dict[str, float]:
     """A fit for each fold; means."""
-    X, y, numbers = rows.array, rows.labels, folds.of(0, len(rows.labels))
+    y, numbers = rows.labels, folds.of(0, len(rows.labels))
     found = []
     for fold in range(folds.count):
         train, test = np.flatnonzero(numbers != fold), np.flatnonzero(numbers == fold)
-        fitted = clone(model).fit(X[train], y[train])
-        found.append(task.judge(fitted, X[test], y[test]))
+        fitted = clone(model).fit(rows.some(model, train), y[train])
+        found.append(task.judge(fitted, rows.some(model, test), y[test]))
     return {name: float(np.mean([one[name] for one in found])) for name in found[0]}

@@ -148,6 +148,12 @@ class InMemory:
             raise _no_numbers()
         return self.numbers if hasattr(model, "cross_validate") else self.array
 
+    def some(self, model: Any, at: NDArray[np.intp]) -> Any:
+        """These rows, of what a model takes."""
+        X = self._for(model)
+        frame = None if isinstance(X, np.ndarray) or hasattr(X, "tocsr") else frames.frame(X)
+        return X[at] if frame is None else frame[at].to_native()
+
     @property
     def y(self) -> Arrays:
         return Arrays(Dense(np.empty((len(self.labels), 0))), self.labels)

@@ -104,9 +104,14 @@ class OnePass(Publishing):
         source = self._source(X, y, sample_weight, known=False)
         stratify = self._card.stratified
         folds = splits.folds_of(cv, source, (X, y, groups), stratify=stratify, seed=random_state)
+        points = splits.points_of(self, grid)
+        self._warn_of_folds(source)
         how = crossing.Plan(folds, self._card.metric_of(metric), return_predictions)
         with door.naming(source):
-            return crossing.cross_validate(self, source, splits.points_of(self, grid), how)
+            return crossing.cross_validate(self, source, points, how)
+
+    def _warn_of_folds(self, source: Source) -> None:
+        """Say what rows that are held out have decided nevertheless."""
 
     def _take_in(self, source: Source, target: Any) -> Self:
         """The fit to these rows and all before them, without warnings: more may come."""
