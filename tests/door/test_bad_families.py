@@ -121,3 +121,10 @@ def test_one_row_one_class_and_empty_columns_are_fitted():
     lk.NaiveBayes().fit(X, np.zeros(20, int)).predict(X)
     model = lk.NaiveBayes().fit(X.assign(size=np.nan, word=None), Y)
     np.testing.assert_allclose(model.predict_proba(X.assign(size=np.nan, word=None)), 0.5)
+
+
+def test_a_mark_among_numbers_is_pointed_out():
+    X = pd.DataFrame({"size": [*map(str, range(30)), "?", "?"]})
+    with pytest.warns(lk.DegenerateWarning, match=r"column 'size' holds text.*numbers except '\?'"):
+        lk.NaiveBayes().fit(X, np.arange(32) % 2)
+    lk.NaiveBayes().fit(X.replace("?", None), np.arange(32) % 2)  # codes of numbers, and meant so

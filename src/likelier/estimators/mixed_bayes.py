@@ -2,6 +2,7 @@
 
 import warnings
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -143,6 +144,19 @@ class NaiveBayes(Generative):
             self.selection_ = tuple(replace(c, column=str(names[c.column])) for c in self._plan.choices)
         return self
 
+    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
+        yield from super()._remarks(model, statistics, target, names)
+        assert isinstance(model, PlannedBayes)
+        for j, known in model.plan.levels.items():
+            words = [level for level in known.tolist() if isinstance(level, str)]
+            others = [word for word in words if not _is_number(word)]
+            if len(words) >= 10 and 0 < len(others) <= len(words) // 10:
+                yield (
+                    f"column {door.named(names, [j])} holds text, and so categories, but all of its "
+                    f"{len(words)} values are numbers except {', '.join(map(repr, others[:3]))}: if that "
+                    "marks missing cells, leave them empty."
+                )
+
     # ---- answers -----------------------------------------------------------------------------------
     def contributions(self, X: Any) -> Contributions:
         """ln p(x_j | C_k), (n, K, p), beside ln p(C_k): together they are ln p(x, C_k).
@@ -273,3 +287,11 @@ class NaiveBayes(Generative):
             name = door.named(getattr(self, "feature_names_in_", None), [column])
             raise ValueError(f"column {name} has no category {value!r}; it has {shown}{more}")
         return float(found[0])
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
