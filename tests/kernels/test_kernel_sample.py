@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from likelier.data.folds import hashed
+from kernels.twins import hashed
 
 
 @pytest.mark.parametrize("n", [0, 1, 31, 32, 33, 655, 4097])

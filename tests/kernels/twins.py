@@ -172,3 +172,14 @@ def centred_sums(
     d = X[:, None] - centres
     second = np.einsum("nk,nki,nkj->kij", R, d, d)
     return R.sum(axis=0), np.einsum("nk,nki->ki", R, d), second.sum(axis=0) if tied else second
+
+
+def hashed(first: int, n: int, seed: int) -> Array:
+    """splitmix64 of the numbers of rows, in whole numbers of any length."""
+    keys = []
+    for number in range(first + 1, first + 1 + n):
+        z = (number * 0x9E3779B97F4A7C15 + seed) % 2**64
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+        keys.append(z ^ (z >> 31))
+    return np.array(keys, dtype=np.uint64)
