@@ -130,8 +130,8 @@ class BernoulliNB(Smoothed):
     >>> from likelier import BernoulliNB
     >>> X, y = np.array([[1, 0], [1, 1], [0, 1], [0, 1]]), np.array([0, 0, 1, 1])
     >>> BernoulliNB().fit(X, y).predict_proba([[1, 0], [np.nan, 1]]).round(3)
-    array([[0.9, 0.1],
-           [0.4, 0.6]])
+    array([[0.857, 0.143],
+           [0.4  , 0.6  ]])
     """
 
     assumes = "generative; columns that are true or false, independent in each class; linear boundary"
@@ -172,8 +172,8 @@ class MultinomialNB(Counts):
     >>> from likelier import MultinomialNB
     >>> X, y = np.array([[3, 0, 1], [2, 1, 0], [0, 2, 2], [0, 3, 1]]), np.array([0, 0, 1, 1])
     >>> MultinomialNB().fit(X, y).predict_proba([[1, 0, 0], [0, 2, 0]]).round(3)
-    array([[0.88, 0.12],
-           [0.1 , 0.9 ]])
+    array([[0.868, 0.132],
+           [0.119, 0.881]])
     """
 
     assumes = "generative; a row is draws of words, the chances those of its class; linear boundary"
@@ -294,8 +294,8 @@ class PoissonNB(AffineScores):
     >>> from likelier import PoissonNB
     >>> X, y = np.array([[3, 0], [2, 1], [0, 2], [1, 5]]), np.array([0, 0, 1, 1])
     >>> PoissonNB().fit(X, y).predict_proba([[2, 0], [0, 3]]).round(2)
-    array([[0.85, 0.15],
-           [0.1 , 0.9 ]])
+    array([[0.93, 0.07],
+           [0.06, 0.94]])
     """
 
     assumes = "generative; Poisson counts, independent in each class; linear boundary"
