@@ -316,8 +316,9 @@ def _check_structure(X: Any) -> None:
     ordered = len(starts) == X.shape[0] + 1 and starts[0] == 0 and bool((np.diff(starts) >= 0).all())
     if not ordered or starts[-1] > min(len(columns), len(X.data)):
         raise ValueError("Input X is a sparse matrix with a broken indptr: see X.check_format().")
-    used = columns[: starts[-1]]
-    if len(used) and (used.min() < 0 or used.max() >= X.shape[1]):
+    used = np.ascontiguousarray(columns[: starts[-1]])
+    # Without a sign, negative ones are the largest of all: one reading finds both.
+    if len(used) and used.view(f"u{used.itemsize}").max() >= X.shape[1]:
         raise ValueError(f"Input X is a sparse matrix with column indices outside 0 to {X.shape[1] - 1}.")
 
 
