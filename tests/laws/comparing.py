@@ -1,12 +1,22 @@
 """When two states are the same: bit for bit, or as near as rounding allows."""
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from laws.generators import Array, Table, positive
-from likelier.states import ColumnMoments, Kept, Moments, PatternMoments, PositiveMoments, ShrinkageMoments
+from likelier.families.pooled import OfAll
+from likelier.states import (
+    ColumnMoments,
+    Extent,
+    Kept,
+    Moments,
+    Parts,
+    PatternMoments,
+    PositiveMoments,
+    ShrinkageMoments,
+)
 
 UNIT = np.finfo(np.float64).eps / 2  # the most that one rounding moves a number, relatively
 PROMISED = 1e-12
@@ -49,6 +59,16 @@ def assert_close(a: Any, b: Any, rows: Table, tied: bool = False) -> None:
         assert_close(a.higher, b.higher, rows.take(~gone))
         assert_mean_the_same(a.gaps, b.gaps, rows.take(gone))
         return
+    if isinstance(a, Parts):
+        for columns, one, like in zip(a.columns, a.states, b.states, strict=True):
+            assert_close(one, like, replace(rows, X=rows.X[:, columns]))
+        return
+    if isinstance(a, OfAll):
+        np.testing.assert_allclose(a.n, b.n, rtol=PROMISED)
+        assert_close(a.state, b.state, replace(rows, y=np.minimum(rows.y, 0), K=1))
+        return
+    if isinstance(a, Extent):
+        rows = replace(rows, y=np.zeros_like(rows.y), K=1)
     if isinstance(a, PositiveMoments):
         rows = positive(rows)
     if isinstance(a, Kept):

@@ -22,20 +22,20 @@ class OfAll:
 
     @property
     def nbytes(self) -> int:
-        return int(self.state.nbytes)
+        return int(self.n.nbytes + self.state.nbytes)
 
     def update(self, chunk: Chunk) -> None:
         assert chunk.y is not None
         w = weights(chunk)
         if chunk.y.ndim == 2:
-            self.n = self.n + (chunk.y.sum(axis=0) if w is None else w @ chunk.y)
+            n = chunk.y.sum(axis=0) if w is None else w @ chunk.y
             y: NDArray[Any] = chunk.y.sum(axis=1, keepdims=True)
         else:
             known = chunk.y >= 0
-            counts = np.bincount(chunk.y[known], None if w is None else w[known], len(self.n))
-            self.n = self.n + counts
+            n = np.bincount(chunk.y[known], None if w is None else w[known], len(self.n))
             y = np.minimum(chunk.y, 0)
-        self.state.update(chunk._replace(y=y))
+        self.state.update(chunk._replace(y=y))  # first: it may refuse the chunk
+        self.n = self.n + n
 
     def merge(self, other: Self) -> None:
         self.n = self.n + other.n
