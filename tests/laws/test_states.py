@@ -128,7 +128,7 @@ STATES = [
         scatter=False,
     ),
     Kind("kept rows", Kept.start, gaps=True),
-    Kind("parts", in_parts, scatter=False, whole=False),
+    Kind("parts", in_parts, gaps=True, scatter=False, whole=False),
     Kind("all classes", Pooled(DiagonalGaussian()).stats, gaps=True, scatter=False),
     Kind("extent", lambda K, p: Extent.start(p), by_class=False),
     Kind("survey", lambda K, p: Survey(), by_class=False),
