@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from likelier.data import CSR, Arrays, Source
+from likelier.data import CSR, Arrays, Block, Source
 from likelier.data.spread import Spread
 from likelier.engines import run
 from likelier.losses import squared
@@ -185,9 +185,9 @@ def _weight(y: NDArray[np.int32] | None, w: Floats | None) -> float:
 def shift_of(source: Source) -> Floats:
     """A vector near the means of the columns; 0 for CSR, which has to stay sparse."""
     chunk = next(iter(source.parts(0)[0]()))
-    if isinstance(chunk.X, CSR):
+    X: Block = chunk.X.rows(0, min(chunk.X.shape[0], 4096))
+    if isinstance(X, CSR):
         return np.zeros(source.p)
-    X = chunk.X.rows(0, min(chunk.X.shape[0], 4096))
     if isinstance(source, Arrays):
         n = len(source)
         X = source.X.take(np.arange(0, n, max(1, n // 1000), dtype=np.intp))

@@ -118,22 +118,24 @@ SAMPLED = 16  # of so many runs of rows one is enough to begin with
 SAMPLE_FROM = 100_000  # rows
 
 
+class Terms(NamedTuple):
+    """When to stop, and how to begin."""
+
+    tol: float
+    max_iter: int
+    seed: int = 0
+    fresh: bool = True  # θ is 0, no knowledge, so that it may pay to begin with a few of the rows
+
+
 def solve(
-    objective: Objective,
-    theta: Floats,
-    choice: Choice,
-    *,
-    tol: float,
-    max_iter: int,
-    seed: int = 0,
-    watch: Watch | None = None,
-    fresh: bool = True,
+    objective: Objective, theta: Floats, choice: Choice, terms: Terms, watch: Watch | None = None
 ) -> Solution:
-    """Minimise. fresh: `theta` is 0, no knowledge, so that it may pay to begin with a few of the rows."""
+    """Minimise, from θ on."""
     able = ABILITIES[choice.name]
-    method = able.make(seed)
-    drive = partial(run_solver, method, objective, tol=tol * able.sharpness, max_iter=max_iter, watch=watch)
-    start = _beginning(objective, theta, choice) if fresh else theta
+    method = able.make(terms.seed)
+    tol, max_iter = terms.tol * able.sharpness, terms.max_iter
+    drive = partial(run_solver, method, objective, tol=tol, max_iter=max_iter, watch=watch)
+    start = _beginning(objective, theta, choice) if terms.fresh else theta
     found = drive(start)
     if start is not theta and not found.trace[0, 0] <= _known_value(objective):
         found = drive(theta)  # the few rows misled

@@ -27,7 +27,7 @@ from likelier.objective import Objective, shift_of
 from likelier.penalties import Penalty
 from likelier.scores import Affine, Scores
 from likelier.solvers import Iterate, Solution, Watch
-from likelier.solving import chosen, solve
+from likelier.solving import Terms, chosen, solve
 from likelier.states import Setting
 
 Floats = NDArray[np.float64]
@@ -130,8 +130,8 @@ class Discriminative(LinearScores, ClassifierMixin, Publishing):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         theta = np.zeros(objective.size) if start is None else start.theta(objective.setting)
         with watching(self.verbose, most) as watch:
-            how = {"tol": tol, "max_iter": most, "seed": seed, "watch": watch, "fresh": start is None}
-            return solve(objective, theta, choice, **how)
+            how = Terms(tol, most, seed, fresh=start is None)
+            return solve(objective, theta, choice, how, watch)
 
     def _start_from(self, target: NDArray[Any], p: int) -> Weights | None:
         """Where to begin: what `warm_start` finds, if it fits."""

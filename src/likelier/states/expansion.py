@@ -65,7 +65,7 @@ class Expansion:
     def merge(self, other: Self) -> None:
         self.f += other.f
         self.g += other.g
-        if self.H is not None:
+        if self.H is not None and other.H is not None:
             self.H += other.H
 
 
