@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from tqdm import tqdm
@@ -20,11 +19,12 @@ from likelier.estimators.answers import LinearScores
 from likelier.estimators.generative import Contributions
 from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.publishing import Names, Publishing
+from likelier.estimators.scoring import Scoring
 from likelier.estimators.weighing import class_totals, weighed, weights_by_class
 from likelier.estimators.weights import Weights
 from likelier.links import Link
 from likelier.losses import Loss
-from likelier.model import ask, levels
+from likelier.model import ask
 from likelier.objective import Objective, shift_of
 from likelier.penalties import Penalty
 from likelier.solvers import Iterate, Solution, Watch
@@ -34,7 +34,7 @@ from likelier.states import Setting
 Floats = NDArray[np.float64]
 
 
-class Discriminative(LinearScores, ClassifierMixin, Publishing):
+class Discriminative(LinearScores, Scoring, Publishing):
     """Model = loss + penalty + solver. A subclass says which loss, and what C and its like mean."""
 
     C: float
@@ -66,8 +66,7 @@ class Discriminative(LinearScores, ClassifierMixin, Publishing):
     def _rows(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> tuple[Source, NDArray[Any]]:
         """The rows with coded labels and all weights, and the classes."""
         source = door.training(self, X, y, sample_weight)
-        found = levels(source)
-        door.weighty(len(found))
+        found = self._target_of(source)
         if len(found) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes in the data, but the data "

@@ -23,7 +23,7 @@ class LogisticRegression(LinearProbabilities, Discriminative):
     penalty. `solver="auto"` chooses by the size of the problem, and `solver_reason_` says why.
     """
 
-    assumes = "linear in the log odds"
+    assumes = "discriminative; linear in the log odds; linear boundary"
 
     def __init__(
         self,
