@@ -77,7 +77,7 @@ def _expect(core: Any, first: np.ndarray) -> None:
 def _losses(core: Any) -> tuple[Any, ...]:
     """X, codes, weights, offset, loss, positive, W, b, shift."""
     X = matrix(core, np.ones((4, 2)))
-    return X, np.zeros(4, np.int32), None, None, 0, 1, np.ones((1, 2)), np.ones(1), np.ones(2)
+    return X, np.zeros(4, np.int32), None, None, 1, 1, np.ones((2, 2)), np.ones(2), np.ones(2)
 
 
 def _expand(core: Any, g: np.ndarray) -> None:
@@ -90,7 +90,7 @@ def _loss_values(core: Any, f: np.ndarray) -> None:
 
 
 def _curvature_product(core: Any, out: np.ndarray) -> None:
-    core.curvature_product(*_losses(core), np.ones((1, 2)), np.ones(1), out)
+    core.curvature_product(*_losses(core), np.ones((2, 2)), np.ones(2), out)
 
 
 # Kernels, with the shape of what they write to.
@@ -112,9 +112,9 @@ OUTPUTS = {
         lambda core, out: _gappy(core).fill(matrix(core, np.ones((4, 2))), np.ones((4, 3)), out),
     ),
     "expect": ((2, 2), _expect),
-    "expand": ((1, 3), _expand),
+    "expand": ((2, 3), _expand),
     "loss_values": ((1,), _loss_values),
-    "curvature_product": ((1, 3), _curvature_product),
+    "curvature_product": ((2, 3), _curvature_product),
     "recode": ((4,), lambda core, codes: core.recode(codes, np.zeros(1, np.int32))),
 }
 
