@@ -75,10 +75,11 @@ struct Logistic {
     }
 };
 
+// (1 - m)₊; at the corner, of all slopes: -1.
 struct Hinge {
     LIKELIER_INLINE static At at(vd m) {
-        const vd zero = splat(0.0), short_by = splat(1.0) - m;
-        return {short_by < zero ? zero : short_by, short_by > zero ? splat(-1.0) : zero, zero};
+        const vd zero = splat(0.0), gap = splat(1.0) - m;
+        return {gap < zero ? zero : gap, gap < zero ? zero : splat(-1.0), zero};
     }
 };
 

@@ -86,7 +86,7 @@ def _expand(core: Any, g: np.ndarray) -> None:
 
 def _loss_values(core: Any, f: np.ndarray) -> None:
     *rows, W, b, shift = _losses(core)
-    core.loss_values(*rows, W[None], b[None], shift, f)
+    core.loss_values(*rows, np.stack([W] * 4), np.stack([b] * 4), shift, f)
 
 
 def _curvature_product(core: Any, out: np.ndarray) -> None:
@@ -113,7 +113,7 @@ OUTPUTS = {
     ),
     "expect": ((2, 2), _expect),
     "expand": ((2, 3), _expand),
-    "loss_values": ((1,), _loss_values),
+    "loss_values": ((4,), _loss_values),
     "curvature_product": ((2, 3), _curvature_product),
     "recode": ((4,), lambda core, codes: core.recode(codes, np.zeros(1, np.int32))),
 }

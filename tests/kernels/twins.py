@@ -210,7 +210,7 @@ def _sigmoid(m: Array) -> Array:
 LOSSES = [
     _margin(lambda m: np.logaddexp(0, -m), lambda m: -_sigmoid(-m), lambda m: _sigmoid(m) * _sigmoid(-m)),
     _softmax_loss,
-    _margin(lambda m: np.maximum(1 - m, 0), lambda m: -1.0 * (m < 1), lambda m: 0.0),
+    _margin(lambda m: np.maximum(1 - m, 0), lambda m: -1.0 * (m <= 1), lambda m: 0.0),
     _margin(
         lambda m: np.maximum(1 - m, 0) ** 2, lambda m: -2 * np.maximum(1 - m, 0), lambda m: 2.0 * (m < 1)
     ),
