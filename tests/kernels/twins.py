@@ -183,3 +183,53 @@ def hashed(first: int, n: int, seed: int) -> Array:
         z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
         keys.append(z ^ (z >> 31))
     return np.array(keys, dtype=np.uint64)
+
+
+# ---- losses ----------------------------------------------------------------------------------------
+def _margin(value: Any, slope: Any, bend: Any) -> Any:
+    def of(Z: Array, codes: Array, positive: int) -> tuple[Array, Array, Array]:
+        t = np.where(codes == positive, 1.0, -1.0)
+        m = t * Z[:, 0]
+        return value(m), (t * slope(m))[:, None], (bend(m) * np.ones_like(m))[:, None, None]
+
+    return of
+
+
+def _softmax_loss(Z: Array, codes: Array, positive: int) -> tuple[Array, Array, Array]:
+    L, own = log_softmax(Z), np.arange(Z.shape[1]) == codes[:, None]
+    P = np.exp(L)
+    return -(L * own).sum(axis=1), P - own, P[:, :, None] * (np.eye(Z.shape[1]) - P[:, None, :])
+
+
+def _sigmoid(m: Array) -> Array:
+    """1 / (1 + e^-m)."""
+    return np.exp(-np.logaddexp(0, -m))
+
+
+# By number: value (n,), slope (n, q) and bend (n, q, q) by the scores.
+LOSSES = [
+    _margin(lambda m: np.logaddexp(0, -m), lambda m: -_sigmoid(-m), lambda m: _sigmoid(m) * _sigmoid(-m)),
+    _softmax_loss,
+    _margin(lambda m: np.maximum(1 - m, 0), lambda m: -1.0 * (m <= 1), lambda m: 0.0),
+    _margin(
+        lambda m: np.maximum(1 - m, 0) ** 2, lambda m: -2 * np.maximum(1 - m, 0), lambda m: 2.0 * (m < 1)
+    ),
+    _margin(lambda m: np.maximum(-m, 0), lambda m: -1.0 * (m <= 0), lambda m: 0.0),
+    _margin(lambda m: (m - 1) ** 2 / 2, lambda m: m - 1, lambda m: 1.0),
+    _margin(lambda m: 1.0 * (m <= 0), lambda m: np.nan * m, lambda m: np.nan),
+]
+
+
+def expansion(
+    loss: int, X: Array, codes: Array, weights: Array | None, offset: Array | None, positive: int,
+    W: Array, b: Array, shift: Array,
+) -> tuple[float, Array, Array]:  # fmt: skip
+    """f, g (q, p + 1) and H (m, m), m = q (p + 1): Σ w ℓ and its derivatives."""
+    w = np.where(codes >= 0, 1.0 if weights is None else weights, 0.0)
+    here = np.flatnonzero(w)
+    D = np.column_stack([X - shift, np.ones(len(X))])[here]
+    Z = D @ np.column_stack([W, b]).T + (0.0 if offset is None else offset[here])
+    value, slope, bend = LOSSES[loss](Z, codes[here], positive)
+    w, m = w[here], W.size + b.size
+    H = np.einsum("n,nkl,ni,nj->kilj", w, bend, D, D, optimize=True).reshape(m, m)
+    return w @ value, np.einsum("n,nk,nj->kj", w, slope, D), H
