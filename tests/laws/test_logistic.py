@@ -149,7 +149,8 @@ def test_threads_do_not_change_a_bit(monkeypatch):
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_array, np.asfortranarray, np.float32, list])
 def test_every_kind_of_table_gets_the_same_answers(kind):
     X, y = problem()
-    X = np.where(np.random.default_rng(0).random(X.shape) < 0.5, 0.0, X.astype(np.float32)).astype(np.float64)
+    gone = np.random.default_rng(0).random(X.shape) < 0.5
+    X = np.where(gone, 0.0, X.astype(np.float32)).astype(np.float64)  # digits that every type holds
     table = X.tolist() if kind is list else X.astype(np.float32) if kind is np.float32 else kind(X)
     model, same = Logistic(tol=1e-8).fit(X, y), Logistic(tol=1e-8).fit(table, y)
     np.testing.assert_allclose(same.predict_proba(table), model.predict_proba(X), atol=1e-7)
