@@ -80,7 +80,7 @@ def _always(method: Method) -> Callable[[int], Method]:
 # A new solver joins here.
 ABILITIES: dict[str, Ability] = {
     # Its last step squares the error: to ask for more costs one pass at most.
-    "newton": Ability(_always(newton), curved=True, sharpness=0.01),
+    "newton": Ability(_always(newton), curved=True, sharpness=0.1),
 }
 
 # scikit-learn's names.
