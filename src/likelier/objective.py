@@ -163,6 +163,8 @@ class Objective:
             H = run(self.source, partial(Expansion.start, plain, np.zeros((1, P)), curved=True)).H
             assert H is not None
             M = bound * H / self.n
+            if not self.intercept:  # else solving would move it, though its gradient is 0
+                M[-1] = M[:, -1] = 0
             M[np.diag_indices_from(M)] += l2
             return FullMetric.of(M, setting.q)
         total = run(self.source, partial(Squares.start, setting.shift)).total

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from likelier.data import CSR, Arrays, Source
 from likelier.objective import Objective
-from likelier.solvers import Iterate, Solution, Watch, newton, run_solver
+from likelier.solvers import Iterate, Solution, Watch, lbfgs, newton, run_solver
 
 Floats = NDArray[np.float64]
 
@@ -81,6 +81,7 @@ def _always(method: Method) -> Callable[[int], Method]:
 ABILITIES: dict[str, Ability] = {
     # Its last step squares the error: to ask for more costs one pass at most.
     "newton": Ability(_always(newton), curved=True, sharpness=0.01),
+    "lbfgs": Ability(_always(lbfgs)),
 }
 
 # scikit-learn's names.

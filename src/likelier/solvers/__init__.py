@@ -11,6 +11,7 @@ from likelier.solvers.base import (
     run_solver,
     shorter,
 )
+from likelier.solvers.lbfgs import lbfgs
 from likelier.solvers.newton import newton, solved
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Solver",
     "Watch",
     "enough",
+    "lbfgs",
     "newton",
     "run_solver",
     "shorter",
