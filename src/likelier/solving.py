@@ -9,8 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import CSR, Arrays, Source
+from likelier.losses import criterion, mistakes
 from likelier.objective import Objective
-from likelier.solvers import Iterate, Solution, Watch, lbfgs, newton, run_solver
+from likelier.solvers import (
+    Iterate,
+    Solution,
+    Watch,
+    cg,
+    gradient,
+    iterative_scaling,
+    lbfgs,
+    newton,
+    newton_cg,
+    run_solver,
+    subgradient,
+)
 
 Floats = NDArray[np.float64]
 
@@ -77,11 +90,29 @@ def _always(method: Method) -> Callable[[int], Method]:
     return lambda seed: method
 
 
+def _descent(objective: Objective, theta: Floats) -> Iterator[Iterate]:
+    """Gradient descent, in the form that the loss admits.
+
+    The perceptron criterion is least at θ = 0, which is of no use: the best has the fewest mistakes.
+    """
+    setting = objective.setting
+    if setting.loss.smooth:
+        return gradient(objective, theta)
+    if setting.loss.name != criterion.name:
+        return subgradient(objective, theta)
+    counted = replace(objective, setting=replace(setting, loss=mistakes))
+    return subgradient(objective, theta, better=lambda theta: float(counted.value(theta[None])[0]))
+
+
 # A new solver joins here.
 ABILITIES: dict[str, Ability] = {
     # Its last step squares the error: to ask for more costs one pass at most.
     "newton": Ability(_always(newton), curved=True, sharpness=0.01),
+    "newton-cg": Ability(_always(newton_cg), curved=True),
     "lbfgs": Ability(_always(lbfgs)),
+    "cg": Ability(_always(cg)),
+    "gradient": Ability(_always(_descent), smooth=False),
+    "iterative-scaling": Ability(_always(iterative_scaling), losses=("logistic", "softmax")),
 }
 
 # scikit-learn's names.
