@@ -1,7 +1,9 @@
 """Which peers a target is measured by, and when it counts as reached."""
 
+import benchmarks.race.cli  # noqa: F401  (enters all problems)
 import pytest
 from benchmarks.race.registry import Contender
+from benchmarks.race.report import collect, markdown
 from benchmarks.race.runner import ENOUGH, Row
 from benchmarks.race.targets import NEAR, Target
 
@@ -65,3 +67,19 @@ def test_long_fits_are_not_repeated():
     assert entered(key=OURS).wanted()
     assert entered((ENOUGH - 1, 0.0), key=OURS).wanted()
     assert not entered((ENOUGH + 1, 0.0), key=OURS).wanted()
+
+
+def test_report_says_which_peer_counted():
+    keys = {
+        "text/likelier/LogisticRegression": (0.5, 2e-7),
+        "text/scikit-learn/lbfgs": (0.1, 2e-3),
+        "text/scikit-learn/liblinear": (4.0, 5e-7),
+        "text/snapml/LogisticRegression": (0.9, 2.4e-6),
+    }
+    rows = [entered(figures, key=key) for key, figures in keys.items()]
+    settings = {"scale": 1.0, "repeats": 1, "threads": 2}
+    text = markdown(collect(rows, settings, "2000-01-01"), rows)
+    ours = "2.0e-07, asked 1e-06"
+    assert f"| 1x | 1.8x | {ours}; snapml/LogisticRegression: 2.4e-06 | reached |" in text
+    assert f"| 4x | 8.0x | {ours}; scikit-learn/liblinear: 5.0e-07 | reached |" in text
+    assert "| scikit-learn lbfgs | 0.10 s | 2.0e-03 |" in text
