@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "additive.hpp"
+#include "dual.hpp"
 #include "gaps.hpp"
 #include "kernels.hpp"
 #include "labels.hpp"
@@ -22,6 +23,7 @@
 #include "mixture.hpp"
 #include "moments.hpp"
 #include "qr.hpp"
+#include "row.hpp"
 #include "sample.hpp"
 #include "scores.hpp"
 #include "sums.hpp"
@@ -104,6 +106,24 @@ Labels labels(const std::optional<Vector<int32_t>>& codes, const std::optional<I
     if (codes.has_value() == R.has_value()) throw std::invalid_argument("either codes or R");
     return {codes ? codes->data() : nullptr, R ? R->data() : nullptr, weights ? weights->data() : nullptr,
             K};
+}
+
+std::pair<double, double> py_dual_epoch(const Held& X, In shift, Vector<int32_t> codes,
+                                        std::optional<Vector<double>> weights, std::optional<In> offset,
+                                        Vector<int64_t> order, Vector<double> squares, int loss,
+                                        double inverse, double tau, bool move, int64_t K, Out W, Out a) {
+    const DualTask task{codes.data(),
+                        weights ? weights->data() : nullptr,
+                        offset ? offset->data() : nullptr,
+                        order.data(),
+                        static_cast<int64_t>(order.shape(0)),
+                        squares.data(),
+                        inverse,
+                        tau,
+                        move};
+    nb::gil_scoped_release free;
+    const DualSums sums = dual_epoch(X.view, shift.data(), task, loss, K, W.data(), a.data());
+    return {sums.loss, sums.gap};
 }
 
 using Where = std::optional<std::pair<int64_t, int64_t>>;
@@ -498,5 +518,23 @@ NB_MODULE(LIKELIER_MODULE, m) {
             return drawn(first, static_cast<int64_t>(places.shape(0)), seed, top, places.data());
         },
         nb::arg("first"), nb::arg("seed"), nb::arg("top"), nb::arg("places").noconvert());
+    m.def(
+        "deal",
+        [](Array<int64_t> order, uint64_t seed) {
+            nb::gil_scoped_release free;
+            deal(order.data(), static_cast<int64_t>(order.shape(0)), seed);
+        },
+        nb::arg("order").noconvert(), nb::arg("seed"));
+    m.def(
+        "square_norms",
+        [](const Held& X, In shift, Out out) {
+            nb::gil_scoped_release free;
+            square_norms(X.view, shift.data(), out.data());
+        },
+        nb::arg("X"), nb::arg("shift"), nb::arg("out").noconvert());
+    m.def("dual_epoch", &py_dual_epoch, nb::arg("X"), nb::arg("shift"), nb::arg("codes"),
+          nb::arg("weights").none(), nb::arg("offset").none(), nb::arg("order"), nb::arg("squares"),
+          nb::arg("loss"), nb::arg("inverse"), nb::arg("tau"), nb::arg("move"), nb::arg("K"),
+          nb::arg("W").noconvert(), nb::arg("a").noconvert());
     m.def("recode", &recode, nb::arg("codes").noconvert(), nb::arg("table"));
 }
