@@ -13,6 +13,7 @@ _WHERE = {
     "GaussianNB": "likelier.estimators.naive_bayes",
     "KernelDensityClassifier": "likelier.estimators.kernel_density",
     "LinearDiscriminantAnalysis": "likelier.estimators.linear_discriminant",
+    "LogisticRegression": "likelier.estimators.logistic",
     "LinearRegression": "likelier.estimators.regression",
     "NaiveBayes": "likelier.estimators.mixed_bayes",
     "MultinomialNB": "likelier.estimators.counts",
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from likelier.estimators.linear_discriminant import (
         LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
     )
+    from likelier.estimators.logistic import LogisticRegression as LogisticRegression
     from likelier.estimators.merging import merge as merge
     from likelier.estimators.mixed_bayes import NaiveBayes as NaiveBayes
     from likelier.estimators.mixture import GaussianMixture as GaussianMixture

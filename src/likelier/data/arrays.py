@@ -27,6 +27,7 @@ class Arrays:
     w: NDArray[np.float64] | None = None
     levels: NDArray[Any] | None = None
     names: NDArray[Any] | None = None
+    offset: NDArray[np.float64] | None = None  # (n,) or (n, q)
 
     def __len__(self) -> int:
         return self.X.shape[0]
@@ -64,4 +65,5 @@ class Arrays:
         if y is not None and self.levels is not None:
             y = code(y, self.levels)
         w = None if self.w is None else self.w[start:stop]
-        yield Chunk(self.X.rows(start, stop), y, w, start)
+        offset = None if self.offset is None else self.offset[start:stop]
+        yield Chunk(self.X.rows(start, stop), y, w, start, offset)

@@ -15,20 +15,22 @@ class Chunk(NamedTuple):
     """Some rows in memory.
 
     y: (n,) codes (int32, -1 = unlabelled), (n, K) soft labels, or, before they are coded, raw labels.
-    first: number of the first row in the whole source.
+    first: number of the first row in the whole source. offset: added to each row's scores, (n,) or (n, q).
     """
 
     X: Block
     y: NDArray[Any] | None = None
     w: NDArray[np.float64] | None = None
     first: int = 0
+    offset: NDArray[np.float64] | None = None
 
     def take(self, rows: Rows) -> "Chunk":
         """Some of its rows; `first` is right for a run of them."""
         y = None if self.y is None else self.y[rows]
         w = None if self.w is None else self.w[rows]
         first = self.first + int(rows.start or 0) if isinstance(rows, slice) else self.first
-        return self._replace(X=self.X.take(rows), y=y, w=w, first=first)
+        offset = None if self.offset is None else self.offset[rows]
+        return self._replace(X=self.X.take(rows), y=y, w=w, first=first, offset=offset)
 
 
 def by_gaps(chunk: Chunk) -> tuple[Chunk, Chunk, NDArray[np.bool_]]:

@@ -45,10 +45,13 @@ class NonFinite(BadCell):
 
     def _said(self, where: str) -> str:
         what = "NaN" if np.isnan(self.value) else "infinity or a value too large for dtype('float64')"
-        return (
+        said = (
             f"Input X contains {what}: {where} is {self.value}. Drop such rows, or fill the cell in first "
-            "(for example with sklearn.impute.SimpleImputer)."
+            "(for example with sklearn.impute.SimpleImputer)"
         )
+        if np.isnan(self.value):
+            said += "; generative classifiers (GaussianNB, LinearDiscriminantAnalysis) take it as missing"
+        return said + "."
 
 
 class OutOfSupport(BadCell):

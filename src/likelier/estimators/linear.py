@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from likelier import links
 from likelier.estimators import door
-from likelier.estimators.decisions import Decisions
+from likelier.estimators.answers import LinearProbabilities
 from likelier.links import Link
 from likelier.model import ask
 from likelier.scores import Affine, Scores
@@ -16,7 +15,7 @@ from likelier.scores import Affine, Scores
 Floats = NDArray[np.float64]
 
 
-class LinearClassifier(Decisions, ClassifierMixin, BaseEstimator):
+class LinearClassifier(LinearProbabilities, ClassifierMixin, BaseEstimator):
     """Scores X coef_ᵀ + intercept_: the reading of a model as weights, with nothing else in it.
 
     It comes from `to_linear()`, fitted. Two classes are one weight vector, as in scikit-learn, or two.
@@ -63,16 +62,3 @@ class LinearClassifier(Decisions, ClassifierMixin, BaseEstimator):
         rows = door.known_rows(self, X)
         with door.naming(rows):
             return ask(self._scores(), rows, link).out
-
-    def decision_function(self, X: Any) -> Floats:
-        Z = self._ask(X, links.identity)
-        return np.asarray(Z[:, 1] - Z[:, 0]) if len(self.classes_) == 2 else Z
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        return np.asarray(self.classes_[self._ask(X, links.argmax)])
-
-    def predict_proba(self, X: Any) -> Floats:
-        return self._ask(X, links.softmax)
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        return self._ask(X, links.log_softmax)

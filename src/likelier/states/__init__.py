@@ -4,6 +4,7 @@ from likelier.states.base import Fold, State
 from likelier.states.bins import Bins, edges_of
 from likelier.states.columns import ColumnMoments
 from likelier.states.counts import BinCounts, Counts
+from likelier.states.expansion import Expansion, Product, Setting, Squares, Values
 from likelier.states.extent import Extent
 from likelier.states.folds import Folds, Together, all_but_one
 from likelier.states.higher import HigherMoments
@@ -26,6 +27,7 @@ __all__ = [
     "ColumnMoments",
     "Counts",
     "Equations",
+    "Expansion",
     "Extent",
     "Fold",
     "Folds",
@@ -36,10 +38,13 @@ __all__ = [
     "Parts",
     "PatternMoments",
     "PositiveMoments",
+    "Product",
     "Rule",
     "Sample",
+    "Setting",
     "Shape",
     "ShrinkageMoments",
+    "Squares",
     "State",
     "Sums",
     "Survey",
@@ -47,6 +52,7 @@ __all__ = [
     "TooManyPatterns",
     "Triangle",
     "Typical",
+    "Values",
     "all_but_one",
     "edges_of",
 ]

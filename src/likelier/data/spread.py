@@ -1,0 +1,25 @@
+"""A few rows from all over a source, to begin with."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from likelier.data.chunk import Chunk, Part
+from likelier.data.wrapped import Wrapped
+
+RUN = 512  # rows side by side: enough to be worth a call
+
+
+@dataclass(frozen=True)
+class Spread(Wrapped):
+    """Of every `apart` runs of rows the first."""
+
+    apart: int
+
+    def parts(self, state_bytes: int) -> Sequence[Part]:
+        return [partial(self._read, part) for part in self.source.parts(state_bytes)]
+
+    def _read(self, part: Part) -> Iterator[Chunk]:
+        for chunk in part():
+            for start in range(0, chunk.X.shape[0], RUN * self.apart):
+                yield chunk.take(slice(start, start + RUN))

@@ -1,0 +1,237 @@
+"""Classifiers that minimise a loss over rows, plus a penalty on their weights."""
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from tqdm import tqdm
+
+from likelier.data import Arrays, Source, code
+from likelier.estimators import door
+from likelier.estimators.answers import LinearScores
+from likelier.estimators.linear import LinearClassifier
+from likelier.estimators.publishing import Names, Publishing
+from likelier.estimators.weighing import class_totals, weighed, weights_by_class
+from likelier.links import Link
+from likelier.losses import Loss
+from likelier.model import ask, levels
+from likelier.objective import Objective, shift_of
+from likelier.penalties import Penalty
+from likelier.scores import Affine, Scores
+from likelier.solvers import Iterate, Solution, Watch
+from likelier.solving import chosen, solve
+from likelier.states import Setting
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Weights:
+    """z = W (x - shift) + b: what a fit leaves. Two classes are one row."""
+
+    W: Floats  # (q, p)
+    b: Floats  # (q,)
+    shift: Floats  # (p,)
+
+    @property
+    def intercept(self) -> Floats:
+        """z at x = 0."""
+        return np.asarray(self.b - self.W @ self.shift)
+
+    @property
+    def scores(self) -> Scores:
+        """A score for each class: of two, 0 and z, whose softmax is σ(z)."""
+        W, b = self.W, self.b
+        if len(W) == 1:
+            W, b = np.vstack([np.zeros_like(W), W]), np.append(0.0, b)
+        return Scores((Affine(b, np.ascontiguousarray(W), self.shift),))
+
+    @classmethod
+    def of(cls, theta: Floats, setting: Setting) -> Self:
+        T = theta.reshape(setting.q, -1)
+        return cls(T[:, :-1].copy(), T[:, -1].copy(), setting.shift)
+
+    def theta(self, setting: Setting) -> Floats:
+        """About another shift, flat."""
+        b = self.b + self.W @ (setting.shift - self.shift)
+        return np.column_stack([self.W, b]).ravel()
+
+
+class Discriminative(LinearScores, ClassifierMixin, Publishing):
+    """Model = loss + penalty + solver. A subclass says which loss, and what C and its like mean."""
+
+    C: float
+    tol: float
+    fit_intercept: bool
+    class_weight: Any
+    random_state: Any
+    max_iter: int
+    verbose: int
+    solver: str
+    _model: Weights
+    _target: NDArray[Any]  # the classes
+    _statistics: Any  # what `summary` needs, if the solver knows it
+    n_features_in_: int
+
+    @abstractmethod
+    def _loss(self, K: int) -> Loss:
+        """The loss that tells K classes apart."""
+
+    def _ratio(self) -> float:
+        """How much of the penalty is l1."""
+        return 0.0
+
+    def _column_penalties(self, source: Source) -> Floats | None:
+        """How much of the penalty each column bears; None: all alike."""
+        return None
+
+    # ---- fitting -----------------------------------------------------------------------------------
+    def _rows(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> tuple[Source, NDArray[Any]]:
+        """The rows with coded labels and all weights, and the classes."""
+        source = door.training(self, X, y, sample_weight)
+        found = levels(source)
+        door.weighty(len(found))
+        if len(found) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes in the data, but the data "
+                f"contains only one class: {found[0]}"
+            )
+        if offset is not None:
+            source = with_offset(source, offset, found)
+        return precoded(source, found), found
+
+    def _objective(self, source: Source, target: NDArray[Any]) -> Objective:
+        """Mean loss and penalty, as the hyper-parameters say, which are checked here."""
+        C = self.C if self.C == np.inf else door.number("C", self.C, np.finfo(np.float64).tiny)
+        ratio = self._ratio()
+        totals = class_totals(source, len(target))
+        source, totals = weighed(source, totals, weights_by_class(self.class_weight, target, totals))
+        n, K, p = float(totals.sum()), len(target), source.p
+        door.weighty(n)
+        loss = self._loss(K)
+        q = loss.scores(K)
+        intercept = door.truth("fit_intercept", self.fit_intercept)
+        shift = shift_of(source) if intercept else np.zeros(p)
+        penalty = Penalty.of(q, p, (1 - ratio) / (C * n), ratio / (C * n), self._column_penalties(source))
+        return Objective(source, Setting(loss, q, shift), penalty, n, intercept)
+
+    def _solve(self, objective: Objective, start: Weights | None) -> Solution:
+        tol = door.number("tol", self.tol, 0.0)
+        most = int(door.number("max_iter", self.max_iter, 0, whole=True))
+        choice = chosen(self.solver, objective)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        theta = np.zeros(objective.size) if start is None else start.theta(objective.setting)
+        with watching(self.verbose, most) as watch:
+            how = {"tol": tol, "max_iter": most, "seed": seed, "watch": watch, "fresh": start is None}
+            return solve(objective, theta, choice, **how)
+
+    def _start_from(self, target: NDArray[Any], p: int) -> Weights | None:
+        """Where to begin: what `warm_start` finds, if it fits."""
+        before: Weights | None = vars(self).get("_model") if getattr(self, "warm_start", False) else None
+        if before is None or before.W.shape[1] != p or not np.array_equal(self._target, target):
+            return None
+        return before
+
+    def _warn_of_end(self, solution: Solution) -> None:
+        if not solution.converged:
+            last = solution.last
+            warnings.warn(
+                f"{type(self).__name__}: {solution.solver} did not converge: {solution.reason} (tol="
+                f"{self.tol:g}; objective {last.value:.6g}). Raise max_iter, loosen tol, penalise more "
+                "(a smaller C), or try another solver.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    # ---- what is shown -----------------------------------------------------------------------------
+    def _traced(self, solution: Solution) -> dict[str, Any]:
+        return {
+            "n_iter_": np.array([solution.iterations], dtype=np.int32),
+            "trace_": solution.trace,
+            "converged_": solution.converged,
+            "stop_reason_": solution.reason,
+            "solver_": solution.solver,
+            "solver_reason_": solution.why,
+        }
+
+    def _shown(self, model: Weights, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
+        return {
+            "classes_": target,
+            "n_features_in_": model.W.shape[1],
+            "coef_": model.W,
+            "intercept_": model.intercept if self.fit_intercept else np.zeros(len(model.W)),
+        }
+
+    def _remarks(self, model: Any, statistics: Any, target: Any, names: Names) -> Iterator[str]:
+        yield from ()
+
+    # ---- answers -----------------------------------------------------------------------------------
+    def _ask(self, X: Any, link: Link) -> NDArray[Any]:
+        door.fitted(self)
+        rows = door.known_rows(self, X)
+        with door.naming(rows):
+            return ask(self._model.scores, rows, link).out
+
+    def to_linear(self) -> LinearClassifier:
+        """The weights alone, as a classifier that predicts the same."""
+        door.fitted(self)
+        model = self._model
+        return LinearClassifier(
+            model.W, model.intercept, self.classes_, getattr(self, "feature_names_in_", None)
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+# ---- rows ----------------------------------------------------------------------------------------
+def precoded(source: Source, found: NDArray[Any]) -> Source:
+    """Labels as codes; of rows in memory once and for all passes."""
+    if isinstance(source, Arrays):
+        assert source.y is not None
+        return replace(source, y=code(source.y, found), levels=None)
+    return source.coded(found)
+
+
+def with_offset(source: Source, offset: Any, found: NDArray[Any]) -> Source:
+    """Rows with something known added to their scores."""
+    if not isinstance(source, Arrays):
+        raise ValueError("offset goes with rows in memory, and X is a source: load its rows first.")
+    known = np.ascontiguousarray(offset, dtype=np.float64)
+    n, K = len(source), len(found)
+    if known.shape != (n,) and known.shape != (n, K):
+        raise ValueError(
+            f"offset has shape {known.shape}: it is ({n},), or ({n}, {K}) with a number for each class"
+        )
+    if not np.isfinite(known).all():
+        raise ValueError("offset contains NaN or infinity.")
+    if K == 2 and known.ndim == 2:
+        known = np.ascontiguousarray(known[:, 1] - known[:, 0])
+    if K > 2 and known.ndim == 1:
+        raise ValueError(f"offset (n,) says nothing of {K} classes: give it as ({n}, {K})")
+    return replace(source, offset=known)
+
+
+@contextmanager
+def watching(verbose: int, most: int) -> Iterator[Watch | None]:
+    """A progress bar, if one is wanted."""
+    if not verbose:
+        yield None
+        return
+    with tqdm(total=most, unit="step") as bar:
+
+        def watch(number: int, iterate: Iterate) -> None:
+            bar.update(number - bar.n)
+            bar.set_postfix(objective=f"{iterate.value:.6g}", gradient=f"{iterate.norm:.2g}")
+
+        yield watch

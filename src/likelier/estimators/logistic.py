@@ -1,0 +1,90 @@
+"""Logistic regression, for two classes and for more."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.data import Source
+from likelier.estimators import door
+from likelier.estimators.answers import LinearProbabilities
+from likelier.estimators.discriminative import Discriminative, Weights
+from likelier.losses import Loss, logistic, softmaxed
+
+Floats = NDArray[np.float64]
+
+
+class LogisticRegression(LinearProbabilities, Discriminative):
+    """Pr(y | x) = 1 / (1 + e^{-y w·x}), for K classes the softmax of W x, by maximum likelihood.
+
+    Drop-in for scikit-learn's (Cox 1958 for two classes, Theil 1969 for more): minimises
+    C Σ loss + (1 - l1_ratio) |w|²/2 + l1_ratio |w|₁, the intercept free of any penalty. C=np.inf: no
+    penalty. `solver="auto"` chooses by the size of the problem, and `solver_reason_` says why.
+    """
+
+    assumes = "linear in the log odds"
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        l1_ratio: float = 0.0,
+        dual: bool = False,
+        tol: float = 1e-4,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: Any = None,
+        random_state: Any = None,
+        solver: str = "auto",
+        max_iter: int = 100,
+        verbose: int = 0,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        penalty_weights: Any = None,
+    ) -> None:
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.dual = dual
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.solver = solver
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.penalty_weights = penalty_weights
+
+    def _loss(self, K: int) -> Loss:
+        return logistic if K == 2 else softmaxed
+
+    def _ratio(self) -> float:
+        return 0.0 if self.l1_ratio is None else door.number("l1_ratio", self.l1_ratio, 0.0, 1.0)
+
+    def _column_penalties(self, source: Source) -> Floats | None:
+        if self.penalty_weights is None:
+            return None
+        found = np.asarray(self.penalty_weights, dtype=np.float64)
+        if found.shape != (source.p,) or not (np.isfinite(found) & (found >= 0)).all():
+            raise ValueError(
+                f"penalty_weights has shape {found.shape}: it is a finite number, from 0, for each "
+                f"of the {source.p} columns"
+            )
+        return found
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Self:
+        """Fit to rows X and their labels y, or to a source that has both.
+
+        offset: (n,), for K classes (n, K), known already and added to the scores.
+        """
+        source, target = self._rows(X, y, sample_weight, offset)
+        with door.naming(source):
+            objective = self._objective(source, target)
+            solution = self._solve(objective, self._start_from(target, source.p))
+        self._warn_of_end(solution)
+        model = Weights.of(solution.last.theta, objective.setting)
+        self._publish(model, None, target, source.names)
+        self.__dict__.update(self._traced(solution))
+        return self

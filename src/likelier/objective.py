@@ -1,0 +1,196 @@
+"""Mean loss plus penalty over rows of any source: the `Oracle` of batch solvers."""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from likelier.data import CSR, Arrays, Source
+from likelier.data.spread import Spread
+from likelier.engines import run
+from likelier.losses import squared
+from likelier.penalties import Penalty
+from likelier.states import Expansion, Product, Setting, Squares, Values
+
+Floats = NDArray[np.float64]
+
+FULL_METRIC = 2000  # columns up to which the metric is a full matrix
+
+
+@dataclass(frozen=True)
+class FullMetric:
+    """The same (p + 1, p + 1) matrix for each score, by its Cholesky factor, in columns of unit size."""
+
+    factor: tuple[Floats, bool]
+    scale: Floats  # (p + 1,)
+    q: int
+
+    @classmethod
+    def of(cls, M: Floats, q: int) -> "FullMetric":
+        scale = np.sqrt(np.diagonal(M))
+        scale = np.where(scale > 0, scale, 1.0)
+        A = M / np.outer(scale, scale)
+        A[np.diag_indices_from(A)] += 1e-10  # columns that depend on each other
+        return cls(cho_factor(A, lower=True), scale, q)
+
+    def solve(self, g: Floats) -> Floats:
+        G = g.reshape(self.q, -1) / self.scale
+        return np.asarray(cho_solve(self.factor, G.T, check_finite=False).T / self.scale).ravel()
+
+
+@dataclass(frozen=True)
+class DiagonalMetric:
+    """A number for each entry of θ."""
+
+    diagonal: Floats  # (m,)
+
+    def solve(self, g: Floats) -> Floats:
+        return g / self.diagonal
+
+
+@dataclass
+class Objective:
+    """F(θ) = (1/n) Σ w ℓ(Z, y) + Σ_j ½ l2_j θ_j²; its l1 part is left to the solver. θ is flat, (m,).
+
+    n is the weight of all rows, so that tolerances do not depend on how many there are.
+    """
+
+    source: Source  # labels coded
+    setting: Setting
+    penalty: Penalty
+    n: float
+    intercept: bool = True  # else its entries of θ stay 0
+    passes: int = 0
+    _gauge: Floats | None = field(default=None, repr=False)  # (p + 1,)
+
+    @property
+    def size(self) -> int:
+        return self.setting.m
+
+    def _shaped(self, theta: Floats) -> Floats:
+        return np.ascontiguousarray(theta).reshape(-1, self.setting.q, self.setting.p + 1)
+
+    def value(self, thetas: Floats) -> Floats:
+        self.passes += 1
+        f = run(self.source, partial(Values.start, self.setting, self._shaped(thetas))).f
+        return np.asarray(f / self.n + [self.penalty.quadratic(theta) for theta in np.atleast_2d(thetas)])
+
+    def gradient(self, theta: Floats) -> tuple[float, Floats]:
+        f, g, _ = self._expand(theta, curved=False)
+        return f, g
+
+    def hessian(self, theta: Floats) -> tuple[float, Floats, Floats]:
+        f, g, H = self._expand(theta, curved=True)
+        assert H is not None
+        self._close(H)
+        return f, g, H
+
+    def _expand(self, theta: Floats, *, curved: bool) -> tuple[float, Floats, Floats | None]:
+        self.passes += 1
+        start = partial(Expansion.start, self.setting, self._shaped(theta)[0], curved=curved)
+        found = run(self.source, start)
+        f = float(found.f[0]) / self.n + self.penalty.quadratic(theta)
+        if not self.intercept:
+            found.g[:, -1] = 0
+        g = found.g.ravel() / self.n + self.penalty.l2 * theta
+        if found.H is None:
+            return f, g, None
+        H = found.H
+        H /= self.n
+        if not self.intercept:
+            at = np.arange(self.setting.p, self.size, self.setting.p + 1)
+            H[at] = H[:, at] = 0
+        H[np.diag_indices_from(H)] += self.penalty.l2
+        return f, g, H
+
+    def product(self, theta: Floats, v: Floats) -> Floats:
+        self.passes += 1
+        V = self._shaped(v)[0]
+        Hv = run(self.source, partial(Product.start, self.setting, self._shaped(theta)[0], V)).Hv
+        if not self.intercept:
+            Hv[:, -1] = 0
+        return np.asarray(Hv.ravel() / self.n + self.penalty.l2 * v)
+
+    # ---- the free direction of softmax -------------------------------------------------------------
+    def _close(self, H: Floats) -> None:
+        """Adding one vector to all rows of θ changes no probability: give that direction a curvature.
+
+        The gradient has no part in it (at rows that sum to 0, under an equal penalty), so no step has.
+        """
+        q, P = self.setting.q, self.setting.p + 1
+        if q == 1:
+            if not self.intercept:
+                H[-1, -1] = 1
+            return
+        blocks = H.reshape(q, P, q, P)
+        if self._gauge is None:
+            D = np.einsum("kjkj->j", blocks) / q
+            self._gauge = np.where(D > 0, D, 1.0)
+        at = np.arange(P)
+        blocks[:, at, :, at] += (self._gauge / q)[:, None, None]
+        if not self.intercept:
+            k = np.arange(q)
+            blocks[k, -1, k, -1] += 1
+
+    def opened(self, H: Floats) -> Floats:
+        """A Hessian as `hessian` gives it, with the free direction open again."""
+        q, P = self.setting.q, self.setting.p + 1
+        H = H.copy()
+        blocks = H.reshape(q, P, q, P)
+        if self._gauge is not None:
+            at = np.arange(P)
+            blocks[:, at, :, at] -= (self._gauge / q)[:, None, None]
+        if not self.intercept:
+            blocks[:, -1] = blocks[:, :, :, -1] = 0
+        return H
+
+    # ---- the metric --------------------------------------------------------------------------------
+    def metric(self) -> FullMetric | DiagonalMetric:
+        return self._metric
+
+    @cached_property
+    def _metric(self) -> FullMetric | DiagonalMetric:
+        """bound · (1/n) Σ w x xᵀ + l2, or its diagonal where that is too large."""
+        self.passes += 1
+        setting = self.setting
+        P, bound = setting.p + 1, min(setting.loss.bound, 1.0 if setting.q == 1 else 0.5)
+        l2 = self.penalty.l2[:P]
+        if P <= FULL_METRIC:
+            # The Hessian of least squares, which depends on no label: Σ w x xᵀ.
+            plain = replace(setting, loss=squared, q=1)
+            H = run(self.source, partial(Expansion.start, plain, np.zeros((1, P)), curved=True)).H
+            assert H is not None
+            M = bound * H / self.n
+            M[np.diag_indices_from(M)] += l2
+            return FullMetric.of(M, setting.q)
+        total = run(self.source, partial(Squares.start, setting.shift)).total
+        diagonal = bound * total / self.n + l2
+        return DiagonalMetric(np.tile(np.where(diagonal > 0, diagonal, 1.0), setting.q))
+
+    # ---- a beginning -------------------------------------------------------------------------------
+    def sampled(self, apart: int) -> "Objective":
+        """The same of a few rows from all over the source."""
+        rows = Spread(self.source, apart)
+        n = sum(_weight(chunk.y, chunk.w) for part in rows.parts(0) for chunk in part())
+        return replace(self, source=rows, n=max(n, np.finfo(np.float64).tiny), passes=0, _gauge=None)
+
+
+def _weight(y: NDArray[np.int32] | None, w: Floats | None) -> float:
+    assert y is not None
+    return float((y >= 0).sum() if w is None else w[y >= 0].sum())
+
+
+def shift_of(source: Source) -> Floats:
+    """A vector near the means of the columns; 0 for CSR, which has to stay sparse."""
+    chunk = next(iter(source.parts(0)[0]()))
+    if isinstance(chunk.X, CSR):
+        return np.zeros(source.p)
+    X = chunk.X.rows(0, min(chunk.X.shape[0], 4096))
+    if isinstance(source, Arrays):
+        n = len(source)
+        X = source.X.take(np.arange(0, n, max(1, n // 1000), dtype=np.intp))
+    with np.errstate(all="ignore"):
+        mean = X.to_array().mean(axis=0)
+    return np.where(np.isfinite(mean), mean, 0.0)

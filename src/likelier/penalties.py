@@ -1,0 +1,48 @@
+"""Penalties on weights: Σ_j ½ l2_j θ_j² + l1_j |θ_j|, on the scale of the mean loss."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """Ridge (Hoerl & Kennard 1970), lasso (Tibshirani 1996), or both: the elastic net (Zou & Hastie 2005).
+
+    A weight for each entry of θ, flat; 0 for the intercepts.
+    """
+
+    l2: Floats  # (m,)
+    l1: Floats  # (m,)
+
+    @classmethod
+    def of(cls, q: int, p: int, l2: float, l1: float, columns: Floats | None = None) -> "Penalty":
+        """Over q rows of p weights and an intercept; `columns` (p,): how much of it each column bears."""
+        each = np.append(np.ones(p) if columns is None else columns, 0.0)
+        every = np.tile(each, q)
+        return cls(l2 * every, l1 * every)
+
+    @property
+    def smooth(self) -> bool:
+        """No |θ| in it."""
+        return not self.l1.any()
+
+    def value(self, theta: Floats) -> float:
+        return self.quadratic(theta) + float(self.l1 @ np.abs(theta))
+
+    def quadratic(self, theta: Floats) -> float:
+        """The part that bends."""
+        return float(self.l2 @ theta**2 / 2)
+
+    def prox(self, v: Floats, step: Floats | float) -> Floats:
+        """argmin over θ of |θ - v|²/2 + step · penalty(θ): shrunk towards 0, and set to it when small."""
+        shrunk = np.maximum(np.abs(v) - step * self.l1, 0.0) / (1 + step * self.l2)
+        return np.asarray(np.sign(v) * shrunk)
+
+    def residual(self, theta: Floats, gradient: Floats) -> Floats:
+        """The least subgradient of f + l1|θ|, from that of f: 0 at an optimum."""
+        at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - self.l1, 0.0)
+        return np.where(theta != 0, gradient + self.l1 * np.sign(theta), at_zero)

@@ -1,0 +1,127 @@
+"""What a batch solver sees of a problem, and how it is driven."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.penalties import Penalty
+
+Floats = NDArray[np.float64]
+
+
+class Metric(Protocol):
+    """A matrix M that bounds every Hessian, by its inverse: the units in which a gradient is measured."""
+
+    def solve(self, g: Floats) -> Floats:
+        """M⁻¹ g."""
+
+
+class Oracle(Protocol):
+    """All that a batch solver knows of data: F(θ) but for its l1 part. Each call is one pass over rows."""
+
+    penalty: Penalty
+
+    @property
+    def size(self) -> int:
+        """The length m of θ, flat."""
+
+    def value(self, thetas: Floats) -> Floats:
+        """F at each of (T, m): a line search costs one pass."""
+
+    def gradient(self, theta: Floats) -> tuple[float, Floats]:
+        """F and its gradient."""
+
+    def hessian(self, theta: Floats) -> tuple[float, Floats, Floats]:
+        """F, its gradient and its Hessian (m, m), free directions closed by a gauge term."""
+
+    def product(self, theta: Floats, v: Floats) -> Floats:
+        """The Hessian times v: where m is large there is no Hessian."""
+
+    def metric(self) -> Metric:
+        """The bound on all Hessians: one pass, the first time."""
+
+
+class Iterate(NamedTuple):
+    """Where a solver is."""
+
+    theta: Floats
+    value: float  # F(θ), all of it
+    norm: float  # of the gradient, √(gᵀ M⁻¹ g): about √(2 (F - F*))
+    step: float = 0.0  # that led here
+    gradient: Floats | None = None
+    hessian: Floats | None = None
+    stuck: str = ""  # why there is no way on, if there is none
+
+
+Solver = Callable[[Oracle, Floats], Iterator[Iterate]]
+Watch = Callable[[int, Iterate], None]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Where a solver ended, how it came there, and why it stopped."""
+
+    last: Iterate
+    trace: Floats  # (iterations + 1, 3): objective, gradient norm, step
+    converged: bool
+    reason: str
+    solver: str = ""
+    why: str = ""  # it was this solver
+    extra: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def iterations(self) -> int:
+        return len(self.trace) - 1
+
+
+def run_solver(
+    solver: Solver, oracle: Oracle, theta: Floats, *, tol: float, max_iter: int, watch: Watch | None = None
+) -> Solution:
+    """Follow a solver until the gradient norm is at most `tol`, or `max_iter` steps are done."""
+    trace = []
+    last: Iterate | None = None
+    for number, iterate in enumerate(solver(oracle, theta)):
+        if not np.isfinite(iterate.value):
+            return _ended(last or iterate, trace, "the objective is no longer finite")
+        last = iterate
+        trace.append((iterate.value, iterate.norm, iterate.step))
+        if watch is not None:
+            watch(number, iterate)
+        if iterate.norm <= tol:
+            return _ended(last, trace, f"gradient norm {iterate.norm:.2g} <= tol {tol:g}", converged=True)
+        if iterate.stuck:
+            return _ended(last, trace, iterate.stuck)
+        if number == max_iter:
+            return _ended(last, trace, f"max_iter={max_iter} steps done, gradient norm {iterate.norm:.2g}")
+    assert last is not None
+    return _ended(last, trace, "the solver has no further step")
+
+
+def _ended(
+    last: Iterate, trace: list[tuple[float, float, float]], reason: str, *, converged: bool = False
+) -> Solution:
+    return Solution(last, np.array(trace).reshape(-1, 3), converged, reason)
+
+
+# ---- steps ---------------------------------------------------------------------------------------
+ARMIJO = 1e-4  # the share of the promised decrease that a step must keep
+
+
+def enough(before: float, after: float, promised: float) -> bool:
+    """Whether a step decreased F as its slope promised (Armijo 1966), rounding aside."""
+    return after <= before + ARMIJO * promised + 4 * np.finfo(np.float64).eps * abs(before)
+
+
+def shorter(oracle: Oracle, theta: Floats, d: Floats, before: float, slope: float) -> float:
+    """The longest of the steps ½, ¼, ⅛ … along d that decreases F enough; 0: none does. Few passes."""
+    t = 0.5 ** np.arange(1.0, 11.0)
+    for _ in range(4):
+        F = oracle.value(theta + t[:, None] * d)
+        for each, value in zip(t, F, strict=True):
+            if np.isfinite(value) and enough(before, value, each * slope):
+                return float(each)
+        t = t * 0.5**10
+    return 0.0

@@ -1,0 +1,64 @@
+"""Newton's method: a weighted least-squares problem in each step."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+
+from likelier.solvers.base import Iterate, Oracle, enough, shorter
+
+Floats = NDArray[np.float64]
+
+NO_STEP = "no step along Newton's direction decreases the objective: rounding has the last word"
+
+
+def newton(oracle: Oracle, theta: Floats) -> Iterator[Iterate]:
+    """θ -= η H⁻¹ g: Newton–Raphson, iteratively reweighted least squares. η = 1 wherever it works.
+
+    The norm is Newton's decrement √(gᵀ H⁻¹ g). A unit step costs one pass, which is also the next
+    expansion; a shorter one costs one or two passes more.
+    """
+    F, g, H = oracle.hessian(theta)
+    step = 0.0
+    while True:
+        d = -solved(H, g)
+        slope = float(g @ d)
+        norm = float(np.sqrt(max(-slope, 0.0)))
+        here = Iterate(theta, F, norm, step, g, H)
+        yield here
+        ahead = oracle.hessian(theta + d)
+        step = 1.0
+        if not (np.isfinite(ahead[0]) and enough(F, ahead[0], slope)):
+            step = shorter(oracle, theta, d, F, slope)
+            if step == 0.0:
+                yield here._replace(stuck=NO_STEP)
+                return
+            ahead = oracle.hessian(theta + step * d)
+        theta = theta + step * d
+        F, g, H = ahead
+
+
+def solved(H: Floats, g: Floats) -> Floats:
+    """H⁻¹ g: by Cholesky of H in its own units; where H is singular, the shortest solution in them."""
+    scale = np.sqrt(np.diagonal(H))
+    scale = np.where(scale > 0, scale, 1.0)
+    A = H / np.outer(scale, scale)
+    b = g / scale
+    try:
+        factor = cho_factor(A, lower=True, check_finite=False)
+    except LinAlgError:
+        return shortest(A, b) / scale
+    diagonal = np.abs(np.diagonal(factor[0]))
+    if diagonal.min() < 1e-7 * diagonal.max():
+        return shortest(A, b) / scale
+    return np.asarray(cho_solve(factor, b, check_finite=False) / scale)
+
+
+def shortest(A: Floats, b: Floats) -> Floats:
+    """A⁺ b, of a symmetric A that is not negative."""
+    if not np.isfinite(A).all():
+        return np.full_like(b, np.nan)
+    s, V = eigh(A, check_finite=False)
+    kept = s > len(s) * np.finfo(np.float64).eps * s[-1]
+    return np.asarray((V[:, kept] / s[kept]) @ (V[:, kept].T @ b))

@@ -1,0 +1,159 @@
+"""Which solver for which problem, and the fit itself."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.data import CSR, Arrays, Source
+from likelier.objective import Objective
+from likelier.solvers import Iterate, Solution, Watch, newton, run_solver
+
+Floats = NDArray[np.float64]
+
+# A batch solver sees no more of an `Objective` than its `Oracle`; a row solver reads its rows.
+Method = Callable[[Objective, Floats], Iterator[Iterate]]
+
+
+@dataclass(frozen=True)
+class Ability:
+    """A solver, and the problems that it can solve."""
+
+    make: Callable[[int], Method]  # from a seed
+    smooth: bool = True  # the loss must have a slope everywhere
+    curved: bool = False  # and a bend
+    l1: bool = False  # takes |θ| in the penalty
+    l2: bool = False  # cannot do without θ² in it
+    losses: tuple[str, ...] = ()  # these alone
+    in_memory: bool = False  # reads row by row, in an order of its own
+    sharpness: float = 1.0  # it is held to this share of tol
+
+    def lacks(self, problem: "Problem") -> str:
+        """Why it cannot solve this; "": it can."""
+        loss = problem.objective.setting.loss
+        if self.losses and loss.name not in self.losses:
+            return f"it is for the losses {', '.join(self.losses)}"
+        if self.curved and not loss.curved:
+            return f"the {loss.name} loss has no curvature"
+        if self.smooth and not loss.smooth:
+            return f"the {loss.name} loss has a corner"
+        if problem.l1 and not self.l1:
+            return "the penalty has an l1 part"
+        if self.l2 and not problem.l2:
+            return "it needs an l2 penalty"
+        if self.in_memory and not problem.in_memory:
+            return "it needs the rows in memory"
+        return ""
+
+
+class Problem(NamedTuple):
+    """What of an objective decides which solver suits it."""
+
+    objective: Objective
+    n: int | None  # rows
+    sparse: bool
+    in_memory: bool
+
+    @property
+    def l1(self) -> bool:
+        return not self.objective.penalty.smooth
+
+    @property
+    def l2(self) -> bool:
+        return bool(self.objective.penalty.l2.any())
+
+    @classmethod
+    def of(cls, objective: Objective) -> "Problem":
+        source: Source = objective.source
+        memory = isinstance(source, Arrays)
+        sparse = isinstance(source, Arrays) and isinstance(source.X, CSR)
+        return cls(objective, source.rows, sparse, memory)
+
+
+def _always(method: Method) -> Callable[[int], Method]:
+    return lambda seed: method
+
+
+# A new solver joins here.
+ABILITIES: dict[str, Ability] = {
+    # Its last step squares the error: to ask for more costs one pass at most.
+    "newton": Ability(_always(newton), curved=True, sharpness=0.01),
+}
+
+# scikit-learn's names.
+ALIASES = {"newton-cholesky": "newton", "liblinear": "auto", "sag": "auto", "saga": "auto"}
+
+
+class Choice(NamedTuple):
+    """A solver's name, and why it was chosen."""
+
+    name: str
+    why: str
+
+
+def chosen(name: str, objective: Objective) -> Choice:
+    """The solver of this name, or that suits best; trios that do not go together are refused."""
+    problem = Problem.of(objective)
+    asked = ALIASES.get(name, name)
+    if asked == "auto":
+        return best(problem)
+    if asked not in ABILITIES:
+        raise ValueError(f"solver={name!r}: it is one of auto, {', '.join((*ABILITIES, *ALIASES))}")
+    lacking = ABILITIES[asked].lacks(problem)
+    if lacking:
+        able = [other for other, ability in ABILITIES.items() if not ability.lacks(problem)]
+        raise ValueError(f"solver={name!r} does not fit here: {lacking}. Those that do: {', '.join(able)}.")
+    return Choice(asked, f"solver={name!r} was asked for")
+
+
+def best(problem: Problem) -> Choice:
+    """Newton where its matrix is cheap."""
+    return Choice("newton", "the Hessian is small")
+
+
+SAMPLED = 16  # of so many runs of rows one is enough to begin with
+SAMPLE_FROM = 100_000  # rows
+
+
+def solve(
+    objective: Objective,
+    theta: Floats,
+    choice: Choice,
+    *,
+    tol: float,
+    max_iter: int,
+    seed: int = 0,
+    watch: Watch | None = None,
+    fresh: bool = True,
+) -> Solution:
+    """Minimise. fresh: `theta` is 0, no knowledge, so that it may pay to begin with a few of the rows."""
+    able = ABILITIES[choice.name]
+    method = able.make(seed)
+    drive = partial(run_solver, method, objective, tol=tol * able.sharpness, max_iter=max_iter, watch=watch)
+    start = _beginning(objective, theta, choice) if fresh else theta
+    found = drive(start)
+    if start is not theta and not found.trace[0, 0] <= _known_value(objective):
+        found = drive(theta)  # the few rows misled
+    return replace(found, solver=choice.name, why=choice.why)
+
+
+def _beginning(objective: Objective, theta: Floats, choice: Choice) -> Floats:
+    """The solution for a few of the rows: near that for all, at a sixteenth of the cost."""
+    problem = Problem.of(objective)
+    if choice.name not in ("newton", "lbfgs") or not problem.in_memory or (problem.n or 0) < SAMPLE_FROM:
+        return theta
+    method = ABILITIES[choice.name].make(0)
+    found = run_solver(method, objective.sampled(SAMPLED), theta, tol=1e-2, max_iter=30)
+    end = found.last.theta
+    return end if np.isfinite(end).all() else theta
+
+
+def _known_value(objective: Objective) -> float:
+    """F(0), which needs no rows; with offsets it is not known."""
+    source, setting = objective.source, objective.setting
+    if isinstance(source, Arrays) and source.offset is not None:
+        return np.inf
+    return float(setting.loss.value(np.zeros((1, setting.q)), np.zeros(1, dtype=np.int32))[0])
