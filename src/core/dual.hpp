@@ -38,10 +38,13 @@ inline double x_log_x(double x) {
 }
 
 // ---- losses of the margin m = t z: W = (1/λ) Σ t_i a_i x_i ---------------------------------------
-// Each: its value; its part of the gap, for a weight w; and the step d of `a` that closes the gap when
-// the margin is m + Q d.
+// Each: its value; minus its slope, which `a` is at the optimum; its part of the gap, for a weight w; and
+// the step d of `a` that closes the gap when the margin is m + Q d.
+constexpr double kMarginOff = 1e-3;  // what a step may leave to the row's next turn
+
 struct DualLogistic {
     static double value(double m) { return std::max(-m, 0.0) + std::log1p(std::exp(-std::abs(m))); }
+    static double pull(double m) { return doubt(m); }
     static double gap(double m, double a, double w) {
         const double s = a / w;
         return w * (value(m) + x_log_x(s) + x_log_x(1 - s) + s * m);
@@ -57,15 +60,15 @@ struct DualLogistic {
     static double step(double m, double a, double w, double Q) {
         double s = doubt(m), below = 0, above = w * s - a;
         if (above < 0) std::swap(below, above);
-        const double close = 1e-3 * (above - below);
-        double d = (w * s - a) / (1 + Q * w * s * (1 - s));
-        for (int turn = 0; turn < 60 && Q * (above - below) > 1e-3; ++turn) {
+        double d = (w * s - a) / (1 + Q * w * s * (1 - s)), last = above - below;
+        for (int turn = 0; turn < 60 && Q * last > kMarginOff; ++turn) {
             s = doubt(m + Q * d);
             const double h = d + a - w * s;
-            if (std::abs(h) <= close) break;
             (h < 0 ? below : above) = d;
+            const double from = d;
             d -= h / (1 + Q * w * s * (1 - s));
             if (!(d > below && d < above)) d = 0.5 * (below + above);
+            last = std::abs(d - from);
         }
         return d;
     }
@@ -73,6 +76,7 @@ struct DualLogistic {
 
 struct DualHinge {
     static double value(double m) { return std::max(1 - m, 0.0); }
+    static double pull(double m) { return m < 1 ? 1.0 : 0.0; }
     static double gap(double m, double a, double w) { return w * value(m) - a * (1 - m); }
     static double step(double m, double a, double w, double Q) {
         return std::clamp(a + (1 - m) / Q, 0.0, w) - a;
@@ -81,6 +85,7 @@ struct DualHinge {
 
 struct DualSquaredHinge {
     static double value(double m) { return std::max(1 - m, 0.0) * std::max(1 - m, 0.0); }
+    static double pull(double m) { return 2 * std::max(1 - m, 0.0); }
     static double gap(double m, double a, double w) { return w * value(m) - a * (1 - m) + a * a / (4 * w); }
     static double step(double m, double a, double w, double Q) {
         return std::max(a + (1 - m - a / (2 * w)) / (Q + 1 / (2 * w)), 0.0) - a;
@@ -89,25 +94,13 @@ struct DualSquaredHinge {
 
 struct DualSquared {
     static double value(double m) { return 0.5 * (1 - m) * (1 - m); }
+    static double pull(double m) { return 1 - m; }
     static double gap(double m, double a, double w) {
         const double off = w * (1 - m) - a;
         return off * off / (2 * w);
     }
     static double step(double m, double a, double w, double Q) { return (w * (1 - m) - a) / (1 + Q * w); }
 };
-
-// Rows in their order, those that are near fetched before their turn: f(row number, weight).
-template <class Row, class F>
-LIKELIER_INLINE void each_turn(Row& row, const DualTask& task, F&& f) {
-    for (int64_t s = 0; s < task.steps; ++s) {
-        if (s + kRowAhead < task.steps) row.fetch(task.order[s + kRowAhead]);
-        const int64_t i = task.order[s];
-        const double w = task.weights ? task.weights[i] : 1.0;
-        if (w == 0) continue;
-        row.open(i);
-        f(i, w);
-    }
-}
 
 constexpr double kLeastCurvature = 1e-300;  // an empty row without an intercept: its step moves nothing
 
@@ -132,6 +125,18 @@ DualSums dual_line(Row& row, const DualTask& task, int64_t p, double* W, double*
     return sums;
 }
 
+// The dual variables that go with the weights `from`, and the weights that go with these: at an optimum the
+// same.
+template <class Loss, class Row>
+void begin_line(Row& row, const DualTask& task, int64_t p, const double* from, double* W, double* a) {
+    each_turn(row, task, [&](int64_t i, double w) {
+        const double t = task.codes[i] == 1 ? 1.0 : -1.0;
+        a[i] = w * Loss::pull(t * (row_dot(row, from) + from[p] + (task.offset ? task.offset[i] : 0.0)));
+        row_add(row, t * a[i] * task.inverse, W);
+        W[p] += t * a[i] * task.tau;
+    });
+}
+
 // ---- softmax -----------------------------------------------------------------------------------
 // The step of one row: μ' = softmax(z + Q (μ - μ')), that is ln μ'_k + Q μ'_k + ν = z_k + Q μ_k and
 // Σ μ' = 1. Newton's steps in (ln μ', ν), whose matrix is a diagonal with a border.
@@ -153,6 +158,8 @@ class DualSoftmax {
         for (int64_t k = 0; k < width; k += kLanes) store(&p[k], load(&p[k]) * splat(1 / whole));
         return log_sum;
     }
+
+    double chance(int64_t k) const { return p[k]; }
 
     // Σ μ (ln μ - ln p)
     double gap(const double* z, double log_sum, const double* mu) const {
@@ -179,7 +186,7 @@ class DualSoftmax {
             store(&u[k], load(z + k) - splat(log_sum));
             store(&next[k], load(&p[k]));
         }
-        for (int turn = 0; turn < 12; ++turn) {
+        for (int turn = 0; turn < 40; ++turn) {
             vd held{}, asked{}, mass{};
             for (int64_t k = 0; k < width; k += kLanes) {
                 const vd m = load(&next[k]), share = m / (one + q * m);
@@ -190,17 +197,17 @@ class DualSoftmax {
             }
             const double change = (total(asked) - (1 - total(mass))) / total(held);
             nu += change;
-            vd most{}, whole{};
+            vd most{};
             for (int64_t k = 0; k < width; k += kLanes) {
                 const vd m = load(&next[k]);
                 const vd off = load(z + k) - load(&u[k]) + q * (load(mu + k) - m) - splat(nu);
-                vd d = off / (one + q * m);
-                d = d > splat(kLongest) ? splat(kLongest) : d;
-                most = m * d * d > most ? m * d * d : most;
-                const vd at = load(&u[k]) + d, e = likelier::exp(at);
+                const vd full = load(&u[k]) + off / (one + q * m);
+                const vd at = full > vd{} ? vd{} : full;  // no probability is more than 1
+                const vd d = at - load(&u[k]), e = likelier::exp(at);
+                const vd moved = (e > m ? e : m) * d * d;
+                most = moved > most ? moved : most;
                 store(&u[k], at);
                 store(&next[k], e);
-                whole += e;
             }
             double far = 0;
             for (int i = 0; i < kLanes; ++i) far = std::max(far, most[i]);
@@ -244,8 +251,7 @@ class DualSoftmax {
         std::copy(mu, mu + width, next.begin());
     }
 
-    static constexpr double kLongest = 3;  // of a step in ln μ', upwards
-    static constexpr double kNear = 1e-6;  // of the next step's part in the objective
+    static constexpr double kNear = 1e-6;  // of a step, by what it does to the objective
 };
 
 // W (p + 1, width), mu (n, width); both 0 beyond K
@@ -277,25 +283,60 @@ DualSums dual_softmax(Row& row, const DualTask& task, int64_t p, int64_t K, doub
     return sums;
 }
 
-// The losses by their numbers: 0 logistic, 1 softmax, 2 hinge, 3 squared hinge, 5 squared.
+template <class Row>
+void begin_softmax(Row& row, const DualTask& task, int64_t p, int64_t K, const double* from, double* W,
+                   double* mu) {
+    DualSoftmax one(K);
+    const int64_t width = padded(K);
+    Buffer z(width), d(width);
+    each_turn(row, task, [&](int64_t i, double w) {
+        row_dots(row, from, width, z.data());
+        for (int64_t k = 0; k < K; ++k)
+            z[k] += from[p * width + k] + (task.offset ? task.offset[i * K + k] : 0.0);
+        one.probabilities(z.data());
+        for (int64_t k = 0; k < width; ++k) {
+            const double change = w * ((k == task.codes[i]) - one.chance(k));
+            mu[i * width + k] = one.chance(k);
+            d[k] = change * task.inverse;
+            W[p * width + k] += change * task.tau;
+        }
+        row_add(row, d.data(), W, width);
+    });
+}
+
+// f(loss) by number: 0 logistic, 2 hinge, 3 squared hinge, 5 squared. 1, softmax, is not of one margin.
+template <class F>
+auto with_margin(int loss, F&& f) {
+    switch (loss) {
+        case 0:
+            return f(DualLogistic{});
+        case 2:
+            return f(DualHinge{});
+        case 3:
+            return f(DualSquaredHinge{});
+        case 5:
+            return f(DualSquared{});
+        default:
+            throw std::invalid_argument("no dual of this loss");
+    }
+}
+
 inline DualSums dual_epoch(const Matrix& X, const double* shift, const DualTask& task, int loss, int64_t K,
                            double* W, double* a) {
     const int64_t p = column_count(X);
     return with_rows(X, shift, [&](auto& row) -> DualSums {
-        switch (loss) {
-            case 0:
-                return dual_line<DualLogistic>(row, task, p, W, a);
-            case 1:
-                return dual_softmax(row, task, p, K, W, a);
-            case 2:
-                return dual_line<DualHinge>(row, task, p, W, a);
-            case 3:
-                return dual_line<DualSquaredHinge>(row, task, p, W, a);
-            case 5:
-                return dual_line<DualSquared>(row, task, p, W, a);
-            default:
-                throw std::invalid_argument("no dual of this loss");
-        }
+        if (loss == 1) return dual_softmax(row, task, p, K, W, a);
+        return with_margin(
+            loss, [&]<class Loss>(Loss) -> DualSums { return dual_line<Loss>(row, task, p, W, a); });
+    });
+}
+
+inline void dual_begin(const Matrix& X, const double* shift, const DualTask& task, int loss, int64_t K,
+                       const double* from, double* W, double* a) {
+    const int64_t p = column_count(X);
+    with_rows(X, shift, [&](auto& row) -> void {
+        if (loss == 1) return begin_softmax(row, task, p, K, from, W, a);
+        with_margin(loss, [&]<class Loss>(Loss) -> void { begin_line<Loss>(row, task, p, from, W, a); });
     });
 }
 

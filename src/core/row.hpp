@@ -22,7 +22,7 @@ namespace likelier {
 
 constexpr int kRowAhead = 2;   // rows that are fetched before their turn
 constexpr int kCellAhead = 6;  // cells whose weights are
-constexpr int kRowVectorsHeld = kRegisters == 32 ? 8 : 4;
+constexpr int kRowVectorsHeld = 4;
 
 template <class T, class I>
 class SparseRow {
@@ -128,7 +128,7 @@ LIKELIER_INLINE void each_group(int64_t width, F&& f) {
 
 // z_k = Σ_j x_j W_jk
 template <class Row>
-inline void row_dots(const Row& row, const double* W, int64_t width, double* z) {
+__attribute__((noinline)) void row_dots(const Row& row, const double* W, int64_t width, double* z) {
     const int64_t n = row.cells();
     each_group(width, [&](int64_t k, auto count) {
         constexpr int V = decltype(count)::value;
@@ -149,7 +149,7 @@ inline void row_dots(const Row& row, const double* W, int64_t width, double* z) 
 
 // W_jk += x_j d_k
 template <class Row>
-inline void row_add(const Row& row, const double* d, double* W, int64_t width) {
+__attribute__((noinline)) void row_add(const Row& row, const double* d, double* W, int64_t width) {
     const int64_t n = row.cells();
     each_group(width, [&](int64_t k, auto count) {
         constexpr int V = decltype(count)::value;
@@ -162,6 +162,19 @@ inline void row_add(const Row& row, const double* d, double* W, int64_t width) {
             for (int v = 0; v < V; ++v) store(w + v * kLanes, load(w + v * kLanes) + x * step[v]);
         }
     });
+}
+
+// The rows that weigh something, in their order, fetched before their turn: f(row number, weight).
+template <class Row, class Task, class F>
+LIKELIER_INLINE void each_turn(Row& row, const Task& task, F&& f) {
+    for (int64_t s = 0; s < task.steps; ++s) {
+        if (s + kRowAhead < task.steps) row.fetch(task.order[s + kRowAhead]);
+        const int64_t i = task.order[s];
+        const double w = task.weights ? task.weights[i] : 1.0;
+        if (w == 0) continue;
+        row.open(i);
+        f(i, w);
+    }
 }
 
 // ‖x_i‖² of every row.
