@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from likelier.data import CSR, Arrays, Source
 from likelier.losses import criterion, mistakes
 from likelier.objective import Objective
+from likelier.online import dual, sgd
 from likelier.solvers import (
     Iterate,
     Solution,
@@ -35,7 +36,7 @@ Method = Callable[[Objective, Floats], Iterator[Iterate]]
 class Ability:
     """A solver, and the problems that it can solve."""
 
-    make: Callable[[int], Method]  # from a seed
+    make: Callable[[int, float], Method]  # from a seed and the tolerance
     smooth: bool = True  # the loss must have a slope everywhere
     curved: bool = False  # and a bend
     l1: bool = False  # takes |θ| in the penalty
@@ -56,7 +57,7 @@ class Ability:
         if problem.l1 and not self.l1:
             return "the penalty has an l1 part"
         if self.l2 and not problem.l2:
-            return "it needs an l2 penalty"
+            return "it needs an l2 penalty on every column"
         if self.in_memory and not problem.in_memory:
             return "it needs the rows in memory"
         return ""
@@ -76,7 +77,9 @@ class Problem(NamedTuple):
 
     @property
     def l2(self) -> bool:
-        return bool(self.objective.penalty.l2.any())
+        """On every weight."""
+        weights = self.objective.penalty.l2.reshape(self.objective.setting.q, -1)[:, :-1]
+        return bool((weights > 0).all())
 
     @classmethod
     def of(cls, objective: Objective) -> "Problem":
@@ -86,8 +89,8 @@ class Problem(NamedTuple):
         return cls(objective, source.rows, sparse, memory)
 
 
-def _always(method: Method) -> Callable[[int], Method]:
-    return lambda seed: method
+def _always(method: Method) -> Callable[[int, float], Method]:
+    return lambda seed, tol: method
 
 
 def _descent(objective: Objective, theta: Floats) -> Iterator[Iterate]:
@@ -113,6 +116,17 @@ ABILITIES: dict[str, Ability] = {
     "cg": Ability(_always(cg)),
     "gradient": Ability(_always(_descent), smooth=False),
     "iterative-scaling": Ability(_always(iterative_scaling), losses=("logistic", "softmax")),
+    "dual": Ability(
+        lambda seed, tol: partial(dual, seed=seed, tol=tol),
+        smooth=False,
+        l2=True,
+        losses=("logistic", "softmax", "hinge", "squared_hinge", "squared"),
+        in_memory=True,
+    ),
+    # Its steps are noise at last: a hundredth of what the others are asked for is a hundred epochs more.
+    "sgd": Ability(
+        lambda seed, tol: partial(sgd, seed=seed), smooth=False, l1=True, in_memory=True, sharpness=100.0
+    ),
 }
 
 # scikit-learn's names.
@@ -190,8 +204,8 @@ def solve(
 ) -> Solution:
     """Minimise, from θ on."""
     able = ABILITIES[choice.name]
-    method = able.make(terms.seed)
     tol, max_iter = terms.tol * able.sharpness, terms.max_iter
+    method = able.make(terms.seed, tol)
     drive = partial(run_solver, method, objective, tol=tol, max_iter=max_iter, watch=watch)
     start = _beginning(objective, theta, choice) if terms.fresh else theta
     found = drive(start)
@@ -205,7 +219,7 @@ def _beginning(objective: Objective, theta: Floats, choice: Choice) -> Floats:
     problem = Problem.of(objective)
     if choice.name not in ("newton", "lbfgs") or not problem.in_memory or (problem.n or 0) < SAMPLE_FROM:
         return theta
-    method = ABILITIES[choice.name].make(0)
+    method = ABILITIES[choice.name].make(0, 1e-2)
     found = run_solver(method, objective.sampled(SAMPLED), theta, tol=1e-2, max_iter=30)
     end = found.last.theta
     return end if np.isfinite(end).all() else theta

@@ -210,3 +210,45 @@ def code(y: NDArray[Any], /) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
 def drawn(first: int, seed: int, top: int, places: NDArray[np.int64]) -> int: ...
 def code_bytes(y: NDArray[np.uint8], /) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
 def recode(codes: NDArray[np.int32], table: NDArray[np.int32], /) -> None: ...
+def square_norms(X: Matrix, shift: Floats, out: Floats) -> None: ...
+def deal(order: NDArray[np.int64], seed: int) -> None: ...
+
+class DualRows:
+    def __init__(
+        self,
+        X: Matrix,
+        shift: Floats,
+        codes: NDArray[np.int32],
+        weights: Floats | None,
+        offset: Floats | None,
+        squares: Floats,
+        loss: int,
+        K: int,
+        inverse: float,
+        tau: float,
+    ) -> None: ...
+    def epoch(self, order: NDArray[np.int64], W: Floats, a: Floats, move: bool) -> tuple[float, float]: ...
+    def begin(self, order: NDArray[np.int64], start: Floats, W: Floats, a: Floats) -> None: ...
+
+def sgd_epoch(
+    X: Matrix,
+    shift: Floats,
+    codes: NDArray[np.int32],
+    weights: Floats | None,
+    offset: Floats | None,
+    order: NDArray[np.int64],
+    squares: Floats,
+    loss: int,
+    K: int,
+    rate: float,
+    power: float,
+    horizon: float,
+    bound: float,
+    intercept: bool,
+    l2: Floats,
+    l1: Floats,
+    every: int,
+    taken: int,
+    W: Floats,
+    mean: Floats,
+) -> tuple[float, int]: ...
