@@ -1,7 +1,7 @@
 """What fits say beyond their coefficients: errors, tests, intervals, and whether there is a solution."""
 
+from likelier.inference.information import Information
 from likelier.inference.least_squares import (
-    Covariance,
     Solution,
     Summary,
     bounded,
@@ -10,8 +10,9 @@ from likelier.inference.least_squares import (
     summarise,
     target_fit,
 )
-from likelier.inference.likelihood import Information, LikelihoodSummary
+from likelier.inference.likelihood import LikelihoodSummary
 from likelier.inference.separation import Separation, separation_of
+from likelier.inference.table import Covariance
 
 __all__ = [
     "Covariance",

@@ -1,115 +1,26 @@
 """What a fit by maximum likelihood says beyond its weights: their errors, tests and intervals."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
-from scipy.special import chdtrc, ndtr, ndtri, xlogy
+from scipy.special import chdtrc, ndtr, ndtri
 
-from likelier.data import Arrays, Chunk, block
+from likelier.data import Chunk
 from likelier.engines import run
 from likelier.inference import table
-from likelier.inference.separation import Separation
+from likelier.inference.information import Information
 from likelier.inference.table import Covariance
 from likelier.objective import Objective
-from likelier.penalties import Penalty
-from likelier.solvers import Solution, newton, run_solver
 from likelier.states import Setting
 
 Floats = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
-KEPT = 1024  # parameters up to which a fit keeps the Hessian that its solver had: 8 MB
-MOST = 10_000  # and up to which one is made when errors are asked for
-
-
-# ---- what a fit keeps ----------------------------------------------------------------------------
-@dataclass(frozen=True)
-class Information:
-    """What a likelihood fit leaves beside its weights θ: all that errors without rows need.
-
-    H is Σ w ∂²ℓ/∂θ², without the penalty, at the θ that was found: Fisher's information (1922).
-    """
-
-    n: Floats  # (K,), the weight of each class
-    log_likelihood: float
-    null: float  # the same of a model without columns
-    l2: Floats  # (m,), the penalty ½ Σ l2 θ² beside the summed loss
-    l1: bool
-    intercept: bool
-    iterations: int
-    converged: bool
-    separation: Separation | None = None
-    H: Floats | None = None  # (m, m); None: the solver knew none
-
-    @classmethod
-    def of(cls, objective: Objective, solution: Solution, separation: Separation | None) -> Self:
-        """Of an end that is known already: no pass over rows, unless there are offsets."""
-        last, n, penalty = solution.last, objective.n, objective.penalty
-        assert objective.totals is not None
-        kept = last.hessian is not None and objective.size <= KEPT
-        return cls(
-            objective.totals,
-            -n * (last.value - penalty.value(last.theta)),
-            null_log_likelihood(objective),
-            n * penalty.l2,
-            not penalty.smooth,
-            objective.intercept,
-            solution.iterations,
-            solution.converged,
-            separation,
-            _curvature(objective, last.hessian) if kept and last.hessian is not None else None,
-        )
-
-    def again(self, objective: Objective, theta: Floats) -> Self:
-        """The same with the Hessian of the rows of the fit, read once more; others are refused."""
-        if objective.size > MOST:
-            raise ValueError(
-                f"errors of {objective.size} parameters need a matrix of as many rows and columns; "
-                f"{MOST} are the most."
-            )
-        F, _, H = objective.hessian(theta.ravel())
-        found = -objective.n * (F - objective.penalty.quadratic(theta.ravel()))
-        n, before = objective.n, self.log_likelihood
-        if not np.isclose(n, self.n.sum()) or abs(found - before) > 1e-7 * abs(before) + 1e-9 * n:
-            raise ValueError(
-                "X and y (and sample_weight and offset) are not the rows that were fitted: these are "
-                f"{n:g} rows of log-likelihood {found:.6g}, those were {self.n.sum():g} of {before:.6g}."
-            )
-        return replace(self, H=_curvature(objective, H))
-
-
-def _curvature(objective: Objective, H: Floats) -> Floats:
-    """Of the summed loss alone, from the Hessian that solvers see."""
-    H = objective.opened(H)
-    H[np.diag_indices_from(H)] -= objective.penalty.l2
-    H *= objective.n
-    return H
-
-
-def null_log_likelihood(objective: Objective) -> float:
-    """Of the model that knows no column: Σ n_k ln(n_k / n), or n ln(1/K) without an intercept.
-
-    With offsets the intercepts are sought, or there is nothing to seek.
-    """
-    n, setting, source = objective.n, objective.setting, objective.source
-    assert objective.totals is not None
-    if not (isinstance(source, Arrays) and source.offset is not None):
-        shares = objective.totals / n if objective.intercept else np.full(1, 1 / len(objective.totals))
-        return float(xlogy(objective.totals, shares).sum())
-    # One column of zeros, of which no score depends.
-    rows = replace(source, X=block(np.zeros((len(source), 1))), names=None)
-    alone = replace(setting, shift=np.zeros(1))
-    none = Penalty.of(setting.q, 1, 0.0, 0.0)
-    bare = replace(objective, source=rows, setting=alone, penalty=none, passes=0, _gauge=None)
-    start = np.zeros(bare.size)
-    if not objective.intercept:
-        return -n * float(bare.value(start)[0])
-    return -n * run_solver(newton, bare, start, tol=1e-9, max_iter=50).last.value
 
 
 # ---- errors that may differ from row to row ------------------------------------------------------
@@ -246,70 +157,102 @@ class Point(NamedTuple):
     classes: Sequence[str]
 
 
+class Estimate(NamedTuple):
+    """Coefficients b as shown, each a combination of θ, and their covariance."""
+
+    b: Floats
+    V: Floats
+    unit: Floats  # of each b
+    away: Floats  # (b, f): how far each, in its unit, lies in directions that the rows leave open
+    used: float  # parameters, or effective ones
+
+    @property
+    def open(self) -> NDArray[np.bool_]:
+        """Which b the rows do not determine."""
+        return np.asarray(np.linalg.norm(self.away, axis=1) > 1e-6)
+
+    def wald(self, some: NDArray[np.bool_]) -> float:
+        """The test that these are all 0: of those combinations of them that the rows determine."""
+        _, s, W = np.linalg.svd(self.away[some].T)
+        E = W[(s > 1e-6).sum() :] / self.unit[some]
+        return table.wald(E @ self.b[some], E @ self.V[np.ix_(some, some)] @ E.T)
+
+
 def likelihood_summary(
     found: Information, at: Point, rows: Objective | None, *, cov: Covariance, level: float
 ) -> tuple[LikelihoodSummary, NDArray[np.intp]]:
     """The summary, and the columns that the rows leave open; `rows` for errors that are not classical."""
-    assert found.H is not None
-    V, free, unit = _inverse(found.H, found.l2)
-    n, intercepts, penalised = float(found.n.sum()), (len(found.n) - 1) * found.intercept, found.l2.any()
-    used = float(np.einsum("ij,ji->", found.H, V)) if penalised else float(len(unit) - len(free))
-    C, slopes = _contrasts(at, found.intercept)
-    b = C @ at.theta.ravel()
-    if cov != "classical":
-        assert rows is not None
-        M = run(rows.source, partial(Meat.start, rows.setting, at.theta, V, POWERS[cov])).M
-        V = V @ M @ V * (n / (n - used) if cov == "HC1" else 1.0)
-    Vb = C @ V @ C.T
-    shaken = np.linalg.norm((C / unit) @ free.T, axis=1) > 1e-6 * np.linalg.norm(C / unit, axis=1)
-    errors = np.where(shaken, np.nan, np.sqrt(np.maximum(np.diagonal(Vb), 0.0)))
-    open_ = np.flatnonzero((shaken & slopes).reshape(max(len(at.theta) - 1, 1), -1).any(axis=0))
+    e = _estimate(found, at, rows, cov)
+    n, penalised, first = float(found.n.sum()), bool(found.l2.any()), int(found.intercept)
+    blocks = len(found.n) - 1
+    slopes = np.tile(np.arange(len(e.b) // blocks) >= first, blocks)
     nothing = np.nan if penalised else 1.0  # a test of what a penalty has drawn to 0 says nothing
-    df = used - intercepts
-    chi2 = nothing * 2 * (found.log_likelihood - found.null)
-    wald = nothing * table.wald(b[slopes], Vb[np.ix_(slopes, slopes)])
-    with np.errstate(divide="ignore", invalid="ignore"):  # an error of 0, a column that says nothing
-        z = nothing * b / errors
+    df = e.used - first * blocks
+    lr = nothing * 2 * (found.log_likelihood - found.null)
+    wald = nothing * e.wald(slopes)
+    errors = np.where(e.open, np.nan, np.sqrt(np.maximum(np.diagonal(e.V), 0.0)))
+    with np.errstate(divide="ignore", invalid="ignore"):  # an error of 0
+        z = nothing * e.b / errors
     half = ndtri((1 + level) / 2) * errors
     explained = -np.expm1(-2 * (found.log_likelihood - found.null) / n)
     summary = LikelihoodSummary(
         names=_names(at, found.intercept),
-        estimates=b,
+        estimates=e.b,
         errors=errors,
         z=z,
         p=2 * ndtr(-np.abs(z)),
-        low=b - half,
-        high=b + half,
+        low=e.b - half,
+        high=e.b + half,
         n=n,
-        parameters=used,
+        parameters=e.used,
         log_likelihood=found.log_likelihood,
         null_log_likelihood=found.null,
-        lr=chi2,
-        lr_p=float(chdtrc(df, chi2)),
+        lr=lr,
+        lr_p=float(chdtrc(df, lr)),
         wald=wald,
         wald_p=float(chdtrc(df, wald)),
         df=df,
         mcfadden=1 - found.log_likelihood / found.null,
         cox_snell=float(explained),
         nagelkerke=float(explained / -np.expm1(2 * found.null / n)),
-        aic=-2 * found.log_likelihood + 2 * used,
-        bic=-2 * found.log_likelihood + float(np.log(n)) * used,
+        aic=-2 * found.log_likelihood + 2 * e.used,
+        bic=-2 * found.log_likelihood + float(np.log(n)) * e.used,
         iterations=found.iterations,
         level=level,
         cov=cov,
-        penalised=bool(penalised),
+        penalised=penalised,
         note=" ".join(said for said, so in ((LAPLACE, penalised), (UNDONE, not found.converged)) if so),
     )
-    return summary, open_ - found.intercept
+    left_open = (e.open & slopes).reshape(blocks, -1).any(axis=0)
+    return summary, np.flatnonzero(left_open) - first
 
 
-def _inverse(H: Floats, l2: Floats) -> tuple[Floats, Floats, Floats]:
-    """(H + λ)⁻¹; the directions (f, m) that H + λ leaves open, in which it is 0 instead; their units (m,).
+def _estimate(found: Information, at: Point, rows: Objective | None, cov: Covariance) -> Estimate:
+    """V = H⁻¹, (H + λ)⁻¹, or H⁻¹ M H⁻¹, in coordinates that know no free direction of softmax."""
+    assert found.H is not None
+    q, P = at.theta.shape
+    Q = _differences(q)
+    R = np.kron(Q, np.eye(P))  # (m, m')
+    H, l2 = R.T @ found.H @ R, np.tile(found.l2[:P], Q.shape[1])
+    V, free, unit = _inverse(H + np.diag(l2))
+    used = float(np.einsum("ij,ji->", H, V)) if l2.any() else float(len(unit) - len(free))
+    if cov != "classical":
+        assert rows is not None
+        n = found.n.sum()
+        M = run(rows.source, partial(Meat.start, rows.setting, at.theta, R @ V @ R.T, POWERS[cov])).M
+        V = V @ (R.T @ M @ R) @ V * (n / (n - used) if cov == "HC1" else 1.0)
+    theta = R.T @ at.theta.ravel()
+    C = np.kron(_against_the_first(q) @ Q, _as_shown(at.shift, found.intercept))
+    size = np.linalg.norm(C / unit, axis=1)
+    return Estimate(C @ theta, C @ V @ C.T, size, (C / unit) @ free.T / size[:, None], used)
+
+
+def _inverse(A: Floats) -> tuple[Floats, Floats, Floats]:
+    """A⁻¹; the directions (f, m) that A leaves open, in which it is 0 instead; their units (m,).
 
     Decided in units in which the diagonal is 1. A combination that is at a right angle to all open
-    directions has the same variance by any inverse that H may have (Rao 1962).
+    directions has the same variance by any inverse that A may have (Rao 1962).
     """
-    A = H + np.diag(l2)
     unit = np.sqrt(np.maximum(np.diagonal(A), 0.0))
     unit = np.where(unit > 0, unit, 1.0)
     s, U = eigh(A / np.outer(unit, unit))
@@ -318,18 +261,25 @@ def _inverse(H: Floats, l2: Floats) -> tuple[Floats, Floats, Floats]:
     return np.asarray(V), np.asarray(U[:, ~kept].T), unit
 
 
-def _contrasts(at: Point, intercept: bool) -> tuple[Floats, NDArray[np.bool_]]:
-    """C θ = coefficients as shown: of two classes themselves, of more less those of the first class.
+def _differences(q: int) -> Floats:
+    """An orthonormal basis (q, q - 1) of what is left when one vector added to all rows of θ counts as
+    nothing (Helmert 1876); of one row itself."""
+    if q == 1:
+        return np.eye(1)
+    below = np.triu(np.ones((q, q - 1))) - np.diag(np.arange(1.0, q), -1)[:, : q - 1]
+    return np.asarray(below / np.linalg.norm(below, axis=0))
 
-    A block for each, the intercept, at x = 0, first. And which rows of C are no intercepts.
-    """
-    q, P = at.theta.shape
-    one = np.zeros((P, P))
-    one[0, -1], one[0, :-1], one[1:, :-1] = 1, -at.shift, np.eye(P - 1)
-    one = one if intercept else one[1:]
-    against = np.eye(1) if q == 1 else np.column_stack([-np.ones(q - 1), np.eye(q - 1)])
-    slopes = np.tile(np.arange(len(one)) >= intercept, len(against))
-    return np.kron(against, one), slopes
+
+def _against_the_first(q: int) -> Floats:
+    """Rows of θ less the first; of one row itself."""
+    return np.eye(1) if q == 1 else np.column_stack([-np.ones(q - 1), np.eye(q - 1)])
+
+
+def _as_shown(shift: Floats, intercept: bool) -> Floats:
+    """[w, b] about a shift to the intercept at x = 0, if there is one, and w."""
+    p = len(shift)
+    shown = np.column_stack([np.vstack([-shift, np.eye(p)]), np.eye(p + 1)[0]])
+    return shown if intercept else shown[1:]
 
 
 def _names(at: Point, intercept: bool) -> tuple[str, ...]:
