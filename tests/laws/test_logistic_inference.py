@@ -67,7 +67,8 @@ def test_two_classes_against_the_formulas(cov, intercept):
 def numeric_hessian(f, x, h=1e-4):
     E = h * np.eye(len(x))
     ends = [(1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1)]
-    return np.array([[sum(s * f(x + a * i + b * j) for a, b, s in ends) for j in E] for i in E]) / (4 * h * h)
+    H = [[sum(s * f(x + a * i + b * j) for a, b, s in ends) for j in E] for i in E]
+    return np.array(H) / (4 * h * h)
 
 
 @pytest.mark.parametrize("K", [2, 3])
