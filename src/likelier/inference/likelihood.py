@@ -64,7 +64,7 @@ class Meat:
             Z += rows.offset[known].reshape(len(Z), -1)
         g = np.ones(len(X)) if rows.w is None else rows.w[known].copy()
         if self.power:
-            room = 1 - loss.bend(Z, y)[:, 0, 0] * np.einsum("ni,ij,nj->n", X, self.V, X, optimize=True)
+            room = 1 - loss.bend(Z, y)[:, 0, 0] * ((X @ self.V) * X).sum(axis=1)
             tight = (g > 0) & (room <= 64 * EPS)
             if tight.any():
                 row = rows.first + int(np.flatnonzero(known)[np.argmax(tight)])
