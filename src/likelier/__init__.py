@@ -22,6 +22,7 @@ _WHERE = {
     "MixtureDiscriminantAnalysis": "likelier.estimators.mixture_discriminant",
     "QuadraticDiscriminantAnalysis": "likelier.estimators.quadratic_discriminant",
     "Ridge": "likelier.estimators.regression",
+    "SeparationWarning": "likelier.data",
     "SkippedWarning": "likelier.data",
     "compare": "likelier.comparing",
     "load": "likelier.saving.models",
@@ -33,6 +34,7 @@ _WHERE = {
 if TYPE_CHECKING:
     from likelier.comparing import compare as compare
     from likelier.data import DegenerateWarning as DegenerateWarning
+    from likelier.data import SeparationWarning as SeparationWarning
     from likelier.data import SkippedWarning as SkippedWarning
     from likelier.data.files import scan as scan
     from likelier.estimators.bayes import BayesClassifier as BayesClassifier

@@ -64,6 +64,7 @@ class Objective:
     penalty: Penalty
     n: float
     intercept: bool = True  # else its entries of θ stay 0
+    totals: Floats | None = None  # (K,), the weight of each class, where it is of use
     passes: int = 0
     _gauge: Floats | None = field(default=None, repr=False)  # (p + 1,)
 
@@ -194,7 +195,8 @@ class Objective:
         """The same of a few rows from all over the source."""
         rows = Spread(self.source, apart)
         n = sum(_weight(chunk.y, chunk.w) for part in rows.parts(0) for chunk in part())
-        return replace(self, source=rows, n=max(n, np.finfo(np.float64).tiny), passes=0, _gauge=None)
+        n = max(n, np.finfo(np.float64).tiny)
+        return replace(self, source=rows, n=n, totals=None, passes=0, _gauge=None)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from likelier.data.problems import (
     DegenerateWarning,
     NonFinite,
     OutOfSupport,
+    SeparationWarning,
     SkippedWarning,
     refuse_cells,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "NonFinite",
     "OutOfSupport",
     "Part",
+    "SeparationWarning",
     "SkippedWarning",
     "Source",
     "Stored",

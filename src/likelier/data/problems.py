@@ -10,6 +10,10 @@ class DegenerateWarning(UserWarning):
     """The rows do not determine all of the model: what was done instead is defined, and said."""
 
 
+class SeparationWarning(DegenerateWarning):
+    """Some columns tell classes apart without error: the likelihood has no maximum."""
+
+
 class SkippedWarning(UserWarning):
     """Cells of rows to answer lie outside the support of their column's density: as if missing."""
 

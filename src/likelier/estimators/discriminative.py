@@ -89,7 +89,7 @@ class Discriminative(LinearScores, Scoring, Publishing):
         intercept = door.truth("fit_intercept", self.fit_intercept)
         shift = shift_of(source) if intercept else np.zeros(p)
         penalty = Penalty.of(q, p, (1 - ratio) / (C * n), ratio / (C * n), self._column_penalties(source))
-        return Objective(source, Setting(loss, q, shift), penalty, n, intercept)
+        return Objective(source, Setting(loss, q, shift), penalty, n, intercept, totals)
 
     def _solve(self, objective: Objective, start: Weights | None) -> Solution:
         tol = door.number("tol", self.tol, 0.0)

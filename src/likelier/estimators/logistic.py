@@ -8,14 +8,15 @@ from numpy.typing import NDArray
 from likelier.data import Source
 from likelier.estimators import door
 from likelier.estimators.answers import LinearProbabilities
-from likelier.estimators.discriminative import Discriminative, single
+from likelier.estimators.discriminative import single
+from likelier.estimators.logistic_summary import Inference
 from likelier.estimators.weights import Weights
 from likelier.losses import Loss, logistic, softmaxed
 
 Floats = NDArray[np.float64]
 
 
-class LogisticRegression(LinearProbabilities, Discriminative):
+class LogisticRegression(LinearProbabilities, Inference):
     """Pr(y | x) = 1 / (1 + e^{-y w·x}), for K classes the softmax of W x, by maximum likelihood.
 
     Drop-in for scikit-learn's (Cox 1958 for two classes, Theil 1969 for more): minimises
@@ -84,6 +85,6 @@ class LogisticRegression(LinearProbabilities, Discriminative):
         with door.naming(source):
             objective = self._objective(source, target)
             solution = self._solve(objective, self._start_from(target, source.p))
-        self._warn_of_end(solution)
+        solution, information = self._concluded(objective, solution, target, source.names)
         model = Weights.of(solution, objective.setting, single=single(source))
-        return self._publish(model, None, target, source.names)
+        return self._publish(model, information, target, source.names)

@@ -1,7 +1,7 @@
 """What a regression says beyond its coefficients: their errors, tests and intervals."""
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,12 @@ from scipy.special import fdtrc, stdtr, stdtrit
 
 from likelier.data import Chunk, Source
 from likelier.engines import run
+from likelier.inference import table
+from likelier.inference.table import Covariance
 from likelier.states import Equations, Triangle
 from likelier.states.qr import upper
 
 Floats = NDArray[np.float64]
-Covariance = Literal["classical", "HC0", "HC1", "HC2", "HC3"]
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -215,30 +216,17 @@ class Summary:
     cov: Covariance
     note: str = ""
 
-    _COLUMNS = ("estimate", "std. error", "t", "p")
+    @property
+    def _columns(self) -> table.Columns:
+        headings = ("estimate", "std. error", "t", "p", *table.interval(self.level))
+        values = (self.estimates, self.errors, self.t, self.p, self.low, self.high)
+        return dict(zip(headings, values, strict=True))
 
     def to_frame(self) -> Any:
         """The coefficients as a pandas frame."""
-        import pandas as pd
-
-        values = (self.estimates, self.errors, self.t, self.p, self.low, self.high)
-        return pd.DataFrame(dict(zip(self._headings(), values, strict=True)), index=list(self.names))
-
-    def _headings(self) -> tuple[str, ...]:
-        tail = 50 * (1 - self.level)
-        return (*self._COLUMNS, f"{tail:g} %", f"{100 - tail:g} %")
+        return table.frame(self.names, self._columns)
 
     def __str__(self) -> str:
-        columns = (self.estimates, self.errors, self.t, self.p, self.low, self.high)
-        shown = [[f"{v:.3g}" if i in (2, 3) else f"{v:.6g}" for v in c] for i, c in enumerate(columns)]
-        lines = [("", *self._headings()), *zip(self.names, *shown, strict=True)]
-        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
-        table = [
-            "  ".join(
-                c.rjust(w) if i else c.ljust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
-            )
-            for row in lines
-        ]
         above = f"{self.n:g} rows, {self.df:.4g} degrees of freedom left; {self.cov} errors"
         of_all = (
             f"R² {self.r2:.5f}, adjusted {self.adjusted_r2:.5f}; "
@@ -246,15 +234,8 @@ class Summary:
             f"F({self.F_df[0]:.4g}, {self.F_df[1]:.4g}) = {self.F:.6g}, p {self.F_p:.3g}; "
             f"AIC {self.aic:.2f}, BIC {self.bic:.2f}",
         )
-        return "\n".join([above, *table, *of_all, *([self.note] if self.note else [])])
-
-
-def _wald(b: Floats, V: Floats) -> Any:
-    """bᵀ V⁺ b, the columns first brought to one unit, on which it does not depend."""
-    unit = np.sqrt(np.diagonal(V))
-    unit = np.where(unit > 0, unit, 1.0)
-    C = V / np.outer(unit, unit)
-    return (b / unit) @ np.linalg.pinv(C, hermitian=True) @ (b / unit) if np.isfinite(C).all() else np.nan
+        below = [self.note] if self.note else []
+        return "\n".join([above, *table.lines(self.names, self._columns), *of_all, *below])
 
 
 def summarise(
@@ -272,7 +253,7 @@ def summarise(
         explained = (
             (fit.tss - fit.rss) / np.float64(s2)
             if cov == "classical"
-            else _wald(fit.b[first:], V[first:, first:])
+            else table.wald(fit.b[first:], V[first:, first:])
         )
         F = explained / np.float64(tested)
         deviance = n * (np.log(2 * np.pi * fit.rss / n) + 1)  # -2 ln L

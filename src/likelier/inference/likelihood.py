@@ -1,0 +1,297 @@
+"""What a fit by maximum likelihood says beyond its weights: their errors, tests and intervals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.special import chdtrc, ndtr, ndtri
+
+from likelier.data import Chunk
+from likelier.engines import run
+from likelier.inference import table
+from likelier.inference.information import Information
+from likelier.inference.table import Covariance
+from likelier.objective import Objective
+from likelier.states import Setting
+
+Floats = NDArray[np.float64]
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+# ---- errors that may differ from row to row ------------------------------------------------------
+TILE = 4096  # rows, each as long as θ
+
+
+@dataclass
+class Meat:
+    """Σ w g(h) s sᵀ, with s = ∂ℓ/∂θ of a row: between two inverses of H it is the covariance of θ,
+    whatever the true one of the labels is (Huber 1967; White 1982).
+
+    g is 1, 1/(1-h) or 1/(1-h)² for HC0, HC2 and HC3, with h = ℓ'' xᵀ H⁻¹ x, the leverage of the row in
+    the last of the weighted least-squares problems (MacKinnon & White 1985; Pregibon 1981).
+    """
+
+    setting: Setting
+    theta: Floats  # (q, p + 1)
+    V: Floats  # (m, m)
+    power: int  # of 1/(1-h)
+    M: Floats
+
+    @classmethod
+    def start(cls, setting: Setting, theta: Floats, V: Floats, power: int) -> Self:
+        return cls(setting, theta, V, power, np.zeros_like(V))
+
+    @property
+    def nbytes(self) -> int:
+        return self.M.nbytes
+
+    def update(self, chunk: Chunk) -> None:
+        for start in range(0, chunk.X.shape[0], TILE):
+            self._take(chunk.take(slice(start, start + TILE)))
+
+    def _take(self, rows: Chunk) -> None:
+        assert rows.y is not None
+        loss, known = self.setting.loss, rows.y >= 0
+        X = rows.X.to_array()[known] - self.setting.shift
+        X = np.column_stack([X, np.ones(len(X))])
+        Z, y = X @ self.theta.T, rows.y[known]
+        if rows.offset is not None:
+            Z += rows.offset[known].reshape(len(Z), -1)
+        g = np.ones(len(X)) if rows.w is None else rows.w[known].copy()
+        if self.power:
+            room = 1 - loss.bend(Z, y)[:, 0, 0] * ((X @ self.V) * X).sum(axis=1)
+            tight = (g > 0) & (room <= 64 * EPS)
+            if tight.any():
+                row = rows.first + int(np.flatnonzero(known)[np.argmax(tight)])
+                raise ValueError(
+                    f"row {row} alone decides a coefficient (leverage 1): HC2 and HC3 do not exist; "
+                    "HC0 and HC1 do."
+                )
+            g /= np.where(g > 0, room, 1.0) ** self.power
+        S = (loss.slope(Z, y)[:, :, None] * X[:, None, :]).reshape(len(X), -1)  # (n, m)
+        self.M += (S.T * g) @ S
+
+    def merge(self, other: Self) -> None:
+        self.M += other.M
+
+
+POWERS = {"HC0": 0, "HC1": 0, "HC2": 1, "HC3": 2}
+
+
+# ---- the table -----------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class LikelihoodSummary:
+    """A fit as a table: a row for each coefficient, and what holds for all of them.
+
+    z = estimate / error; the likelihood-ratio test (Wilks 1938) and Wald's (1943) are of all coefficients
+    but the intercepts at once. AIC = -2 ln L + 2k, BIC = -2 ln L + k ln n, with k the parameters or, under
+    a penalty λ, the effective ones tr H (H + λ)⁻¹; then there are no tests: z, p and both are NaN.
+    """
+
+    names: tuple[str, ...]
+    estimates: Floats
+    errors: Floats
+    z: Floats
+    p: Floats
+    low: Floats
+    high: Floats
+    n: float
+    parameters: float  # k
+    log_likelihood: float
+    null_log_likelihood: float
+    lr: float  # χ² on `df`, as is Wald's
+    lr_p: float
+    wald: float
+    wald_p: float
+    df: float
+    mcfadden: float
+    cox_snell: float
+    nagelkerke: float
+    aic: float
+    bic: float
+    iterations: int
+    level: float
+    cov: Covariance
+    penalised: bool = False
+    note: str = ""
+
+    @property
+    def _columns(self) -> table.Columns:
+        ends = dict(zip(table.interval(self.level), (self.low, self.high), strict=True))
+        if self.penalised:
+            return {"estimate": self.estimates, "posterior sd": self.errors, **ends}
+        return {"estimate": self.estimates, "std. error": self.errors, "z": self.z, "p": self.p, **ends}
+
+    def to_frame(self) -> Any:
+        """The coefficients as a pandas frame."""
+        return table.frame(self.names, self._columns)
+
+    def __str__(self) -> str:
+        kind = "approximate posterior" if self.penalised else f"{self.cov} errors"
+        above = f"{self.n:g} rows, {self.parameters:.4g} parameters, {self.iterations} iterations; {kind}"
+        tests = (
+            f"likelihood ratio χ²({self.df:.4g}) = {self.lr:.6g}, p {self.lr_p:.3g}; "
+            f"Wald χ²({self.df:.4g}) = {self.wald:.6g}, p {self.wald_p:.3g}"
+        )
+        of_all = [
+            f"log-likelihood {self.log_likelihood:.6g}, without columns {self.null_log_likelihood:.6g}",
+            *([] if self.penalised else [tests]),
+            f"pseudo-R² {self.mcfadden:.5f} (McFadden), {self.cox_snell:.5f} (Cox-Snell), "
+            f"{self.nagelkerke:.5f} (Nagelkerke); AIC {self.aic:.2f}, BIC {self.bic:.2f}",
+            *([self.note] if self.note else []),
+        ]
+        return "\n".join([above, *table.lines(self.names, self._columns), *of_all])
+
+
+class Point(NamedTuple):
+    """Weights about a shift, and what they are of."""
+
+    theta: Floats  # (q, p + 1)
+    shift: Floats  # (p,)
+    columns: Sequence[str]
+    classes: Sequence[str]
+
+
+class Estimate(NamedTuple):
+    """Coefficients b as shown, each a combination of θ, and their covariance."""
+
+    b: Floats
+    V: Floats
+    unit: Floats  # of each b
+    away: Floats  # (b, f): how far each, in its unit, lies in directions that the rows leave open
+    used: float  # parameters, or effective ones
+
+    @property
+    def open(self) -> NDArray[np.bool_]:
+        """Which b the rows do not determine."""
+        return np.asarray(np.linalg.norm(self.away, axis=1) > 1e-6)
+
+    def wald(self, some: NDArray[np.bool_]) -> float:
+        """The test that these are all 0: of those combinations of them that the rows determine."""
+        _, s, W = np.linalg.svd(self.away[some].T)
+        E = W[(s > 1e-6).sum() :] / self.unit[some]
+        return table.wald(E @ self.b[some], E @ self.V[np.ix_(some, some)] @ E.T)
+
+
+def likelihood_summary(
+    found: Information, at: Point, rows: Objective | None, *, cov: Covariance, level: float
+) -> tuple[LikelihoodSummary, NDArray[np.intp]]:
+    """The summary, and the columns that the rows leave open; `rows` for errors that are not classical."""
+    e = _estimate(found, at, rows, cov)
+    n, penalised, first = float(found.n.sum()), bool(found.l2.any()), int(found.intercept)
+    blocks = len(found.n) - 1
+    slopes = np.tile(np.arange(len(e.b) // blocks) >= first, blocks)
+    nothing = np.nan if penalised else 1.0  # a test of what a penalty has drawn to 0 says nothing
+    df = e.used - first * blocks
+    lr = nothing * 2 * (found.log_likelihood - found.null)
+    wald = nothing * e.wald(slopes)
+    errors = np.where(e.open, np.nan, np.sqrt(np.maximum(np.diagonal(e.V), 0.0)))
+    with np.errstate(divide="ignore", invalid="ignore"):  # an error of 0
+        z = nothing * e.b / errors
+    half = ndtri((1 + level) / 2) * errors
+    explained = -np.expm1(-2 * (found.log_likelihood - found.null) / n)
+    summary = LikelihoodSummary(
+        names=_names(at, found.intercept),
+        estimates=e.b,
+        errors=errors,
+        z=z,
+        p=2 * ndtr(-np.abs(z)),
+        low=e.b - half,
+        high=e.b + half,
+        n=n,
+        parameters=e.used,
+        log_likelihood=found.log_likelihood,
+        null_log_likelihood=found.null,
+        lr=lr,
+        lr_p=float(chdtrc(df, lr)),
+        wald=wald,
+        wald_p=float(chdtrc(df, wald)),
+        df=df,
+        mcfadden=1 - found.log_likelihood / found.null,
+        cox_snell=float(explained),
+        nagelkerke=float(explained / -np.expm1(2 * found.null / n)),
+        aic=-2 * found.log_likelihood + 2 * e.used,
+        bic=-2 * found.log_likelihood + float(np.log(n)) * e.used,
+        iterations=found.iterations,
+        level=level,
+        cov=cov,
+        penalised=penalised,
+        note=" ".join(said for said, so in ((LAPLACE, penalised), (UNDONE, not found.converged)) if so),
+    )
+    left_open = (e.open & slopes).reshape(blocks, -1).any(axis=0)
+    return summary, np.flatnonzero(left_open) - first
+
+
+def _estimate(found: Information, at: Point, rows: Objective | None, cov: Covariance) -> Estimate:
+    """V = H⁻¹, (H + λ)⁻¹, or H⁻¹ M H⁻¹, in coordinates that know no free direction of softmax."""
+    assert found.H is not None
+    q, P = at.theta.shape
+    Q = _differences(q)
+    R = np.kron(Q, np.eye(P))  # (m, m')
+    H, l2 = R.T @ found.H @ R, np.tile(found.l2[:P], Q.shape[1])
+    V, free, unit = _inverse(H + np.diag(l2))
+    used = float(np.einsum("ij,ji->", H, V)) if l2.any() else float(len(unit) - len(free))
+    if cov != "classical":
+        assert rows is not None
+        n = found.n.sum()
+        M = run(rows.source, partial(Meat.start, rows.setting, at.theta, R @ V @ R.T, POWERS[cov])).M
+        V = V @ (R.T @ M @ R) @ V * (n / (n - used) if cov == "HC1" else 1.0)
+    theta = R.T @ at.theta.ravel()
+    C = np.kron(_against_the_first(q) @ Q, _as_shown(at.shift, found.intercept))
+    size = np.linalg.norm(C / unit, axis=1)
+    return Estimate(C @ theta, C @ V @ C.T, size, (C / unit) @ free.T / size[:, None], used)
+
+
+def _inverse(A: Floats) -> tuple[Floats, Floats, Floats]:
+    """A⁻¹; the directions (f, m) that A leaves open, in which it is 0 instead; their units (m,).
+
+    Decided in units in which the diagonal is 1. A combination that is at a right angle to all open
+    directions has the same variance by any inverse that A may have (Rao 1962).
+    """
+    unit = np.sqrt(np.maximum(np.diagonal(A), 0.0))
+    unit = np.where(unit > 0, unit, 1.0)
+    s, U = eigh(A / np.outer(unit, unit))
+    kept = s > 4 * len(s) * EPS * s[-1]
+    V = (U[:, kept] / s[kept]) @ U[:, kept].T / np.outer(unit, unit)
+    return np.asarray(V), np.asarray(U[:, ~kept].T), unit
+
+
+def _differences(q: int) -> Floats:
+    """An orthonormal basis (q, q - 1) of what is left when one vector added to all rows of θ counts as
+    nothing (Helmert 1876); of one row itself."""
+    if q == 1:
+        return np.eye(1)
+    below = np.triu(np.ones((q, q - 1))) - np.diag(np.arange(1.0, q), -1)[:, : q - 1]
+    return np.asarray(below / np.linalg.norm(below, axis=0))
+
+
+def _against_the_first(q: int) -> Floats:
+    """Rows of θ less the first; of one row itself."""
+    return np.eye(1) if q == 1 else np.column_stack([-np.ones(q - 1), np.eye(q - 1)])
+
+
+def _as_shown(shift: Floats, intercept: bool) -> Floats:
+    """[w, b] about a shift to the intercept at x = 0, if there is one, and w."""
+    p = len(shift)
+    shown = np.column_stack([np.vstack([-shift, np.eye(p)]), np.eye(p + 1)[0]])
+    return shown if intercept else shown[1:]
+
+
+def _names(at: Point, intercept: bool) -> tuple[str, ...]:
+    each = [*(["intercept"] if intercept else []), *at.columns]
+    if len(at.classes) == 2:
+        return tuple(each)
+    first, *others = at.classes
+    return tuple(f"{first}→{other}: {name}" for other in others for name in each)
+
+
+LAPLACE = (
+    "Approximate posterior (Laplace): the penalty is taken as a Gaussian prior about 0, intervals are "
+    "those of the posterior at its peak; no tests."
+)
+UNDONE = "The solver had not converged: these are not the numbers of the maximum."
