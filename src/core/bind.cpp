@@ -423,8 +423,8 @@ Targets targets(const Codes& codes, const Given& weights, const Given& offset, i
 }
 
 Loss loss_of(int number) {
-    if (number < 0 || number > static_cast<int>(Loss::mistakes))
-        throw std::invalid_argument("losses are numbered from 0 to 6");
+    if (number < 0 || number > static_cast<int>(Loss::smooth_hinge))
+        throw std::invalid_argument("losses are numbered from 0 to 7");
     return static_cast<Loss>(number);
 }
 

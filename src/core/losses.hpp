@@ -14,7 +14,7 @@
 
 namespace likelier {
 
-enum class Loss { logistic, softmax, hinge, squared_hinge, perceptron, squared, mistakes };
+enum class Loss { logistic, softmax, hinge, squared_hinge, perceptron, squared, mistakes, smooth_hinge };
 
 // What is known of the rows beside X. A negative code: the row does not count.
 struct Targets {
@@ -103,6 +103,15 @@ struct Squared {
     LIKELIER_INLINE static At at(vd m) {
         const vd d = m - splat(1.0);
         return {splat(0.5) * d * d, d, splat(1.0)};
+    }
+};
+
+// The hinge with its corner rounded: ½ (1 - m)² from m = 0 to 1, a line before.
+struct SmoothHinge {
+    LIKELIER_INLINE static At at(vd m) {
+        const vd zero = splat(0.0), one = splat(1.0), gap = one - m, short_by = gap < zero ? zero : gap;
+        const vd round = short_by < one ? short_by : one;
+        return {round * (short_by - splat(0.5) * round), -round, m < zero ? zero : gap > zero ? one : zero};
     }
 };
 
@@ -234,6 +243,8 @@ inline vd tile_values(Loss loss, double* z, int64_t q, const TileTargets& rows) 
             return margin_values<Hinge>(z, rows);
         case Loss::squared_hinge:
             return margin_values<SquaredHinge>(z, rows);
+        case Loss::smooth_hinge:
+            return margin_values<SmoothHinge>(z, rows);
         case Loss::perceptron:
             return margin_values<Perceptron>(z, rows);
         case Loss::squared:
@@ -261,6 +272,8 @@ inline vd tile_slopes(Loss loss, double* z, int64_t q, const TileTargets& rows, 
             return margin_slopes<Hinge>(z, rows, bend);
         case Loss::squared_hinge:
             return margin_slopes<SquaredHinge>(z, rows, bend);
+        case Loss::smooth_hinge:
+            return margin_slopes<SmoothHinge>(z, rows, bend);
         case Loss::perceptron:
             return margin_slopes<Perceptron>(z, rows, bend);
         case Loss::squared:
@@ -282,6 +295,8 @@ inline void tile_bent(Loss loss, double* z, int64_t q, const TileTargets& rows, 
             return margin_bent<Hinge>(z, rows, s);
         case Loss::squared_hinge:
             return margin_bent<SquaredHinge>(z, rows, s);
+        case Loss::smooth_hinge:
+            return margin_bent<SmoothHinge>(z, rows, s);
         case Loss::perceptron:
             return margin_bent<Perceptron>(z, rows, s);
         case Loss::squared:

@@ -183,10 +183,27 @@ class Mistakes(Margin):
         return np.where(m <= 0, 1.0, 0.0)
 
 
+class SmoothHinge(Margin):
+    """The hinge with its corner rounded: ½ (1 - m)² for m from 0 to 1 (Rennie & Srebro 2005)."""
+
+    name, number, bound = "smooth_hinge", 7, 1.0
+
+    def cost(self, m: Floats) -> Floats:
+        u = np.maximum(1 - m, 0.0)
+        return np.where(u < 1, u**2 / 2, u - 0.5)
+
+    def cost_slope(self, m: Floats) -> Floats:
+        return np.asarray(-np.clip(1 - m, 0.0, 1.0))
+
+    def cost_bend(self, m: Floats) -> Floats:
+        return np.where((m >= 0) & (m < 1), 1.0, 0.0)
+
+
 logistic, softmaxed, hinge, squared_hinge = Logistic(), Softmax(), Hinge(), SquaredHinge()
-criterion, squared, mistakes = Criterion(), Squared(), Mistakes()
+criterion, squared, mistakes, smooth_hinge = Criterion(), Squared(), Mistakes(), SmoothHinge()
 
 # A new loss joins here.
 LOSSES: dict[str, Loss] = {
-    loss.name: loss for loss in (logistic, softmaxed, hinge, squared_hinge, criterion, squared)
+    loss.name: loss
+    for loss in (logistic, softmaxed, hinge, squared_hinge, criterion, squared, smooth_hinge)
 }

@@ -11,8 +11,9 @@ from scipy.linalg import cho_factor, cho_solve
 from likelier.data import CSR, Arrays, Block, Chunk, Part, Source
 from likelier.data.spread import Spread
 from likelier.data.wrapped import Wrapped
+from likelier.data.zoomed import Zoomed
 from likelier.engines import run
-from likelier.losses import squared
+from likelier.losses import Loss, squared
 from likelier.penalties import Penalty
 from likelier.states import Expansion, Halves, Product, Reach, Setting, Squares, Values
 
@@ -190,6 +191,21 @@ class Objective:
         diagonal = bound * total / self.n + l2
         return DiagonalMetric(np.tile(np.where(diagonal > 0, diagonal, 1.0), setting.q))
 
+    # ---- the same rows, other losses ---------------------------------------------------------------
+    def under(self, loss: Loss) -> "Objective":
+        """Of another loss, and no penalty."""
+        none = np.zeros(self.size)
+        return self._with(self.source, loss, Penalty(none, none))
+
+    def zoomed(self, loss: Loss, width: float) -> "Objective":
+        """Of a loss of 1 + (m - 1) / width: at θ / width, times width, its value is F's at θ, so seen."""
+        rows = Zoomed(self.source, width, self.setting.positive)
+        return self._with(rows, loss, Penalty(self.penalty.l2 * width, self.penalty.l1))
+
+    def _with(self, source: Source, loss: Loss, penalty: Penalty) -> "Objective":
+        setting = replace(self.setting, loss=loss)
+        return replace(self, source=source, setting=setting, penalty=penalty, passes=0, _gauge=None)
+
     # ---- a beginning -------------------------------------------------------------------------------
     def sampled(self, apart: int) -> "Objective":
         """The same of a few rows from all over the source."""
@@ -219,12 +235,16 @@ def _weight(y: NDArray[np.int32] | None, w: Floats | None) -> float:
 def shift_of(source: Source) -> Floats:
     """A vector near the means of the columns; 0 for CSR, which has to stay sparse."""
     chunk = next(iter(source.parts(0)[0]()))
-    X: Block = chunk.X.rows(0, min(chunk.X.shape[0], 4096))
+    few = min(chunk.X.shape[0], 4096)
+    X: Block = chunk.X.rows(0, few)
     if isinstance(X, CSR):
         return np.zeros(source.p)
+    w = None if chunk.w is None else chunk.w[:few]
     if isinstance(source, Arrays):
         n = len(source)
-        X = source.X.take(np.arange(0, n, max(1, n // 1000), dtype=np.intp))
+        at = np.arange(0, n, max(1, n // 1000), dtype=np.intp)
+        X, w = source.X.take(at), None if source.w is None else source.w[at]
+    w = np.ones(X.shape[0]) if w is None else w
     with np.errstate(all="ignore"):
-        mean = X.to_array().mean(axis=0)
+        mean = w @ X.to_array() / w.sum()
     return np.where(np.isfinite(mean), mean, 0.0)

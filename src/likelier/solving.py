@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import CSR, Arrays, Source
-from likelier.losses import criterion, mistakes
+from likelier.losses import criterion
 from likelier.objective import Objective
 from likelier.online import dual, sgd
 from likelier.solvers import (
@@ -22,7 +22,9 @@ from likelier.solvers import (
     lbfgs,
     newton,
     newton_cg,
+    pocket,
     run_solver,
+    smoothing,
     subgradient,
 )
 
@@ -98,13 +100,10 @@ def _descent(objective: Objective, theta: Floats) -> Iterator[Iterate]:
 
     The perceptron criterion is least at θ = 0, which is of no use: the best has the fewest mistakes.
     """
-    setting = objective.setting
-    if setting.loss.smooth:
+    loss = objective.setting.loss
+    if loss.smooth:
         return gradient(objective, theta)
-    if setting.loss.name != criterion.name:
-        return subgradient(objective, theta)
-    counted = replace(objective, setting=replace(setting, loss=mistakes))
-    return subgradient(objective, theta, better=lambda theta: float(counted.value(theta[None])[0]))
+    return (pocket if loss.name == criterion.name else subgradient)(objective, theta)
 
 
 # A new solver joins here.
@@ -115,6 +114,7 @@ ABILITIES: dict[str, Ability] = {
     "lbfgs": Ability(_always(lbfgs)),
     "cg": Ability(_always(cg)),
     "gradient": Ability(_always(_descent), smooth=False),
+    "smoothing": Ability(_always(smoothing), smooth=False, l2=True, losses=("hinge",)),
     "iterative-scaling": Ability(_always(iterative_scaling), losses=("logistic", "softmax")),
     "dual": Ability(
         lambda seed, tol: partial(dual, seed=seed, tol=tol),
@@ -151,7 +151,9 @@ def chosen(name: str, objective: Objective) -> Choice:
     lacking = ABILITIES[asked].lacks(problem)
     if lacking:
         able = [other for other, ability in ABILITIES.items() if not ability.lacks(problem)]
-        raise ValueError(f"solver={name!r} does not fit here: {lacking}. Those that do: {', '.join(able)}.")
+        raise ValueError(
+            f"solver={name!r} does not fit here: {lacking}. Those that do: {', '.join(able) or 'none'}."
+        )
     return Choice(asked, f"solver={name!r} was asked for")
 
 
@@ -161,7 +163,8 @@ def best(problem: Problem) -> Choice:
         return Choice("proximal", "the penalty has an l1 part")
     loss, q, p = problem.objective.setting.loss, problem.objective.setting.q, problem.objective.setting.p
     if not loss.smooth:
-        return Choice("gradient", f"the {loss.name} loss has a corner")
+        small = q * (p + 1) <= LARGEST_HESSIAN and not ABILITIES["smoothing"].lacks(problem)
+        return Choice("smoothing" if small else "gradient", f"the {loss.name} loss has a corner")
     if problem.sparse and p > FEW_COLUMNS:
         if "dual" in ABILITIES and not ABILITIES["dual"].lacks(problem):
             return Choice("dual", f"{p} columns, most of their cells 0: row by row is fastest")

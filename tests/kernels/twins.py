@@ -217,6 +217,11 @@ LOSSES = [
     _margin(lambda m: np.maximum(-m, 0), lambda m: -1.0 * (m <= 0), lambda m: 0.0),
     _margin(lambda m: (m - 1) ** 2 / 2, lambda m: m - 1, lambda m: 1.0),
     _margin(lambda m: 1.0 * (m <= 0), lambda m: np.nan * m, lambda m: np.nan),
+    _margin(
+        lambda m: np.where(m < 0, 0.5 - m, np.maximum(1 - m, 0) ** 2 / 2),
+        lambda m: -np.clip(1 - m, 0, 1),
+        lambda m: 1.0 * ((m >= 0) & (m < 1)),
+    ),
 ]
 
 

@@ -54,6 +54,10 @@ class Discriminative(LinearScores, Scoring, Publishing):
     def _loss(self, K: int) -> Loss:
         """The loss that tells K classes apart."""
 
+    def _allowance(self) -> float:
+        """C, checked: what losses weigh against the penalty; infinite, there is none."""
+        return self.C if self.C == np.inf else door.number("C", self.C, np.finfo(np.float64).tiny)
+
     def _ratio(self) -> float:
         """How much of the penalty is l1."""
         return 0.0
@@ -78,18 +82,21 @@ class Discriminative(LinearScores, Scoring, Publishing):
 
     def _objective(self, source: Source, target: NDArray[Any]) -> Objective:
         """Mean loss and penalty, as the hyper-parameters say, which are checked here."""
-        C = self.C if self.C == np.inf else door.number("C", self.C, np.finfo(np.float64).tiny)
-        ratio = self._ratio()
         totals = class_totals(source, len(target))
-        source, totals = weighed(source, totals, weights_by_class(self.class_weight, target, totals))
-        n, K, p = float(totals.sum()), len(target), source.p
+        factor = weights_by_class(self.class_weight, target, totals)
+        return self._posed(*weighed(source, totals, factor), len(target))
+
+    def _posed(self, source: Source, totals: Floats, K: int, positive: int = 1) -> Objective:
+        """Of rows in their final weights, `totals` by class; of two classes one has the code `positive`."""
+        C, ratio = self._allowance(), self._ratio()
+        n, p = float(totals.sum()), source.p
         door.weighty(n)
         loss = self._loss(K)
         q = loss.scores(K)
         intercept = door.truth("fit_intercept", self.fit_intercept)
         shift = shift_of(source) if intercept else np.zeros(p)
         penalty = Penalty.of(q, p, (1 - ratio) / (C * n), ratio / (C * n), self._column_penalties(source))
-        return Objective(source, Setting(loss, q, shift), penalty, n, intercept, totals)
+        return Objective(source, Setting(loss, q, shift, positive), penalty, n, intercept, totals)
 
     def _solve(self, objective: Objective, start: Weights | None) -> Solution:
         tol = door.number("tol", self.tol, 0.0)

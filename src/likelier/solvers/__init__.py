@@ -17,6 +17,8 @@ from likelier.solvers.lbfgs import lbfgs
 from likelier.solvers.newton import newton, solved
 from likelier.solvers.newton_cg import newton_cg
 from likelier.solvers.scaling import Halved, iterative_scaling
+from likelier.solvers.pocket import pocket
+from likelier.solvers.smoothing import smoothing
 
 __all__ = [
     "Halved",
@@ -33,8 +35,10 @@ __all__ = [
     "lbfgs",
     "newton",
     "newton_cg",
+    "pocket",
     "run_solver",
     "shorter",
+    "smoothing",
     "solved",
     "subgradient",
 ]

@@ -1,8 +1,7 @@
 """Gradient descent, and subgradient descent for losses with a corner."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,30 +41,22 @@ def gradient(oracle: Oracle, theta: Floats) -> Iterator[Iterate]:
 PATH = 3.0  # how far to go towards a level, in √(θᵀMθ): about as large as the scores are
 
 
-def subgradient(
-    oracle: Oracle, theta: Floats, *, better: Callable[[Floats], float] | None = None
-) -> Iterator[Iterate]:
+def subgradient(oracle: Oracle, theta: Floats) -> Iterator[Iterate]:
     """θ -= η M⁻¹ g, g one of many slopes (Shor 1962): F need not decrease, and the best iterate is shown.
 
-    Best is the least F, by the steps of `Level`; the norm is √(2δ), what may be left to gain. Or it is
-    the least of `better`, a score of θ, by steps η = 1/√t: for criteria whose minimum is of no use. The
-    norm is then √(gᵀM⁻¹g), 0 where no row asks for a change.
+    Best is the least F, by the steps of `Level`; the norm is √(2δ), what may be left to gain.
     """
     metric = oracle.metric()
     F, g = oracle.gradient(theta)
     level = Level(F, F, (abs(F) or 1.0) / 2)
-    least, best, length = np.inf, Iterate(theta, F, np.inf), 0.0
-    for t in count(1):
+    best, length = Iterate(theta, np.inf, np.inf), 0.0
+    while True:
         Mg = metric.solve(g)
         size = max(float(g @ Mg), 0.0)
-        score = F if better is None else better(theta)
-        if score < least:
-            least, best = score, Iterate(theta, F, float(np.sqrt(size)), length, g)
-        if better is None:
-            length = level.step(F, size)
-            best = best._replace(norm=float(np.sqrt(2 * level.delta)) if size > 0 else 0.0)
-        else:
-            length = 1 / np.sqrt(t)
+        if F < best.value:
+            best = Iterate(theta, F, np.inf, length, g)
+        length = level.step(F, size)
+        best = best._replace(norm=float(np.sqrt(2 * level.delta)) if size > 0 else 0.0)
         yield best
         theta = theta - length * Mg
         F, g = oracle.gradient(theta)

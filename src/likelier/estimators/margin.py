@@ -1,0 +1,127 @@
+"""Linear classifiers that ask for a margin."""
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.data import Source
+from likelier.estimators import door
+from likelier.estimators.discriminative import Discriminative, Weights
+from likelier.estimators.weighing import class_totals, weighed, weights_by_class
+from likelier.losses import LOSSES, Loss
+from likelier.objective import Objective
+from likelier.solvers import Solution
+
+Floats = NDArray[np.float64]
+
+# The losses, and the penalties that go with them. The perceptron criterion is least at weights of 0, so
+# that any penalty leads there: it has none, and the default is taken as no wish.
+PENALTIES = {"squared_hinge": ("l2", "l1"), "hinge": ("l2",), "perceptron": ("l2",)}
+
+
+class LinearSVC(Discriminative):
+    """The line with the widest margin: |w|²/2 + C Σ (1 - y (w·x + b))₊², or another loss of the margin.
+
+    Drop-in for scikit-learn's (Cortes & Vapnik 1995), in the primal (Chapelle 2007), but for the intercept,
+    which is never penalised. loss: "squared_hinge"; "hinge", to a bound on the distance from the optimum;
+    "perceptron", the criterion (-y (w·x + b))₊ without a penalty, of whose path the weights with the
+    fewest mistakes are kept. More than two classes: one against the rest, each. `n_iter_` and `trace_` are
+    those of the class that took longest.
+    """
+
+    assumes = "a margin between the classes"
+
+    def __init__(
+        self,
+        penalty: str = "l2",
+        loss: str = "squared_hinge",
+        *,
+        dual: Any = "auto",
+        tol: float = 1e-4,
+        C: float = 1.0,
+        multi_class: str = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: Any = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        max_iter: int = 1000,
+        solver: str = "auto",
+    ) -> None:
+        self.penalty = penalty
+        self.loss = loss
+        self.dual = dual
+        self.tol = tol
+        self.C = C
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.solver = solver
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to rows X and their labels y, or to a source that has both."""
+        self._check_pair()
+        source, target = self._rows(X, y, sample_weight)
+        with door.naming(source):
+            problems = self._problems(source, target)
+            solutions = [self._solve(problem, None) for problem in problems]
+        worst = max(solutions, key=lambda solution: (not solution.converged, solution.iterations))
+        self._warn_of_end(worst)
+        self._publish(_together(problems, solutions), None, target, source.names)
+        self.__dict__.update(self._traced(max(solutions, key=lambda solution: solution.iterations)))
+        self.__dict__.update(converged_=worst.converged, stop_reason_=worst.reason)
+        return self
+
+    def _check_pair(self) -> None:
+        if self.multi_class != "ovr":
+            raise ValueError(f"multi_class={self.multi_class!r}: it is 'ovr', each class against the rest")
+        if self.loss not in PENALTIES:
+            raise ValueError(f"loss={self.loss!r}: it is one of {', '.join(PENALTIES)}")
+        if self.penalty not in PENALTIES[self.loss]:
+            pairs = ", ".join(f"{p} with {loss}" for loss, ps in PENALTIES.items() for p in ps)
+            raise ValueError(
+                f"penalty={self.penalty!r} does not go with loss={self.loss!r}. Those that do: {pairs}."
+            )
+
+    def _problems(self, source: Source, target: NDArray[Any]) -> list[Objective]:
+        """One for two classes; for more, of each class against the rest."""
+        K = len(target)
+        if K == 2:
+            return [self._objective(source, target)]
+        totals = class_totals(source, K)
+        factor = weights_by_class(self.class_weight, target, totals)
+        # As in LIBLINEAR, the weight of a class counts where it is the one, not among the rest.
+        each = [None if factor is None else np.where(np.arange(K) == k, factor, 1.0) for k in range(K)]
+        return [self._posed(*weighed(source, totals, each[k]), 2, k) for k in range(K)]
+
+    def _loss(self, K: int) -> Loss:
+        return LOSSES[self.loss]
+
+    def _ratio(self) -> float:
+        return 1.0 if self.penalty == "l1" else 0.0
+
+    def _allowance(self) -> float:
+        C = super()._allowance()
+        return np.inf if self.loss == "perceptron" else C
+
+    def _warn_of_end(self, solution: Solution) -> None:
+        # Rows that no line parts leave mistakes, and there is nothing to raise or to loosen.
+        if not (self.loss == "perceptron" and solution.last.stuck):
+            super()._warn_of_end(solution)
+
+    def _traced(self, solution: Solution) -> dict[str, Any]:
+        return {**super()._traced(solution), "n_iter_": solution.iterations}
+
+
+def _together(problems: list[Objective], solutions: list[Solution]) -> Weights:
+    """A row of weights for each problem, all about the shift of the first."""
+    setting = problems[0].setting
+    each = [Weights.of(s.last.theta, o.setting) for o, s in zip(problems, solutions, strict=True)]
+    theta = np.concatenate([weights.theta(setting) for weights in each])
+    return Weights.of(theta, replace(setting, q=len(each)))
