@@ -16,6 +16,7 @@ from likelier.solvers.gradient import gradient, subgradient
 from likelier.solvers.lbfgs import lbfgs
 from likelier.solvers.newton import newton, solved
 from likelier.solvers.newton_cg import newton_cg
+from likelier.solvers.proximal import proximal
 from likelier.solvers.scaling import Halved, iterative_scaling
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "lbfgs",
     "newton",
     "newton_cg",
+    "proximal",
     "run_solver",
     "shorter",
     "solved",
