@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "additive.hpp"
+#include "descent.hpp"
 #include "dual.hpp"
 #include "expansion.hpp"
 #include "gaps.hpp"
@@ -328,6 +329,11 @@ void py_fold_factor(const Held& Z, Out R) {
     fold_factor(Z.view, R.data());
 }
 
+bool py_descend(In H, In l1, int64_t most, double tol, Out u, Out v) {
+    nb::gil_scoped_release free;
+    return descend(H.data(), l1.data(), static_cast<int64_t>(u.size()), most, tol, u.data(), v.data());
+}
+
 Slots slots(const In& first, const In& size, const In& other, const In& low, int64_t rows) {
     return {first.data(), size.data(), other.data(), low.data(), rows};
 }
@@ -494,6 +500,8 @@ NB_MODULE(LIKELIER_MODULE, m) {
 
     m.def("fold", &py_fold, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("shift"),
           nb::arg("R").noconvert());
+    m.def("descend", &py_descend, nb::arg("H"), nb::arg("l1"), nb::arg("most"), nb::arg("tol"),
+          nb::arg("u").noconvert(), nb::arg("v").noconvert());
     m.def("fold_factor", &py_fold_factor, nb::arg("Z"), nb::arg("R").noconvert());
 
     m.def("affine", &py_affine, nb::arg("X"), nb::arg("W"), nb::arg("b"), nb::arg("shift"),

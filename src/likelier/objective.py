@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from likelier.data import CSR, Arrays, Block, Chunk, Part, Source
+from likelier.data.selected import selected
 from likelier.data.spread import Spread
 from likelier.data.wrapped import Wrapped
 from likelier.data.zoomed import Zoomed
@@ -73,6 +74,10 @@ class Objective:
     def size(self) -> int:
         return self.setting.m
 
+    @property
+    def width(self) -> int:
+        return self.setting.p + 1
+
     def _shaped(self, theta: Floats) -> Floats:
         return np.ascontiguousarray(theta).reshape(-1, self.setting.q, self.setting.p + 1)
 
@@ -136,6 +141,7 @@ class Objective:
         """Adding one vector to all rows of θ changes no probability: give that direction a curvature.
 
         The gradient has no part in it (at rows that sum to 0, under an equal penalty), so no step has.
+        Where a penalty holds the direction it may have, and there the curvature is what it is.
         """
         q, P = self.setting.q, self.setting.p + 1
         if q == 1:
@@ -145,7 +151,8 @@ class Objective:
         blocks = H.reshape(q, P, q, P)
         if self._gauge is None:
             D = np.einsum("kjkj->j", blocks) / q
-            self._gauge = np.where(D > 0, D, 1.0)
+            held = (self.penalty.l1[:P] > 0) | (self.penalty.l2[:P] > 1e-6 * D)
+            self._gauge = np.where(held, 0.0, np.where(D > 0, D, 1.0))
         at = np.arange(P)
         blocks[:, at, :, at] += (self._gauge / q)[:, None, None]
         if not self.intercept:
@@ -171,25 +178,45 @@ class Objective:
     @cached_property
     def _metric(self) -> FullMetric | DiagonalMetric:
         """bound · (1/n) Σ w x xᵀ + l2, or its diagonal where that is too large."""
-        self.passes += 1
         setting = self.setting
-        P, bound = setting.p + 1, min(setting.loss.bound, 1.0 if setting.q == 1 else 0.5)
-        l2 = self.penalty.l2[:P]
-        if P <= FULL_METRIC:
-            # The Hessian of least squares, which depends on no label: Σ w x xᵀ.
-            plain = replace(setting, loss=squared, q=1)
-            H = run(
-                WithoutOffset(self.source), partial(Expansion.start, plain, np.zeros((1, P)), curved=True)
-            ).H
-            assert H is not None
-            M = bound * H / self.n
-            if not self.intercept:  # else solving would move it, though its gradient is 0
-                M[-1] = M[:, -1] = 0
-            M[np.diag_indices_from(M)] += l2
-            return FullMetric.of(M, setting.q)
-        total = run(self.source, partial(Squares.start, setting.shift)).total
-        diagonal = bound * total / self.n + l2
-        return DiagonalMetric(np.tile(np.where(diagonal > 0, diagonal, 1.0), setting.q))
+        P, l2 = setting.p + 1, self.penalty.l2[: setting.p + 1]
+        if P > FULL_METRIC:
+            return DiagonalMetric(self.diagonal())
+        self.passes += 1
+        # The Hessian of least squares, which depends on no label: Σ w x xᵀ.
+        plain = replace(setting, loss=squared, q=1)
+        rows = WithoutOffset(self.source)
+        H = run(rows, partial(Expansion.start, plain, np.zeros((1, P)), curved=True)).H
+        assert H is not None
+        M = self._bound * H / self.n
+        if not self.intercept:  # else solving would move it, though its gradient is 0
+            M[-1] = M[:, -1] = 0
+        M[np.diag_indices_from(M)] += l2
+        return FullMetric.of(M, setting.q)
+
+    @property
+    def _bound(self) -> float:
+        return min(self.setting.loss.bound, 1.0 if self.setting.q == 1 else 0.5)
+
+    def diagonal(self) -> Floats:
+        return self._diagonal
+
+    @cached_property
+    def _diagonal(self) -> Floats:
+        self.passes += 1
+        total = run(self.source, partial(Squares.start, self.setting.shift)).total
+        found = np.tile(self._bound * total / self.n, self.setting.q) + self.penalty.l2
+        return np.where(found > 0, found, 1.0)
+
+    # ---- fewer columns -----------------------------------------------------------------------------
+    def restricted(self, columns: NDArray[np.intp]) -> tuple["Objective", NDArray[np.intp]]:
+        """The problem that is left where all other columns have weight 0, and its entries of θ."""
+        row = np.append(columns, self.setting.p)
+        at = (np.arange(self.setting.q)[:, None] * self.width + row).ravel()
+        setting = replace(self.setting, shift=self.setting.shift[columns])
+        penalty = Penalty(self.penalty.l2[at], self.penalty.l1[at])
+        source = selected(self.source, columns)
+        return replace(self, source=source, setting=setting, penalty=penalty, passes=0, _gauge=None), at
 
     # ---- the same rows, other losses ---------------------------------------------------------------
     def under(self, loss: Loss) -> "Objective":

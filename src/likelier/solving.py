@@ -23,6 +23,7 @@ from likelier.solvers import (
     newton,
     newton_cg,
     pocket,
+    proximal,
     run_solver,
     smoothing,
     subgradient,
@@ -110,6 +111,7 @@ def _descent(objective: Objective, theta: Floats) -> Iterator[Iterate]:
 ABILITIES: dict[str, Ability] = {
     # Its last step squares the error: to ask for more costs one pass at most.
     "newton": Ability(_always(newton), curved=True, sharpness=0.1),
+    "proximal": Ability(_always(proximal), curved=True, l1=True, sharpness=0.1),
     "newton-cg": Ability(_always(newton_cg), curved=True),
     "lbfgs": Ability(_always(lbfgs)),
     "cg": Ability(_always(cg)),

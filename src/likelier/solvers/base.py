@@ -43,6 +43,16 @@ class Oracle(Protocol):
     def metric(self) -> Metric:
         """The bound on all Hessians: one pass, the first time."""
 
+    def diagonal(self) -> Floats:
+        """The diagonal of that bound (m,): one pass, the first time."""
+
+    @property
+    def width(self) -> int:
+        """The length of a row of θ: its columns, and the intercept last."""
+
+    def restricted(self, columns: NDArray[np.intp]) -> tuple["Oracle", NDArray[np.intp]]:
+        """The same problem in some columns, all others at weight 0, and where its θ is in the whole."""
+
 
 class Iterate(NamedTuple):
     """Where a solver is."""
@@ -126,7 +136,8 @@ def shorter(oracle: Oracle, theta: Floats, d: Floats, before: float, slope: floa
     """The longest of the steps ½, ¼, ⅛ … along d that decreases F enough; 0: none does. Few passes."""
     t = 0.5 ** np.arange(1.0, 11.0)
     for _ in range(4):
-        F = oracle.value(theta + t[:, None] * d)
+        thetas = theta + t[:, None] * d
+        F = oracle.value(thetas) + np.abs(thetas) @ oracle.penalty.l1
         for each, value in zip(t, F, strict=True):
             if np.isfinite(value) and enough(before, value, each * slope):
                 return float(each)

@@ -1,0 +1,190 @@
+"""Proximal Newton for |θ| in the penalty: a quadratic with soft thresholds in each step."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier import _core
+from likelier.penalties import Penalty
+from likelier.solvers.base import Iterate, Oracle, enough, shorter
+from likelier.solvers.newton import solved
+
+Floats = NDArray[np.float64]
+
+WIDE = 3000  # entries of θ up to which there is a Hessian of all of them
+INNER = 1e-6  # the part of the optimality residual that the quadratic may leave
+
+NO_STEP = "no step along the proximal direction decreases the objective: rounding has the last word"
+NO_COLUMN = "no set of columns decreases the objective further: rounding has the last word"
+
+
+def proximal(oracle: Oracle, theta: Floats) -> Iterator[Iterate]:
+    """θ₊ = argmin g·(u - θ) + ½ (u - θ)ᵀ H (u - θ) + Σ l1 |u| (Lee, Sun & Saunders 2014).
+
+    The norm is that of the least subgradient in the units of the Hessian's diagonal or the decrement
+    √(-g·d - l1·(|u| - |θ|)), d = u - θ, whichever is larger: without l1 this is Newton's method. Where
+    the Hessian would be too large, by columns that matter (`working_sets`).
+    """
+    return proximal_newton(oracle, theta) if oracle.size <= WIDE else working_sets(oracle, theta)
+
+
+def proximal_newton(oracle: Oracle, theta: Floats) -> Iterator[Iterate]:
+    """With the Hessian of all entries: a unit step costs one pass, which is also the next expansion."""
+    penalty, l1 = oracle.penalty, oracle.penalty.l1
+    f, g, H = oracle.hessian(theta)
+    step = 0.0
+    while True:
+        F = f + float(l1 @ np.abs(theta))
+        rest = _size(penalty.residual(theta, g), np.diagonal(H))
+        u = minimiser(H, g, theta, penalty, INNER * rest)
+        d = u - theta
+        slope = float(np.sum(g * d + l1 * (np.abs(u) - np.abs(theta))))
+        here = Iterate(theta, F, max(float(np.sqrt(max(-slope, 0.0))), rest), step, g, H)
+        yield here
+        ahead, step = oracle.hessian(u), 1.0
+        if not enough(F, ahead[0] + float(l1 @ np.abs(u)), slope):  # nor is NaN
+            step = shorter(oracle, theta, d, F, slope)
+            if step == 0.0:
+                yield here._replace(stuck=NO_STEP)
+                return
+            u = theta + step * d
+            ahead = oracle.hessian(u)
+        theta, (f, g, H) = u, ahead
+
+
+def _size(r: Floats, h: Floats) -> float:
+    """√(Σ r² / h), over entries that have a curvature."""
+    return float(np.sqrt(np.sum(r[h > 0] ** 2 / h[h > 0])))
+
+
+# ---- the quadratic -------------------------------------------------------------------------------
+SWEEPS, LEAPS, ROUNDS = 40, 100, 50
+FLAT = 1e-6  # the part of a slope that no curvature accounts for
+
+
+def minimiser(H: Floats, g: Floats, theta: Floats, penalty: Penalty, tol: float) -> Floats:
+    """argmin over u of g·(u - θ) + ½ (u - θ)ᵀ H (u - θ) + Σ l1 |u|.
+
+    Coordinate descent finds which entries are not 0, but is slow where columns are alike: so these leap
+    to their minimum among such as have the same signs, and that is the end if no other entry minds.
+    """
+    u, v = theta.copy(), g.copy()
+    for _ in range(ROUNDS):
+        _core.descend(H, penalty.l1, SWEEPS, tol, u, v)
+        for _ in range(LEAPS):
+            u, landed = _leapt(H, penalty.l1, u, v)
+            v = g + H @ (u - theta)
+            if landed:
+                break
+        if _size(penalty.residual(u, v), np.diagonal(H)) <= tol:
+            break
+    return u
+
+
+def _leapt(H: Floats, l1: Floats, u: Floats, v: Floats) -> tuple[Floats, bool]:
+    """u at the minimum over its orthant (True), or, where that lies beyond it, nearer by some entries at 0.
+
+    Newton's step projected onto the orthant (Bertsekas 1982): the best of several lengths.
+    """
+    h = np.diagonal(H)
+    at = np.flatnonzero((h > 0) & ((u != 0) | (l1 == 0)))
+    A, signs, here = H[np.ix_(at, at)], np.where(l1[at] > 0, np.sign(u[at]), 0.0), u[at]
+    r = v[at] + l1[at] * signs
+    d = -solved(A, r)
+    left = r + A @ d
+    flat = _size(left, h[at]) > FLAT * _size(r, h[at])
+    if flat:  # columns that are alike: downhill to the end of the orthant
+        d = -left / h[at]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = np.where(d * signs < 0, -here / d, np.inf)
+    first = float(ends.min(initial=np.inf))
+    moved = u.copy()
+    if first > 1 and not flat:
+        moved[at] = here + d
+        return moved, True
+    if first == np.inf:
+        return u, True
+    t = np.append(first, [] if flat else 0.5 ** np.arange(8.0))
+    tried = np.where(t[:, None] >= ends, 0.0, here + t[:, None] * d)
+    steps = tried - here
+    values = steps @ r + 0.5 * np.sum(steps @ A * steps, axis=1)
+    moved[at] = tried[np.argmin(values)]
+    return moved, False
+
+
+# ---- many columns --------------------------------------------------------------------------------
+ROUND, LEFT = 30, 0.05  # steps within a set of columns, and the part of the residual they may leave
+
+
+def working_sets(oracle: Oracle, theta: Floats) -> Iterator[Iterate]:
+    """Solve for the columns that matter, see by one pass over all columns which others do, repeat.
+
+    Those that are not 0, and, at most twice as many, those nearest to becoming so: a column whose slope
+    was λ_old can be expected to matter at λ only if |g_j| > 2λ - λ_old (the strong rule of Tibshirani et
+    al. 2012). What it misses, the next pass finds.
+    """
+    penalty, P, D = oracle.penalty, oracle.width, oracle.diagonal()
+    step = 0.0
+    while True:
+        f, g = oracle.gradient(theta)
+        norm = _size(penalty.residual(theta, g), D)
+        here = Iterate(theta, f + float(penalty.l1 @ np.abs(theta)), norm, step, g)
+        yield here
+        columns = _mattering(theta, g, penalty, P)
+        few, at = (oracle, np.arange(oracle.size)) if len(columns) == P - 1 else oracle.restricted(columns)
+        solver = proximal_newton if few.size <= WIDE else spectral
+        for inner in islice(solver(few, theta[at]), ROUND):
+            if inner.norm <= LEFT * norm or inner.stuck:
+                break
+        if not inner.value < here.value:
+            yield here._replace(stuck=NO_COLUMN)
+            return
+        theta, step = np.zeros_like(theta), 1.0
+        theta[at] = inner.theta
+
+
+def _mattering(theta: Floats, g: Floats, penalty: Penalty, P: int) -> NDArray[np.intp]:
+    """The columns that are not 0 or free of l1, and the likeliest others; sorted."""
+    T, G, L = (each.reshape(-1, P)[:, :-1] for each in (theta, np.abs(g), penalty.l1))
+    kept = ((T != 0) | (L == 0)).any(axis=0)
+    pull = np.max(np.divide(G, L, out=np.zeros_like(G), where=L > 0), axis=0)
+    others = np.flatnonzero(~kept & (pull > 2 - pull[~kept].max(initial=1.0)))
+    most = max(100, 2 * int(kept.sum()))
+    others = others[np.argsort(-pull[others], kind="stable")[:most]]
+    return np.sort(np.concatenate([np.flatnonzero(kept), others]))
+
+
+MEMORY = 5  # steps that the objective may take to fall
+
+
+def spectral(oracle: Oracle, theta: Floats) -> Iterator[Iterate]:
+    """θ₊ = prox(θ - g / (α D)), D the diagonal of the metric, α from the last step: SpaRSA.
+
+    α = sᵀΔg / sᵀD s for the step s (Barzilai & Borwein 1988; Wright, Nowak & Figueiredo 2009): no matrix,
+    one pass a step.
+    """
+    D, l1 = oracle.diagonal(), Penalty(np.zeros(oracle.size), oracle.penalty.l1)
+    f, g = oracle.gradient(theta)
+    F, alpha, step = f + l1.value(theta), 1.0, 0.0
+    last = [F]
+    while True:
+        here = Iterate(theta, F, _size(oracle.penalty.residual(theta, g), D), step, g)
+        yield here
+        for _ in range(60):
+            u = l1.prox(theta - g / (alpha * D), 1 / (alpha * D))
+            s = u - theta
+            size = float(s @ (D * s))
+            f, ahead = oracle.gradient(u)
+            if enough(max(last), f + l1.value(u), -alpha * size):
+                break
+            alpha *= 2
+        else:
+            yield here._replace(stuck=NO_STEP)
+            return
+        step = 1 / alpha
+        if size > 0:
+            alpha = float(np.clip(s @ (ahead - g) / size, 1e-10, 1e10))
+        theta, g, F = u, ahead, f + l1.value(u)
+        last = [*last[1 - MEMORY :], F]
