@@ -138,7 +138,7 @@ TARGETS = [
         "fit",
         "net/scikit-learn/warm start saga",
         at_least=10,
-        gap=1e-6,
+        gap=1e-7,
     ),
     Target("import likelier, seconds", "import/likelier/import", "wall", at_most=0.15),
 ]
