@@ -132,6 +132,10 @@ class Objective:
         g, up, down = (part.ravel() / self.n for part in (found.g, found.up, found.down))
         return f, g + self.penalty.l2 * theta, up, down
 
+    def centred(self, theta: Floats) -> Floats:
+        T = theta.reshape(self.setting.q, -1)
+        return theta if len(T) == 1 else (T - T.mean(axis=0)).ravel()
+
     def reach(self) -> float:
         self.passes += 1
         return float(run(self.source, partial(Reach.start, self.setting.shift)).most[0])

@@ -46,13 +46,8 @@ def objective_of(
     return Objective(source, Setting(loss, q, shift), Penalty.of(q, p, l2, 0.0), n, intercept)
 
 
-KINDS: list[tuple[Loss, int]] = [
-    (logistic, 2),
-    (softmaxed, 3),
-    (softmaxed, 10),
-    (squared_hinge, 2),
-    (squared, 2),
-]
+MODELS: list[tuple[Loss, int]] = [(logistic, 2), (softmaxed, 3), (softmaxed, 10)]  # of probabilities
+KINDS = [*MODELS, (squared_hinge, 2), (squared, 2)]
 TRAITS = ["plain", "units", "twins", "far", "wide"]
 
 
@@ -125,9 +120,8 @@ def test_files_are_rows_like_any_others(name, tmp_path):
     X, y = load_iris(return_X_y=True)
     table = pa.table({f"x{j}": X[:, j] for j in range(4)} | {"y": y})
     pq.write_table(table, tmp_path / "iris.parquet", row_group_size=40)
-    model = lk.LogisticRegression(
-        solver=name, tol=1e-2 if name == "iterative-scaling" else 1e-7, max_iter=1000
-    )
+    tol = 3e-2 if name == "iterative-scaling" else 1e-7
+    model = lk.LogisticRegression(solver=name, tol=tol, max_iter=1000)
     read = model.fit(lk.scan(tmp_path / "iris.parquet", target="y"))
     W, b, steps = read.coef_, read.intercept_, read.n_iter_
     model.fit(X, y)
@@ -289,7 +283,7 @@ def test_gradient_descent_worked_by_hand():
 def test_subgradient_descent_approaches_the_minimum_of_the_hinge(name):
     X, y = separate(name)
     objective = objective_of(X, y, hinge, 1 / len(y))
-    found = solved("gradient", objective, tol=1e-2, max_iter=3000)
+    found = solved("gradient", objective, tol=2e-2, max_iter=3000)
     peer = SVC(kernel="linear", tol=1e-8).fit(X, y)
     w = peer.coef_[0]
     best = objective.value(np.append(w, peer.intercept_[0] + w @ objective.setting.shift)[None])[0]
@@ -347,9 +341,6 @@ def test_the_best_is_what_the_caller_says():
 
 
 # ---- iterative scaling ---------------------------------------------------------------------------
-MODELS = [(logistic, 2), (softmaxed, 3), (softmaxed, 10)]
-
-
 @few
 @given(objective=problems(kinds=MODELS))
 def test_iterative_scaling_never_climbs(objective):
@@ -370,8 +361,10 @@ def test_iterative_scaling_approaches_the_optimum_of_a_mild_problem(kind):
     X = rng.uniform(-1, 1, (200, 2)) + 0.5 * rng.standard_normal((K, 2))[y]
     objective = objective_of(X, y, loss, 1e-2)
     found = solved("iterative-scaling", objective, tol=1e-5, max_iter=3000)
+    best = minimum(objective)
     assert found.converged
-    np.testing.assert_allclose(found.last.theta, minimum(objective).theta, atol=1e-4)
+    assert found.last.value - best.value <= 1e-8
+    np.testing.assert_allclose(found.last.theta, best.theta, atol=1e-4)
 
 
 def test_a_step_of_iterative_scaling_balances_each_weight():
@@ -440,7 +433,7 @@ def test_halves_refuse_cells_that_are_no_numbers(layout):
 # ---- equivalences --------------------------------------------------------------------------------
 @given(seed=SEEDS)
 def test_newtons_step_is_weighted_least_squares(seed):
-    """θ - H⁻¹g solves least squares with weights P(1 - P) to the working response z + (t - P)/(P(1 - P))."""
+    """θ - H⁻¹g is least squares with weights D = P(1 - P) to the working response z + (t - P) / D."""
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((80, 3)), rng.permutation(np.arange(80) % 2)
     objective = objective_of(X, y, logistic, 0.0)

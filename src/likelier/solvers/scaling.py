@@ -20,6 +20,9 @@ class Halved(Oracle, Protocol):
     def halves(self, theta: Floats) -> tuple[float, Floats, Floats, Floats]:
         """F, its gradient, and the expected parts E⁺ and E⁻ of each feature, flat."""
 
+    def centred(self, theta: Floats) -> Floats:
+        """The same probabilities at the least penalty: weights of all classes sum to 0."""
+
     def reach(self) -> float:
         """M = max_i Σ_j |x_ij|."""
 
@@ -41,7 +44,7 @@ def iterative_scaling(oracle: Halved, theta: Floats) -> Iterator[Iterate]:
             return
         here = Iterate(theta, F, float(np.sqrt(max(float(g @ metric.solve(g)), 0.0))), length, g)
         yield here
-        ahead = theta + balanced(up, down, flat, g) / reach
+        ahead = oracle.centred(theta + balanced(up, down, flat, g) / reach)
         if np.array_equal(ahead, theta):
             yield here._replace(stuck=STANDS)
             return
