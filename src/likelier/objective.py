@@ -72,6 +72,10 @@ class Objective:
     def size(self) -> int:
         return self.setting.m
 
+    @property
+    def penalised(self) -> bool:
+        return bool(self.penalty.l2.any() or self.penalty.l1.any())
+
     def _shaped(self, theta: Floats) -> Floats:
         return np.ascontiguousarray(theta).reshape(-1, self.setting.q, self.setting.p + 1)
 
