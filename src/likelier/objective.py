@@ -78,6 +78,10 @@ class Objective:
     def width(self) -> int:
         return self.setting.p + 1
 
+    @property
+    def penalised(self) -> bool:
+        return bool(self.penalty.l2.any() or self.penalty.l1.any())
+
     def _shaped(self, theta: Floats) -> Floats:
         return np.ascontiguousarray(theta).reshape(-1, self.setting.q, self.setting.p + 1)
 

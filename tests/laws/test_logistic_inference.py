@@ -277,3 +277,26 @@ def test_the_frame_and_the_text_have_all_coefficients():
     assert found.names[-1] == "ash→oak: c"
     assert all(name in text for name in found.names)
     np.testing.assert_array_equal(frame["std. error"], found.errors)
+
+
+# ---- files ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("C", [1.0, np.inf])
+def test_a_saved_model_says_the_same(tmp_path, K, C):
+    X, y = drawn(17, K=K)
+    model = lk.LogisticRegression(C=C).fit(X, y)
+    lk.save(model, tmp_path / "model.lk")
+    again = lk.load(tmp_path / "model.lk")
+    assert str(again.summary()) == str(model.summary())
+    same(again.summary(X, y), model.summary(X, y))
+    lk.save(model, tmp_path / "lean.lk", statistics=False)
+    with pytest.raises(ValueError, match="kept"):
+        lk.load(tmp_path / "lean.lk").summary()
+
+
+def test_a_saved_model_remembers_its_separation(tmp_path):
+    X, y = drawn(18)
+    with pytest.warns(lk.SeparationWarning):
+        model = lk.LogisticRegression(C=np.inf).fit(X, X[:, 0] > 0)
+    lk.save(model, tmp_path / "model.lk")
+    assert lk.load(tmp_path / "model.lk").separation_ == model.separation_

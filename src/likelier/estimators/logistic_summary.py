@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from likelier.data import DegenerateWarning, SeparationWarning
 from likelier.estimators import door
-from likelier.estimators.discriminative import Discriminative, Weights, precoded, with_offset
+from likelier.estimators.discriminative import Discriminative, precoded, with_offset
 from likelier.estimators.publishing import Names
 from likelier.estimators.sources import stored
+from likelier.estimators.weights import Weights
 from likelier.inference import Information, LikelihoodSummary, Separation, separation_of
 from likelier.inference.likelihood import POWERS, Point, likelihood_summary
 from likelier.inference.table import Covariance
@@ -43,18 +44,17 @@ class Inference(Discriminative):
         """
         door.fitted(self)
         found, model, rows = self._summarised(cov, level), self._model, None
+        theta, shift = np.column_stack([model.W, model.b]), model.shift
         if X is not None:
             rows = self._rows_again(X, y, sample_weight, offset, found)
-            model = Weights.of(model.theta(rows.setting), rows.setting)
+            theta, shift = model.theta(rows.setting).reshape(theta.shape), rows.setting.shift
+            found = found.again(rows, theta)
         elif cov != "classical" or found.H is None:
             why = f"cov={cov!r}" if cov != "classical" else f"after solver {self.solver_!r} summary"
             raise ValueError(f"{why} needs the rows of the fit: summary(X, y, cov={cov!r}).")
-        theta = np.column_stack([model.W, model.b])
-        if rows is not None:
-            found = found.again(rows, theta)
         names = getattr(self, "feature_names_in_", None)
         shown = [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(map(str, names))
-        at = Point(theta, model.shift, shown, [str(label) for label in self.classes_])
+        at = Point(theta, shift, shown, [str(label) for label in self.classes_])
         summary, left_open = likelihood_summary(found, at, rows, cov=cov, level=level)
         if len(left_open):
             warnings.warn(
@@ -75,7 +75,10 @@ class Inference(Discriminative):
             raise ValueError(f"level={level!r}: it lies between 0 and 1")
         found = self._statistics
         if found is None:
-            raise ValueError("these weights are no maximum of a likelihood: summary needs a `fit`.")
+            raise ValueError(
+                "nothing is kept of the rows that these weights come from: summary needs an estimator from `fit`, "
+                "saved with its statistics if it was saved."
+            )
         if found.l1:
             raise ValueError(
                 "an l1 penalty chooses columns, and errors that leave the choice out would be too small: "

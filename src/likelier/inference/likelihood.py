@@ -1,8 +1,9 @@
 """What a fit by maximum likelihood says beyond its weights: their errors, tests and intervals."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations_with_replacement
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -15,8 +16,10 @@ from likelier.engines import run
 from likelier.inference import table
 from likelier.inference.information import Information
 from likelier.inference.table import Covariance
+from likelier.losses import squared
 from likelier.objective import Objective
-from likelier.states import Setting
+from likelier.scores import Affine
+from likelier.states import Expansion, Setting
 
 Floats = NDArray[np.float64]
 
@@ -24,60 +27,87 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 # ---- errors that may differ from row to row ------------------------------------------------------
-TILE = 4096  # rows, each as long as θ
-
-
 @dataclass
 class Meat:
     """Σ w g(h) s sᵀ, with s = ∂ℓ/∂θ of a row: between two inverses of H it is the covariance of θ,
     whatever the true one of the labels is (Huber 1967; White 1982).
 
     g is 1, 1/(1-h) or 1/(1-h)² for HC0, HC2 and HC3, with h = ℓ'' xᵀ H⁻¹ x, the leverage of the row in
-    the last of the weighted least-squares problems (MacKinnon & White 1985; Pregibon 1981).
+    the last of the weighted least-squares problems (MacKinnon & White 1985; Pregibon 1981). A block of it
+    is a sum of x xᵀ with weights s_k s_l: differences of squares, which are weights as any other.
     """
 
     setting: Setting
     theta: Floats  # (q, p + 1)
-    V: Floats  # (m, m)
+    root: Floats | None  # L with H⁻¹ = Lᵀ L, if leverages count
     power: int  # of 1/(1-h)
-    M: Floats
+    pairs: list[Expansion]  # for each k <= l, of (s_k + s_l)²; of s_k² where they are the same
 
     @classmethod
     def start(cls, setting: Setting, theta: Floats, V: Floats, power: int) -> Self:
-        return cls(setting, theta, V, power, np.zeros_like(V))
+        plain, none = replace(setting, loss=squared, q=1), np.zeros((1, setting.p + 1))
+        count = setting.q * (setting.q + 1) // 2
+        pairs = [Expansion.start(plain, none, curved=True) for _ in range(count)]
+        return cls(setting, theta, _root(V) if power else None, power, pairs)
 
     @property
     def nbytes(self) -> int:
-        return self.M.nbytes
+        return sum(pair.nbytes for pair in self.pairs)
 
     def update(self, chunk: Chunk) -> None:
-        for start in range(0, chunk.X.shape[0], TILE):
-            self._take(chunk.take(slice(start, start + TILE)))
-
-    def _take(self, rows: Chunk) -> None:
-        assert rows.y is not None
-        loss, known = self.setting.loss, rows.y >= 0
-        X = rows.X.to_array()[known] - self.setting.shift
-        X = np.column_stack([X, np.ones(len(X))])
-        Z, y = X @ self.theta.T, rows.y[known]
-        if rows.offset is not None:
-            Z += rows.offset[known].reshape(len(Z), -1)
-        g = np.ones(len(X)) if rows.w is None else rows.w[known].copy()
-        if self.power:
-            room = 1 - loss.bend(Z, y)[:, 0, 0] * ((X @ self.V) * X).sum(axis=1)
+        assert chunk.y is not None
+        loss, Z, y = self.setting.loss, self._scores(chunk, self.theta), np.maximum(chunk.y, 0)
+        if chunk.offset is not None:
+            Z += chunk.offset.reshape(len(Z), -1)
+        g = np.where(chunk.y >= 0, 1.0 if chunk.w is None else chunk.w, 0.0)
+        if self.root is not None:
+            room = 1 - loss.bend(Z, y)[:, 0, 0] * (self._scores(chunk, self.root) ** 2).sum(axis=1)
             tight = (g > 0) & (room <= 64 * EPS)
             if tight.any():
-                row = rows.first + int(np.flatnonzero(known)[np.argmax(tight)])
                 raise ValueError(
-                    f"row {row} alone decides a coefficient (leverage 1): HC2 and HC3 do not exist; "
-                    "HC0 and HC1 do."
+                    f"row {chunk.first + int(np.argmax(tight))} alone decides a coefficient (leverage 1): "
+                    "HC2 and HC3 do not exist; HC0 and HC1 do."
                 )
-            g /= np.where(g > 0, room, 1.0) ** self.power
-        S = (loss.slope(Z, y)[:, :, None] * X[:, None, :]).reshape(len(X), -1)  # (n, m)
-        self.M += (S.T * g) @ S
+            g = g / np.where(g > 0, room, 1.0) ** self.power
+        S, alone = loss.slope(Z, y), chunk._replace(offset=None)
+        for (k, m), pair in zip(self._places, self.pairs, strict=True):
+            each = S[:, k] if k == m else S[:, k] + S[:, m]
+            pair.update(alone._replace(w=g * each**2))
+
+    def _scores(self, chunk: Chunk, theta: Floats) -> Floats:
+        """θ [x - shift, 1], (n, rows of θ)."""
+        Z = np.empty((chunk.X.shape[0], len(theta)))
+        term = Affine(theta[:, -1].copy(), np.ascontiguousarray(theta[:, :-1]), self.setting.shift)
+        term.write(chunk, Z, add=False)
+        return Z
+
+    @property
+    def _places(self) -> list[tuple[int, int]]:
+        return list(combinations_with_replacement(range(self.setting.q), 2))
 
     def merge(self, other: Self) -> None:
-        self.M += other.M
+        for pair, its in zip(self.pairs, other.pairs, strict=True):
+            pair.merge(its)
+
+    @property
+    def M(self) -> Floats:
+        """(m, m)."""
+        q, P = self.setting.q, self.setting.p + 1
+        found = {place: pair.H for place, pair in zip(self._places, self.pairs, strict=True)}
+        M = np.empty((q, P, q, P))
+        for (k, m), H in found.items():
+            assert H is not None
+            same = k == m
+            M[k, :, m] = M[m, :, k] = H if same else (H - found[k, k] - found[m, m]) / 2
+        return M.reshape(q * P, q * P)
+
+
+def _root(V: Floats) -> Floats:
+    """L with V = Lᵀ L, in units in which the diagonal of V is 1."""
+    unit = np.sqrt(np.diagonal(V))
+    unit = np.where(unit > 0, unit, 1.0)
+    s, U = eigh(V / np.outer(unit, unit))
+    return np.asarray(np.sqrt(np.maximum(s, 0.0))[:, None] * U.T * unit)
 
 
 POWERS = {"HC0": 0, "HC1": 0, "HC2": 1, "HC3": 2}

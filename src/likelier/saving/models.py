@@ -43,6 +43,7 @@ from likelier.families import (
     Tied,
 )
 from likelier.families import Mixture as Mixtures
+from likelier.inference import Information
 from likelier.mixing import Blend, Stepwise
 from likelier.model import Bayes, Unweighed
 from likelier.saving import disk
@@ -248,7 +249,9 @@ def _become_fitted(estimator: Any, face: Face, parts: dict[str, Any]) -> Any:
         require(type(model.params) is face.params, f"the densities are not {face.params.__name__}")
         require(model.params.shape == (sizes["K"], p), f"the densities are not of {p} columns")
     if statistics is not None:
-        require(hasattr(statistics, "mergeable"), "the statistics are none")
+        kept = Information if face.model is Weights else None
+        good = hasattr(statistics, "mergeable") if kept is None else isinstance(statistics, kept)
+        require(good, "the statistics are none")
         check(statistics, sizes)
     with np.errstate(all="ignore"):
         linear = isinstance(model, Lines | Weights)

@@ -39,7 +39,7 @@ from likelier.families.dirichlet import Shares
 from likelier.families.gamma import Itself
 from likelier.families.named import Settled
 from likelier.families.pooled import OfAll, Shared
-from likelier.inference import Solution
+from likelier.inference import Information, Separation, Solution
 from likelier.mixing import Blend, Selection, Stepwise, Way
 from likelier.model import Bayes, Unweighed
 from likelier.saving import kinds
@@ -194,6 +194,11 @@ def _blended(model: Blend) -> Any:
     return _possible(model) and model.params.shape[0] == len(model.log_prior)
 
 
+def _informed(found: Information) -> Any:
+    same = found.H is None or len(found.H) == len(found.l2)
+    return same and np.all(found.n >= 0) and np.all(found.l2 >= 0) and found.iterations >= 0
+
+
 def _tabled(table: Selection) -> Any:
     each = (table.n_components, table.covariance_type, table.log_likelihood, table.bic, table.converged)
     return len({len(one) for one in each}) == 1
@@ -302,6 +307,8 @@ RECORDS = {
     "model.Lines": Kind(Lines, dict(_PLANE)),
     "model.Weights": Kind(Weights, {"W": "q p", "b": "q", "shift": "p"}),
     "model.Course": Kind(Course, {"trace": "s 3"}, gaps=("trace",)),
+    "inference.Information": Kind(Information, {"n": "K", "l2": "m", "H": "m m"}, _informed),
+    "inference.Separation": Kind(Separation, {}, lambda found: found.classes),
     "model.Solution": Kind(Solution, {"b": "p q", "free": "f p"}),
 }
 CLASSES: dict[str, type] = {name: kind.cls for name, kind in RECORDS.items()}
