@@ -15,6 +15,7 @@
 
 #include "additive.hpp"
 #include "dual.hpp"
+#include "expansion.hpp"
 #include "gaps.hpp"
 #include "kernels.hpp"
 #include "labels.hpp"
@@ -108,56 +109,6 @@ Labels labels(const std::optional<Vector<int32_t>>& codes, const std::optional<I
     return {codes ? codes->data() : nullptr, R ? R->data() : nullptr, weights ? weights->data() : nullptr,
             K};
 }
-
-std::pair<double, int64_t> py_sgd_epoch(const Held& X, In shift, Vector<int32_t> codes,
-                                        std::optional<Vector<double>> weights, std::optional<In> offset,
-                                        Vector<int64_t> order, Vector<double> squares, int loss, int64_t K,
-                                        double rate, double power, double horizon, double bound,
-                                        bool intercept, Vector<double> l2, Vector<double> l1, int64_t every,
-                                        int64_t taken, Out W, Out mean) {
-    const SgdTask task{codes.data(),
-                       weights ? weights->data() : nullptr,
-                       offset ? offset->data() : nullptr,
-                       order.data(),
-                       static_cast<int64_t>(order.shape(0)),
-                       squares.data(),
-                       rate,
-                       power,
-                       horizon,
-                       bound,
-                       intercept,
-                       l2.data(),
-                       l1.data(),
-                       every};
-    nb::gil_scoped_release free;
-    const SgdSums sums = sgd_epoch(X.view, shift.data(), task, loss, K, W.data(), mean.data(), taken);
-    return {sums.loss, sums.taken};
-}
-
-// What the rows of a dual solver are, beside X: the same for all its calls.
-struct DualRows {
-    Held X;
-    Vector<double> shift;
-    Vector<int32_t> codes;
-    std::optional<Vector<double>> weights;
-    std::optional<In> offset;
-    Vector<double> squares;
-    int loss;
-    int64_t K;
-    double inverse, tau;
-
-    DualTask task(const Vector<int64_t>& order, bool move) const {
-        return {codes.data(),
-                weights ? weights->data() : nullptr,
-                offset ? offset->data() : nullptr,
-                order.data(),
-                static_cast<int64_t>(order.shape(0)),
-                squares.data(),
-                inverse,
-                tau,
-                move};
-    }
-};
 
 using Where = std::optional<std::pair<int64_t, int64_t>>;
 
@@ -412,12 +363,104 @@ Where py_kernels(const Held& X, In cells, In log_w, In log_v, Vector<int64_t> st
     return where(kernels(X.view, points, out, b.data(), Z.data(), add, threads));
 }
 
+// ---- losses ----------------------------------------------------------------------------------------
+using Codes = Vector<int32_t>;
+using Given = std::optional<In>;
+
+Targets targets(const Codes& codes, const Given& weights, const Given& offset, int positive, size_t q) {
+    return {codes.data(), weights ? weights->data() : nullptr, offset ? offset->data() : nullptr, positive,
+            static_cast<int64_t>(q)};
+}
+
+Loss loss_of(int number) {
+    if (number < 0 || number > static_cast<int>(Loss::mistakes))
+        throw std::invalid_argument("losses are numbered from 0 to 6");
+    return static_cast<Loss>(number);
+}
+
+Where py_expand(const Held& X, Codes codes, Given weights, Given offset, int loss, int positive, In W, In b,
+                In shift, Out f, Out g, std::optional<Out> H) {
+    const Targets rows = targets(codes, weights, offset, positive, b.shape(0));
+    const Point at{W.data(), b.data(), shift.data()};
+    nb::gil_scoped_release free;
+    return where(expand(X.view, rows, loss_of(loss), at, f.data(), g.data(), H ? H->data() : nullptr));
+}
+
+Where py_loss_values(const Held& X, Codes codes, Given weights, Given offset, int loss, int positive, In W,
+                     In b, In shift, Out f) {
+    const Targets rows = targets(codes, weights, offset, positive, b.shape(1));
+    const Point at{W.data(), b.data(), shift.data()};
+    const auto T = static_cast<int64_t>(b.shape(0));
+    nb::gil_scoped_release free;
+    return where(loss_values(X.view, rows, loss_of(loss), at, T, f.data()));
+}
+
+Where py_curvature_product(const Held& X, Codes codes, Given weights, Given offset, int loss, int positive,
+                           In W, In b, In shift, In V, In v, Out out) {
+    const Targets rows = targets(codes, weights, offset, positive, b.shape(0));
+    const Point at{W.data(), b.data(), shift.data()};
+    nb::gil_scoped_release free;
+    return where(curvature_product(X.view, rows, loss_of(loss), at, V.data(), v.data(), out.data()));
+}
+
 template <void link(double*, int64_t, int64_t)>
 void py_link(Array<double> Z) {
     const auto n = static_cast<int64_t>(Z.shape(0)), K = static_cast<int64_t>(Z.shape(1));
     nb::gil_scoped_release free;
     link(Z.data(), n, K);
 }
+
+// ---- rows one at a time -----------------------------------------------------------------------------
+std::pair<double, int64_t> py_sgd_epoch(const Held& X, In shift, Vector<int32_t> codes,
+                                        std::optional<Vector<double>> weights, std::optional<In> offset,
+                                        Vector<int64_t> order, Vector<double> squares, int loss, int64_t K,
+                                        double rate, double power, double horizon, double bound,
+                                        bool intercept, Vector<double> l2, Vector<double> l1, int64_t every,
+                                        int64_t taken, Out W, Out mean) {
+    const SgdTask task{codes.data(),
+                       weights ? weights->data() : nullptr,
+                       offset ? offset->data() : nullptr,
+                       order.data(),
+                       static_cast<int64_t>(order.shape(0)),
+                       squares.data(),
+                       rate,
+                       power,
+                       horizon,
+                       bound,
+                       intercept,
+                       l2.data(),
+                       l1.data(),
+                       every};
+    nb::gil_scoped_release free;
+    const SgdSums sums =
+        sgd_epoch(X.view, shift.data(), task, loss_of(loss), K, W.data(), mean.data(), taken);
+    return {sums.loss, sums.taken};
+}
+
+// What the rows of a dual solver are, beside X: the same for all its calls.
+struct DualRows {
+    Held X;
+    Vector<double> shift;
+    Vector<int32_t> codes;
+    std::optional<Vector<double>> weights;
+    std::optional<In> offset;
+    Vector<double> squares;
+    Loss loss;
+    int64_t K;
+    double inverse, tau;
+
+    DualTask task(const Vector<int64_t>& order, bool move) const {
+        return {codes.data(),
+                weights ? weights->data() : nullptr,
+                offset ? offset->data() : nullptr,
+                order.data(),
+                static_cast<int64_t>(order.shape(0)),
+                squares.data(),
+                inverse,
+                tau,
+                move};
+    }
+};
 
 }  // namespace
 
@@ -516,6 +559,18 @@ NB_MODULE(LIKELIER_MODULE, m) {
           nb::arg("less").none(), nb::arg("b"), nb::arg("Z").noconvert(), nb::arg("add"),
           nb::arg("threads"));
 
+    m.def("expand", &py_expand, nb::arg("X"), nb::arg("codes"), nb::arg("weights").none(),
+          nb::arg("offset").none(), nb::arg("loss"), nb::arg("positive"), nb::arg("W"), nb::arg("b"),
+          nb::arg("shift"), nb::arg("f").noconvert(), nb::arg("g").noconvert(),
+          nb::arg("H").noconvert().none());
+    m.def("loss_values", &py_loss_values, nb::arg("X"), nb::arg("codes"), nb::arg("weights").none(),
+          nb::arg("offset").none(), nb::arg("loss"), nb::arg("positive"), nb::arg("W"), nb::arg("b"),
+          nb::arg("shift"), nb::arg("f").noconvert());
+    m.def("curvature_product", &py_curvature_product, nb::arg("X"), nb::arg("codes"),
+          nb::arg("weights").none(), nb::arg("offset").none(), nb::arg("loss"), nb::arg("positive"),
+          nb::arg("W"), nb::arg("b"), nb::arg("shift"), nb::arg("V"), nb::arg("v"),
+          nb::arg("out").noconvert());
+
     m.def("softmax", &py_link<softmax>, nb::arg("Z").noconvert());
     m.def("log_softmax", &py_link<log_softmax>, nb::arg("Z").noconvert());
     m.def(
@@ -571,7 +626,8 @@ NB_MODULE(LIKELIER_MODULE, m) {
             [](DualRows* self, const Held& X, Vector<double> shift, Vector<int32_t> codes,
                std::optional<Vector<double>> weights, std::optional<In> offset, Vector<double> squares,
                int loss, int64_t K, double inverse, double tau) {
-                new (self) DualRows{X, shift, codes, weights, offset, squares, loss, K, inverse, tau};
+                new (self)
+                    DualRows{X, shift, codes, weights, offset, squares, loss_of(loss), K, inverse, tau};
             },
             nb::arg("X"), nb::arg("shift"), nb::arg("codes"), nb::arg("weights").none(),
             nb::arg("offset").none(), nb::arg("squares"), nb::arg("loss"), nb::arg("K"), nb::arg("inverse"),

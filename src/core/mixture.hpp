@@ -60,7 +60,7 @@ class CentredSums {
             std::copy(rows.x + r * rows.stride, rows.x + r * rows.stride + p, &x[r * P]);
         for (int64_t k = 0; k < K; ++k) {
             const int64_t used = centred(k, count, R, weights);
-            if (used > 0) scatter_upper(used, &S[(blocks == 1 ? 0 : k) * P * P]);
+            if (used > 0) scatter_upper(wd.data(), d.data(), used, P, &S[(blocks == 1 ? 0 : k) * P * P]);
         }
     }
 
@@ -96,16 +96,6 @@ class CentredSums {
             ++used;
         }
         return used;
-    }
-
-    // The blocks of (w d)ᵀ d that touch the upper triangle.
-    void scatter_upper(int64_t count, double* to) const {
-        for (int64_t i = 0; i < P; i += kScatterRows)
-            for (int64_t j = i / kLanes * kLanes; j < P; j += kScatterVectors * kLanes)
-                with_count<kScatterVectors>(
-                    std::min<int64_t>(kScatterVectors, (P - j) / kLanes), [&](auto vectors) {
-                        outer<decltype(vectors)::value>(&wd[i], &d[j], count, P, to + i * P + j);
-                    });
     }
 
     Buffer centres, sums, x, d, wd, S;

@@ -148,4 +148,31 @@ LIKELIER_INLINE vd exp(vd x) {
     return x < splat(-708.0) ? splat(0.0) : (x != x ? x : e);
 }
 
+// ln(1 + u) to about one unit in the last place, for u >= 0 that is finite. NaN stays NaN.
+//
+// 1 + u = 2^k (1 + f) with 1 + f in [√½, √2): f = (x - 1 + what rounding x = 1 + u has lost) is exact for a
+// small u. With s = f / (2 + f), ln(1 + f) = 2 artanh s = f - s (f - Σ 2 s^{2i} / (2i + 1)), in which f
+// stands alone and only a correction to it is rounded; 10 terms of the sum leave 1e-18.
+LIKELIER_INLINE vd log1p(vd u) {
+    const vd x = splat(1.0) + u, back = x - splat(1.0);
+    const vd lost = (splat(1.0) - (x - back)) + (u - back);
+    vu bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    const vu root = vu{} + 0x3fe6a09e667f3bcdULL;    // √½
+    const vu power = (bits - root) >> 52;            // k: x >= 1, so it is not negative
+    const vu whole = power + 0x4330000000000000ULL;  // 2^52 + k as a number
+    const vu mantissa = bits - (power << 52), scale = (1023 - power) << 52;  // 2^-k
+    vd k, m, down;
+    std::memcpy(&k, &whole, sizeof k);
+    std::memcpy(&m, &mantissa, sizeof m);
+    std::memcpy(&down, &scale, sizeof down);
+    k -= splat(4503599627370496.0);
+    const vd f = (m - splat(1.0)) + lost * down, s = f / (splat(2.0) + f), t = s * s;
+    vd q = splat(2.0 / 21.0);
+    for (const double c : {2.0 / 19.0, 2.0 / 17.0, 2.0 / 15.0, 2.0 / 13.0, 2.0 / 11.0, 2.0 / 9.0, 2.0 / 7.0,
+                           2.0 / 5.0, 2.0 / 3.0})
+        q = q * t + splat(c);
+    return k * splat(6.93145751953125e-1) + (f - (s * (f - q * t) - k * splat(1.42860682030941723212e-6)));
+}
+
 }  // namespace likelier

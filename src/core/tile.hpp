@@ -80,18 +80,28 @@ inline int64_t panel_rows(int64_t p) {
     return std::max<int64_t>({(24 << 10) / (8 * P), 48, P / 4});
 }
 
-// S += Aᵀ B over `count` rows of width P. Symmetric (A = B): only the blocks that touch the upper
-// triangle are computed; `mirror` completes them once at the end.
-inline void scatter(const double* A, const double* B, int64_t count, int64_t P, double* S) {
-    const bool symmetric = A == B;
-    for (int64_t i = 0; i < P; i += kScatterRows) {
-        int64_t j = symmetric ? i / kLanes * kLanes : 0;
-        for (; j < P; j += kScatterVectors * kLanes)
+// S += Aᵀ B over `count` rows of width P; of S the blocks that lie in the columns from `begin(i)` on.
+template <class Begin>
+LIKELIER_INLINE void scatter_from(const double* A, const double* B, int64_t count, int64_t P, double* S,
+                                  Begin&& begin) {
+    for (int64_t i = 0; i < P; i += kScatterRows)
+        for (int64_t j = begin(i); j < P; j += kScatterVectors * kLanes)
             with_count<kScatterVectors>(
                 std::min<int64_t>(kScatterVectors, (P - j) / kLanes), [&](auto vectors) {
                     outer<decltype(vectors)::value>(A + i, B + j, count, P, S + i * P + j);
                 });
-    }
+}
+
+// Only the blocks that touch the upper triangle, where Aᵀ B is known to be symmetric; `mirror` completes
+// them once at the end.
+inline void scatter_upper(const double* A, const double* B, int64_t count, int64_t P, double* S) {
+    scatter_from(A, B, count, P, S, [](int64_t i) { return i / kLanes * kLanes; });
+}
+
+// S += Aᵀ B over `count` rows of width P: the upper triangle if A is B.
+inline void scatter(const double* A, const double* B, int64_t count, int64_t P, double* S) {
+    if (A == B) return scatter_upper(A, B, count, P, S);
+    scatter_from(A, B, count, P, S, [](int64_t) { return int64_t{0}; });
 }
 
 // The p x p matrix out of its padded upper triangle.

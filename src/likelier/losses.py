@@ -92,8 +92,11 @@ class Logistic(Margin):
 class Softmax:
     """ln Σ_k e^{z_k} - z_y: minus the log of Pr(y | x) = e^{z_y} / Σ e^z."""
 
-    name, number, bound = "softmax", 1, 0.5  # (Böhning 1992), where the scores' sum is fixed
-    smooth = curved = True
+    name: ClassVar[str] = "softmax"
+    number: ClassVar[int] = 1
+    bound: ClassVar[float] = 0.5  # (Böhning 1992), where the scores' sum is fixed
+    smooth: ClassVar[bool] = True
+    curved: ClassVar[bool] = True
 
     def scores(self, K: int) -> int:
         return K

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from likelier.data import CSR, Arrays, Source
+from likelier.data import CSR, Arrays, Block, Source
 from likelier.data.spread import Spread
 from likelier.engines import run
 from likelier.losses import squared
 from likelier.penalties import Penalty
-from likelier.states import Expansion, Product, Setting, Squares, Values
+from likelier.states import Expansion, Halves, Product, Reach, Setting, Squares, Values
 
 Floats = NDArray[np.float64]
 
@@ -113,6 +113,20 @@ class Objective:
             Hv[:, -1] = 0
         return np.asarray(Hv.ravel() / self.n + self.penalty.l2 * v)
 
+    # ---- for iterative scaling ---------------------------------------------------------------------
+    def halves(self, theta: Floats) -> tuple[float, Floats, Floats, Floats]:
+        self.passes += 1
+        found = run(self.source, partial(Halves.start, self.setting, self._shaped(theta)[0]))
+        f = float(found.f[0]) / self.n + self.penalty.quadratic(theta)
+        if not self.intercept:
+            found.g[:, -1] = found.up[:, -1] = 0
+        g, up, down = (part.ravel() / self.n for part in (found.g, found.up, found.down))
+        return f, g + self.penalty.l2 * theta, up, down
+
+    def reach(self) -> float:
+        self.passes += 1
+        return float(run(self.source, partial(Reach.start, self.setting.shift)).most[0])
+
     # ---- the free direction of softmax -------------------------------------------------------------
     def _close(self, H: Floats) -> None:
         """Adding one vector to all rows of θ changes no probability: give that direction a curvature.
@@ -163,6 +177,8 @@ class Objective:
             H = run(self.source, partial(Expansion.start, plain, np.zeros((1, P)), curved=True)).H
             assert H is not None
             M = bound * H / self.n
+            if not self.intercept:  # else solving would move it, though its gradient is 0
+                M[-1] = M[:, -1] = 0
             M[np.diag_indices_from(M)] += l2
             return FullMetric.of(M, setting.q)
         total = run(self.source, partial(Squares.start, setting.shift)).total
@@ -185,9 +201,9 @@ def _weight(y: NDArray[np.int32] | None, w: Floats | None) -> float:
 def shift_of(source: Source) -> Floats:
     """A vector near the means of the columns; 0 for CSR, which has to stay sparse."""
     chunk = next(iter(source.parts(0)[0]()))
-    if isinstance(chunk.X, CSR):
+    X: Block = chunk.X.rows(0, min(chunk.X.shape[0], 4096))
+    if isinstance(X, CSR):
         return np.zeros(source.p)
-    X = chunk.X.rows(0, min(chunk.X.shape[0], 4096))
     if isinstance(source, Arrays):
         n = len(source)
         X = source.X.take(np.arange(0, n, max(1, n // 1000), dtype=np.intp))

@@ -9,9 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import CSR, Arrays, Source
+from likelier.losses import criterion, mistakes
 from likelier.objective import Objective
 from likelier.online import dual, sgd
-from likelier.solvers import Iterate, Solution, Watch, newton, run_solver
+from likelier.solvers import (
+    Iterate,
+    Solution,
+    Watch,
+    cg,
+    gradient,
+    iterative_scaling,
+    lbfgs,
+    newton,
+    newton_cg,
+    run_solver,
+    subgradient,
+)
 
 Floats = NDArray[np.float64]
 
@@ -80,10 +93,29 @@ def _always(method: Method) -> Callable[[int, float], Method]:
     return lambda seed, tol: method
 
 
+def _descent(objective: Objective, theta: Floats) -> Iterator[Iterate]:
+    """Gradient descent, in the form that the loss admits.
+
+    The perceptron criterion is least at θ = 0, which is of no use: the best has the fewest mistakes.
+    """
+    setting = objective.setting
+    if setting.loss.smooth:
+        return gradient(objective, theta)
+    if setting.loss.name != criterion.name:
+        return subgradient(objective, theta)
+    counted = replace(objective, setting=replace(setting, loss=mistakes))
+    return subgradient(objective, theta, better=lambda theta: float(counted.value(theta[None])[0]))
+
+
 # A new solver joins here.
 ABILITIES: dict[str, Ability] = {
     # Its last step squares the error: to ask for more costs one pass at most.
-    "newton": Ability(_always(newton), curved=True, sharpness=0.01),
+    "newton": Ability(_always(newton), curved=True, sharpness=0.1),
+    "newton-cg": Ability(_always(newton_cg), curved=True),
+    "lbfgs": Ability(_always(lbfgs)),
+    "cg": Ability(_always(cg)),
+    "gradient": Ability(_always(_descent), smooth=False),
+    "iterative-scaling": Ability(_always(iterative_scaling), losses=("logistic", "softmax")),
     "dual": Ability(
         lambda seed, tol: partial(dual, seed=seed, tol=tol),
         smooth=False,
@@ -124,31 +156,58 @@ def chosen(name: str, objective: Objective) -> Choice:
 
 
 def best(problem: Problem) -> Choice:
-    """Newton where its matrix is cheap."""
-    return Choice("newton", "the Hessian is small")
+    """The solver that is expected to need the least work."""
+    if problem.l1:
+        return Choice("proximal", "the penalty has an l1 part")
+    loss, q, p = problem.objective.setting.loss, problem.objective.setting.q, problem.objective.setting.p
+    if not loss.smooth:
+        return Choice("gradient", f"the {loss.name} loss has a corner")
+    if problem.sparse and p > FEW_COLUMNS:
+        if not ABILITIES["dual"].lacks(problem):
+            return Choice("dual", f"{p} columns, most of their cells 0: row by row is fastest")
+        return Choice("lbfgs", f"{p} columns, most of their cells 0: a Hessian would be too large")
+    steps, guessed = newton_work(q, p), lbfgs_work(q, p)
+    if q * (p + 1) > LARGEST_HESSIAN or steps > 2 * guessed:
+        return Choice("lbfgs", f"{q} x {p} weights: the Hessian costs more than the steps it would save")
+    return Choice("newton", f"{q} x {p} weights: few steps, and the Hessian is cheap")
+
+
+FEW_COLUMNS = 500  # up to which sparse rows are taken as any others
+LARGEST_HESSIAN = 3000
+
+
+def newton_work(q: int, p: int) -> float:
+    """Multiplications for a row, in all: the scatter of each pair of classes, eight times."""
+    return 8 * (q * (q + 1) / 2 * p**2 / 2 + 2 * q * p)
+
+
+def lbfgs_work(q: int, p: int) -> float:
+    """The same: one scatter for the metric, then thirty gradients, bound by reading x where q is small."""
+    return p**2 / 2 + 30 * (2 * q * p + 4 * p)
 
 
 SAMPLED = 16  # of so many runs of rows one is enough to begin with
 SAMPLE_FROM = 100_000  # rows
 
 
+class Terms(NamedTuple):
+    """When to stop, and how to begin."""
+
+    tol: float
+    max_iter: int
+    seed: int = 0
+    fresh: bool = True  # θ is 0, no knowledge, so that it may pay to begin with a few of the rows
+
+
 def solve(
-    objective: Objective,
-    theta: Floats,
-    choice: Choice,
-    *,
-    tol: float,
-    max_iter: int,
-    seed: int = 0,
-    watch: Watch | None = None,
-    fresh: bool = True,
+    objective: Objective, theta: Floats, choice: Choice, terms: Terms, watch: Watch | None = None
 ) -> Solution:
-    """Minimise. fresh: `theta` is 0, no knowledge, so that it may pay to begin with a few of the rows."""
+    """Minimise, from θ on."""
     able = ABILITIES[choice.name]
-    held = tol * able.sharpness
-    method = able.make(seed, held)
-    drive = partial(run_solver, method, objective, tol=held, max_iter=max_iter, watch=watch)
-    start = _beginning(objective, theta, choice) if fresh else theta
+    tol, max_iter = terms.tol * able.sharpness, terms.max_iter
+    method = able.make(terms.seed, tol)
+    drive = partial(run_solver, method, objective, tol=tol, max_iter=max_iter, watch=watch)
+    start = _beginning(objective, theta, choice) if terms.fresh else theta
     found = drive(start)
     if start is not theta and not found.trace[0, 0] <= _known_value(objective):
         found = drive(theta)  # the few rows misled

@@ -74,6 +74,25 @@ def _expect(core: Any, first: np.ndarray) -> None:
     )
 
 
+def _losses(core: Any) -> tuple[Any, ...]:
+    """X, codes, weights, offset, loss, positive, W, b, shift."""
+    X = matrix(core, np.ones((4, 2)))
+    return X, np.zeros(4, np.int32), None, None, 1, 1, np.ones((2, 2)), np.ones(2), np.ones(2)
+
+
+def _expand(core: Any, g: np.ndarray) -> None:
+    core.expand(*_losses(core), np.zeros(1), g, None)
+
+
+def _loss_values(core: Any, f: np.ndarray) -> None:
+    *rows, W, b, shift = _losses(core)
+    core.loss_values(*rows, np.stack([W] * 4), np.stack([b] * 4), shift, f)
+
+
+def _curvature_product(core: Any, out: np.ndarray) -> None:
+    core.curvature_product(*_losses(core), np.ones((2, 2)), np.ones(2), out)
+
+
 # Kernels, with the shape of what they write to.
 OUTPUTS = {
     "softmax": ((4, 3), lambda core, Z: core.softmax(Z)),
@@ -93,6 +112,9 @@ OUTPUTS = {
         lambda core, out: _gappy(core).fill(matrix(core, np.ones((4, 2))), np.ones((4, 3)), out),
     ),
     "expect": ((2, 2), _expect),
+    "expand": ((2, 3), _expand),
+    "loss_values": ((4,), _loss_values),
+    "curvature_product": ((2, 3), _curvature_product),
     "recode": ((4,), lambda core, codes: core.recode(codes, np.zeros(1, np.int32))),
 }
 

@@ -162,6 +162,46 @@ def kernels(
     add: bool,
     threads: int,
 ) -> Where: ...
+def expand(
+    X: Matrix,
+    codes: NDArray[np.int32],
+    weights: Floats | None,
+    offset: Floats | None,
+    loss: int,
+    positive: int,
+    W: Floats,
+    b: Floats,
+    shift: Floats,
+    f: Floats,
+    g: Floats,
+    H: Floats | None,
+) -> Where: ...
+def loss_values(
+    X: Matrix,
+    codes: NDArray[np.int32],
+    weights: Floats | None,
+    offset: Floats | None,
+    loss: int,
+    positive: int,
+    W: Floats,
+    b: Floats,
+    shift: Floats,
+    f: Floats,
+) -> Where: ...
+def curvature_product(
+    X: Matrix,
+    codes: NDArray[np.int32],
+    weights: Floats | None,
+    offset: Floats | None,
+    loss: int,
+    positive: int,
+    W: Floats,
+    b: Floats,
+    shift: Floats,
+    V: Floats,
+    v: Floats,
+    out: Floats,
+) -> Where: ...
 def softmax(Z: Floats, /) -> None: ...
 def log_softmax(Z: Floats, /) -> None: ...
 def log_sum_exp(Z: Floats, out: Floats, /) -> None: ...

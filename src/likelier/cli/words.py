@@ -24,6 +24,7 @@ MODELS = {
     "lda": "LinearDiscriminantAnalysis",
     "qda": "QuadraticDiscriminantAnalysis",
     "mda": "MixtureDiscriminantAnalysis",
+    "logistic-regression": "LogisticRegression",
     "linear-regression": "LinearRegression",
     "ridge": "Ridge",
 }

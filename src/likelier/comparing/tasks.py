@@ -15,6 +15,7 @@ from likelier.comparing.table import ClassResult, Result, ValueResult
 from likelier.data import Assignment
 from likelier.engines import run
 from likelier.estimators.linear_discriminant import LinearDiscriminantAnalysis
+from likelier.estimators.logistic import LogisticRegression
 from likelier.estimators.mixed_bayes import NaiveBayes
 from likelier.estimators.naive_bayes import GaussianNB
 from likelier.estimators.quadratic_discriminant import QuadraticDiscriminantAnalysis
@@ -76,6 +77,7 @@ class Classify(Task):
         return {
             "NaiveBayes": NaiveBayes(),
             "GaussianNB": GaussianNB(),
+            "LogisticRegression": LogisticRegression(),
             "LDA": LinearDiscriminantAnalysis(),
             "LDA, shrunk": LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
             "QDA": QuadraticDiscriminantAnalysis(),

@@ -7,19 +7,18 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 
 from likelier.data import Source, code, levels_of
 from likelier.estimators import door
 from likelier.estimators.onepass import Names, OnePass, Start
-from likelier.estimators.sources import stored
+from likelier.estimators.scoring import Scoring
 from likelier.evaluation import LabelCard
 from likelier.families import Family
-from likelier.model import Bayes, levels, targets
+from likelier.model import Bayes, levels
 from likelier.scores import Scores
 
 
-class OnePassClassifier(ClassifierMixin, OnePass):
+class OnePassClassifier(Scoring, OnePass):
     """Statistics by class: the survey pass finds the classes, the counting pass does the rest."""
 
     _card = LabelCard
@@ -32,11 +31,6 @@ class OnePassClassifier(ClassifierMixin, OnePass):
 
     def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Source:
         return door.training(self, X, y, sample_weight, known=known)
-
-    def _target_of(self, source: Source) -> NDArray[Any]:
-        found = levels(source)
-        door.weighty(len(found))
-        return found
 
     def _start(self, source: Source, target: NDArray[Any]) -> Start:
         K = len(target)
@@ -71,17 +65,6 @@ class OnePassClassifier(ClassifierMixin, OnePass):
         if len(new):
             raise ValueError(f"The target label(s) {new} in y do not exist in the initial classes {known}")
         return self._take_in(source, known)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of rows whose class is found; a source brings y and weights along."""
-        if stored(X):
-            door.fitted(self)
-            door.training(self, X, y, sample_weight, known=True)
-            labels = X.taking([], y=True)
-            found = self._target_of(labels)
-            codes, sample_weight = targets(labels.coded(found))
-            y = found[codes]
-        return float(super().score(X, y, sample_weight))
 
     def _known_classes(self, classes: Any) -> NDArray[Any]:
         given = None if classes is None else door.classes_of(self, classes)

@@ -4,68 +4,37 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from tqdm import tqdm
 
-from likelier.data import Arrays, Source, code
+from likelier.data import CSR, Arrays, Dense, Source, code
 from likelier.estimators import door
 from likelier.estimators.answers import LinearScores
+from likelier.estimators.generative import Contributions
 from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.publishing import Names, Publishing
+from likelier.estimators.scoring import Scoring
 from likelier.estimators.weighing import class_totals, weighed, weights_by_class
+from likelier.estimators.weights import Weights
 from likelier.links import Link
 from likelier.losses import Loss
-from likelier.model import ask, levels
+from likelier.model import ask
 from likelier.objective import Objective, shift_of
 from likelier.penalties import Penalty
-from likelier.scores import Affine, Scores
 from likelier.solvers import Iterate, Solution, Watch
-from likelier.solving import chosen, solve
+from likelier.solving import Terms, chosen, solve
 from likelier.states import Setting
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Weights:
-    """z = W (x - shift) + b: what a fit leaves. Two classes are one row."""
-
-    W: Floats  # (q, p)
-    b: Floats  # (q,)
-    shift: Floats  # (p,)
-
-    @property
-    def intercept(self) -> Floats:
-        """z at x = 0."""
-        return np.asarray(self.b - self.W @ self.shift)
-
-    @property
-    def scores(self) -> Scores:
-        """A score for each class: of two, 0 and z, whose softmax is σ(z)."""
-        W, b = self.W, self.b
-        if len(W) == 1:
-            W, b = np.vstack([np.zeros_like(W), W]), np.append(0.0, b)
-        return Scores((Affine(b, np.ascontiguousarray(W), self.shift),))
-
-    @classmethod
-    def of(cls, theta: Floats, setting: Setting) -> Self:
-        T = theta.reshape(setting.q, -1)
-        return cls(T[:, :-1].copy(), T[:, -1].copy(), setting.shift)
-
-    def theta(self, setting: Setting) -> Floats:
-        """About another shift, flat."""
-        b = self.b + self.W @ (setting.shift - self.shift)
-        return np.column_stack([self.W, b]).ravel()
-
-
-class Discriminative(LinearScores, ClassifierMixin, Publishing):
+class Discriminative(LinearScores, Scoring, Publishing):
     """Model = loss + penalty + solver. A subclass says which loss, and what C and its like mean."""
 
     C: float
@@ -97,8 +66,7 @@ class Discriminative(LinearScores, ClassifierMixin, Publishing):
     def _rows(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> tuple[Source, NDArray[Any]]:
         """The rows with coded labels and all weights, and the classes."""
         source = door.training(self, X, y, sample_weight)
-        found = levels(source)
-        door.weighty(len(found))
+        found = self._target_of(source)
         if len(found) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes in the data, but the data "
@@ -130,8 +98,8 @@ class Discriminative(LinearScores, ClassifierMixin, Publishing):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         theta = np.zeros(objective.size) if start is None else start.theta(objective.setting)
         with watching(self.verbose, most) as watch:
-            how = {"tol": tol, "max_iter": most, "seed": seed, "watch": watch, "fresh": start is None}
-            return solve(objective, theta, choice, **how)
+            how = Terms(tol, most, seed, fresh=start is None)
+            return solve(objective, theta, choice, how, watch)
 
     def _start_from(self, target: NDArray[Any], p: int) -> Weights | None:
         """Where to begin: what `warm_start` finds, if it fits."""
@@ -152,23 +120,8 @@ class Discriminative(LinearScores, ClassifierMixin, Publishing):
             )
 
     # ---- what is shown -----------------------------------------------------------------------------
-    def _traced(self, solution: Solution) -> dict[str, Any]:
-        return {
-            "n_iter_": np.array([solution.iterations], dtype=np.int32),
-            "trace_": solution.trace,
-            "converged_": solution.converged,
-            "stop_reason_": solution.reason,
-            "solver_": solution.solver,
-            "solver_reason_": solution.why,
-        }
-
     def _shown(self, model: Weights, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
-        return {
-            "classes_": target,
-            "n_features_in_": model.W.shape[1],
-            "coef_": model.W,
-            "intercept_": model.intercept if self.fit_intercept else np.zeros(len(model.W)),
-        }
+        return {"classes_": target, "n_features_in_": model.W.shape[1]} | model.shown
 
     def _remarks(self, model: Any, statistics: Any, target: Any, names: Names) -> Iterator[str]:
         yield from ()
@@ -188,13 +141,27 @@ class Discriminative(LinearScores, ClassifierMixin, Publishing):
             model.W, model.intercept, self.classes_, getattr(self, "feature_names_in_", None)
         )
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    def contributions(self, X: Any) -> Contributions:
+        """What each column adds to each class's score, (n, K, p), beside a base (K,): the intercepts.
+
+        Of two classes the first scores 0 throughout.
+        """
+        door.fitted(self)
+        rows, model = door.dense_rows(self, X), self._model
+        W, b = model.W, model.intercept
+        if len(W) == 1:
+            W, b = np.vstack([np.zeros_like(W), W]), np.append(0.0, b)
+        return Contributions(rows[:, None, :] * W, b)
 
 
 # ---- rows ----------------------------------------------------------------------------------------
+def single(source: Source) -> bool:
+    """Whether the rows are of single precision."""
+    X = source.X if isinstance(source, Arrays) else None
+    values = X.array if isinstance(X, Dense) else X.values if isinstance(X, CSR) else None
+    return values is not None and values.dtype == np.float32
+
+
 def precoded(source: Source, found: NDArray[Any]) -> Source:
     """Labels as codes; of rows in memory once and for all passes."""
     if isinstance(source, Arrays):

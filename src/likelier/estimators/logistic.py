@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from likelier.data import Source
 from likelier.estimators import door
 from likelier.estimators.answers import LinearProbabilities
-from likelier.estimators.discriminative import Discriminative, Weights
+from likelier.estimators.discriminative import Discriminative, single
+from likelier.estimators.weights import Weights
 from likelier.losses import Loss, logistic, softmaxed
 
 Floats = NDArray[np.float64]
@@ -22,7 +23,7 @@ class LogisticRegression(LinearProbabilities, Discriminative):
     penalty. `solver="auto"` chooses by the size of the problem, and `solver_reason_` says why.
     """
 
-    assumes = "linear in the log odds"
+    assumes = "discriminative; linear in the log odds; linear boundary"
 
     def __init__(
         self,
@@ -84,7 +85,5 @@ class LogisticRegression(LinearProbabilities, Discriminative):
             objective = self._objective(source, target)
             solution = self._solve(objective, self._start_from(target, source.p))
         self._warn_of_end(solution)
-        model = Weights.of(solution.last.theta, objective.setting)
-        self._publish(model, None, target, source.names)
-        self.__dict__.update(self._traced(solution))
-        return self
+        model = Weights.of(solution, objective.setting, single=single(source))
+        return self._publish(model, None, target, source.names)

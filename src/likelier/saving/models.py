@@ -20,6 +20,7 @@ from likelier.estimators.kernel_density import KernelDensityClassifier
 from likelier.estimators.least_squares import LeastSquares, Lines
 from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.linear_discriminant import LinearBayes, LinearDiscriminantAnalysis
+from likelier.estimators.logistic import LogisticRegression
 from likelier.estimators.mixed_bayes import NaiveBayes
 from likelier.estimators.mixture import GaussianMixture, Mixture
 from likelier.estimators.mixture_discriminant import MixtureDiscriminantAnalysis
@@ -28,6 +29,7 @@ from likelier.estimators.plan import PlannedBayes
 from likelier.estimators.quadratic_discriminant import QuadraticDiscriminantAnalysis
 from likelier.estimators.regression import LinearRegression, Ridge
 from likelier.estimators.typical import scored
+from likelier.estimators.weights import Weights
 from likelier.families import (
     Bernoullis,
     Categories,
@@ -78,6 +80,7 @@ ESTIMATORS = {
         Face(Mixture, Blend),
         Face(MixtureDiscriminantAnalysis, Blend, Mixtures),
         Face(KernelDensityClassifier, Bayes, Kernels),
+        Face(LogisticRegression, Weights),
         Face(LinearRegression, Lines),
         Face(Ridge, Lines),
         Face(LinearClassifier),
@@ -248,7 +251,8 @@ def _become_fitted(estimator: Any, face: Face, parts: dict[str, Any]) -> Any:
         require(hasattr(statistics, "mergeable"), "the statistics are none")
         check(statistics, sizes)
     with np.errstate(all="ignore"):
-        scores = [model.scores] if isinstance(model, Lines) else [model.joint, model.posterior]
+        linear = isinstance(model, Lines | Weights)
+        scores = [model.scores] if linear else [model.joint, model.posterior]
         for one in scores:
             _check_scores(one, p)
         return estimator._publish(model, statistics, target, names)
@@ -260,7 +264,8 @@ def _classes(target: Any) -> Sizes:
     again = door.classes_of(None, target)
     same = again.dtype == target.dtype and again.tolist() == target.tolist()
     require(same, "the classes are not sorted, each once")
-    return {"K": len(target)}
+    K = len(target)
+    return {"K": K, "q": 1 if K == 2 else K}  # q scores tell K classes apart
 
 
 def _targets(target: Any) -> Sizes:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from likelier.estimators.least_squares import Lines
 from likelier.estimators.linear_discriminant import LinearBayes
 from likelier.estimators.plan import Choice, Part, Plan, PlannedBayes, PlannedParts
+from likelier.estimators.weights import Course, Weights
 from likelier.families import (
     Bernoullis,
     Betas,
@@ -299,6 +300,8 @@ RECORDS = {
     "mixing.Stepwise": Kind(Stepwise, {}, lambda state: state.batches >= 0),
     "model.Blend": Kind(Blend, {"log_prior": "K"}, _blended, logs=("log_prior",)),
     "model.Lines": Kind(Lines, dict(_PLANE)),
+    "model.Weights": Kind(Weights, {"W": "q p", "b": "q", "shift": "p"}),
+    "model.Course": Kind(Course, {"trace": "s 3"}, gaps=("trace",)),
     "model.Solution": Kind(Solution, {"b": "p q", "free": "f p"}),
 }
 CLASSES: dict[str, type] = {name: kind.cls for name, kind in RECORDS.items()}

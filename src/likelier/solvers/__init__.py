@@ -11,18 +11,30 @@ from likelier.solvers.base import (
     run_solver,
     shorter,
 )
+from likelier.solvers.cg import cg
+from likelier.solvers.gradient import gradient, subgradient
+from likelier.solvers.lbfgs import lbfgs
 from likelier.solvers.newton import newton, solved
+from likelier.solvers.newton_cg import newton_cg
+from likelier.solvers.scaling import Halved, iterative_scaling
 
 __all__ = [
+    "Halved",
     "Iterate",
     "Metric",
     "Oracle",
     "Solution",
     "Solver",
     "Watch",
+    "cg",
     "enough",
+    "gradient",
+    "iterative_scaling",
+    "lbfgs",
     "newton",
+    "newton_cg",
     "run_solver",
     "shorter",
     "solved",
+    "subgradient",
 ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,8 @@ class Iterate(NamedTuple):
     stuck: str = ""  # why there is no way on, if there is none
 
 
-Solver = Callable[[Oracle, Floats], Iterator[Iterate]]
+Seen = TypeVar("Seen", bound=Oracle)
+Solver = Callable[[Seen, Floats], Iterator[Iterate]]
 Watch = Callable[[int, Iterate], None]
 
 
@@ -78,10 +79,16 @@ class Solution:
 
 
 def run_solver(
-    solver: Solver, oracle: Oracle, theta: Floats, *, tol: float, max_iter: int, watch: Watch | None = None
+    solver: Solver[Seen],
+    oracle: Seen,
+    theta: Floats,
+    *,
+    tol: float,
+    max_iter: int,
+    watch: Watch | None = None,
 ) -> Solution:
     """Follow a solver until the gradient norm is at most `tol`, or `max_iter` steps are done."""
-    trace = []
+    trace: list[tuple[float, float, float]] = []
     last: Iterate | None = None
     for number, iterate in enumerate(solver(oracle, theta)):
         if not np.isfinite(iterate.value):
@@ -112,7 +119,7 @@ ARMIJO = 1e-4  # the share of the promised decrease that a step must keep
 
 def enough(before: float, after: float, promised: float) -> bool:
     """Whether a step decreased F as its slope promised (Armijo 1966), rounding aside."""
-    return after <= before + ARMIJO * promised + 4 * np.finfo(np.float64).eps * abs(before)
+    return bool(after <= before + ARMIJO * promised + 4 * np.finfo(np.float64).eps * abs(before))
 
 
 def shorter(oracle: Oracle, theta: Floats, d: Floats, before: float, slope: float) -> float:

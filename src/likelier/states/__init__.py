@@ -7,6 +7,7 @@ from likelier.states.counts import BinCounts, Counts
 from likelier.states.expansion import Expansion, Product, Setting, Squares, Values
 from likelier.states.extent import Extent
 from likelier.states.folds import Folds, Together, all_but_one
+from likelier.states.halves import Halves, Reach
 from likelier.states.higher import HigherMoments
 from likelier.states.kept import Kept
 from likelier.states.moments import Moments, Shape
@@ -31,6 +32,7 @@ __all__ = [
     "Extent",
     "Fold",
     "Folds",
+    "Halves",
     "HigherMoments",
     "Kept",
     "Levels",
@@ -39,6 +41,7 @@ __all__ = [
     "PatternMoments",
     "PositiveMoments",
     "Product",
+    "Reach",
     "Rule",
     "Sample",
     "Setting",

@@ -9,11 +9,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.data import CSR, Chunk, refuse_cells
+from likelier import _core
+from likelier.data import CSR, Chunk
 from likelier.losses import Loss
-from likelier.states.moments import weights
+from likelier.states.moments import refuse, weights
 
 Floats = NDArray[np.float64]
+Told = tuple[
+    _core.Matrix, NDArray[Any], Floats | None, Floats | None, int, int, Floats, Floats, Floats
+]  # X, codes, weights, offset, loss, positive, W, b, shift
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,18 @@ class Setting:
     @property
     def m(self) -> int:
         return self.q * (self.p + 1)
+
+    def rows(self, chunk: Chunk, theta: Floats) -> Told:
+        """What all passes tell the kernels: rows, loss and θ (…, q, p + 1)."""
+        assert chunk.y is not None
+        offset = None if chunk.offset is None else np.ascontiguousarray(chunk.offset).reshape(-1, self.q)
+        X, y, W, b = chunk.X.native(), chunk.y, *split(theta)
+        return X, y, weights(chunk), offset, self.loss.number, self.positive, W, b, self.shift
+
+
+def split(theta: Floats) -> tuple[Floats, Floats]:
+    """W (…, q, p) and b (…, q)."""
+    return np.ascontiguousarray(theta[..., :-1]), np.ascontiguousarray(theta[..., -1])
 
 
 @dataclass
@@ -55,17 +71,12 @@ class Expansion:
         return self.f.nbytes + self.g.nbytes + (0 if self.H is None else self.H.nbytes)
 
     def update(self, chunk: Chunk) -> None:
-        X, Z, y, w = _rows(self.setting, self.theta, chunk)
-        self.f += w @ self.setting.loss.value(Z, y)
-        self.g += (w[:, None] * self.setting.loss.slope(Z, y)).T @ X
-        if self.H is not None:
-            B = self.setting.loss.bend(Z, y) * w[:, None, None]
-            self.H += np.einsum("nkl,ni,nj->kilj", B, X, X, optimize=True).reshape(self.H.shape)
+        refuse(chunk, _core.expand(*self.setting.rows(chunk, self.theta), self.f, self.g, self.H))
 
     def merge(self, other: Self) -> None:
         self.f += other.f
         self.g += other.g
-        if self.H is not None:
+        if self.H is not None and other.H is not None:
             self.H += other.H
 
 
@@ -86,9 +97,7 @@ class Values:
         return self.f.nbytes
 
     def update(self, chunk: Chunk) -> None:
-        for i, theta in enumerate(self.thetas):
-            _, Z, y, w = _rows(self.setting, theta, chunk)
-            self.f[i] += w @ self.setting.loss.value(Z, y)
+        refuse(chunk, _core.loss_values(*self.setting.rows(chunk, self.thetas), self.f))
 
     def merge(self, other: Self) -> None:
         self.f += other.f
@@ -112,9 +121,8 @@ class Product:
         return self.Hv.nbytes
 
     def update(self, chunk: Chunk) -> None:
-        X, Z, y, w = _rows(self.setting, self.theta, chunk)
-        B = self.setting.loss.bend(Z, y)
-        self.Hv += (np.einsum("nkl,nl->nk", B, X @ self.v.T) * w[:, None]).T @ X
+        along = split(self.v)
+        refuse(chunk, _core.curvature_product(*self.setting.rows(chunk, self.theta), *along, self.Hv))
 
     def merge(self, other: Self) -> None:
         self.Hv += other.Hv
@@ -149,18 +157,3 @@ class Squares:
 
     def merge(self, other: Self) -> None:
         self.total += other.total
-
-
-def _rows(setting: Setting, theta: Floats, chunk: Chunk) -> tuple[Floats, Floats, NDArray[Any], Floats]:
-    """[x - shift, 1], scores, codes and weights of the rows that count."""
-    assert chunk.y is not None
-    known = chunk.y >= 0
-    refuse_cells(chunk.X.to_array(), gaps=False, first=chunk.first)
-    X = chunk.X.to_array()[known] - setting.shift
-    X = np.column_stack([X, np.ones(len(X))])
-    Z = X @ theta.T
-    if chunk.offset is not None:
-        Z += chunk.offset[known].reshape(len(Z), -1)
-    y = chunk.y[known] if setting.q > 1 else (chunk.y[known] == setting.positive).astype(np.int32)
-    w = np.ones(len(y)) if chunk.w is None else chunk.w[known]
-    return X, Z, y, w

@@ -48,8 +48,9 @@ class Extent:
     def _take(self, j: int, x: NDArray[Any]) -> None:
         if x.dtype.kind == "b":
             x = x.view(np.uint8)
-        self.low[j] = np.fmin(self.low[j], np.fmin.reduce(x))
-        self.high[j] = np.fmax(self.high[j], np.fmax.reduce(x))
+        # Of -0 and 0 either may be found: as a sum they are one.
+        self.low[j] = np.fmin(self.low[j], np.fmin.reduce(x)) + 0.0
+        self.high[j] = np.fmax(self.high[j], np.fmax.reduce(x)) + 0.0
         if x.dtype.kind == "f" and self.whole[j]:
             self.whole[j] = ((x == np.rint(x)) | np.isnan(x)).all()
 

@@ -1,0 +1,81 @@
+"""What a discriminative fit leaves: weights, and how they were come by."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.scores import Affine, Scores
+from likelier.solvers import Solution
+from likelier.states import Setting
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Course:
+    """The way of a solver: a row for each step (objective, gradient norm, step), and why it ended."""
+
+    trace: Floats  # (steps + 1, 3)
+    converged: bool
+    reason: str
+    solver: str
+    why: str  # it was this solver
+
+    @classmethod
+    def of(cls, solution: Solution) -> Self:
+        return cls(solution.trace, solution.converged, solution.reason, solution.solver, solution.why)
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """As fitted attributes."""
+        return {
+            "n_iter_": np.array([max(len(self.trace) - 1, 0)], dtype=np.int32),
+            "trace_": self.trace,
+            "converged_": self.converged,
+            "stop_reason_": self.reason,
+            "solver_": self.solver,
+            "solver_reason_": self.why,
+        }
+
+
+@dataclass(frozen=True)
+class Weights:
+    """z = W (x - shift) + b. Two classes are one row."""
+
+    W: Floats  # (q, p)
+    b: Floats  # (q,)
+    shift: Floats  # (p,)
+    course: Course
+    single: bool = False  # the rows were of single precision: so are the weights that are shown
+
+    @classmethod
+    def of(cls, solution: Solution, setting: Setting, *, single: bool = False) -> Self:
+        T = solution.last.theta.reshape(setting.q, -1)
+        return cls(T[:, :-1].copy(), T[:, -1].copy(), setting.shift, Course.of(solution), single)
+
+    @property
+    def intercept(self) -> Floats:
+        """z at x = 0."""
+        return np.asarray(self.b - self.W @ self.shift)
+
+    @property
+    def scores(self) -> Scores:
+        """A score for each class: of two, 0 and z, whose softmax is σ(z)."""
+        W, b = self.W, self.b
+        if len(W) == 1:
+            W, b = np.vstack([np.zeros_like(W), W]), np.append(0.0, b)
+        return Scores((Affine(b, np.ascontiguousarray(W), self.shift),))
+
+    def theta(self, setting: Setting) -> Floats:
+        """About another shift, flat."""
+        b = self.b + self.W @ (setting.shift - self.shift)
+        return np.column_stack([self.W, b]).ravel()
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """As fitted attributes."""
+        kind = np.float32 if self.single else np.float64
+        lines = {"coef_": self.W.astype(kind), "intercept_": self.intercept.astype(kind)}
+        return lines | self.course.shown

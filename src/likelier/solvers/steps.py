@@ -1,0 +1,50 @@
+"""How far to go along a direction, at one pass if the first guess is right."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.solvers.base import Oracle, enough, shorter
+
+Floats = NDArray[np.float64]
+
+NO_STEP = "no step along the direction of descent decreases the objective: rounding has the last word"
+
+
+class Step(NamedTuple):
+    """A step that decreases F, and what F is there."""
+
+    length: float
+    theta: Floats
+    value: float
+    gradient: Floats
+
+
+def stepped(
+    oracle: Oracle, theta: Floats, d: Floats, before: float, slope: float, first: float = 1.0
+) -> Step | None:
+    """The step `first`, or one that its slope suggests, or the longest of many halves; None: none does."""
+    t = first
+    for _ in range(2):
+        at = theta + t * d
+        F, g = oracle.gradient(at)
+        if np.isfinite(F) and enough(before, F, t * slope):
+            return Step(t, at, F, g)
+        t = nearer(t, before, slope, F, float(g @ d))
+    t = first * shorter(oracle, theta, first * d, before, first * slope)
+    if t == 0.0:
+        return None
+    at = theta + t * d
+    return Step(t, at, *oracle.gradient(at))
+
+
+def nearer(t: float, before: float, slope: float, after: float, slope_after: float) -> float:
+    """The minimum of the cubic through both ends of a step that went too far (Nocedal & Wright, 3.59)."""
+    if not (np.isfinite(after) and np.isfinite(slope_after)):
+        return 0.1 * t
+    a = slope + slope_after - 3 * (after - before) / t
+    b = np.sqrt(max(a * a - slope * slope_after, 0.0))
+    below = slope_after - slope + 2 * b
+    share = 1 - (slope_after + b - a) / below if below > 0 else 0.5
+    return t * float(np.clip(share, 0.05, 0.9))

@@ -1,0 +1,312 @@
+"""Logistic regression: scikit-learn's answers, and what it adds to them."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.special import expit, log_softmax
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression as Peer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import likelier as lk
+from laws.generators import SEEDS
+from laws.parts import parts_of
+
+Logistic = lk.LogisticRegression
+fewer = settings(max_examples=max(10, settings.default.max_examples // 5))
+
+
+@parametrize_with_checks([Logistic()])
+def test_scikit_learns_checks_pass(estimator, check):
+    check(estimator)
+
+
+def problem(seed: int = 0, K: int = 3, p: int = 4, n: int = 200) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) * 10 ** rng.uniform(-1, 1, p) + rng.uniform(-3, 3, p)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0) @ rng.standard_normal((p, K)) + rng.gumbel(size=(n, K))
+    y = Z.argmax(axis=1)
+    y[:K] = np.arange(K)
+    return X, y
+
+
+def objective(model, X, y, w=None, offset=None) -> float:
+    """scikit-learn's, from its formula: Σ w loss + penalty / C."""
+    W, b = model.coef_, model.intercept_
+    Z = X @ W.T + b
+    if len(W) == 1:
+        Z = np.column_stack([np.zeros(len(X)), Z[:, 0] if offset is None else Z[:, 0] + offset])
+    elif offset is not None:
+        Z = Z + offset
+    codes = np.searchsorted(model.classes_, y)
+    loss = -log_softmax(Z, axis=1)[np.arange(len(y)), codes]
+    ratio = model.l1_ratio or 0.0
+    penalty = (1 - ratio) * (W**2).sum() / 2 + ratio * np.abs(W).sum()
+    return float((loss if w is None else w * loss).sum() + penalty / model.C)
+
+
+PROBLEMS = st.builds(problem, seed=SEEDS, K=st.sampled_from([2, 3, 5]), p=st.sampled_from([1, 2, 4, 9]))
+
+
+# ---- someone else's numbers ----------------------------------------------------------------------
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer])
+@pytest.mark.parametrize("how", [{}, {"C": 0.01}, {"C": 100.0}, {"fit_intercept": False}])
+def test_weights_are_scikit_learns(load, how):
+    X, y = load(return_X_y=True)
+    X = X / X.std(axis=0)  # scikit-learn's solvers need it, ours do not
+    peer = Peer(solver="newton-cholesky", tol=1e-12, max_iter=10_000, **how).fit(X, y)
+    model = Logistic(tol=1e-6, **how).fit(X, y)
+    assert model.converged_
+    np.testing.assert_allclose(model.coef_, peer.coef_, atol=1e-6 * np.abs(peer.coef_).max())
+    np.testing.assert_allclose(model.predict_proba(X), peer.predict_proba(X), atol=1e-7)
+    np.testing.assert_array_equal(model.predict(X), peer.predict(X))
+    np.testing.assert_allclose(model.decision_function(X), peer.decision_function(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 0.5, 2: 3.0}])
+def test_class_weights_are_scikit_learns(class_weight):
+    X, y = problem()
+    w = np.random.default_rng(0).uniform(0.2, 3, len(y))
+    how = {"class_weight": class_weight, "tol": 1e-8}
+    peer = Peer(solver="newton-cholesky", max_iter=1000, **how).fit(X, y, sample_weight=w)
+    model = Logistic(**how).fit(X, y, sample_weight=w)
+    np.testing.assert_allclose(model.coef_, peer.coef_, atol=1e-7)
+
+
+def test_no_penalty_is_scikit_learns():
+    X, y = problem(n=500)
+    peer = Peer(C=np.inf, solver="newton-cholesky", tol=1e-10, max_iter=1000).fit(X, y)
+    model = Logistic(C=np.inf).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), peer.predict_proba(X), atol=1e-8)
+
+
+# ---- one answer ----------------------------------------------------------------------------------
+@fewer
+@given(data=PROBLEMS, seed=SEEDS)
+def test_a_weight_is_a_number_of_repetitions(data, seed):
+    X, y = data
+    w = np.random.default_rng(seed).integers(0, 4, len(y))
+    w[: y.max() + 1] += 1
+    rows = np.repeat(np.arange(len(y)), w)
+    model, again = Logistic(tol=1e-8).fit(X, y, sample_weight=w), Logistic(tol=1e-8).fit(X[rows], y[rows])
+    np.testing.assert_allclose(model.predict_proba(X), again.predict_proba(X), atol=1e-9)
+
+
+@fewer
+@given(data=PROBLEMS, seed=SEEDS)
+def test_relabelling_permutes_the_columns(data, seed):
+    X, y = data
+    order = np.random.default_rng(seed).permutation(y.max() + 1)
+    model, other = Logistic(tol=1e-8).fit(X, y), Logistic(tol=1e-8).fit(X, order[y])
+    np.testing.assert_allclose(other.predict_proba(X)[:, order], model.predict_proba(X), atol=1e-9)
+
+
+@fewer
+@given(data=PROBLEMS, seed=SEEDS)
+def test_no_other_weights_are_better(data, seed):
+    """The objective, from its formula, at and around what was found."""
+    X, y = data
+    model = Logistic(C=0.7).fit(X, y)
+    best = objective(model, X, y)
+    rng = np.random.default_rng(seed)
+    for size in (1e-3, 1e-1):
+        other = pickle.loads(pickle.dumps(model))
+        other.coef_ = model.coef_ + size * rng.standard_normal(model.coef_.shape)
+        assert objective(other, X, y) >= best - 1e-9 * abs(best)
+
+
+def test_columns_in_any_unit_and_from_any_origin_get_the_same_answers():
+    X, y = problem(K=2, n=500)
+    X = X / X.std(axis=0)
+    scale, origin = 10.0 ** np.array([-6, -2, 3, 6]), np.array([0.0, 1e4, -1e5, 1e8])
+    model = Logistic(C=np.inf, tol=1e-8).fit(X, y)
+    moved = Logistic(C=np.inf, tol=1e-8).fit(X * scale + origin, y)
+    assert moved.converged_
+    np.testing.assert_allclose(moved.coef_ * scale, model.coef_, rtol=1e-5)
+    np.testing.assert_allclose(moved.predict_proba(X * scale + origin), model.predict_proba(X), atol=1e-6)
+
+
+def test_threads_do_not_change_a_bit(monkeypatch):
+    X, y = problem(n=3000)
+    found = []
+    with parts_of(4096):
+        for count in ("1", "2", "3"):
+            monkeypatch.setenv("LIKELIER_THREADS", count)
+            found.append(Logistic().fit(X, y).coef_)
+    np.testing.assert_array_equal(found[1], found[0])
+    np.testing.assert_array_equal(found[2], found[0])
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_array, np.asfortranarray, np.float32, list])
+def test_every_kind_of_table_gets_the_same_answers(kind):
+    X, y = problem()
+    gone = np.random.default_rng(0).random(X.shape) < 0.5
+    X = np.where(gone, 0.0, X.astype(np.float32)).astype(np.float64)  # digits that every type holds
+    table = X.tolist() if kind is list else X.astype(np.float32) if kind is np.float32 else kind(X)
+    model, same = Logistic(tol=1e-8).fit(X, y), Logistic(tol=1e-8).fit(table, y)
+    np.testing.assert_allclose(same.predict_proba(table), model.predict_proba(X), atol=1e-7)
+    assert same.coef_.dtype == (np.float32 if kind is np.float32 else np.float64)
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_files_get_the_weights_of_arrays(tmp_path, class_weight):
+    X, y = problem(n=1000)
+    columns = {f"x{j}": X[:, j] for j in range(X.shape[1])}
+    pq.write_table(pa.table({**columns, "y": y}), tmp_path / "rows.parquet", row_group_size=100)
+    source = lk.scan(tmp_path / "rows.parquet", target="y")
+    how = {"tol": 1e-8, "class_weight": class_weight}
+    model, same = Logistic(**how).fit(X, y), Logistic(**how).fit(source)
+    np.testing.assert_allclose(same.coef_, model.coef_, atol=1e-9)
+    np.testing.assert_allclose(same.predict_proba(source), model.predict_proba(X), atol=1e-10)
+    assert same.score(source) == model.score(X, y)
+
+
+# ---- offset, start, penalties by column ----------------------------------------------------------
+@pytest.mark.parametrize("K", [2, 3])
+def test_an_offset_is_a_column_whose_weight_is_known(K):
+    """Rows whose scores are shifted by what a model knows leave that model nothing to learn."""
+    X, y = problem(K=K, n=2000)
+    model = Logistic(C=np.inf, tol=1e-9).fit(X, y)
+    Z = model.decision_function(X)
+    rest = Logistic(C=np.inf, tol=1e-9).fit(X, y, offset=Z)
+    spread = X.std(axis=0)
+    assert np.abs(rest.coef_ * spread).max() < 1e-6
+    half = Logistic(C=np.inf, tol=1e-9).fit(X, y, offset=Z / 2)
+    np.testing.assert_allclose(
+        half.predict_proba(X), Logistic(C=np.inf, tol=1e-9).fit(X, y, offset=Z / 2).predict_proba(X)
+    )
+    np.testing.assert_allclose(half.decision_function(X) + Z / 2 - Z, 0, atol=1e-5)
+
+
+def test_an_offset_of_the_wrong_shape_is_refused():
+    X, y = problem()
+    for offset in (np.zeros(len(y)), np.zeros((len(y), 2)), np.full((len(y), 3), np.nan)):
+        with pytest.raises(ValueError, match="offset"):
+            Logistic().fit(X, y, offset=offset)
+
+
+def test_a_warm_start_needs_few_steps():
+    X, y = problem()
+    model = Logistic(warm_start=True).fit(X, y)
+    cold = model.n_iter_[0]
+    assert model.fit(X, y).n_iter_[0] < min(3, cold)
+    assert Logistic(C=1.1, warm_start=True).fit(X, y).n_iter_[0] == Logistic(C=1.1).fit(X, y).n_iter_[0]
+
+
+def test_a_column_without_a_penalty_is_scaled_freely():
+    X, y = problem(K=2)
+    free = np.array([0.0, 1.0, 1.0, 1.0])
+    scale = np.array([1e3, 1, 1, 1])
+    model = Logistic(penalty_weights=free, C=0.1, tol=1e-8).fit(X, y)
+    scaled = Logistic(penalty_weights=free, C=0.1, tol=1e-8).fit(X * scale, y)
+    np.testing.assert_allclose(scaled.coef_ * scale, model.coef_, rtol=1e-6)
+    with pytest.raises(ValueError, match="penalty_weights"):
+        Logistic(penalty_weights=[1.0]).fit(X, y)
+
+
+# ---- what it says --------------------------------------------------------------------------------
+def test_the_course_of_the_solver_is_told():
+    model = Logistic().fit(*problem())
+    assert model.trace_.shape == (model.n_iter_[0] + 1, 3)
+    assert (np.diff(model.trace_[:, 0]) <= 1e-15).all()
+    assert model.converged_
+    assert "tol" in model.stop_reason_
+    assert model.solver_reason_
+
+
+def test_too_few_steps_are_told_with_the_gradient():
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=2 .* gradient norm .*Raise max_iter"):
+        model = Logistic(max_iter=2).fit(*problem())
+    assert not model.converged_
+    assert np.isfinite(model.coef_).all()
+
+
+def test_contributions_sum_to_the_scores():
+    for K in (2, 3):
+        X, y = problem(K=K)
+        model = Logistic().fit(X, y)
+        found = model.contributions(X)
+        Z = found.values.sum(axis=2) + found.base
+        shown = Z[:, 1] - Z[:, 0] if K == 2 else Z
+        np.testing.assert_allclose(shown, model.decision_function(X), rtol=1e-9, atol=1e-9)
+
+
+def test_the_linear_reading_predicts_the_same():
+    X, y = problem(K=2)
+    model = Logistic().fit(X, y)
+    np.testing.assert_allclose(model.to_linear().predict_proba(X), model.predict_proba(X), rtol=1e-9)
+    np.testing.assert_allclose(
+        expit(model.decision_function(X)), model.predict_proba(X)[:, 1], rtol=1e-12, atol=1e-300
+    )
+
+
+# ---- bad input -----------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"C": 0.0}, "C=0"),
+        ({"C": -1.0}, "C=-1"),
+        ({"C": "1"}, "C='1'"),
+        ({"l1_ratio": 1.5}, "l1_ratio"),
+        ({"tol": -1e-3}, "tol"),
+        ({"max_iter": 1.5}, "max_iter"),
+        ({"solver": "simplex"}, "newton.*lbfgs"),
+        ({"class_weight": "even"}, "balanced"),
+        ({"class_weight": {7: 1.0}}, "not in class_weight"),
+        ({"fit_intercept": "no"}, "fit_intercept"),
+        ({"l1_ratio": 0.5, "solver": "newton"}, "l1 part.*proximal"),
+    ],
+)
+def test_wrong_hyper_parameters_are_refused_before_any_work(how, said):
+    with pytest.raises(ValueError, match=said):
+        Logistic(**how).fit(*problem())
+
+
+def test_one_class_and_missing_cells_are_refused():
+    X, y = problem()
+    with pytest.raises(ValueError, match="one class"):
+        Logistic().fit(X, np.zeros(len(y)))
+    X[7, 2] = np.nan
+    with pytest.raises(ValueError, match=r"row 7, column 2 is nan.*generative"):
+        Logistic().fit(X, y)
+
+
+def test_digits_with_their_constant_columns_are_no_trouble():
+    X, y = load_digits(return_X_y=True)
+    model = Logistic().fit(X, y)
+    assert model.converged_
+    assert model.score(X, y) > 0.99
+    assert not model.coef_[:, X.std(axis=0) == 0].any()
+
+
+def test_a_failed_fit_leaves_the_last_one():
+    X, y = problem()
+    model = Logistic().fit(X, y)
+    before = model.coef_.copy()
+    with pytest.raises(ValueError, match="one class"):
+        model.fit(X, np.zeros(len(y)))
+    np.testing.assert_array_equal(model.coef_, before)
+
+
+def test_clone_and_pickle():
+    X, y = problem()
+    model = Logistic(C=3.0).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_verbose_shows_progress(capsys):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Logistic(verbose=1).fit(*problem())
+    assert "objective" in capsys.readouterr().err
