@@ -205,14 +205,14 @@ class DualSoftmax {
                 const vd full = load(&u[k]) + off / (one + q * m);
                 const vd at = full > vd{} ? vd{} : full;  // no probability is more than 1
                 const vd d = at - load(&u[k]), e = likelier::exp(at);
-                const vd moved = (e > m ? e : m) * d * d;
+                const vd large = e > m ? e : m, moved = large * (one + q * large) * d * d;
                 most = moved > most ? moved : most;
                 store(&u[k], at);
                 store(&next[k], e);
             }
             double far = 0;
             for (int i = 0; i < kLanes; ++i) far = std::max(far, most[i]);
-            if (far < kNear) break;
+            if (far * (1 + Q) < kNear) break;
         }
         scale();
     }
@@ -252,7 +252,7 @@ class DualSoftmax {
         std::copy(mu, mu + width, next.begin());
     }
 
-    static constexpr double kNear = 1e-6;  // of a step, by what it does to the objective
+    static constexpr double kNear = 1e-6;  // of a step, by what it does to the gap
 };
 
 // W (p + 1, width), mu (n, width); both 0 beyond K
