@@ -9,6 +9,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import benchmarks.race.contenders
+import benchmarks.race.logistic_contenders
+import benchmarks.race.logistic_problems
 import benchmarks.race.problems  # noqa: F401
 from benchmarks.race.registry import CONTENDERS, PROBLEMS, Contender
 from benchmarks.race.report import collect, markdown

@@ -11,18 +11,22 @@ from scipy import sparse
 
 
 class Data(NamedTuple):
-    """Rows to train on and rows held out, X dense or CSR; labels are 0 to K - 1."""
+    """Rows to train on and rows held out, X dense or CSR; labels are 0 to K - 1.
+
+    `least`: the least that an objective can be, where contenders minimise one (for each penalty).
+    """
 
     X: Any
     y: NDArray[np.int64]
     X_test: Any
     y_test: NDArray[np.int64]
+    least: NDArray[np.float64] | None = None
 
     def save(self, folder: Path) -> None:
         for name, array in self._asdict().items():
             if sparse.issparse(array):
                 sparse.save_npz(folder / f"{name}.npz", array, compressed=False)
-            else:
+            elif array is not None:
                 np.save(folder / f"{name}.npy", array)
 
     @classmethod
@@ -32,12 +36,14 @@ class Data(NamedTuple):
 
 
 def _loaded(path: Path) -> Any:
-    rows = path.with_suffix(".npz")
-    return sparse.load_npz(rows) if rows.exists() else np.load(path.with_suffix(".npy"))
+    rows, array = path.with_suffix(".npz"), path.with_suffix(".npy")
+    if rows.exists():
+        return sparse.load_npz(rows)
+    return np.load(array) if array.exists() else None
 
 
-# An unfitted classifier; for `folds`, a function of X and y that returns the best log-loss; for `import`, a
-# statement.
+# An unfitted classifier; for `folds`, `net` and `errors`, a function of X and y (see their measures); for
+# `import`, a statement.
 Make = Callable[[], Any]
 Figures = dict[str, float]
 Measure = Callable[[Make, Data | None], Figures]

@@ -18,6 +18,7 @@ LEGEND = """\
 fit: as a user calls it. search: every fold for every value. predict: predict_proba of all rows of the fit.
 fit MB, predict MB: peak of resident memory over what was resident just before. one row: predict of one row.
 wall: the start of the interpreter and the import; net: less the start. log-loss and acc: on held-out rows.
+gap: relative distance of the objective from its minimum; errors off: that of standard errors from exact.
 others' cores: cores that other processes took meanwhile, shown above 0.1: such a row is not to trust."""
 DISTURBED = 0.1
 OTHERS = "others' cores"
@@ -50,6 +51,8 @@ COLUMNS = [
     Column("predict_mb", "predict MB", "{:.0f}".format),
     Column("wall", "wall", seconds),
     Column("net", "net", seconds),
+    Column("gap", "gap", "{:.1e}".format),
+    Column("errors_off", "errors off", "{:.1e}".format),
     Column("log_loss", "log-loss", "{:.4f}".format),
     Column("accuracy", "acc", "{:.4f}".format),
 ]
@@ -87,11 +90,20 @@ def _targets(found: Sequence[Mapping[str, Any]], scale: float) -> str:
     lines = []
     for target in found:
         if target["reached"] is not None:
-            got = f"{target['got']:.1f}x" if target["at_least"] is not None else f"{target['got']:.3f}"
-            cells = [target["what"], target["asked"], got, words[target["reached"]]]
+            got = f"{target['got']:.1f}x" if target["at_least"] is not None else f"{target['got']:.3g}"
+            cells = [target["what"], target["asked"], got, _ending(target), words[target["reached"]]]
             lines.append([*cells, _others(target["others"])])
-    title = "## Targets (x: times better than scikit-learn)" + (", set for full size" if scale != 1 else "")
-    return f"{title}\n\n{table(['target', 'asked', 'got', 'verdict', OTHERS], lines)}" if lines else ""
+    title = "## Targets (x: times better than the peer's)" + (", set for full size" if scale != 1 else "")
+    heads = ["target", "asked", "got", "gap", "verdict", OTHERS]
+    return f"{title}\n\n{table(heads, lines)}" if lines else ""
+
+
+def _ending(target: Mapping[str, Any]) -> str:
+    """How far from the minimum ours ended, and the peer that counts."""
+    if not target["gaps"]:
+        return ""
+    (_, rival), (ours, theirs) = target["compared"], target["gaps"]
+    return f"{ours:.1e}, asked {target['gap']:g}; {rival.partition('/')[2]}: {theirs:.1e}"
 
 
 def _agreements(found: Sequence[Mapping[str, Any]]) -> str:

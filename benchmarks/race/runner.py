@@ -13,6 +13,8 @@ from typing import Any
 from benchmarks.race.registry import PROBLEMS, Contender
 
 ROOT = Path(__file__).resolve().parents[2]
+AT_WORST = {"gap", "errors_off"}  # what a model leaves undone: the worst repeat counts, not the best
+ENOUGH = 30  # seconds of a fit, after which a contender is not started again
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "LIKELIER_THREADS")
 
 
@@ -27,10 +29,11 @@ class Row:
 
     def _best_trial(self, figure: str) -> dict[str, Any] | None:
         having = [t for t in self.trials if figure in t["figures"]]
-        return min(having, key=lambda t: t["figures"][figure], default=None)
+        choose = max if figure in AT_WORST else min
+        return choose(having, key=lambda t: t["figures"][figure], default=None)
 
     def best(self, figure: str) -> float | None:
-        """The least of all repeats."""
+        """The least of all repeats; of what is left undone, the most."""
         trial = self._best_trial(figure)
         return None if trial is None else trial["figures"][figure]
 
@@ -38,6 +41,10 @@ class Row:
         """Cores that others took in the repeats from which these figures come: the most."""
         chosen = [trial for f in figures if (trial := self._best_trial(f)) is not None]
         return max((trial["others"] for trial in chosen), default=0.0)
+
+    def wanted(self) -> bool:
+        """Whether another trial is to be made."""
+        return self.absent is None and (self.best("fit") or 0.0) <= ENOUGH
 
 
 def _environment(threads: int) -> dict[str, str]:
@@ -78,7 +85,7 @@ def race(contenders: Sequence[Contender], *, repeats: int, scale: float, threads
                 del data
             for repeat in range(repeats):
                 for row in entered[:: -1 if repeat % 2 else 1]:
-                    if row.absent is None:
+                    if row.wanted():
                         _try(row, folder, threads)
                         _say(row, repeat, repeats)
     return rows

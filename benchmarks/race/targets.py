@@ -2,16 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 from benchmarks.race.runner import Row
 
 TOLERANCE = 1e-9  # by how much (relative) the quality of the same model of two libraries may differ
+NEAR = 10  # peers that end so many times further from the minimum than we are asked to still count
 
 
 @dataclass(frozen=True)
 class Target:
-    """A ratio theirs / ours of at least so much, or a figure of ours of at most so much."""
+    """A ratio theirs / ours of at least so much, or a figure of ours of at most so much.
+
+    `theirs` is a key, or a pattern: the fastest of other libraries that match. `gap`: how close to the
+    minimum of the objective ours must come; only peers that come near it count.
+    """
 
     what: str
     ours: str
@@ -19,29 +25,44 @@ class Target:
     theirs: str | None = None
     at_least: float | None = None
     at_most: float | None = None
+    gap: float | None = None
 
     def asked(self) -> str:
         return f"{self.at_least:g}x" if self.at_least is not None else f"{self.at_most:g}"
 
     def got(self, rows: Mapping[str, Row]) -> float | None:
         """The ratio or figure, None if one that it needs was not run."""
-        figures = [rows[key].best(self.figure) if key in rows else None for key in self._keys()]
-        if None in figures:
+        keys = self.compared(rows)
+        if keys is None:
             return None
-        ours, *theirs = figures
+        ours, *theirs = (rows[key].best(self.figure) for key in keys)
         if not theirs:
             return ours
         return theirs[0] / ours if ours else float("inf")
 
-    def others(self, rows: Mapping[str, Row]) -> float:
-        """Cores that other processes took while its figures were measured."""
-        return max(rows[key].others([self.figure]) for key in self._keys())
+    def compared(self, rows: Mapping[str, Row]) -> list[str] | None:
+        """The rows it is about: ours, and the best of theirs if it has one; None if they were not run."""
+        if self.ours not in rows or rows[self.ours].best(self.figure) is None:
+            return None
+        if self.theirs is None:
+            return [self.ours]
+        rivals = [key for key, row in rows.items() if self._rival(key, row)]
+        return [self.ours, min(rivals, key=lambda key: rows[key].best(self.figure))] if rivals else None
 
-    def reached(self, got: float) -> bool:
+    def reached(self, rows: Mapping[str, Row], got: float) -> bool:
+        if self.gap is not None and not _within(rows[self.ours], self.gap):
+            return False
         return got >= self.at_least if self.at_least is not None else got <= self.at_most
 
-    def _keys(self) -> list[str]:
-        return [self.ours] if self.theirs is None else [self.ours, self.theirs]
+    def _rival(self, key: str, row: Row) -> bool:
+        other = key == self.theirs or row.contender.library != "likelier"
+        close = self.gap is None or _within(row, NEAR * self.gap)
+        return other and close and fnmatchcase(key, self.theirs) and row.best(self.figure) is not None
+
+
+def _within(row: Row, gap: float) -> bool:
+    found = row.best("gap")
+    return found is not None and found <= gap
 
 
 def _pair(
@@ -55,6 +76,12 @@ def _framed(model: str, kind: str) -> Target:
     """A fit to a frame takes at most 1.3 times as long as one to the array."""
     ours, theirs = (f"frames/likelier/{model}, {of}" for of in (kind, "numpy"))
     return Target(f"{model} fit, {kind} against numpy", ours, "fit", theirs, at_least=0.77)
+
+
+def _minimum(problem: str, at_least: float, theirs: str, gap: float, what: str) -> Target:
+    """likelier's default solver against the fastest that comes near the same minimum."""
+    ours = f"{problem}/likelier/LogisticRegression"
+    return Target(f"{problem} fit, against {what}", ours, "fit", theirs, at_least, gap=gap)
 
 
 PIPELINE = "impute, bin, encode, CategoricalNB"
@@ -96,6 +123,23 @@ TARGETS = [
         _pair(f"mixed table, {what}", figure, ratio, "NaiveBayes", PIPELINE, "table")
         for what, figure, ratio in (("fit and predict_proba", "both", 8), ("log-loss", "log_loss", 1))
     ),
+    _minimum("logistic", 3, "logistic/*", 1e-8, "the fastest peer"),
+    _minimum("multinomial", 20, "multinomial/*", 1e-6, "the fastest peer"),
+    _minimum("text", 1, "text/*", 1e-6, "the fastest peer"),
+    _minimum("text", 4, "text/scikit-learn/*", 1e-6, "scikit-learn's fastest"),
+    _minimum("topics", 2, "topics/scikit-learn/saga*", 1e-5, "saga"),
+    _minimum("errors", 30, "errors/statsmodels/Logit", 1e-8, "statsmodels"),
+    _minimum("small-iris", 1, "small-iris/scikit-learn/lbfgs", 1e-5, "scikit-learn"),
+    _minimum("small-wine", 1, "small-wine/scikit-learn/lbfgs", 1e-5, "scikit-learn"),
+    Target("errors, how far off", "errors/likelier/LogisticRegression", "errors_off", at_most=1e-8),
+    Target(
+        "elastic net path, against scikit-learn",
+        "net/likelier/warm start",
+        "fit",
+        "net/scikit-learn/warm start saga",
+        at_least=10,
+        gap=1e-6,
+    ),
     Target("import likelier, seconds", "import/likelier/import", "wall", at_most=0.15),
 ]
 
@@ -104,10 +148,12 @@ def verdicts(rows: Mapping[str, Row]) -> list[dict[str, Any]]:
     """Every target with what was got; `reached` is None where it was not run."""
     found = []
     for target in TARGETS:
-        got = target.got(rows)
+        got, keys = target.got(rows), target.compared(rows)
         entry = asdict(target) | {"asked": target.asked(), "got": got, "reached": None}
-        if got is not None:
-            entry |= {"reached": target.reached(got), "others": target.others(rows)}
+        if got is not None and keys is not None:
+            entry |= {"reached": target.reached(rows, got), "compared": keys}
+            entry |= {"others": max(rows[key].others([target.figure]) for key in keys)}
+            entry |= {"gaps": [rows[key].best("gap") for key in keys] if target.gap is not None else []}
         found.append(entry)
     return found
 

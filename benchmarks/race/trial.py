@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import benchmarks.race.contenders
+import benchmarks.race.logistic_contenders
+import benchmarks.race.logistic_problems
 import benchmarks.race.problems  # noqa: F401
 from benchmarks.race.meters import OtherProcesses
 from benchmarks.race.registry import CONTENDERS, PROBLEMS, Data

@@ -1,5 +1,6 @@
 """Mean loss plus penalty over rows of any source: the `Oracle` of batch solvers."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
@@ -7,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from likelier.data import CSR, Arrays, Block, Source
+from likelier.data import CSR, Arrays, Block, Chunk, Part, Source
 from likelier.data.spread import Spread
+from likelier.data.wrapped import Wrapped
 from likelier.engines import run
 from likelier.losses import squared
 from likelier.penalties import Penalty
@@ -174,7 +176,9 @@ class Objective:
         if P <= FULL_METRIC:
             # The Hessian of least squares, which depends on no label: Σ w x xᵀ.
             plain = replace(setting, loss=squared, q=1)
-            H = run(self.source, partial(Expansion.start, plain, np.zeros((1, P)), curved=True)).H
+            H = run(
+                WithoutOffset(self.source), partial(Expansion.start, plain, np.zeros((1, P)), curved=True)
+            ).H
             assert H is not None
             M = bound * H / self.n
             if not self.intercept:  # else solving would move it, though its gradient is 0
@@ -191,6 +195,18 @@ class Objective:
         rows = Spread(self.source, apart)
         n = sum(_weight(chunk.y, chunk.w) for part in rows.parts(0) for chunk in part())
         return replace(self, source=rows, n=max(n, np.finfo(np.float64).tiny), passes=0, _gauge=None)
+
+
+@dataclass(frozen=True)
+class WithoutOffset(Wrapped):
+    """The same rows, nothing added to their scores: of which another loss may have another number."""
+
+    def parts(self, state_bytes: int) -> Sequence[Part]:
+        return [partial(self._read, part) for part in self.source.parts(state_bytes)]
+
+    def _read(self, part: Part) -> Iterator[Chunk]:
+        for chunk in part():
+            yield chunk._replace(offset=None)
 
 
 def _weight(y: NDArray[np.int32] | None, w: Floats | None) -> float:

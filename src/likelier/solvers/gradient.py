@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.solvers.base import Iterate, Oracle
-from likelier.solvers.steps import NO_STEP, stepped
+from likelier.solvers.steps import NO_STEP, Measure, stepped
 
 Floats = NDArray[np.float64]
 
@@ -17,15 +17,15 @@ def gradient(oracle: Oracle, theta: Floats) -> Iterator[Iterate]:
     """θ -= η M⁻¹ g: each row enters the gradient by its doubt. η = 1 at first, which the metric allows.
 
     Then η = s·Δg / Δgᵀ M⁻¹ Δg, what the curvature along the last step s makes of it (Barzilai & Borwein
-    1988), shortened until F decreases. The norm is √(η gᵀ M⁻¹ g), at least √(gᵀ M⁻¹ g).
+    1988), shortened until F decreases. The norm's κ is η.
     """
     metric = oracle.metric()
     F, g = oracle.gradient(theta)
     Mg = metric.solve(g)
-    first, length = 1.0, 0.0
+    measure, first, length = Measure(), 1.0, 0.0
     while True:
         size = float(g @ Mg)
-        here = Iterate(theta, F, float(np.sqrt(max(max(first, 1.0) * size, 0.0))), length, g)
+        here = Iterate(theta, F, measure.norm(size, first), length, g)
         yield here
         step = stepped(oracle, theta, -Mg, F, -size, first)
         if step is None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.solvers.base import Iterate, Oracle
-from likelier.solvers.steps import NO_STEP, stepped
+from likelier.solvers.steps import NO_STEP, Measure, ratio, stepped
 
 Floats = NDArray[np.float64]
 
@@ -28,22 +28,22 @@ def lbfgs(oracle: Oracle, theta: Floats, *, memory: int = MEMORY) -> Iterator[It
     """θ -= η B g, B ≈ H⁻¹ from the last steps, beginning with M⁻¹ (Liu & Nocedal 1989). η = 1 if it works.
 
     The metric M bounds every Hessian, so that the units of columns and their correlations do not
-    matter. The norm is √(gᵀ B g). A unit step costs one pass.
+    matter. The norm's κ is gᵀBg / gᵀM⁻¹g. A unit step costs one pass.
     """
     metric = oracle.metric()
     pairs: deque[Pair] = deque(maxlen=memory)
     F, g = oracle.gradient(theta)
     Mg = metric.solve(g)
-    length = 0.0
+    measure, length = Measure(), 0.0
     while True:
         d = -turned(pairs, g, Mg)
-        slope = float(g @ d)
-        here = Iterate(theta, F, float(np.sqrt(max(-slope, 0.0))), length, g)
+        slope, size = float(g @ d), float(g @ Mg)
+        here = Iterate(theta, F, measure.norm(size, ratio(-slope, size)), length, g)
         yield here
         step = stepped(oracle, theta, d, F, slope)
         if step is None and pairs:  # what was learned elsewhere misleads here
             pairs.clear()
-            step = stepped(oracle, theta, -Mg, F, -float(g @ Mg))
+            step = stepped(oracle, theta, -Mg, F, -size)
         if step is None:
             yield here._replace(stuck=NO_STEP)
             return

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+from scipy.linalg import eigh
+from scipy.linalg.lapack import dposv
 
 from likelier.solvers.base import Iterate, Oracle, enough, shorter
 
@@ -45,14 +46,11 @@ def solved(H: Floats, g: Floats) -> Floats:
     scale = np.where(scale > 0, scale, 1.0)
     A = H / np.outer(scale, scale)
     b = g / scale
-    try:
-        factor = cho_factor(A, lower=True, check_finite=False)
-    except LinAlgError:
+    factor, x, bad = dposv(A, b, lower=1)
+    diagonal = np.diagonal(factor)
+    if bad or not diagonal.min() >= 1e-7 * diagonal.max():
         return shortest(A, b) / scale
-    diagonal = np.abs(np.diagonal(factor[0]))
-    if diagonal.min() < 1e-7 * diagonal.max():
-        return shortest(A, b) / scale
-    return np.asarray(cho_solve(factor, b, check_finite=False) / scale)
+    return np.asarray(x / scale)
 
 
 def shortest(A: Floats, b: Floats) -> Floats:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.solvers.base import Iterate, Metric, Oracle
-from likelier.solvers.steps import NO_STEP, stepped
+from likelier.solvers.steps import NO_STEP, Measure, ratio, stepped
 
 Floats = NDArray[np.float64]
 
@@ -19,19 +19,19 @@ def newton_cg(oracle: Oracle, theta: Floats) -> Iterator[Iterate]:
     A direction is sought no further than it pays: to a residual of min(½, √norm) of the gradient, so
     that convergence is still faster than linear. A step costs a pass for each product and one more.
 
-    The norm is √(κ gᵀ M⁻¹ g): κ, how far H was below M along the last direction.
+    The norm's κ is gᵀH⁻¹g / gᵀM⁻¹g of the last direction.
     """
     metric = oracle.metric()
     F, g = oracle.gradient(theta)
-    kappa, length = 1.0, 0.0
+    measure, kappa, length = Measure(), 1.0, 0.0
     while True:
         Mg = metric.solve(g)
         size = float(g @ Mg)
-        here = Iterate(theta, F, float(np.sqrt(max(kappa * size, 0.0))), length, g)
+        here = Iterate(theta, F, measure.norm(size, kappa), length, g)
         yield here
         d = truncated(oracle, metric, theta, g, Mg, min(0.5, here.norm**0.5))
         slope = float(g @ d)
-        kappa = max(-slope / size, 1.0) if size > 0 else 1.0
+        kappa = ratio(-slope, size)
         step = stepped(oracle, theta, d, F, slope)
         if step is None:
             yield here._replace(stuck=NO_STEP)

@@ -1,5 +1,6 @@
 """How far to go along a direction, at one pass if the first guess is right."""
 
+from collections import deque
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,21 @@ from likelier.solvers.base import Oracle, enough, shorter
 Floats = NDArray[np.float64]
 
 NO_STEP = "no step along the direction of descent decreases the objective: rounding has the last word"
+
+
+class Measure:
+    """√(κ gᵀ M⁻¹ g), about √(2 (F - F*)): κ is how far H lies below M, the most of the last few steps.
+
+    Where rows are all but told apart, H is a small part of M, and M alone would end a fit too early.
+    """
+
+    def __init__(self) -> None:
+        self._kappas = deque([1.0], maxlen=10)
+
+    def norm(self, size: float, kappa: float) -> float:
+        """From gᵀ M⁻¹ g and what the last step says of κ."""
+        self._kappas.append(kappa)
+        return float(np.sqrt(max(max(self._kappas) * size, 0.0)))
 
 
 class Step(NamedTuple):
@@ -48,3 +64,8 @@ def nearer(t: float, before: float, slope: float, after: float, slope_after: flo
     below = slope_after - slope + 2 * b
     share = 1 - (slope_after + b - a) / below if below > 0 else 0.5
     return t * float(np.clip(share, 0.05, 0.9))
+
+
+def ratio(a: float, b: float) -> float:
+    """a / b, and 1 where there is nothing to compare."""
+    return a / b if b > 0 else 1.0

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from likelier.data import CSR, Chunk, refuse_cells
+from likelier.data import CSR, Chunk
 from likelier.states.expansion import Setting
+from likelier.states.moments import refuse
 
 Floats = NDArray[np.float64]
 
@@ -90,14 +91,15 @@ def _features(shift: Floats, chunk: Chunk) -> tuple[Any, NDArray[np.bool_], Floa
     assert chunk.y is not None
     known = chunk.y >= 0
     w = np.ones(int(known.sum())) if chunk.w is None else chunk.w[known]
+    rows, columns = chunk.X.where(lambda values: ~np.isfinite(values))
+    refuse(chunk, (int(rows[0]), int(columns[0])) if len(rows) else None)
     if not isinstance(chunk.X, CSR):
-        cells = chunk.X.to_array()
-        refuse_cells(cells, gaps=False, first=chunk.first)
-        return cells[known] - shift, known, w
-    rows = chunk.X
-    at = slice(rows.starts[0], rows.starts[-1])
-    values = rows.values[at].astype(np.float64)
-    return sparse.csr_array((values, rows.columns[at], rows.starts - at.start), rows.shape)[known], known, w
+        return chunk.X.to_array()[known] - shift, known, w
+    starts = chunk.X.starts
+    at = slice(starts[0], starts[-1])
+    values = chunk.X.values[at].astype(np.float64)
+    X = sparse.csr_array((values, chunk.X.columns[at], starts - starts[0]), chunk.X.shape)
+    return X[known], known, w
 
 
 def _above(X: Any) -> Any:
