@@ -111,56 +111,6 @@ Labels labels(const std::optional<Vector<int32_t>>& codes, const std::optional<I
             K};
 }
 
-std::pair<double, int64_t> py_sgd_epoch(const Held& X, In shift, Vector<int32_t> codes,
-                                        std::optional<Vector<double>> weights, std::optional<In> offset,
-                                        Vector<int64_t> order, Vector<double> squares, int loss, int64_t K,
-                                        double rate, double power, double horizon, double bound,
-                                        bool intercept, Vector<double> l2, Vector<double> l1, int64_t every,
-                                        int64_t taken, Out W, Out mean) {
-    const SgdTask task{codes.data(),
-                       weights ? weights->data() : nullptr,
-                       offset ? offset->data() : nullptr,
-                       order.data(),
-                       static_cast<int64_t>(order.shape(0)),
-                       squares.data(),
-                       rate,
-                       power,
-                       horizon,
-                       bound,
-                       intercept,
-                       l2.data(),
-                       l1.data(),
-                       every};
-    nb::gil_scoped_release free;
-    const SgdSums sums = sgd_epoch(X.view, shift.data(), task, loss, K, W.data(), mean.data(), taken);
-    return {sums.loss, sums.taken};
-}
-
-// What the rows of a dual solver are, beside X: the same for all its calls.
-struct DualRows {
-    Held X;
-    Vector<double> shift;
-    Vector<int32_t> codes;
-    std::optional<Vector<double>> weights;
-    std::optional<In> offset;
-    Vector<double> squares;
-    int loss;
-    int64_t K;
-    double inverse, tau;
-
-    DualTask task(const Vector<int64_t>& order, bool move) const {
-        return {codes.data(),
-                weights ? weights->data() : nullptr,
-                offset ? offset->data() : nullptr,
-                order.data(),
-                static_cast<int64_t>(order.shape(0)),
-                squares.data(),
-                inverse,
-                tau,
-                move};
-    }
-};
-
 using Where = std::optional<std::pair<int64_t, int64_t>>;
 
 Where where(const Cell& cell) {
@@ -466,6 +416,58 @@ void py_link(Array<double> Z) {
     link(Z.data(), n, K);
 }
 
+// ---- rows one at a time -----------------------------------------------------------------------------
+std::pair<double, int64_t> py_sgd_epoch(const Held& X, In shift, Vector<int32_t> codes,
+                                        std::optional<Vector<double>> weights, std::optional<In> offset,
+                                        Vector<int64_t> order, Vector<double> squares, int loss, int64_t K,
+                                        double rate, double power, double horizon, double bound,
+                                        bool intercept, Vector<double> l2, Vector<double> l1, int64_t every,
+                                        int64_t taken, Out W, Out mean) {
+    const SgdTask task{codes.data(),
+                       weights ? weights->data() : nullptr,
+                       offset ? offset->data() : nullptr,
+                       order.data(),
+                       static_cast<int64_t>(order.shape(0)),
+                       squares.data(),
+                       rate,
+                       power,
+                       horizon,
+                       bound,
+                       intercept,
+                       l2.data(),
+                       l1.data(),
+                       every};
+    nb::gil_scoped_release free;
+    const SgdSums sums =
+        sgd_epoch(X.view, shift.data(), task, loss_of(loss), K, W.data(), mean.data(), taken);
+    return {sums.loss, sums.taken};
+}
+
+// What the rows of a dual solver are, beside X: the same for all its calls.
+struct DualRows {
+    Held X;
+    Vector<double> shift;
+    Vector<int32_t> codes;
+    std::optional<Vector<double>> weights;
+    std::optional<In> offset;
+    Vector<double> squares;
+    Loss loss;
+    int64_t K;
+    double inverse, tau;
+
+    DualTask task(const Vector<int64_t>& order, bool move) const {
+        return {codes.data(),
+                weights ? weights->data() : nullptr,
+                offset ? offset->data() : nullptr,
+                order.data(),
+                static_cast<int64_t>(order.shape(0)),
+                squares.data(),
+                inverse,
+                tau,
+                move};
+    }
+};
+
 }  // namespace
 
 NB_MODULE(LIKELIER_MODULE, m) {
@@ -632,7 +634,8 @@ NB_MODULE(LIKELIER_MODULE, m) {
             [](DualRows* self, const Held& X, Vector<double> shift, Vector<int32_t> codes,
                std::optional<Vector<double>> weights, std::optional<In> offset, Vector<double> squares,
                int loss, int64_t K, double inverse, double tau) {
-                new (self) DualRows{X, shift, codes, weights, offset, squares, loss, K, inverse, tau};
+                new (self)
+                    DualRows{X, shift, codes, weights, offset, squares, loss_of(loss), K, inverse, tau};
             },
             nb::arg("X"), nb::arg("shift"), nb::arg("codes"), nb::arg("weights").none(),
             nb::arg("offset").none(), nb::arg("squares"), nb::arg("loss"), nb::arg("K"), nb::arg("inverse"),

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "losses.hpp"
 #include "row.hpp"
 
 namespace likelier {
@@ -33,36 +34,39 @@ struct DualSums {
     double loss = 0, gap = 0;
 };
 
+template <class Curve>
+double value_at(double m) {
+    return Curve::at(splat(m)).value[0];
+}
+
+template <class Curve>
+double slope_at(double m) {
+    return Curve::at(splat(m)).slope[0];
+}
+
 inline double x_log_x(double x) {
     return x > 0 ? x * std::log(x) : 0.0;
 }
 
 // ---- losses of the margin m = t z: W = (1/λ) Σ t_i a_i x_i ---------------------------------------
-// Each: its value; minus its slope, which `a` is at the optimum; its part of the gap, for a weight w; and
-// the step d of `a` that closes the gap when the margin is m + Q d.
+// Each: its part of the gap, for a weight w; and the step d of `a` that closes it when the margin is m + Q
+// d.
 constexpr double kMarginOff = 1e-3;  // what a step may leave to the row's next turn
 
-struct DualLogistic {
-    static double value(double m) { return std::max(-m, 0.0) + std::log1p(std::exp(-std::abs(m))); }
-    static double pull(double m) { return doubt(m); }
+struct DualLogistic : Logistic {
     static double gap(double m, double a, double w) {
         const double s = a / w;
-        return w * (value(m) + x_log_x(s) + x_log_x(1 - s) + s * m);
+        return w * (value_at<Logistic>(m) + x_log_x(s) + x_log_x(1 - s) + s * m);
     }
 
-    static double doubt(double m) {
-        const double e = std::exp(-std::abs(m));
-        return (m < 0 ? 1.0 : e) / (1 + e);
-    }
-
-    // a + d = w doubt(m + Q d): the difference rises with d, and changes its sign between d = 0 and what
-    // d would be at Q = 0. Newton's steps, or halves where they leave this interval.
+    // a + d = w doubt(m + Q d), doubt = minus the slope: the difference rises with d, and changes its sign
+    // between d = 0 and what d would be at Q = 0. Newton's steps, or halves where they leave this interval.
     static double step(double m, double a, double w, double Q) {
-        double s = doubt(m), below = 0, above = w * s - a;
+        double s = -slope_at<Logistic>(m), below = 0, above = w * s - a;
         if (above < 0) std::swap(below, above);
         double d = (w * s - a) / (1 + Q * w * s * (1 - s)), last = above - below;
         for (int turn = 0; turn < 60 && Q * last > kMarginOff; ++turn) {
-            s = doubt(m + Q * d);
+            s = -slope_at<Logistic>(m + Q * d);
             const double h = d + a - w * s;
             (h < 0 ? below : above) = d;
             const double from = d;
@@ -74,27 +78,23 @@ struct DualLogistic {
     }
 };
 
-struct DualHinge {
-    static double value(double m) { return std::max(1 - m, 0.0); }
-    static double pull(double m) { return m < 1 ? 1.0 : 0.0; }
-    static double gap(double m, double a, double w) { return w * value(m) - a * (1 - m); }
+struct DualHinge : Hinge {
+    static double gap(double m, double a, double w) { return w * value_at<Hinge>(m) - a * (1 - m); }
     static double step(double m, double a, double w, double Q) {
         return std::clamp(a + (1 - m) / Q, 0.0, w) - a;
     }
 };
 
-struct DualSquaredHinge {
-    static double value(double m) { return std::max(1 - m, 0.0) * std::max(1 - m, 0.0); }
-    static double pull(double m) { return 2 * std::max(1 - m, 0.0); }
-    static double gap(double m, double a, double w) { return w * value(m) - a * (1 - m) + a * a / (4 * w); }
+struct DualSquaredHinge : SquaredHinge {
+    static double gap(double m, double a, double w) {
+        return w * value_at<SquaredHinge>(m) - a * (1 - m) + a * a / (4 * w);
+    }
     static double step(double m, double a, double w, double Q) {
         return std::max(a + (1 - m - a / (2 * w)) / (Q + 1 / (2 * w)), 0.0) - a;
     }
 };
 
-struct DualSquared {
-    static double value(double m) { return 0.5 * (1 - m) * (1 - m); }
-    static double pull(double m) { return 1 - m; }
+struct DualSquared : Squared {
     static double gap(double m, double a, double w) {
         const double off = w * (1 - m) - a;
         return off * off / (2 * w);
@@ -105,7 +105,7 @@ struct DualSquared {
 constexpr double kLeastCurvature = 1e-300;  // an empty row without an intercept: its step moves nothing
 
 // W (p + 1,), a (n,)
-template <class Loss, class Row>
+template <class Curve, class Row>
 DualSums dual_line(Row& row, const DualTask& task, int64_t p, double* W, double* a) {
     DualSums sums;
     double b = W[p];
@@ -113,10 +113,10 @@ DualSums dual_line(Row& row, const DualTask& task, int64_t p, double* W, double*
         const double t = task.codes[i] == 1 ? 1.0 : -1.0;
         const double m = t * (row_dot(row, W) + b + (task.offset ? task.offset[i] : 0.0));
         const double Q = std::max(task.squares[i] * task.inverse + task.tau, kLeastCurvature);
-        sums.loss += w * Loss::value(m);
-        sums.gap += Loss::gap(m, a[i], w);
+        sums.loss += w * value_at<Curve>(m);
+        sums.gap += Curve::gap(m, a[i], w);
         if (!task.move) return;
-        const double d = Loss::step(m, a[i], w, Q);
+        const double d = Curve::step(m, a[i], w, Q);
         a[i] += d;
         row_add(row, t * d * task.inverse, W);
         b += t * d * task.tau;
@@ -127,11 +127,12 @@ DualSums dual_line(Row& row, const DualTask& task, int64_t p, double* W, double*
 
 // The dual variables that go with the weights `from`, and the weights that go with these: at an optimum the
 // same.
-template <class Loss, class Row>
+template <class Curve, class Row>
 void begin_line(Row& row, const DualTask& task, int64_t p, const double* from, double* W, double* a) {
     each_turn(row, task, [&](int64_t i, double w) {
         const double t = task.codes[i] == 1 ? 1.0 : -1.0;
-        a[i] = w * Loss::pull(t * (row_dot(row, from) + from[p] + (task.offset ? task.offset[i] : 0.0)));
+        const double m = t * (row_dot(row, from) + from[p] + (task.offset ? task.offset[i] : 0.0));
+        a[i] = -w * slope_at<Curve>(m);
         row_add(row, t * a[i] * task.inverse, W);
         W[p] += t * a[i] * task.tau;
     });
@@ -204,14 +205,14 @@ class DualSoftmax {
                 const vd full = load(&u[k]) + off / (one + q * m);
                 const vd at = full > vd{} ? vd{} : full;  // no probability is more than 1
                 const vd d = at - load(&u[k]), e = likelier::exp(at);
-                const vd moved = (e > m ? e : m) * d * d;
+                const vd large = e > m ? e : m, moved = large * (one + q * large) * d * d;
                 most = moved > most ? moved : most;
                 store(&u[k], at);
                 store(&next[k], e);
             }
             double far = 0;
             for (int i = 0; i < kLanes; ++i) far = std::max(far, most[i]);
-            if (far < kNear) break;
+            if (far * (1 + Q) < kNear) break;
         }
         scale();
     }
@@ -251,7 +252,7 @@ class DualSoftmax {
         std::copy(mu, mu + width, next.begin());
     }
 
-    static constexpr double kNear = 1e-6;  // of a step, by what it does to the objective
+    static constexpr double kNear = 1e-6;  // of a step, by what it does to the gap
 };
 
 // W (p + 1, width), mu (n, width); both 0 beyond K
@@ -304,39 +305,38 @@ void begin_softmax(Row& row, const DualTask& task, int64_t p, int64_t K, const d
     });
 }
 
-// f(loss) by number: 0 logistic, 2 hinge, 3 squared hinge, 5 squared. 1, softmax, is not of one margin.
+// f(the dual of a loss of one margin).
 template <class F>
-auto with_margin(int loss, F&& f) {
+auto with_dual(Loss loss, F&& f) {
     switch (loss) {
-        case 0:
+        case Loss::logistic:
             return f(DualLogistic{});
-        case 2:
+        case Loss::hinge:
             return f(DualHinge{});
-        case 3:
+        case Loss::squared_hinge:
             return f(DualSquaredHinge{});
-        case 5:
+        case Loss::squared:
             return f(DualSquared{});
         default:
             throw std::invalid_argument("no dual of this loss");
     }
 }
 
-inline DualSums dual_epoch(const Matrix& X, const double* shift, const DualTask& task, int loss, int64_t K,
+inline DualSums dual_epoch(const Matrix& X, const double* shift, const DualTask& task, Loss loss, int64_t K,
                            double* W, double* a) {
     const int64_t p = column_count(X);
     return with_rows(X, shift, [&](auto& row) -> DualSums {
-        if (loss == 1) return dual_softmax(row, task, p, K, W, a);
-        return with_margin(
-            loss, [&]<class Loss>(Loss) -> DualSums { return dual_line<Loss>(row, task, p, W, a); });
+        if (loss == Loss::softmax) return dual_softmax(row, task, p, K, W, a);
+        return with_dual(loss, [&]<class Curve>(Curve) { return dual_line<Curve>(row, task, p, W, a); });
     });
 }
 
-inline void dual_begin(const Matrix& X, const double* shift, const DualTask& task, int loss, int64_t K,
+inline void dual_begin(const Matrix& X, const double* shift, const DualTask& task, Loss loss, int64_t K,
                        const double* from, double* W, double* a) {
     const int64_t p = column_count(X);
-    with_rows(X, shift, [&](auto& row) -> void {
-        if (loss == 1) return begin_softmax(row, task, p, K, from, W, a);
-        with_margin(loss, [&]<class Loss>(Loss) -> void { begin_line<Loss>(row, task, p, from, W, a); });
+    with_rows(X, shift, [&](auto& row) {
+        if (loss == Loss::softmax) return begin_softmax(row, task, p, K, from, W, a);
+        with_dual(loss, [&]<class Curve>(Curve) { begin_line<Curve>(row, task, p, from, W, a); });
     });
 }
 

@@ -32,41 +32,6 @@ struct SgdTask {
     int64_t every;     // rows, at most, between the penalty's steps
 };
 
-// The slope of each loss by the margin; at a corner the steeper side.
-inline double margin_slope(int loss, double m) {
-    switch (loss) {
-        case 0:
-            return -DualLogistic::doubt(m);
-        case 2:
-            return m <= 1 ? -1.0 : 0.0;
-        case 3:
-            return -2 * std::max(1 - m, 0.0);
-        case 4:
-            return m <= 0 ? -1.0 : 0.0;
-        case 5:
-            return m - 1;
-        default:
-            throw std::invalid_argument("no slope of this loss");
-    }
-}
-
-inline double margin_value(int loss, double m) {
-    switch (loss) {
-        case 0:
-            return DualLogistic::value(m);
-        case 2:
-            return std::max(1 - m, 0.0);
-        case 3:
-            return DualSquaredHinge::value(m);
-        case 4:
-            return std::max(-m, 0.0);
-        case 5:
-            return DualSquared::value(m);
-        default:
-            throw std::invalid_argument("no value of this loss");
-    }
-}
-
 // W and the mean of its past, (p + 1, width) both; `taken` steps were taken before.
 class Descent {
   public:
@@ -121,16 +86,15 @@ struct SgdSums {
     int64_t taken = 0;
 };
 
-template <class Row>
-SgdSums sgd_line(Row& row, const SgdTask& task, int loss, int64_t p, double* W, double* mean,
-                 int64_t taken) {
+template <class Curve, class Row>
+SgdSums sgd_line(Row& row, const SgdTask& task, int64_t p, double* W, double* mean, int64_t taken) {
     SgdSums sums;
     Descent descent(task, p, 1, W, mean, taken);
     each_turn(row, task, [&](int64_t i, double w) {
         const double t = task.codes[i] == 1 ? 1.0 : -1.0;
         const double m = t * (row_dot(row, W) + W[p] + (task.offset ? task.offset[i] : 0.0));
-        sums.loss += w * margin_value(loss, m);
-        const double d = -descent.pace(i, w) * t * margin_slope(loss, m);
+        sums.loss += w * value_at<Curve>(m);
+        const double d = -descent.pace(i, w) * t * slope_at<Curve>(m);
         if (d != 0) row_add(row, d, W);
         if (task.intercept) W[p] += d;
         descent.stepped();
@@ -164,12 +128,27 @@ SgdSums sgd_softmax(Row& row, const SgdTask& task, int64_t p, int64_t K, double*
     return sums;
 }
 
-inline SgdSums sgd_epoch(const Matrix& X, const double* shift, const SgdTask& task, int loss, int64_t K,
+inline SgdSums sgd_epoch(const Matrix& X, const double* shift, const SgdTask& task, Loss loss, int64_t K,
                          double* W, double* mean, int64_t taken) {
     const int64_t p = column_count(X);
     return with_rows(X, shift, [&](auto& row) -> SgdSums {
-        if (loss == 1) return sgd_softmax(row, task, p, K, W, mean, taken);
-        return sgd_line(row, task, loss, p, W, mean, taken);
+        switch (loss) {
+            case Loss::logistic:
+                return sgd_line<Logistic>(row, task, p, W, mean, taken);
+            case Loss::softmax:
+                return sgd_softmax(row, task, p, K, W, mean, taken);
+            case Loss::hinge:
+                return sgd_line<Hinge>(row, task, p, W, mean, taken);
+            case Loss::squared_hinge:
+                return sgd_line<SquaredHinge>(row, task, p, W, mean, taken);
+            case Loss::perceptron:
+                return sgd_line<Perceptron>(row, task, p, W, mean, taken);
+            case Loss::squared:
+                return sgd_line<Squared>(row, task, p, W, mean, taken);
+            case Loss::mistakes:
+                break;
+        }
+        no_slope();
     });
 }
 

@@ -168,7 +168,7 @@ def best(problem: Problem) -> Choice:
         small = q * (p + 1) <= LARGEST_HESSIAN and not ABILITIES["smoothing"].lacks(problem)
         return Choice("smoothing" if small else "gradient", f"the {loss.name} loss has a corner")
     if problem.sparse and p > FEW_COLUMNS:
-        if "dual" in ABILITIES and not ABILITIES["dual"].lacks(problem):
+        if not ABILITIES["dual"].lacks(problem):
             return Choice("dual", f"{p} columns, most of their cells 0: row by row is fastest")
         return Choice("lbfgs", f"{p} columns, most of their cells 0: a Hessian would be too large")
     steps, guessed = newton_work(q, p), lbfgs_work(q, p)

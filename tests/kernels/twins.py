@@ -240,46 +240,17 @@ def expansion(
     return w @ value, np.einsum("n,nk,nj->kj", w, slope, D), H
 
 
-# ---- losses by their numbers: 0 logistic, 1 softmax, 2 hinge, 3 squared hinge, 4 perceptron, 5 squared
-def margins(Z: Array, y: Array) -> Array:
-    return np.where(y == 1, 1.0, -1.0) * Z[:, 0]
-
-
-def losses(Z: Array, y: Array, loss: int) -> Array:
-    if loss == 1:
-        return -log_softmax(Z)[np.arange(len(y)), y]
-    m = margins(Z, y)
-    inside = np.maximum(1 - m, 0)
-    return {0: np.logaddexp(0, -m), 2: inside, 3: inside**2, 4: np.maximum(-m, 0), 5: (1 - m) ** 2 / 2}[
-        loss
-    ]
-
-
-def slopes(Z: Array, y: Array, loss: int) -> Array:
-    """By each score, (n, q)."""
-    if loss == 1:
-        return softmax(Z) - np.eye(Z.shape[1])[y]
-    m = margins(Z, y)
-    by_margin = {
-        0: -np.exp(-np.logaddexp(0, m)),
-        2: np.where(m <= 1, -1.0, 0.0),
-        3: -2 * np.maximum(1 - m, 0),
-        4: np.where(m <= 0, -1.0, 0.0),
-        5: m - 1,
-    }[loss]
-    return (np.where(y == 1, 1.0, -1.0) * by_margin)[:, None]
-
-
+# ---- rows one at a time ----------------------------------------------------------------------------
 def dual_sums(Z: Array, y: Array, w: Array, a: Array, loss: int) -> tuple[float, float]:
     """Σ w ℓ, and Σ (w ℓ + its conjugate - a z), of rows that weigh something."""
     known = w > 0
     Z, y, w, a = Z[known], y[known], w[known], a[known]
-    value = w * losses(Z, y, loss)
+    value = w * LOSSES[loss](Z, y, 1)[0]
     with np.errstate(divide="ignore", invalid="ignore"):
         if loss == 1:
             gap = w * np.where(a > 0, a * (np.log(a) - log_softmax(Z)), 0).sum(axis=1)
         else:
-            a, m = a[:, 0], margins(Z, y)
+            a, m = a[:, 0], np.where(y == 1, 1.0, -1.0) * Z[:, 0]
             s = a / w
             entropy = np.where(s > 0, s * np.log(s), 0) + np.where(s < 1, (1 - s) * np.log1p(-s), 0)
             conjugate = {0: w * entropy, 2: -a, 3: a**2 / (4 * w) - a, 5: a**2 / (2 * w) - a}[loss]
@@ -297,14 +268,14 @@ def sgd(X: Array, y: Array, squares: Array, loss: int, *, W: Array, **task: Any)
         w = 1.0 if task["weights"] is None else task["weights"][i]
         x = np.append(X[i], 1.0)
         Z = (x @ W + (0.0 if task["offset"] is None else task["offset"][i]))[None]
-        total += w * losses(Z, y[i : i + 1], loss)[0]
+        total += w * LOSSES[loss](Z, y[i : i + 1], 1)[0][0]
         rate = w * task["rate"] / (1 + t / task["horizon"]) ** task["power"]
         way += rate
         square = squares[i] + task["intercept"]
         if task["bound"] * square * rate > 1:
             rate = 1 / (task["bound"] * square)
         x[-1] = task["intercept"]
-        W -= rate * x[:, None] * slopes(Z, y[i : i + 1], loss)
+        W -= rate * x[:, None] * LOSSES[loss](Z, y[i : i + 1], 1)[1]
         t, since = t + 1, since + 1
         if since == task["every"] or turn == len(order) - 1:
             W = np.sign(W) * np.maximum(np.abs(W) - way * l1, 0) / (1 + way * l2)

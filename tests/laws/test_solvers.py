@@ -75,7 +75,7 @@ def problems(draw: st.DrawFn, kinds: Any = KINDS, traits: Any = TRAITS) -> Objec
 
 
 def solved(name: str, objective: Objective, *, tol: float = 1e-6, max_iter: int = 5000) -> Solution:
-    method = ABILITIES[name].make(0)
+    method = ABILITIES[name].make(0, 1e-6)
     return run_solver(method, objective, np.zeros(objective.size), tol=tol, max_iter=max_iter)
 
 
@@ -138,7 +138,7 @@ def test_the_trace_says_what_happened(name, K):
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     objective = objective_of(X[y < K], y[y < K], logistic if K == 2 else softmaxed, 1e-2)
     seen = []
-    method, start = ABILITIES[name].make(0), np.zeros(objective.size)
+    method, start = ABILITIES[name].make(0, 1e-6), np.zeros(objective.size)
     how: dict[str, Any] = {"tol": 1e-3, "max_iter": 3000}
     found = run_solver(method, objective, start, **how, watch=lambda k, at: seen.append((k, at.value)))
     assert found.converged
@@ -326,7 +326,7 @@ def test_the_perceptron_criterion_keeps_the_fewest_mistakes():
     X, y = separate("iris")
     objective = objective_of(X, y, criterion, 0.0)
     made = []
-    for _, at in zip(range(300), ABILITIES["gradient"].make(0)(objective, np.zeros(5)), strict=False):
+    for _, at in zip(range(300), ABILITIES["gradient"].make(0, 1e-6)(objective, np.zeros(5)), strict=False):
         made.append(errors(objective, at.theta))
     assert made == sorted(made, reverse=True)
     assert made[-1] <= 2 < 50 == made[0]
@@ -372,7 +372,7 @@ def test_a_step_of_iterative_scaling_balances_each_weight():
     rng = np.random.default_rng(2)
     X, y, w = rng.standard_normal((50, 3)), rng.integers(0, 2, 50), rng.uniform(0.5, 2, 50)
     objective = objective_of(X, y, logistic, 0.1, w=w)
-    method = ABILITIES["iterative-scaling"].make(0)
+    method = ABILITIES["iterative-scaling"].make(0, 1e-6)
     before, after = (at.theta for _, at in zip(range(2), method(objective, np.ones(4)), strict=False))
     A = np.column_stack([X - objective.setting.shift, np.ones(50)])
     P = 1 / (1 + np.exp(-A @ before))
