@@ -32,6 +32,7 @@ _WHERE = {
 }
 
 if TYPE_CHECKING:
+    from likelier import plot as plot
     from likelier.comparing import compare as compare
     from likelier.data import DegenerateWarning as DegenerateWarning
     from likelier.data import SkippedWarning as SkippedWarning
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
     from likelier.saving.models import load as load
     from likelier.saving.models import save as save
 
-__all__ = list(_WHERE)
+__all__ = [*_WHERE, "plot"]
 
 
 def __getattr__(name: str) -> Any:
@@ -73,6 +74,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_WHERE[name]), name)
         globals()[name] = value
         return value
+    if name == "plot":
+        return import_module("likelier.plot")
     if name == "__version__":
         from importlib.metadata import version
 

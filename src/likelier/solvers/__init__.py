@@ -16,8 +16,8 @@ from likelier.solvers.gradient import gradient, subgradient
 from likelier.solvers.lbfgs import lbfgs
 from likelier.solvers.newton import newton, solved
 from likelier.solvers.newton_cg import newton_cg
-from likelier.solvers.scaling import Halved, iterative_scaling
 from likelier.solvers.pocket import pocket
+from likelier.solvers.scaling import Halved, iterative_scaling
 from likelier.solvers.smoothing import smoothing
 
 __all__ = [
