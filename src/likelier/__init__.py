@@ -33,6 +33,7 @@ _WHERE = {
 }
 
 if TYPE_CHECKING:
+    from likelier import plot as plot
     from likelier.comparing import compare as compare
     from likelier.data import DegenerateWarning as DegenerateWarning
     from likelier.data import SeparationWarning as SeparationWarning
@@ -66,7 +67,7 @@ if TYPE_CHECKING:
     from likelier.saving.models import load as load
     from likelier.saving.models import save as save
 
-__all__ = list(_WHERE)
+__all__ = [*_WHERE, "plot"]
 
 
 def __getattr__(name: str) -> Any:
@@ -75,6 +76,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_WHERE[name]), name)
         globals()[name] = value
         return value
+    if name == "plot":
+        return import_module("likelier.plot")
     if name == "__version__":
         from importlib.metadata import version
 

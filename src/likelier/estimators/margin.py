@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from likelier.data import Source
 from likelier.estimators import door
-from likelier.estimators.discriminative import Discriminative, Weights
+from likelier.estimators.discriminative import Discriminative
 from likelier.estimators.weighing import class_totals, weighed, weights_by_class
+from likelier.estimators.weights import Course, Weights
 from likelier.losses import LOSSES, Loss
 from likelier.objective import Objective
 from likelier.solvers import Solution
@@ -31,7 +32,7 @@ class LinearSVC(Discriminative):
     those of the class that took longest.
     """
 
-    assumes = "a margin between the classes"
+    assumes = "discriminative; a margin between the classes; linear boundary"
 
     def __init__(
         self,
@@ -71,12 +72,9 @@ class LinearSVC(Discriminative):
         with door.naming(source):
             problems = self._problems(source, target)
             solutions = [self._solve(problem, None) for problem in problems]
-        worst = max(solutions, key=lambda solution: (not solution.converged, solution.iterations))
-        self._warn_of_end(worst)
-        self._publish(_together(problems, solutions), None, target, source.names)
-        self.__dict__.update(self._traced(max(solutions, key=lambda solution: solution.iterations)))
-        self.__dict__.update(converged_=worst.converged, stop_reason_=worst.reason)
-        return self
+        model = _together(problems, solutions)
+        self._warn_of_end(_worst(solutions))
+        return self._publish(model, None, target, source.names)
 
     def _check_pair(self) -> None:
         if self.multi_class != "ovr":
@@ -115,13 +113,20 @@ class LinearSVC(Discriminative):
         if not (self.loss == "perceptron" and solution.last.stuck):
             super()._warn_of_end(solution)
 
-    def _traced(self, solution: Solution) -> dict[str, Any]:
-        return {**super()._traced(solution), "n_iter_": solution.iterations}
+    def _shown(self, model: Weights, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
+        return super()._shown(model, statistics, target) | {"n_iter_": len(model.course.trace) - 1}
+
+
+def _worst(solutions: list[Solution]) -> Solution:
+    """One that did not converge, if any; else that which took longest."""
+    return max(solutions, key=lambda solution: (not solution.converged, solution.iterations))
 
 
 def _together(problems: list[Objective], solutions: list[Solution]) -> Weights:
     """A row of weights for each problem, all about the shift of the first."""
     setting = problems[0].setting
-    each = [Weights.of(s.last.theta, o.setting) for o, s in zip(problems, solutions, strict=True)]
-    theta = np.concatenate([weights.theta(setting) for weights in each])
-    return Weights.of(theta, replace(setting, q=len(each)))
+    each = [Weights.of(s, o.setting).theta(setting) for o, s in zip(problems, solutions, strict=True)]
+    longest, worst = max(solutions, key=lambda solution: solution.iterations), _worst(solutions)
+    course = replace(Course.of(longest), converged=worst.converged, reason=worst.reason)
+    T = np.array(each)  # (q, p + 1)
+    return Weights(T[:, :-1].copy(), T[:, -1].copy(), setting.shift, course)

@@ -27,8 +27,8 @@ def pocket(problem: Recast, theta: Floats) -> Iterator[Iterate]:
     """θ -= M⁻¹ g, g the mean of -t x over mistakes, and the best θ so far kept (Gallant 1990).
 
     Weights of 0 minimise the criterion, so it is not what tells iterates apart, but their share of
-    mistakes is: the norm is √(2 share), 0 where no row asks for a change. The length of a step only scales θ; M, the rows' second moments, makes
-    the path one and the same in any units of the columns.
+    mistakes is: the norm is √(2 share), 0 where no row asks for a change. The length of a step only
+    scales θ; M, the rows' second moments, makes the path one and the same in any units of the columns.
     """
     solve, judge = _moments(problem), problem.under(mistakes)
     best, least, since = Iterate(theta, np.inf, np.inf), np.inf, 0

@@ -1,0 +1,6 @@
+"""Pictures: matplotlib axes in, axes out. matplotlib is loaded by the first that is drawn."""
+
+from likelier.plot.descent import loss_path
+from likelier.plot.regions import regions
+
+__all__ = ["loss_path", "regions"]
