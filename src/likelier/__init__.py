@@ -14,6 +14,7 @@ _WHERE = {
     "KernelDensityClassifier": "likelier.estimators.kernel_density",
     "LinearDiscriminantAnalysis": "likelier.estimators.linear_discriminant",
     "LogisticRegression": "likelier.estimators.logistic",
+    "LogisticRegressionCV": "likelier.estimators.logistic_cv",
     "LinearRegression": "likelier.estimators.regression",
     "NaiveBayes": "likelier.estimators.mixed_bayes",
     "MultinomialNB": "likelier.estimators.counts",
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
     )
     from likelier.estimators.logistic import LogisticRegression as LogisticRegression
+    from likelier.estimators.logistic_cv import LogisticRegressionCV as LogisticRegressionCV
     from likelier.estimators.merging import merge as merge
     from likelier.estimators.mixed_bayes import NaiveBayes as NaiveBayes
     from likelier.estimators.mixture import GaussianMixture as GaussianMixture
