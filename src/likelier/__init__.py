@@ -15,6 +15,7 @@ _WHERE = {
     "LinearDiscriminantAnalysis": "likelier.estimators.linear_discriminant",
     "LogisticRegression": "likelier.estimators.logistic",
     "LinearSVC": "likelier.estimators.margin",
+    "LogisticRegressionCV": "likelier.estimators.logistic_cv",
     "LinearRegression": "likelier.estimators.regression",
     "NaiveBayes": "likelier.estimators.mixed_bayes",
     "MultinomialNB": "likelier.estimators.counts",
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     )
     from likelier.estimators.logistic import LogisticRegression as LogisticRegression
     from likelier.estimators.margin import LinearSVC as LinearSVC
+    from likelier.estimators.logistic_cv import LogisticRegressionCV as LogisticRegressionCV
     from likelier.estimators.merging import merge as merge
     from likelier.estimators.mixed_bayes import NaiveBayes as NaiveBayes
     from likelier.estimators.mixture import GaussianMixture as GaussianMixture

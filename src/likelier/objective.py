@@ -100,10 +100,14 @@ class Objective:
         self._close(H)
         return f, g, H
 
-    def _expand(self, theta: Floats, *, curved: bool) -> tuple[float, Floats, Floats | None]:
+    def _sums(self, theta: Floats, *, curved: bool) -> Expansion:
         self.passes += 1
-        start = partial(Expansion.start, self.setting, self._shaped(theta)[0], curved=curved)
-        found = run(self.source, start)
+        return run(
+            self.source, partial(Expansion.start, self.setting, self._shaped(theta)[0], curved=curved)
+        )
+
+    def _expand(self, theta: Floats, *, curved: bool) -> tuple[float, Floats, Floats | None]:
+        found = self._sums(theta, curved=curved)
         f = float(found.f[0]) / self.n + self.penalty.quadratic(theta)
         if not self.intercept:
             found.g[:, -1] = 0

@@ -138,11 +138,12 @@ def working_sets(oracle: Oracle, theta: Floats) -> Iterator[Iterate]:
         for inner in islice(solver(few, theta[at]), ROUND):
             if inner.norm <= LEFT * norm or inner.stuck:
                 break
-        if not inner.value < here.value:
+        moved, step = np.zeros_like(theta), 1.0
+        moved[at] = inner.theta
+        if np.array_equal(moved, theta):
             yield here._replace(stuck=NO_COLUMN)
             return
-        theta, step = np.zeros_like(theta), 1.0
-        theta[at] = inner.theta
+        theta = moved
 
 
 def _mattering(theta: Floats, g: Floats, penalty: Penalty, P: int) -> NDArray[np.intp]:
