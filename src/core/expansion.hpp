@@ -3,7 +3,7 @@
 //   z = W (x - shift) + b + offset,   f = Σ w ℓ(z),   g = Σ w ℓ'(z) [x - shift; 1]ᵀ,
 //   H = Σ w ℓ''(z) ⊗ [x - shift; 1] [x - shift; 1]ᵀ
 //
-// X comes in tiles of kHeight rows. How their scores and sums over them are made depends on how X lies
+// X comes in tiles of some rows. How their scores and sums over them are made depends on how X lies
 // (DenseTiles, SparseTiles); what happens in between, pointwise in the scores, does not (losses.hpp).
 #pragma once
 
@@ -17,210 +17,239 @@
 #include "additive.hpp"
 #include "losses.hpp"
 #include "matrix.hpp"
-#include "scores.hpp"
 #include "tile.hpp"
 
 namespace likelier {
 
-// ---- dense: a tile turned over, lanes run over rows ------------------------------------------------
+// ---- dense: rows as rows, shifted, with a 1 after the last column ----------------------------------
+// So the intercept is one more weight. Rows are read as they lie, in order; turning them over, so that
+// lanes run over rows, took longer than the sums across lanes that it saves.
 class DenseTiles {
   public:
-    // Affine functions of rows: W (count, p), b (count).
+    // Affine functions of rows: [W, b] (count, P), padded with 0.
     struct Lines {
-        const double *W, *b;
+        Buffer W;
         int64_t count;
     };
 
-    DenseTiles(const Matrix& X, const double* shift)
-        : n(row_count(X)), p(column_count(X)), X(X), shift(shift), tile(p) {}
-
-    Cell open(int64_t first, int64_t count) {
-        const Cell bad = tile.load_from(X, first, count);
-        tile.centred(shift, tile.x.data());
-        return bad;
+    // `square`: whether rows are multiplied with themselves, for which there is a best number of them.
+    DenseTiles(const Matrix& X, const double* shift, bool square)
+        : n(row_count(X)),
+          p(column_count(X)),
+          P(scatter_width(p + 1)),
+          height(square ? whole(panel_rows(p + 1)) : whole(std::clamp<int64_t>(kPanel / (8 * P), 16, 64))),
+          X(X),
+          shift(shift),
+          span(std::max(height, tile_rows(p) / height * height)),
+          scratch(span * padded(p)),
+          x(height * P, 0.0) {
+        for (int64_t r = 0; r < height; ++r) x[r * P + p] = 1;
     }
 
-    Lines lines(const double* W, const double* b, int64_t count, bool) const { return {W, b, count}; }
+    // Tiles come in order, from the first row on.
+    Cell open(int64_t first, int64_t count) {
+        if (first % span == 0) {
+            from = first;
+            block = std::visit(
+                [&](const auto& m) { return rows(m, first, std::min(span, n - first), scratch.data()); },
+                X);
+        }
+        vd check = splat(0.0);
+        for (int64_t r = 0; r < count; ++r)
+            check += centred(block.x + (first - from + r) * block.stride, &x[r * P]);
+        return total(check) == 0 ? Cell{} : find_bad(X, first, count);
+    }
 
-    // z (lines, kHeight).
+    Lines lines(const double* W, const double* b, int64_t count, bool) const {
+        Lines found{Buffer(count * P, 0.0), count};
+        for (int64_t k = 0; k < count; ++k) {
+            std::copy(W + k * p, W + (k + 1) * p, &found.W[k * P]);
+            found.W[k * P + p] = b[k];
+        }
+        return found;
+    }
+
+    // z (lines, height).
     void scores(const Lines& lines, double* z) const {
-        for (int64_t k = 0; k < lines.count; k += kProducts)
-            with_count<kProducts>(std::min<int64_t>(kProducts, lines.count - k), [&](auto some) {
-                constexpr int count = decltype(some)::value;
-                for (int64_t r = 0; r < kHeight; r += kSpan * kLanes) {
-                    vd sum[count][kSpan];
-                    LIKELIER_UNROLL
-                    for (int i = 0; i < count; ++i) LIKELIER_UNROLL
-                    for (int v = 0; v < kSpan; ++v) sum[i][v] = splat(lines.b[k + i]);
-                    products<count>(lines.W + k * p, p, &tile.x[r], p, sum);
-                    LIKELIER_UNROLL
-                    for (int i = 0; i < count; ++i) LIKELIER_UNROLL
-                    for (int v = 0; v < kSpan; ++v)
-                        store(z + (k + i) * kHeight + r + v * kLanes, sum[i][v]);
-                }
+        for (int64_t k = 0; k < lines.count; k += 2)
+            with_count<2>(std::min<int64_t>(2, lines.count - k), [&](auto some) {
+                for (int64_t r = 0; r < height; r += kLanes)
+                    dots<decltype(some)::value>(&lines.W[k * P], &x[r * P], z + k * height + r);
             });
     }
 
-    const double* turned() const { return tile.x.data(); }
+    const double* tile() const { return x.data(); }  // (height, P)
 
-    const int64_t n, p;
+    const int64_t n, p, P, height;
 
     class Gradient;
     class Hessian;
 
   private:
+    static constexpr int64_t kPanel = 24 << 10;  // bytes that stay in the first-level cache
+
+    static int64_t whole(int64_t rows) { return std::max<int64_t>(rows / kLanes, 1) * kLanes; }
+
+    // from - shift; not 0 if some cell is no finite number. The last vector overlaps the one before.
+    LIKELIER_INLINE vd centred(const double* from, double* to) const {
+        vd check = splat(0.0);
+        const auto some = [&](int64_t j) {
+            const vd cells = load(from + j);
+            // The next tile, to the second-level cache: read while this one is worked on.
+            __builtin_prefetch(from + j + height * block.stride, 0, 2);
+            check += cells * splat(0.0);
+            store(to + j, cells - load(shift + j));
+        };
+        for (int64_t j = 0; j + kLanes <= p; j += kLanes) some(j);
+        if (p >= kLanes) {
+            if (p % kLanes) some(p - kLanes);
+        } else {
+            for (int64_t j = 0; j < p; ++j) {
+                check[0] += from[j] * 0;
+                to[j] = from[j] - shift[j];
+            }
+        }
+        return check;
+    }
+
+    // Count lines at kLanes rows.
+    template <int Count>
+    LIKELIER_INLINE void dots(const double* W, const double* rows, double* z) const {
+        vd sum[Count][kLanes] = {};
+        for (int64_t j = 0; j < P; j += kLanes) {
+            vd w[Count];
+            LIKELIER_UNROLL
+            for (int k = 0; k < Count; ++k) w[k] = load(W + k * P + j);
+            LIKELIER_UNROLL
+            for (int i = 0; i < kLanes; ++i) {
+                const vd cells = load(rows + i * P + j);
+                LIKELIER_UNROLL
+                for (int k = 0; k < Count; ++k) sum[k][i] += w[k] * cells;
+            }
+        }
+        LIKELIER_UNROLL
+        for (int k = 0; k < Count; ++k) store(z + k * height, totals(sum[k]));
+    }
+
     const Matrix& X;
     const double* shift;
-    TurnedTile tile;
+    const int64_t span;  // rows that are asked for at once: whole tiles
+    Buffer scratch, x;
+    Rows block{};
+    int64_t from = 0;
 };
 
-// Σ R [x; 1]ᵀ: lanes are summed once, at the end.
+// Σ R [x; 1]ᵀ.
 class DenseTiles::Gradient {
   public:
     Gradient(const DenseTiles& tiles, int64_t q, double* g)
-        : tiles(tiles), q(q), p(tiles.p), g(g), sums(q * (p + 1) * kLanes, 0.0) {}
+        : tiles(tiles), q(q), g(g), sums(q * tiles.P, 0.0) {}
 
-    // R (q, kHeight).
+    // R (q, height).
     void add(const double* R) {
-        for (int64_t k = 0; k < q; k += kClasses)
-            with_count<kClasses>(std::min<int64_t>(kClasses, q - k), [&](auto classes) {
-                for (int64_t j = 0; j < p; j += kColumns)
-                    with_count<kColumns>(std::min<int64_t>(kColumns, p - j), [&](auto columns) {
-                        block<decltype(classes)::value, decltype(columns)::value>(
-                            R + k * kHeight, tiles.turned() + j * kHeight,
-                            &sums[(k * (p + 1) + j) * kLanes]);
+        const int64_t P = tiles.P;
+        for (int64_t k = 0; k < q; k += 2)
+            with_count<2>(std::min<int64_t>(2, q - k), [&](auto classes) {
+                for (int64_t j = 0; j < P; j += kVectors * kLanes)
+                    with_count<kVectors>(std::min<int64_t>(kVectors, (P - j) / kLanes), [&](auto vectors) {
+                        block<decltype(classes)::value, decltype(vectors)::value>(
+                            R + k * tiles.height, tiles.tile() + j, &sums[k * P + j]);
                     });
             });
-        for (int64_t k = 0; k < q; ++k) {
-            double* to = &sums[(k * (p + 1) + p) * kLanes];
-            vd sum = load(to);
-            for (int64_t r = 0; r < kHeight; r += kLanes) sum += load(R + k * kHeight + r);
-            store(to, sum);
-        }
     }
 
     void finish() const {
-        for (int64_t i = 0; i < q * (p + 1); ++i) g[i] += total(load(&sums[i * kLanes]));
+        const int64_t p = tiles.p;
+        for (int64_t k = 0; k < q; ++k)
+            for (int64_t j = 0; j <= p; ++j) g[k * (p + 1) + j] += sums[k * tiles.P + j];
     }
 
   private:
-    static constexpr int kClasses = kRegisters == 32 ? 4 : 2, kColumns = 4;
+    static constexpr int kVectors = kRegisters == 32 ? 8 : 4;
 
-    template <int Classes, int Columns>
+    template <int Classes, int Vectors>
     LIKELIER_INLINE void block(const double* R, const double* x, double* to) const {
-        vd sum[Classes][Columns];
+        const int64_t P = tiles.P, height = tiles.height;
+        vd sum[Classes][Vectors];
         LIKELIER_UNROLL
         for (int k = 0; k < Classes; ++k) LIKELIER_UNROLL
-        for (int j = 0; j < Columns; ++j) sum[k][j] = load(to + (k * (p + 1) + j) * kLanes);
-        for (int64_t r = 0; r < kHeight; r += kLanes) {
-            vd cell[Columns];
+        for (int v = 0; v < Vectors; ++v) sum[k][v] = load(to + k * P + v * kLanes);
+        for (int64_t r = 0; r < height; ++r) {
+            vd slope[Classes];
             LIKELIER_UNROLL
-            for (int j = 0; j < Columns; ++j) cell[j] = load(x + j * kHeight + r);
+            for (int k = 0; k < Classes; ++k) slope[k] = splat(R[k * height + r]);
             LIKELIER_UNROLL
-            for (int k = 0; k < Classes; ++k) {
-                const vd slope = load(R + k * kHeight + r);
+            for (int v = 0; v < Vectors; ++v) {
+                const vd cells = load(x + r * P + v * kLanes);
                 LIKELIER_UNROLL
-                for (int j = 0; j < Columns; ++j) sum[k][j] += slope * cell[j];
+                for (int k = 0; k < Classes; ++k) sum[k][v] += slope[k] * cells;
             }
         }
         LIKELIER_UNROLL
         for (int k = 0; k < Classes; ++k) LIKELIER_UNROLL
-        for (int j = 0; j < Columns; ++j) store(to + (k * (p + 1) + j) * kLanes, sum[k][j]);
+        for (int v = 0; v < Vectors; ++v) store(to + k * P + v * kLanes, sum[k][v]);
     }
 
     const DenseTiles& tiles;
-    const int64_t q, p;
+    const int64_t q;
     double* g;
-    Buffer sums;  // (q, p + 1, kLanes)
+    Buffer sums;  // (q, P)
 };
 
-// Blocks (k, l) of Σ c_kl [x; 1] [x; 1]ᵀ, each symmetric: rows as rows again, in panels, and the same times
-// c.
+// Blocks (k, l) of Σ c_kl [x; 1] [x; 1]ᵀ, each symmetric: every c of a block has one sign, so that it is,
+// up to that, the scatter of rows times √|c|.
 class DenseTiles::Hessian {
   public:
     Hessian(const DenseTiles& tiles, Loss loss, int64_t q, double* H)
         : tiles(tiles),
           loss(loss),
           q(q),
-          p(tiles.p),
-          P(scatter_width(p + 1)),
-          height(std::max(kHeight, panel_rows(p + 1) / kHeight * kHeight)),
           H(H),
-          x(height * P, 0.0),
-          cx(height * P, 0.0),
-          bend(bend_rows(loss, q) * height),
-          S(q * (q + 1) / 2 * P * P, 0.0) {}
+          scaled(tiles.height * tiles.P),
+          S(q * (q + 1) / 2 * tiles.P * tiles.P, 0.0) {}
 
-    // What the loss left of this tile: (bend_rows, kHeight).
-    void add(const double* found) {
-        turn_back(&x[used * P]);
-        for (int64_t i = 0; i < bend_rows(loss, q); ++i)
-            std::copy(found + i * kHeight, found + (i + 1) * kHeight, &bend[i * height + used]);
-        used += kHeight;
-        if (used == height) flush();
+    // What the loss left of this tile: (bend_rows, height).
+    void add(const double* bend) {
+        double* to = S.data();
+        for (int64_t k = 0; k < q; ++k)
+            for (int64_t l = k; l < q; ++l, to += tiles.P * tiles.P) {
+                scale(bend, k, l);
+                scatter(scaled.data(), scaled.data(), tiles.height, tiles.P, to);
+            }
     }
 
-    void finish() {
-        flush();
-        const int64_t m = q * (p + 1);
+    void finish() const {
+        const int64_t p = tiles.p, P = tiles.P, m = q * (p + 1);
         const double* from = S.data();
         for (int64_t k = 0; k < q; ++k)
             for (int64_t l = k; l < q; ++l, from += P * P)
                 for (int64_t i = 0; i <= p; ++i)
                     for (int64_t j = 0; j <= p; ++j) {
                         const double sum = from[std::min(i, j) * P + std::max(i, j)];
-                        H[(k * (p + 1) + i) * m + l * (p + 1) + j] += sum;
-                        if (k < l) H[(l * (p + 1) + i) * m + k * (p + 1) + j] += sum;
+                        H[(k * (p + 1) + i) * m + l * (p + 1) + j] += k == l ? sum : -sum;
+                        if (k < l) H[(l * (p + 1) + i) * m + k * (p + 1) + j] -= sum;
                     }
     }
 
   private:
-    // The tile as rows of width P, each with a 1 after its last column.
-    void turn_back(double* to) const {
-        for (int64_t j = 0; j < p; j += kLanes) {
-            const int64_t wide = std::min<int64_t>(kLanes, p - j);
-            for (int64_t r = 0; r < kHeight; r += kLanes) {
-                vd square[kLanes];
-                LIKELIER_UNROLL
-                for (int i = 0; i < kLanes; ++i)
-                    square[i] = i < wide ? load(tiles.turned() + (j + i) * kHeight + r) : splat(0.0);
-                transpose(square);
-                LIKELIER_UNROLL
-                for (int i = 0; i < kLanes; ++i) store(to + (r + i) * P + j, square[i]);
-            }
-        }
-        for (int64_t r = 0; r < kHeight; ++r) to[r * P + p] = 1;
-    }
-
-    void flush() {
-        double* to = S.data();
-        for (int64_t k = 0; k < q; ++k)
-            for (int64_t l = k; l < q; ++l, to += P * P) {
-                scale(k, l);
-                scatter_upper(cx.data(), x.data(), used, P, to);
-            }
-        used = 0;
-    }
-
-    void scale(int64_t k, int64_t l) {
-        for (int64_t r = 0; r < used; r += kLanes) {
-            alignas(64) double c[kLanes];
-            store(c, bend_of(loss, &bend[r], height, q, k, l));
+    void scale(const double* bend, int64_t k, int64_t l) {
+        const int64_t P = tiles.P;
+        for (int64_t r = 0; r < tiles.height; r += kLanes) {
+            const vd c = bend_of(loss, bend + r, tiles.height, q, k, l);
             for (int i = 0; i < kLanes; ++i) {
-                const vd by = splat(c[i]);
-                const double* from = &x[(r + i) * P];
-                double* to = &cx[(r + i) * P];
-                for (int64_t j = 0; j < P; j += kLanes) store(to + j, by * load(from + j));
+                const vd root = splat(std::sqrt(c[i]));
+                const double* x = tiles.tile() + (r + i) * P;
+                double* to = &scaled[(r + i) * P];
+                for (int64_t j = 0; j < P; j += kLanes) store(to + j, root * load(x + j));
             }
         }
     }
 
     const DenseTiles& tiles;
     const Loss loss;
-    const int64_t q, p, P, height;
+    const int64_t q;
     double* H;
-    Buffer x, cx, bend, S;
-    int64_t used = 0;
+    Buffer scaled, S;  // (height, P), (q (q + 1) / 2, P, P)
 };
 
 // ---- sparse: what is stored, and nothing else ------------------------------------------------------
@@ -262,13 +291,14 @@ class SparseTiles {
     void scores(const Lines& lines, double* z) {
         const auto count = static_cast<int64_t>(lines.zero.size());
         if (lines.turned.empty())
-            for (int64_t k = 0; k < count; ++k) gathered(lines.W + k * p, lines.zero[k], z + k * kHeight);
+            for (int64_t k = 0; k < count; ++k) gathered(lines.W + k * p, lines.zero[k], z + k * height);
         else
             together(lines, z, count);
     }
 
     const Csr<T, I>& tile() const { return at; }
 
+    static constexpr int64_t height = 64;
     const int64_t n, p;
     const double* shift;
     const bool shifted;
@@ -288,17 +318,17 @@ class SparseTiles {
             for (; i < stop; ++i) sum[0] += static_cast<double>(at.values[i]) * W[at.columns[i]];
             z[r] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
         }
-        std::fill(z + at.n, z + kHeight, 0.0);
+        std::fill(z + at.n, z + height, 0.0);
     }
 
     void together(const Lines& lines, double* z, int64_t count) {
-        byrow.resize(kHeight * count);
+        byrow.resize(height * count);
         const likelier::Lines all{
             lines.turned.data(), lines.zero.data(), nullptr, nullptr, kNoThreshold, count};
         SparseAffine<T, I>(at, all).write(byrow.data(), false);
         for (int64_t k = 0; k < count; ++k) {
-            for (int64_t r = 0; r < at.n; ++r) z[k * kHeight + r] = byrow[r * count + k];
-            std::fill(z + k * kHeight + at.n, z + (k + 1) * kHeight, 0.0);
+            for (int64_t r = 0; r < at.n; ++r) z[k * height + r] = byrow[r * count + k];
+            std::fill(z + k * height + at.n, z + (k + 1) * height, 0.0);
         }
     }
 
@@ -327,7 +357,7 @@ class SparseTiles<T, I>::Gradient {
         const Csr<T, I>& tile = tiles.tile();
         for (int64_t r = 0; r < tile.n; ++r) {
             for (int64_t k = 0; k < q; ++k) {
-                row[k] = R[k * kHeight + r];
+                row[k] = R[k * height + r];
                 slopes[k] += row[k];
             }
             if (q == 1)
@@ -446,7 +476,7 @@ Cell with_tiles(const Matrix& X, const double* shift, int64_t q, bool square, F&
                     (q == 1 && stored < kSparse * static_cast<double>(m.n) * static_cast<double>(m.p)))
                     return f(SparseTiles(m, shift));
             }
-            return f(DenseTiles(X, shift));
+            return f(DenseTiles(X, shift, square));
         },
         X);
 }
@@ -455,8 +485,8 @@ Cell with_tiles(const Matrix& X, const double* shift, int64_t q, bool square, F&
 // Calls use() for each tile, opened; the first cell that is not finite, if any.
 template <class Tiles, class Use>
 Cell each_tile(Tiles& tiles, TileTargets& rows, Use&& use) {
-    for (int64_t first = 0; first < tiles.n; first += kHeight) {
-        const int64_t count = std::min(kHeight, tiles.n - first);
+    for (int64_t first = 0; first < tiles.n; first += tiles.height) {
+        const int64_t count = std::min<int64_t>(tiles.height, tiles.n - first);
         const Cell bad = tiles.open(first, count);
         if (bad.found()) return bad;
         rows.open(first, count);
@@ -476,12 +506,12 @@ inline Cell expand(const Matrix& X, const Targets& targets, Loss loss, const Poi
     const int64_t q = targets.q;
     return with_tiles(X, at.shift, q, H != nullptr, [&](auto tiles) -> Cell {
         using Tiles = decltype(tiles);
-        TileTargets rows(targets);
+        TileTargets rows(targets, tiles.height);
         const auto lines = tiles.lines(at.W, at.b, q, q > 1);
         typename Tiles::Gradient gradient(tiles, q, g);
         std::optional<typename Tiles::Hessian> hessian;
         if (H) hessian.emplace(tiles, loss, q, H);
-        Buffer z(q * kHeight), bend(H ? bend_rows(loss, q) * kHeight : 0);
+        Buffer z(q * tiles.height), bend(H ? bend_rows(loss, q) * tiles.height : 0);
         vd sum = splat(0.0);
         const Cell bad = each_tile(tiles, rows, [&] {
             tiles.scores(lines, z.data());
@@ -503,13 +533,13 @@ inline Cell loss_values(const Matrix& X, const Targets& targets, Loss loss, cons
                         double* f) {
     const int64_t q = targets.q;
     return with_tiles(X, at.shift, q, false, [&](auto tiles) -> Cell {
-        TileTargets rows(targets);
+        TileTargets rows(targets, tiles.height);
         const auto lines = tiles.lines(at.W, at.b, T * q, q > 1);
-        Buffer z(T * q * kHeight), sums(T * kLanes, 0.0);
+        Buffer z(T * q * tiles.height), sums(T * kLanes, 0.0);
         const Cell bad = each_tile(tiles, rows, [&] {
             tiles.scores(lines, z.data());
             for (int64_t t = 0; t < T; ++t) {
-                double *of = &z[t * q * kHeight], *to = &sums[t * kLanes];
+                double *of = &z[t * q * tiles.height], *to = &sums[t * kLanes];
                 rows.add_offset(of);
                 store(to, load(to) + tile_values(loss, of, q, rows));
             }
@@ -525,10 +555,10 @@ inline Cell curvature_product(const Matrix& X, const Targets& targets, Loss loss
                               const double* V, const double* v, double* out) {
     const int64_t q = targets.q;
     return with_tiles(X, at.shift, q, false, [&](auto tiles) -> Cell {
-        TileTargets rows(targets);
+        TileTargets rows(targets, tiles.height);
         const auto lines = tiles.lines(at.W, at.b, q, q > 1), steps = tiles.lines(V, v, q, q > 1);
         typename decltype(tiles)::Gradient gradient(tiles, q, out);
-        Buffer z(q * kHeight), s(q * kHeight);
+        Buffer z(q * tiles.height), s(q * tiles.height);
         const Cell bad = each_tile(tiles, rows, [&] {
             tiles.scores(lines, z.data());
             rows.add_offset(z.data());

@@ -1,4 +1,4 @@
-// Losses, pointwise in the scores of a tile of rows: z (q, kHeight), lanes run over rows.
+// Losses, pointwise in the scores of a tile of rows: z (q, height), lanes run over rows.
 //
 // Of two classes there is one score, and a loss is a function of the margin m = t z, t = ±1; softmax has a
 // score for each class. Every loss gives its value, its slope by the scores, and its bend: the second
@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <stdexcept>
+#include <vector>
 
 #include "simd.hpp"
 #include "tile.hpp"
@@ -25,15 +26,17 @@ struct Targets {
     int64_t q;
 };
 
-// The same of one tile; rows that do not count, or are not there, weigh nothing.
+// The same of one tile of at most `height` rows, whole vectors; rows that do not count, or are not there,
+// weigh nothing.
 class TileTargets {
   public:
-    explicit TileTargets(const Targets& all) : all(all) {}
+    TileTargets(const Targets& all, int64_t height)
+        : height(height), w(height), t(height), own(height), code(height), all(all) {}
 
     void open(int64_t first, int64_t count) {
         this->first = first;
         this->count = count;
-        for (int64_t r = 0; r < kHeight; ++r) {
+        for (int64_t r = 0; r < height; ++r) {
             const int32_t found = r < count ? all.codes[first + r] : -1;
             w[r] = found < 0 ? 0.0 : all.weights ? all.weights[first + r] : 1.0;
             t[r] = found == all.positive ? 1.0 : -1.0;
@@ -44,12 +47,17 @@ class TileTargets {
     void add_offset(double* z) const {
         if (!all.offset) return;
         for (int64_t r = 0; r < count; ++r)
-            for (int64_t k = 0; k < all.q; ++k) z[k * kHeight + r] += all.offset[(first + r) * all.q + k];
+            for (int64_t k = 0; k < all.q; ++k) z[k * height + r] += all.offset[(first + r) * all.q + k];
     }
 
-    alignas(64) double w[kHeight];
-    alignas(64) double t[kHeight];
-    int32_t code[kHeight];
+    // z_y of each row, into `own`.
+    void pick(const double* z) {
+        for (int64_t r = 0; r < height; ++r) own[r] = z[code[r] * height + r];
+    }
+
+    const int64_t height;
+    Buffer w, t, own;  // (height)
+    std::vector<int32_t> code;
 
   private:
     const Targets all;
@@ -122,13 +130,13 @@ struct Mistakes {
 // f(r, its margins) for the vectors of rows of a tile.
 template <class F>
 LIKELIER_INLINE void each_margin(const double* z, const TileTargets& rows, F&& f) {
-    for (int64_t r = 0; r < kHeight; r += kLanes) f(r, load(rows.t + r) * load(z + r));
+    for (int64_t r = 0; r < rows.height; r += kLanes) f(r, load(&rows.t[r]) * load(z + r));
 }
 
 template <class Curve>
 vd margin_values(const double* z, const TileTargets& rows) {
     vd sum = splat(0.0);
-    each_margin(z, rows, [&](int64_t r, vd m) { sum += weighed(load(rows.w + r), Curve::at(m).value); });
+    each_margin(z, rows, [&](int64_t r, vd m) { sum += weighed(load(&rows.w[r]), Curve::at(m).value); });
     return sum;
 }
 
@@ -136,10 +144,10 @@ template <class Curve>
 vd margin_slopes(double* z, const TileTargets& rows, double* bend) {
     vd sum = splat(0.0);
     each_margin(z, rows, [&](int64_t r, vd m) {
-        const vd w = load(rows.w + r);
+        const vd w = load(&rows.w[r]);
         const At at = Curve::at(m);
         sum += weighed(w, at.value);
-        store(z + r, load(rows.t + r) * weighed(w, at.slope));
+        store(z + r, load(&rows.t[r]) * weighed(w, at.slope));
         if (bend) store(bend + r, weighed(w, at.bend));
     });
     return sum;
@@ -148,7 +156,7 @@ vd margin_slopes(double* z, const TileTargets& rows, double* bend) {
 template <class Curve>
 void margin_bent(const double* z, const TileTargets& rows, double* s) {
     each_margin(z, rows, [&](int64_t r, vd m) {
-        store(s + r, weighed(load(rows.w + r), Curve::at(m).bend * load(s + r)));
+        store(s + r, weighed(load(&rows.w[r]), Curve::at(m).bend * load(s + r)));
     });
 }
 
@@ -158,74 +166,70 @@ void margin_bent(const double* z, const TileTargets& rows, double* s) {
 struct Exponentials {
     vd top, rest;
 
-    LIKELIER_INLINE Exponentials(const double* z, int64_t q, double* e) {
+    LIKELIER_INLINE Exponentials(const double* z, int64_t q, int64_t height, double* e) {
         const vd zero = splat(0.0), one = splat(1.0);
         top = load(z);
         for (int64_t k = 1; k < q; ++k) {
-            const vd x = load(z + k * kHeight);
+            const vd x = load(z + k * height);
             top = x > top ? x : top;
         }
         vd others = zero, ties = -one;
         for (int64_t k = 0; k < q; ++k) {
-            const vd d = load(z + k * kHeight) - top, x = exp(d);
+            const vd d = load(z + k * height) - top, x = exp(d);
             ties += d == zero ? one : zero;
             others += d == zero ? zero : x;
-            store(e + k * kHeight, x);
+            store(e + k * height, x);
         }
         rest = others + ties;
     }
 };
 
-// z_y of each row.
-inline void own_scores(const double* z, const TileTargets& rows, double* own) {
-    for (int64_t r = 0; r < kHeight; ++r) own[r] = z[rows.code[r] * kHeight + r];
-}
-
 // ln Σ e^z - z_y. z becomes e^{z - top}.
-inline vd softmax_values(double* z, int64_t q, const TileTargets& rows) {
-    alignas(64) double own[kHeight];
-    own_scores(z, rows, own);
+inline vd softmax_values(double* z, int64_t q, TileTargets& rows) {
+    const int64_t height = rows.height;
+    rows.pick(z);
     vd sum = splat(0.0);
-    for (int64_t r = 0; r < kHeight; r += kLanes) {
-        const Exponentials e(z + r, q, z + r);
-        sum += weighed(load(rows.w + r), (e.top - load(own + r)) + log1p(e.rest));
+    for (int64_t r = 0; r < height; r += kLanes) {
+        const Exponentials e(z + r, q, height, z + r);
+        sum += weighed(load(&rows.w[r]), (e.top - load(&rows.own[r])) + log1p(e.rest));
     }
     return sum;
 }
 
-// bend (q + 1, kHeight): the probabilities, and the weights.
-inline vd softmax_slopes(double* z, int64_t q, const TileTargets& rows, double* bend) {
-    alignas(64) double own[kHeight];
-    own_scores(z, rows, own);
+// bend (q + 1, height): the probabilities, and the weights.
+inline vd softmax_slopes(double* z, int64_t q, TileTargets& rows, double* bend) {
+    const int64_t height = rows.height;
+    rows.pick(z);
     vd sum = splat(0.0);
-    for (int64_t r = 0; r < kHeight; r += kLanes) {
-        const vd w = load(rows.w + r);
-        const Exponentials e(z + r, q, z + r);
-        sum += weighed(w, (e.top - load(own + r)) + log1p(e.rest));
+    for (int64_t r = 0; r < height; r += kLanes) {
+        const vd w = load(&rows.w[r]);
+        const Exponentials e(z + r, q, height, z + r);
+        sum += weighed(w, (e.top - load(&rows.own[r])) + log1p(e.rest));
         const vd scale = splat(1.0) / (splat(1.0) + e.rest);
         for (int64_t k = 0; k < q; ++k) {
-            const vd p = load(z + k * kHeight + r) * scale;
-            store(z + k * kHeight + r, weighed(w, p));
-            if (bend) store(bend + k * kHeight + r, w != splat(0.0) ? p : w);
+            const vd p = load(z + k * height + r) * scale;
+            store(z + k * height + r, weighed(w, p));
+            if (bend) store(bend + k * height + r, w != splat(0.0) ? p : w);
         }
-        if (bend) store(bend + q * kHeight + r, w);
+        if (bend) store(bend + q * height + r, w);
     }
-    for (int64_t r = 0; r < kHeight; ++r) z[rows.code[r] * kHeight + r] -= rows.w[r];
+    for (int64_t r = 0; r < height; ++r) z[rows.code[r] * height + r] -= rows.w[r];
     return sum;
 }
 
 // s_k becomes w p_k (s_k - Σ_l p_l s_l), z becomes e^{z - top}.
 inline void softmax_bent(double* z, int64_t q, const TileTargets& rows, double* s) {
-    for (int64_t r = 0; r < kHeight; r += kLanes) {
-        const vd w = load(rows.w + r);
-        const Exponentials e(z + r, q, z + r);
+    const int64_t height = rows.height;
+    for (int64_t r = 0; r < height; r += kLanes) {
+        const vd w = load(&rows.w[r]);
+        const Exponentials e(z + r, q, height, z + r);
         const vd scale = splat(1.0) / (splat(1.0) + e.rest);
         vd mean = splat(0.0);
-        for (int64_t k = 0; k < q; ++k) mean += load(z + k * kHeight + r) * load(s + k * kHeight + r);
+        for (int64_t k = 0; k < q; ++k) mean += load(z + k * height + r) * load(s + k * height + r);
         mean *= scale;
         for (int64_t k = 0; k < q; ++k) {
-            const vd p = load(z + k * kHeight + r) * scale;
-            store(s + k * kHeight + r, weighed(w, p * (load(s + k * kHeight + r) - mean)));
+            const vd p = load(z + k * height + r) * scale;
+            store(s + k * height + r, weighed(w, p * (load(s + k * height + r) - mean)));
         }
     }
 }
@@ -233,7 +237,7 @@ inline void softmax_bent(double* z, int64_t q, const TileTargets& rows, double* 
 // ---- any loss ------------------------------------------------------------------------------------
 // What a tile adds to the sum of losses, a part in each lane. What stands in z afterwards is not to be
 // read.
-inline vd tile_values(Loss loss, double* z, int64_t q, const TileTargets& rows) {
+inline vd tile_values(Loss loss, double* z, int64_t q, TileTargets& rows) {
     switch (loss) {
         case Loss::logistic:
             return margin_values<Logistic>(z, rows);
@@ -253,7 +257,7 @@ inline vd tile_values(Loss loss, double* z, int64_t q, const TileTargets& rows) 
             break;
     }
     vd sum = splat(0.0);
-    each_margin(z, rows, [&](int64_t r, vd m) { sum += weighed(load(rows.w + r), Mistakes::value(m)); });
+    each_margin(z, rows, [&](int64_t r, vd m) { sum += weighed(load(&rows.w[r]), Mistakes::value(m)); });
     return sum;
 }
 
@@ -261,8 +265,8 @@ inline vd tile_values(Loss loss, double* z, int64_t q, const TileTargets& rows) 
     throw std::invalid_argument("mistakes have a number, and no slope: ask for loss_values");
 }
 
-// The same; z becomes the slopes. `bend`, unless null, gets what `bend_of` reads: (bend_rows, kHeight).
-inline vd tile_slopes(Loss loss, double* z, int64_t q, const TileTargets& rows, double* bend) {
+// The same; z becomes the slopes. `bend`, unless null, gets what `bend_of` reads: (bend_rows, height).
+inline vd tile_slopes(Loss loss, double* z, int64_t q, TileTargets& rows, double* bend) {
     switch (loss) {
         case Loss::logistic:
             return margin_slopes<Logistic>(z, rows, bend);
@@ -284,7 +288,7 @@ inline vd tile_slopes(Loss loss, double* z, int64_t q, const TileTargets& rows, 
     no_slope();
 }
 
-// s (q, kHeight) becomes the bend at z times s. What stands in z afterwards is not to be read.
+// s (q, height) becomes the bend at z times s. What stands in z afterwards is not to be read.
 inline void tile_bent(Loss loss, double* z, int64_t q, const TileTargets& rows, double* s) {
     switch (loss) {
         case Loss::logistic:
@@ -311,11 +315,12 @@ inline int64_t bend_rows(Loss loss, int64_t q) {
     return loss == Loss::softmax ? q + 1 : 1;
 }
 
-// The cell (k, l) of the bend of a vector of rows, out of what `tile_slopes` left, `height` apart.
+// |c| for the cell c (k, l) of the bend of a vector of rows, out of what `tile_slopes` left, `height`
+// apart. Off the diagonal softmax has c < 0, everything else is c >= 0.
 LIKELIER_INLINE vd bend_of(Loss loss, const double* bend, int64_t height, int64_t q, int64_t k, int64_t l) {
     if (loss != Loss::softmax) return load(bend);
     const vd p = load(bend + k * height), w = load(bend + q * height);
-    return k == l ? w * (p * (splat(1.0) - p)) : -w * (p * load(bend + l * height));
+    return w * (p * (k == l ? splat(1.0) - p : load(bend + l * height)));
 }
 
 }  // namespace likelier

@@ -124,6 +124,20 @@ LIKELIER_INLINE double total(vd v) {
         return total<Lanes / 2>(v + shuffled<UpperHalf<Lanes>>(v, v));
 }
 
+// The sums over the lanes of v[0 .. kLanes), each in its lane: of rows Step apart, halves are added up,
+// until one vector is left.
+template <int Step = kLanes / 2>
+LIKELIER_INLINE vd totals(vd (&v)[kLanes]) {
+    if constexpr (Step == 0) {
+        return v[0];
+    } else {
+        LIKELIER_UNROLL
+        for (int i = 0; i < Step; ++i)
+            v[i] = shuffled<ToUpper<Step>>(v[i], v[i + Step]) + shuffled<ToLower<Step>>(v[i], v[i + Step]);
+        return totals<Step / 2>(v);
+    }
+}
+
 // e^x to about one unit in the last place, for x <= 709; zero below -708 (no denormals).
 //
 // x = n ln 2 + r with |r| <= ln 2 / 2 (Cody and Waite 1980); Taylor to the 13th power of r leaves
