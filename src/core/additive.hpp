@@ -67,12 +67,22 @@ inline Cell additive(const Matrix& X, const double* W, const double* constant, c
     });
 }
 
+// f(j, end) for stretches of columns, few enough that their classes stay in cache while they are turned
+// over.
+template <class F>
+void each_stretch(int64_t p, F&& f) {
+    constexpr int64_t kStretch = 128;
+    for (int64_t j = 0; j < p; j += kStretch) f(j, std::min(j + kStretch, p));
+}
+
 // W (K, p) as rows of columns (p, padded(K)): the classes of a column adjoin, in whole vectors.
 inline Buffer turned_weights(const double* W, int64_t K, int64_t p) {
     const int64_t wide = padded(K);
     Buffer turned(p * wide, 0.0);
-    for (int64_t k = 0; k < K; ++k)
-        for (int64_t j = 0; j < p; ++j) turned[j * wide + k] = W[k * p + j];
+    each_stretch(p, [&](int64_t j0, int64_t j1) {
+        for (int64_t k = 0; k < K; ++k)
+            for (int64_t j = j0; j < j1; ++j) turned[j * wide + k] = W[k * p + j];
+    });
     return turned;
 }
 
