@@ -76,7 +76,7 @@ class Inference(Discriminative):
         found = self._statistics
         if found is None:
             raise ValueError(
-                "nothing is kept of the rows that these weights come from: summary needs an estimator from `fit`, "
+                "nothing is kept of the rows that these weights come from: summary is for what `fit` found, "
                 "saved with its statistics if it was saved."
             )
         if found.l1:

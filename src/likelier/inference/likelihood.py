@@ -93,12 +93,10 @@ class Meat:
     def M(self) -> Floats:
         """(m, m)."""
         q, P = self.setting.q, self.setting.p + 1
-        found = {place: pair.H for place, pair in zip(self._places, self.pairs, strict=True)}
+        found = {place: np.asarray(pair.H) for place, pair in zip(self._places, self.pairs, strict=True)}
         M = np.empty((q, P, q, P))
         for (k, m), H in found.items():
-            assert H is not None
-            same = k == m
-            M[k, :, m] = M[m, :, k] = H if same else (H - found[k, k] - found[m, m]) / 2
+            M[k, :, m] = M[m, :, k] = H if k == m else (H - found[k, k] - found[m, m]) / 2
         return M.reshape(q * P, q * P)
 
 
