@@ -295,7 +295,7 @@ def test_a_saved_model_says_the_same(tmp_path, K, C):
 
 
 def test_a_saved_model_remembers_its_separation(tmp_path):
-    X, y = drawn(18)
+    X, _ = drawn(18)
     with pytest.warns(lk.SeparationWarning):
         model = lk.LogisticRegression(C=np.inf).fit(X, X[:, 0] > 0)
     lk.save(model, tmp_path / "model.lk")

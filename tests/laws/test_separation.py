@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import likelier as lk
 from likelier.inference import separation
+from likelier.solving import ABILITIES
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -193,6 +194,26 @@ def test_columns_that_bear_no_penalty_may_separate():
     dummy = ((rng.random(len(y)) < 0.2) & (y == 1)).astype(float)
     with pytest.warns(lk.SeparationWarning, match="column 3 "):
         lk.LogisticRegression(penalty_weights=[1, 1, 1, 0]).fit(np.column_stack([X, dummy]), y)
+
+
+# ---- every solver --------------------------------------------------------------------------------
+SOLVERS = [name for name, able in ABILITIES.items() if not (able.l2 or able.in_memory)]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_whatever_the_solver(solver):
+    X, y, rng = overlapping(15)
+    dummy = ((rng.random(len(y)) < 0.2) & (y == 1)).astype(float)
+    with pytest.warns(lk.SeparationWarning, match="column 3 "):
+        model = lk.LogisticRegression(C=np.inf, solver=solver).fit(np.column_stack([X, dummy]), y)
+    assert not model.converged_
+    apart = lk.LogisticRegression(C=np.inf, solver=solver, tol=1e-3, max_iter=2000).fit(X, y)
+    assert apart.separation_ is None
+    if solver != "newton":
+        with pytest.raises(ValueError, match=f"after solver '{solver}'"):
+            apart.summary()
+    exact = lk.LogisticRegression(C=np.inf).fit(X, y).summary()
+    np.testing.assert_allclose(apart.summary(X, y).errors, exact.errors, rtol=0.01)
 
 
 # ---- fits that end early -------------------------------------------------------------------------

@@ -14,7 +14,8 @@ from likelier.estimators.publishing import Names
 from likelier.estimators.sources import stored
 from likelier.estimators.weights import Weights
 from likelier.inference import Information, LikelihoodSummary, Separation, separation_of
-from likelier.inference.likelihood import POWERS, Point, likelihood_summary
+from likelier.inference.likelihood import Point, likelihood_summary
+from likelier.inference.sandwich import POWERS
 from likelier.inference.table import Covariance
 from likelier.model import levels
 from likelier.objective import Objective
@@ -76,8 +77,8 @@ class Inference(Discriminative):
         found = self._statistics
         if found is None:
             raise ValueError(
-                "nothing is kept of the rows that these weights come from: summary needs an estimator from `fit`, "
-                "saved with its statistics if it was saved."
+                "nothing is kept of the rows that these weights come from: summary is for what `fit` "
+                "found, saved with its statistics if it was saved."
             )
         if found.l1:
             raise ValueError(

@@ -70,11 +70,11 @@ def _held(objective: Objective) -> NDArray[np.bool_]:
 
 
 def _runs_away(last: Iterate) -> bool:
-    """Whether Newton's next step is still a noticeable share of some weight."""
+    """Whether Newton's next step is still a noticeable share of some weight, or no doubt is left at all."""
     assert last.gradient is not None
     assert last.hessian is not None
     step = np.abs(solved(last.hessian, last.gradient))
-    return bool((~(step <= 1e-3 * np.abs(last.theta))).any())
+    return last.value == 0.0 or bool((~(step <= 1e-3 * np.abs(last.theta))).any())
 
 
 # ---- few rows: exactly ---------------------------------------------------------------------------
