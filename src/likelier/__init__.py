@@ -51,8 +51,8 @@ if TYPE_CHECKING:
         LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
     )
     from likelier.estimators.logistic import LogisticRegression as LogisticRegression
-    from likelier.estimators.margin import LinearSVC as LinearSVC
     from likelier.estimators.logistic_cv import LogisticRegressionCV as LogisticRegressionCV
+    from likelier.estimators.margin import LinearSVC as LinearSVC
     from likelier.estimators.merging import merge as merge
     from likelier.estimators.mixed_bayes import NaiveBayes as NaiveBayes
     from likelier.estimators.mixture import GaussianMixture as GaussianMixture
