@@ -24,7 +24,7 @@ def main(path: str = "loss_path.png") -> None:
     """Draw two surfaces: of the weights of two columns, and of a weight and the intercept."""
     wine = load_wine(as_frame=True)
     two = wine.target < 2
-    table, grower = wine.data.loc[two, ["hue", "alcohol"]], wine.target[two]
+    table, grower = wine.data.loc[two, ["flavanoids", "alcohol"]], wine.target[two]
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.8), layout="constrained")
     lk.plot.loss_path((table - table.mean()) / table.std(), grower, ax=left)
     left.set_title("two columns, standardised")

@@ -21,14 +21,14 @@ from sklearn.model_selection import train_test_split
 
 import likelier as lk
 
-SPLITS = 500
+SPLITS = 1000
+WINE = load_wine(as_frame=True)
+WINES = WINE.data[["hue", "alcohol"]].assign(grower=WINE.target)
 
 
 def halves(seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """118 wines and 60, then of both the first two growers."""
-    wine = load_wine(as_frame=True)
-    table = wine.data[["hue", "alcohol"]].assign(grower=wine.target)
-    learn, test = train_test_split(table, test_size=60, random_state=seed)
+    learn, test = train_test_split(WINES, test_size=60, random_state=seed)
     return learn[learn.grower < 2], test[test.grower < 2]
 
 

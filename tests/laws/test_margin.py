@@ -158,6 +158,18 @@ def test_far_columns_lose_nothing(estimator):
     np.testing.assert_allclose(far.coef_, near.coef_, atol=1e-5)
 
 
+@every
+@pytest.mark.parametrize("K", [2, 3])
+def test_from_a_file_it_is_as_it_was(estimator, K, tmp_path):
+    data = problem(K=K)
+    model = fit(estimator, data.X, data.y)
+    lk.save(model, tmp_path / "model.lk")
+    again = lk.load(tmp_path / "model.lk")
+    np.testing.assert_array_equal(again.decision_function(data.X), model.decision_function(data.X))
+    assert again.n_iter_ == model.n_iter_
+    np.testing.assert_array_equal(again.trace_, model.trace_)
+
+
 # ---- what does not go together ---------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("how", "message"),

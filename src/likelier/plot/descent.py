@@ -13,7 +13,8 @@ from likelier.solving import Terms, chosen, solve
 from likelier.states import Setting
 
 GRID = 160  # points along each axis
-LEVELS = 12
+LEVELS = 14
+AROUND = 0.08  # of the window, left around it
 STEPS = 1000
 
 
@@ -51,10 +52,18 @@ def loss_path(
     objective = _objective(table.values, y, C)
     paths = [_path(objective, solver, tol) for solver in solvers]
     ax = axes(ax)
-    _contours(ax, objective, np.vstack([path.weights for path in paths]))
+    _contours(ax, objective, *_window(objective, paths))
     for i, path in enumerate(paths):
         color, marker = COLORS[i % len(COLORS)], MARKERS[i % len(MARKERS)]
-        ax.plot(*path.weights.T, color=color, marker=marker, markersize=4.5, label=path.label)
+        size = 4 + 4 * 0.5**i  # where paths meet, all of them are seen
+        ax.plot(
+            *path.weights.T,
+            color=color,
+            marker=marker,
+            markersize=size,
+            linewidth=size / 3,
+            label=path.label,
+        )
     names = [f"weight of {name}" for name in table.names or ["column 0", "column 1"]]
     ax.set_xlabel(names[0])
     ax.set_ylabel(names[1] if table.values.shape[1] == 2 else "intercept")
@@ -95,17 +104,26 @@ def _hidden(shown: Floats, setting: Setting) -> Floats:
     return np.column_stack([shown[:, 0], shown[:, 1] + shown[:, 0] * setting.shift[0]])
 
 
-def _contours(ax: Any, objective: Objective, seen: Floats) -> None:
-    """The loss about where solvers have been, at levels that crowd towards its least."""
-    low, high = seen.min(axis=0), seen.max(axis=0)
-    around = 0.25 * np.where(high > low, high - low, 1.0)
-    sides = [np.linspace(*ends, GRID) for ends in zip(low - around, high + around, strict=True)]
-    across, up = np.meshgrid(*sides)
+def _window(objective: Objective, paths: Sequence[Path]) -> tuple[Floats, Floats]:
+    """The lower left and the upper right corner: all paths are in it, and as much of the contour through
+    their start as there would be if the surface were a paraboloid.
+    """
+    setting, seen = objective.setting, np.vstack([path.weights for path in paths])
+    F = objective.value(_hidden(seen, setting))
+    best = seen[F.argmin()]
+    _, _, H = objective.hessian(_hidden(best[None], setting)[0])
+    way = _hidden(np.eye(2), setting) - _hidden(np.zeros((1, 2)), setting)  # (2, m)
+    reach = np.sqrt(2 * (F[0] - F.min()) * np.diagonal(np.linalg.inv(way @ H @ way.T)))
+    low, high = np.minimum(seen.min(axis=0), best - reach), np.maximum(seen.max(axis=0), best + reach)
+    around = AROUND * np.where(high > low, high - low, 1.0)
+    return low - around, high + around
+
+
+def _contours(ax: Any, objective: Objective, low: Floats, high: Floats) -> None:
+    """The loss, at levels that crowd towards its least."""
+    across, up = np.meshgrid(*(np.linspace(*ends, GRID) for ends in zip(low, high, strict=True)))
     at = _hidden(np.column_stack([across.ravel(), up.ravel()]), objective.setting)
     F = np.concatenate([objective.value(some) for some in np.array_split(at, GRID)])
-    least = float(objective.value(_hidden(seen, objective.setting)).min())
-    steps = np.linspace(0, 1, LEVELS + 1)[1:] ** 2
-    drawn = ax.contour(
-        across, up, F.reshape(GRID, GRID), least + (F.max() - least) * steps, colors="0.7", linewidths=0.8
-    )
-    ax.clabel(drawn, drawn.levels[::3], fmt="%.2g", fontsize=8)
+    levels = F.min() + (F.max() - F.min()) * (np.arange(1, LEVELS) / LEVELS) ** 3
+    drawn = ax.contour(across, up, F.reshape(GRID, GRID), levels, colors="0.7", linewidths=0.8)
+    ax.clabel(drawn, levels[::2], fmt="%.2g", fontsize=8)

@@ -21,6 +21,7 @@ from likelier.estimators.least_squares import LeastSquares, Lines
 from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.linear_discriminant import LinearBayes, LinearDiscriminantAnalysis
 from likelier.estimators.logistic import LogisticRegression
+from likelier.estimators.margin import LinearSVC
 from likelier.estimators.mixed_bayes import NaiveBayes
 from likelier.estimators.mixture import GaussianMixture, Mixture
 from likelier.estimators.mixture_discriminant import MixtureDiscriminantAnalysis
@@ -82,6 +83,7 @@ ESTIMATORS = {
         Face(MixtureDiscriminantAnalysis, Blend, Mixtures),
         Face(KernelDensityClassifier, Bayes, Kernels),
         Face(LogisticRegression, Weights),
+        Face(LinearSVC, Weights),
         Face(LinearRegression, Lines),
         Face(Ridge, Lines),
         Face(LinearClassifier),

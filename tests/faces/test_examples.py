@@ -1,0 +1,62 @@
+"""The worked examples run, and come to what they say."""
+
+import re
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture
+def example(tmp_path, capsys):
+    """What an example prints; its picture is checked for being one."""
+    plt = pytest.importorskip("matplotlib.pyplot")
+
+    def run(name, *arguments, **settings):
+        spec = spec_from_file_location(name, EXAMPLES / f"{name}.py")
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        for key, value in settings.items():
+            assert hasattr(module, key)
+            setattr(module, key, value)
+        picture = tmp_path / f"{name}.png"
+        module.main(*arguments, str(picture))
+        plt.close("all")
+        assert picture.read_bytes().startswith(b"\x89PNG")
+        return capsys.readouterr().out
+
+    return run
+
+
+def test_heights(example):
+    out = example("heights")
+    assert "0.98886" in out
+    assert "0.99726" in out
+
+
+def test_heart(example, data_file):
+    assert "wrong: 31.6%" in example("heart", str(data_file("saheart.csv")))
+
+
+def test_wine_by_hue_and_alcohol(example):
+    out = example("wine_hue_alcohol", SPLITS=60)
+    one, many = (float(found) for found in re.findall(r"([\d.]+)%", out))
+    assert one == pytest.approx(9.1)
+    assert 8 < many < 12
+
+
+def test_least_squares_as_a_classifier(example):
+    out = example("least_squares_as_classifier")
+    (squares, logistic), (far_squares, far_logistic) = (
+        [int(wrong) for wrong in re.findall(r"(\d+) wrong", part)] for part in out.split("and one row far")
+    )
+    assert far_squares >= squares + 5
+    assert far_logistic == logistic == 0
+
+
+def test_loss_path(example):
+    ends = re.findall(r"(standardised|as it is): \w+: \d+ steps, to (\(.*\))", example("loss_path"))
+    assert len(ends) == 4
+    assert len(set(ends)) == 2  # both solvers of a problem end at one point

@@ -1,0 +1,156 @@
+"""Pictures, by what is on their axes."""
+
+import subprocess
+import sys
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression as Other
+
+import likelier as lk
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def two():
+    X, y = load_iris(return_X_y=True)
+    return X[50:, 2:], np.array(["versicolor", "virginica"])[y[50:] - 1]
+
+
+def curves(ax):
+    """Level and points of each contour line."""
+    sets = [each for each in ax.collections if isinstance(each, matplotlib.contour.QuadContourSet)]
+    return [
+        (level, path.vertices)
+        for drawn in sets
+        for level, path in zip(drawn.levels, drawn.get_paths(), strict=True)
+    ]
+
+
+# ---- loss_path -------------------------------------------------------------------------------------
+@pytest.mark.parametrize("columns", [1, 2])
+def test_every_path_goes_from_0_to_the_optimum(two, columns):
+    X, y = two[0][:, :columns], two[1]
+    ax = lk.plot.loss_path(X, y, solvers=("gradient", "newton", "lbfgs"), C=10.0)
+    model = lk.LogisticRegression(C=10.0, fit_intercept=columns == 1, tol=1e-9).fit(X, y)
+    optimum = model.coef_[0] if columns == 2 else [model.coef_[0, 0], model.intercept_[0]]
+    lines = ax.get_lines()
+    assert [line.get_label().split(":")[0] for line in lines] == ["gradient", "newton", "lbfgs"]
+    for line in lines:
+        path = line.get_xydata()
+        np.testing.assert_array_equal(path[0], [0, 0])
+        np.testing.assert_allclose(path[-1], optimum, rtol=1e-3)
+        assert f"{len(path) - 1} step" in line.get_label()
+        assert (path.min(axis=0) >= [ax.get_xlim()[0], ax.get_ylim()[0]]).all()
+        assert (path.max(axis=0) <= [ax.get_xlim()[1], ax.get_ylim()[1]]).all()
+    assert ax.get_ylabel() == ("intercept" if columns == 1 else "weight of column 1")
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_contours_are_those_of_the_loss(two, columns):
+    X, y = two[0][:, :columns], two[1]
+    t, C = np.where(y == "virginica", 1, -1), 10.0
+    ax = lk.plot.loss_path(X, y, C=C)
+    drawn = [(level, at) for level, at in curves(ax) if len(at)]
+    assert len(drawn) >= 5
+    for level, at in drawn:
+        z = at @ X.T if columns == 2 else at[:, :1] @ X.T + at[:, 1:]
+        penalty = (at**2)[:, :columns].sum(axis=1) / (2 * C * len(t))
+        F = np.logaddexp(0, -t * z).mean(axis=1) + penalty
+        assert abs(np.median(F) - level) < 0.05 * level + 0.01
+
+
+def test_names_of_a_frame_are_on_the_axes(two):
+    ax = lk.plot.loss_path(
+        pd.DataFrame(two[0], columns=["long", "wide"]), two[1], ax=plt.figure().add_subplot()
+    )
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("weight of long", "weight of wide")
+
+
+@pytest.mark.parametrize(
+    ("columns", "classes", "message"),
+    [(3, 2, "two columns are two weights, or one and the intercept"), (2, 3, "y has 3 classes")],
+)
+def test_more_than_a_plane_is_refused(columns, classes, message):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=message):
+        lk.plot.loss_path(X[y < classes, :columns], y[y < classes])
+
+
+# ---- regions ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("model", [lk.LogisticRegression(), lk.GaussianNB(), Other()], ids=repr)
+def test_contours_have_the_probability_that_they_say(two, model):
+    ax = lk.plot.regions(model.fit(*two), *two, levels=(0.2, 0.8))
+    drawn = [(level, at) for level, at in curves(ax) if len(at)]
+    assert {level for level, _ in drawn} == {0.2, 0.5, 0.8}
+    for level, at in drawn:
+        np.testing.assert_allclose(model.predict_proba(at)[:, 1], level, atol=0.01)
+
+
+def test_margins_of_scores(two):
+    model = lk.LinearSVC().fit(*two)
+    ax = lk.plot.regions(model, *two)
+    assert {level for level, at in curves(ax) if len(at)} == {-1.0, 0.0, 1.0}
+    for level, at in curves(ax):
+        np.testing.assert_allclose(model.decision_function(at), level, atol=0.02)
+
+
+def test_points_are_those_of_the_classes_and_colours_those_of_the_answers():
+    X, y = load_iris(return_X_y=True)
+    X = X[:, 2:]
+    model = lk.LogisticRegression().fit(X, y)
+    ax = lk.plot.regions(model, X, y)
+    points = [each for each in ax.collections if each.get_label() in ("0", "1", "2")]
+    for k, each in enumerate(points):
+        np.testing.assert_array_equal(each.get_offsets(), X[y == k])
+    picture = ax.images[0].get_array()
+    colors = {tuple(color) for color in np.unique(picture.reshape(-1, 3), axis=0)}
+    assert len(colors) == 3
+    for level, at in curves(ax):
+        if level == 0.0 and len(at):  # a boundary: the two largest are the same
+            P = np.sort(model.predict_proba(at), axis=1)
+            np.testing.assert_allclose(P[:, -1], P[:, -2], atol=0.02)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_a_frame_is_asked_as_a_frame(two, frame):
+    table = frame({"long": two[0][:, 0], "wide": two[0][:, 1]})
+    ax = lk.plot.regions(lk.LogisticRegression().fit(table, two[1]), table, two[1])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("long", "wide")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X, y: (X[:, [0, 1, 0]], y), "a plane has two columns"),
+        (lambda X, y: (X, y[:-1]), "it is a label for each of 100 rows"),
+        (lambda X, y: (X, np.where(y == "virginica", "setosa", y)), "does not know: setosa"),
+    ],
+)
+def test_what_is_no_plane_is_refused(two, change, message):
+    with pytest.raises(ValueError, match=message):
+        lk.plot.regions(lk.LogisticRegression().fit(*two), *change(*two))
+
+
+def test_without_matplotlib_it_is_said_what_to_install():
+    code = (
+        "import sys; sys.modules['matplotlib'] = sys.modules['matplotlib.pyplot'] = None\n"
+        "import likelier as lk, numpy as np\n"
+        "try:\n    lk.plot.loss_path(np.arange(6.0)[:, None], [0, 1, 0, 1, 0, 1])\n"
+        "except ImportError as error:\n    print(error)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert "pip install 'likelier[plot]'" in out
