@@ -145,7 +145,7 @@ inline SgdSums sgd_epoch(const Matrix& X, const double* shift, const SgdTask& ta
                 return sgd_line<Perceptron>(row, task, p, W, mean, taken);
             case Loss::squared:
                 return sgd_line<Squared>(row, task, p, W, mean, taken);
-            case Loss::mistakes:
+            default:
                 break;
         }
         no_slope();

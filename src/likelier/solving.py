@@ -165,8 +165,9 @@ def best(problem: Problem) -> Choice:
         return Choice("proximal", "the penalty has an l1 part")
     loss, q, p = problem.objective.setting.loss, problem.objective.setting.q, problem.objective.setting.p
     if not loss.smooth:
-        small = q * (p + 1) <= LARGEST_HESSIAN and not ABILITIES["smoothing"].lacks(problem)
-        return Choice("smoothing" if small else "gradient", f"the {loss.name} loss has a corner")
+        likely = ("smoothing", "dual") if q * (p + 1) <= LARGEST_HESSIAN else ("dual",)
+        able = [name for name in likely if not ABILITIES[name].lacks(problem)]
+        return Choice([*able, "gradient"][0], f"the {loss.name} loss has a corner")
     if problem.sparse and p > FEW_COLUMNS:
         if not ABILITIES["dual"].lacks(problem):
             return Choice("dual", f"{p} columns, most of their cells 0: row by row is fastest")

@@ -182,7 +182,7 @@ def test_from_a_file_it_is_as_it_was(estimator, K, tmp_path):
         ({"loss": "perceptron", "solver": "smoothing"}, r"for the losses hinge. Those that do: gradient"),
         (
             {"loss": "hinge", "C": np.inf, "solver": "smoothing"},
-            r"it needs an l2 penalty. Those that do: grad",
+            r"it needs an l2 penalty on every column. Those that do: grad",
         ),
         ({"C": 0}, r"C"),
         ({"C": -1.0, "loss": "perceptron"}, r"C"),

@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.svm import LinearSVC
 
+from likelier import LogisticRegression
 from likelier.data import Arrays, Chunk, NonFinite, block
 from likelier.losses import LOSSES
 from likelier.objective import Objective, shift_of
 from likelier.online import Descent, Pace, dual, sgd
 from likelier.penalties import Penalty
 from likelier.solvers import Solution, newton, run_solver
+from likelier.solving import chosen
 from likelier.states import Setting
 
 LAYOUTS = {
@@ -177,6 +179,33 @@ def test_a_cell_that_is_no_number_is_named(solver, layout):
     with pytest.raises(NonFinite) as found:
         next(solver(objective, np.zeros(objective.size)))
     assert (found.value.row, found.value.column) == (3, 1)
+
+
+@pytest.mark.parametrize("K", [2, 4])
+def test_wide_sparse_rows_are_solved_row_by_row(K):
+    """By auto and by name the same bits; and what L-BFGS finds."""
+    X, y = words(n=1000, p=600, K=K)
+    auto, named, batch = (
+        LogisticRegression(solver=solver, tol=1e-5, random_state=0, max_iter=500).fit(X, y)
+        for solver in ("auto", "dual", "lbfgs")
+    )
+    assert auto.solver_ == "dual"
+    assert auto.converged_
+    np.testing.assert_array_equal(auto.coef_, named.coef_)
+    np.testing.assert_allclose(auto.coef_, batch.coef_, atol=2e-3)
+    np.testing.assert_allclose(auto.intercept_, batch.intercept_, atol=2e-3)
+
+
+def test_wide_rows_of_the_hinge_are_solved_by_their_dual():
+    X, y = words(n=200, p=4000)
+    choice = chosen("auto", problem(X, y, loss="hinge", l2=0.01))
+    assert choice.name == "dual"
+
+
+def test_dual_ascent_wants_a_penalty_on_every_column():
+    X, y = words(n=50, p=4)
+    with pytest.raises(ValueError, match="l2 penalty on every column"):
+        chosen("dual", problem(X, y, columns=np.array([1.0, 0.0, 1.0, 1.0])))
 
 
 # ---- gradient descent ----------------------------------------------------------------------------
