@@ -173,13 +173,15 @@ def best(problem: Problem) -> Choice:
             return Choice("dual", f"{p} columns, most of their cells 0: row by row is fastest")
         return Choice("lbfgs", f"{p} columns, most of their cells 0: a Hessian would be too large")
     steps, guessed = newton_work(q, p), lbfgs_work(q, p)
-    if q * (p + 1) > LARGEST_HESSIAN or steps > 2 * guessed:
+    small = problem.n is not None and problem.n * steps < SMALL_WORK
+    if q * (p + 1) > LARGEST_HESSIAN or (steps > 2 * guessed and not small):
         return Choice("lbfgs", f"{q} x {p} weights: the Hessian costs more than the steps it would save")
     return Choice("newton", f"{q} x {p} weights: few steps, and the Hessian is cheap")
 
 
 FEW_COLUMNS = 500  # up to which sparse rows are taken as any others
 LARGEST_HESSIAN = 3000
+SMALL_WORK = 3e9  # multiplications, a few tenths of a second: then the surest is the best
 
 
 def newton_work(q: int, p: int) -> float:
