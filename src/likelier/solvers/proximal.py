@@ -14,6 +14,7 @@ from likelier.solvers.newton import solved
 Floats = NDArray[np.float64]
 
 WIDE = 3000  # entries of θ up to which there is a Hessian of all of them
+FEW = 500  # the same for columns that were picked out of many, whose rows are mostly 0: gradients are cheap
 MANY = 64  # from where on a Hessian costs several gradients
 KEPT = 0.1  # a Hessian is good enough as long as a step leaves no more of the optimality residual
 INNER = 1e-6  # the part of the optimality residual that the quadratic may leave
@@ -144,7 +145,7 @@ def working_sets(oracle: Oracle, theta: Floats) -> Iterator[Iterate]:
         yield here
         columns = _mattering(theta, g, penalty, P)
         few, at = (oracle, np.arange(oracle.size)) if len(columns) == P - 1 else oracle.restricted(columns)
-        solver = proximal_newton if few.size <= WIDE else spectral
+        solver = proximal_newton if few.size <= FEW else spectral
         for inner in islice(solver(few, theta[at]), ROUND):
             if inner.norm <= LEFT * norm or inner.stuck:
                 break
