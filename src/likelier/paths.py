@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,22 @@ from likelier.states import Expansion
 Floats = NDArray[np.float64]
 
 
+class Recalled(NamedTuple):
+    """Sums over rows of a source at θ."""
+
+    source: Source
+    theta: Floats
+    sums: Expansion
+
+
 @dataclass
 class Recalling(Objective):
-    """An objective that recalls its last expansion: another penalty at the same θ costs no pass."""
+    """An objective that recalls its last sums over rows: another penalty at the same θ costs no pass.
 
-    last: list[tuple[Source, Expansion]] = field(default_factory=list, repr=False)  # one at most
+    And the last that had a Hessian: a solver may begin with it.
+    """
+
+    last: dict[bool, Recalled] = field(default_factory=dict, repr=False)  # by whether there is a Hessian
 
     @classmethod
     def of(cls, objective: Objective) -> "Recalling":
@@ -29,14 +41,24 @@ class Recalling(Objective):
     def under(self, penalty: Penalty) -> "Recalling":
         return replace(self, penalty=penalty, passes=0, _gauge=None)
 
+    def nearby(self, theta: Floats) -> tuple[float, Floats, Floats, bool]:
+        kept = self.last.get(True)
+        if kept is None or kept.source is not self.source or np.array_equal(kept.theta, theta):
+            return super().nearby(theta)
+        assert kept.sums.H is not None
+        H = self._curvature(kept.sums.H.copy())
+        self._close(H)
+        return *self.gradient(theta), H, False
+
     def _sums(self, theta: Floats, *, curved: bool) -> Expansion:
-        source, kept = self.last[0] if self.last else (None, None)
-        known = kept is not None and source is self.source and np.array_equal(kept.theta.ravel(), theta)
-        if kept is None or not known or (curved and kept.H is None):
-            kept = super()._sums(theta, curved=curved)
-            self.last[:] = [(self.source, kept)]
-        H = kept.H.copy() if curved and kept.H is not None else None
-        return replace(kept, f=kept.f.copy(), g=kept.g.copy(), H=H)
+        for kept in (self.last[is_curved] for is_curved in (True, curved) if is_curved in self.last):
+            if kept.source is self.source and np.array_equal(kept.theta, theta):
+                break
+        else:
+            kept = self.last[curved] = Recalled(self.source, theta, super()._sums(theta, curved=curved))
+        sums = kept.sums
+        H = sums.H.copy() if curved and sums.H is not None else None
+        return replace(sums, f=sums.f.copy(), g=sums.g.copy(), H=H)
 
 
 def path(

@@ -37,6 +37,9 @@ class Oracle(Protocol):
     def hessian(self, theta: Floats) -> tuple[float, Floats, Floats]:
         """F, its gradient and its Hessian (m, m), free directions closed by a gauge term."""
 
+    def nearby(self, theta: Floats) -> tuple[float, Floats, Floats, bool]:
+        """The same, but the Hessian may be one from nearby, if there is one at hand; True: it is not."""
+
     def product(self, theta: Floats, v: Floats) -> Floats:
         """The Hessian times v: where m is large there is no Hessian."""
 

@@ -14,6 +14,9 @@ from likelier.solvers.newton import solved
 Floats = NDArray[np.float64]
 
 WIDE = 3000  # entries of θ up to which there is a Hessian of all of them
+FEW = 500  # the same for columns that were picked out of many, whose rows are mostly 0: gradients are cheap
+MANY = 64  # from where on a Hessian costs several gradients
+KEPT = 0.1  # a Hessian is good enough as long as a step leaves no more of the optimality residual
 INNER = 1e-6  # the part of the optimality residual that the quadratic may leave
 
 NO_STEP = "no step along the proximal direction decreases the objective: rounding has the last word"
@@ -31,9 +34,12 @@ def proximal(oracle: Oracle, theta: Floats) -> Iterator[Iterate]:
 
 
 def proximal_newton(oracle: Oracle, theta: Floats) -> Iterator[Iterate]:
-    """With the Hessian of all entries: a unit step costs one pass, which is also the next expansion."""
+    """With a Hessian of all entries, kept as long as steps by it leave little of the residual.
+
+    As long as it is kept, a step needs no more than a gradient.
+    """
     penalty, l1 = oracle.penalty, oracle.penalty.l1
-    f, g, H = oracle.hessian(theta)
+    f, g, H, fresh = oracle.nearby(theta)
     step = 0.0
     while True:
         F = f + float(l1 @ np.abs(theta))
@@ -41,17 +47,23 @@ def proximal_newton(oracle: Oracle, theta: Floats) -> Iterator[Iterate]:
         u = minimiser(H, g, theta, penalty, INNER * rest)
         d = u - theta
         slope = float(np.sum(g * d + l1 * (np.abs(u) - np.abs(theta))))
-        here = Iterate(theta, F, max(float(np.sqrt(max(-slope, 0.0))), rest), step, g, H)
+        here = Iterate(theta, F, max(float(np.sqrt(max(-slope, 0.0))), rest), step, g, H if fresh else None)
         yield here
-        ahead, step = oracle.hessian(u), 1.0
+        step, keep = 1.0, oracle.size >= MANY
+        ahead = (*oracle.gradient(u), H) if keep else oracle.hessian(u)
         if not enough(F, ahead[0] + float(l1 @ np.abs(u)), slope):  # nor is NaN
+            if not fresh:
+                (f, g, H), fresh = oracle.hessian(theta), True
+                continue
             step = shorter(oracle, theta, d, F, slope)
             if step == 0.0:
                 yield here._replace(stuck=NO_STEP)
                 return
             u = theta + step * d
-            ahead = oracle.hessian(u)
-        theta, (f, g, H) = u, ahead
+            keep, ahead = False, oracle.hessian(u)
+        if keep and _size(penalty.residual(u, ahead[1]), np.diagonal(H)) > KEPT * rest:
+            keep, ahead = False, oracle.hessian(u)
+        theta, fresh, (f, g, H) = u, not keep, ahead
 
 
 def _size(r: Floats, h: Floats) -> float:
@@ -60,26 +72,25 @@ def _size(r: Floats, h: Floats) -> float:
 
 
 # ---- the quadratic -------------------------------------------------------------------------------
-SWEEPS, LEAPS, ROUNDS = 40, 100, 50
+SWEEPS, LEAPS, ROUNDS = 100, 100, 50
 FLAT = 1e-6  # the part of a slope that no curvature accounts for
 
 
 def minimiser(H: Floats, g: Floats, theta: Floats, penalty: Penalty, tol: float) -> Floats:
     """argmin over u of g·(u - θ) + ½ (u - θ)ᵀ H (u - θ) + Σ l1 |u|.
 
-    Coordinate descent finds which entries are not 0, but is slow where columns are alike: so these leap
-    to their minimum among such as have the same signs, and that is the end if no other entry minds.
+    Coordinate descent finds which entries are not 0, and ends soon unless columns are alike: then these
+    entries leap to their minimum among such as have the same signs, and descent sees whether others mind.
     """
     u, v = theta.copy(), g.copy()
     for _ in range(ROUNDS):
-        _core.descend(H, penalty.l1, SWEEPS, tol, u, v)
+        if _core.descend(H, penalty.l1, SWEEPS, tol, u, v):
+            break
         for _ in range(LEAPS):
             u, landed = _leapt(H, penalty.l1, u, v)
             v = g + H @ (u - theta)
             if landed:
                 break
-        if _size(penalty.residual(u, v), np.diagonal(H)) <= tol:
-            break
     return u
 
 
@@ -134,7 +145,7 @@ def working_sets(oracle: Oracle, theta: Floats) -> Iterator[Iterate]:
         yield here
         columns = _mattering(theta, g, penalty, P)
         few, at = (oracle, np.arange(oracle.size)) if len(columns) == P - 1 else oracle.restricted(columns)
-        solver = proximal_newton if few.size <= WIDE else spectral
+        solver = proximal_newton if few.size <= FEW else spectral
         for inner in islice(solver(few, theta[at]), ROUND):
             if inner.norm <= LEFT * norm or inner.stuck:
                 break
