@@ -38,7 +38,7 @@ class Recalling(Objective):
     def of(cls, objective: Objective) -> "Recalling":
         return cls(**{each.name: getattr(objective, each.name) for each in fields(Objective)})
 
-    def under(self, penalty: Penalty) -> "Recalling":
+    def beneath(self, penalty: Penalty) -> "Recalling":
         return replace(self, penalty=penalty, passes=0, _gauge=None)
 
     def nearby(self, theta: Floats) -> tuple[float, Floats, Floats, bool]:
@@ -71,7 +71,7 @@ def path(
     """
     start, problem = np.zeros(objective.size), Recalling.of(objective)
     for penalty in penalties:
-        problem = problem.under(penalty)
+        problem = problem.beneath(penalty)
         found = solve(problem, start, chosen(solver, problem), terms)
         yield replace(found, extra={"passes": float(problem.passes)})
         start, terms = found.last.theta, terms._replace(fresh=False)

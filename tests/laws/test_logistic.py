@@ -310,3 +310,74 @@ def test_verbose_shows_progress(capsys):
         warnings.simplefilter("error")
         Logistic(verbose=1).fit(*problem())
     assert "objective" in capsys.readouterr().err
+
+
+# ---- files ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("how", [{}, {"C": np.inf}, {"solver": "lbfgs"}, {"l1_ratio": 0.5}])
+def test_a_loaded_model_says_the_same(tmp_path, K, how):
+    X, y = problem(K=K)
+    model = Logistic(**how).fit(X, y)
+    lk.save(model, tmp_path / "m.lk")
+    again = lk.load(tmp_path / "m.lk")
+    for ask in ("predict", "predict_proba", "decision_function"):
+        np.testing.assert_array_equal(getattr(again, ask)(X), getattr(model, ask)(X))
+    for name, value in vars(model).items():
+        if name.endswith("_"):
+            np.testing.assert_equal(getattr(again, name), value)
+    if how == {"C": np.inf}:
+        np.testing.assert_array_equal(again.summary().errors, model.summary().errors)
+
+
+# ---- learning on ---------------------------------------------------------------------------------
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_steps_come_near_the_fit(K, kind):
+    X, y = problem(K=K, n=20_000)
+    whole, model = Logistic().fit(X, y), Logistic()
+    for rows in np.array_split(np.arange(len(y)), 50):
+        model.partial_fit(kind(X[rows]), y[rows], classes=np.arange(K))
+    assert objective(model, X, y) < 1.03 * objective(whole, X, y)
+    assert model.score(X, y) > whole.score(X, y) - 0.01
+    assert model.trace_.shape == (51, 3)
+    assert model.trace_[40:, 0].mean() < 1.1 * objective(whole, X, y) / len(y)
+    assert not model.converged_
+
+
+def test_steps_after_a_fit_go_on_from_it():
+    X, y = problem(n=5000)
+    fitted = Logistic().fit(X, y)
+    best = objective(fitted, X, y)
+    on = pickle.loads(pickle.dumps(fitted)).partial_fit(X[:500], y[:500])
+    assert objective(on, X, y) < 1.01 * best
+    assert not np.array_equal(on.coef_, fitted.coef_)
+    assert on.fit(X, y).coef_ == pytest.approx(fitted.coef_)
+
+
+def test_a_refused_batch_leaves_the_model_as_it_was():
+    X, y = problem()
+    model = Logistic().partial_fit(X, y, classes=[0, 1, 2])
+    before = model.coef_.copy()
+    for bad, labels, said in [
+        (np.full((3, 4), np.nan), y[:3], "NaN"),
+        (X[:3], [0, 1, 7], "do not exist"),
+        (X[:3, :2], y[:3], "features"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            model.partial_fit(bad, labels)
+        np.testing.assert_array_equal(model.coef_, before)
+    with pytest.raises(ValueError, match="classes must be passed"):
+        Logistic().partial_fit(X, y)
+    with pytest.raises(ValueError, match="2 classes"):
+        Logistic().partial_fit(X, np.zeros(len(y)), classes=[0])
+
+
+def test_balance_goes_by_the_classes_so_far():
+    X, y = problem(K=2, n=20_000)
+    rare = (y == 0) | (np.arange(len(y)) % 10 == 0)
+    X, y = X[rare], y[rare]
+    whole, model = Logistic(class_weight="balanced").fit(X, y), Logistic(class_weight="balanced")
+    for rows in np.array_split(np.arange(len(y)), 20):
+        model.partial_fit(X[rows], y[rows], classes=[0, 1])
+    share = [m.predict(X).mean() for m in (whole, model, Logistic().fit(X, y))]
+    assert abs(share[1] - share[0]) < 0.05 < share[0] - share[2]

@@ -22,7 +22,7 @@ from likelier.engines import run
 from likelier.losses import Loss, criterion, hinge, logistic, softmaxed, squared, squared_hinge
 from likelier.objective import Objective, shift_of
 from likelier.penalties import Penalty
-from likelier.solvers import Iterate, Solution, gradient, newton, run_solver, subgradient
+from likelier.solvers import Iterate, Solution, gradient, newton, run_solver
 from likelier.solving import ABILITIES, chosen
 from likelier.states import Expansion, Halves, Reach, Setting
 

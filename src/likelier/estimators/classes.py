@@ -8,13 +8,13 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.data import Source, code, levels_of
+from likelier.data import Source, levels_of
 from likelier.estimators import door
 from likelier.estimators.onepass import Names, OnePass, Start
-from likelier.estimators.scoring import Scoring
+from likelier.estimators.scoring import Scoring, refuse_new
 from likelier.evaluation import LabelCard
 from likelier.families import Family
-from likelier.model import Bayes, levels
+from likelier.model import Bayes
 from likelier.scores import Scores
 
 
@@ -60,24 +60,8 @@ class OnePassClassifier(Scoring, OnePass):
         if not first:
             self._needs_statistics("partial_fit")
         source = self._source(X, y, sample_weight, known=not first)
-        found = levels(source)
-        new = found[code(found, known) < 0]
-        if len(new):
-            raise ValueError(f"The target label(s) {new} in y do not exist in the initial classes {known}")
+        refuse_new(source, known)
         return self._take_in(source, known)
-
-    def _known_classes(self, classes: Any) -> NDArray[Any]:
-        given = None if classes is None else door.classes_of(self, classes)
-        if "_model" not in vars(self):
-            if given is None:
-                raise ValueError("classes must be passed on the first call to partial_fit.")
-            return given
-        if given is not None and not np.array_equal(self._target, given):
-            raise ValueError(
-                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: "
-                f"{self._target!r}"
-            )
-        return self._target
 
     def merge(self, *others: Self, classes: Literal["union"] | None = None) -> Self:
         """A new estimator, equal to one fitted to the rows of this one and of all `others`.

@@ -10,13 +10,14 @@ from likelier.estimators import door
 from likelier.estimators.answers import LinearProbabilities
 from likelier.estimators.discriminative import single
 from likelier.estimators.logistic_summary import Inference
+from likelier.estimators.stepping import Stepping
 from likelier.estimators.weights import Weights
 from likelier.losses import Loss, logistic, softmaxed
 
 Floats = NDArray[np.float64]
 
 
-class LogisticRegression(LinearProbabilities, Inference):
+class LogisticRegression(LinearProbabilities, Stepping, Inference):
     """Pr(y | x) = 1 / (1 + e^{-y w·x}), for K classes the softmax of W x, by maximum likelihood.
 
     Drop-in for scikit-learn's (Cox 1958 for two classes, Theil 1969 for more): minimises
@@ -87,4 +88,5 @@ class LogisticRegression(LinearProbabilities, Inference):
             solution = self._solve(objective, self._start_from(target, source.p))
         solution, information = self._concluded(objective, solution, target, source.names)
         model = Weights.of(solution, objective.setting, single=single(source))
+        self.__dict__.pop("_steps", None)
         return self._publish(model, information, target, source.names)

@@ -18,6 +18,8 @@ from likelier.states import Setting
 
 Floats = NDArray[np.float64]
 
+HEAVY = 20  # times the mean weight: rows up to it move weights in full proportion
+
 
 @dataclass(frozen=True)
 class Pace:
@@ -128,7 +130,8 @@ class Descent:
     def _rate(self, rows: Laid, bound: float) -> float:
         if self.pace.rate is not None:
             return self.pace.rate
-        return 1 / ((bound or 1.0) * (float(rows.squares.mean()) + 1))
+        heavy = 1.0 if rows.w is None else max(1.0, min(rows.w.max(), HEAVY * rows.w.mean()))
+        return float(1 / ((bound or 1.0) * (float(rows.squares.mean()) + 1) * heavy))
 
 
 def column_squares(chunk: Chunk, shift: Floats) -> tuple[Floats, Floats]:
