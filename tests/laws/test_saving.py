@@ -78,7 +78,7 @@ def bytes_again(model: Any, **how: Any) -> Any:
 
 
 # ---- states --------------------------------------------------------------------------------------
-@pytest.mark.parametrize("kind", [kind for kind in STATES if kind.name != "extent"], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [k for k in STATES if k.name != "extent"], ids=lambda kind: kind.name)
 @given(rows=tables())
 def test_a_saved_state_is_the_same(kind, rows):
     state = kind.of(rows)

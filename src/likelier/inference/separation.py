@@ -43,7 +43,7 @@ def separation_of(objective: Objective, solution: Solution) -> Separation | None
     which the Hessian has gone to 0, held against all rows.
     """
     held = _held(objective)
-    if held.all():
+    if held[:-1].all():  # intercepts alone separate no classes that have rows
         return None
     last = solution.last
     if last.hessian is None or not solution.converged:
