@@ -72,6 +72,10 @@ class Answers:
         classes = getattr(model, "classes_", None)
         if classes is None and only is not None:
             raise ValueError(f"--only {only}: a {type(model).__name__} has values, no {only}")
+        if classes is not None and not hasattr(model, "predict_proba"):
+            if only == "probabilities":
+                raise ValueError(f"--only {only}: a {type(model).__name__} has labels, and no {only}")
+            self.only = "labels"
         flat = classes is not None or model.coef_.ndim == 1
         self.classes = None if classes is None else pa.array(classes)
         self.judge: Judge | None = None

@@ -71,7 +71,7 @@ def _classes(found: "Description") -> list[str]:
     rows = [""] * len(labels) if found.counts is None else [f"{n:,.15g}" for n in found.counts]
     priors = [""] * len(labels) if found.priors is None else [f"{share:.4f}" for share in found.priors]
     table = [
-        ("class", "rows" if found.counts is not None else "", "prior"),
+        ("class", "rows" if found.counts is not None else "", "" if found.priors is None else "prior"),
         *zip(labels, rows, priors, strict=True),
     ]
     a, b, c = (max(len(row[i]) for row in table) for i in range(3))

@@ -35,14 +35,17 @@ class LabelJudge:
         self.rows += int(labelled.sum())
         self.unknown += int(labelled.sum()) - len(at)
         self.wrong += int((answers[at] != model.classes_[y[at]]).sum())
-        self.loss -= float(model.predict_log_proba(X)[at, y[at]].sum())
+        if hasattr(model, "predict_log_proba"):
+            self.loss -= float(model.predict_log_proba(X)[at, y[at]].sum())
+        else:
+            self.loss = np.nan
 
     def said(self) -> str:
         if self.rows == 0:
             return "no row has a label: how good the answers are is not known"
         error = f"error {100 * (self.wrong + self.unknown) / self.rows:.2f} %"
         known = self.rows - self.unknown
-        loss = f", log-loss {self.loss / known:.4f}" if known else ""
+        loss = f", log-loss {self.loss / known:.4f}" if known and not np.isnan(self.loss) else ""
         unknown = (
             f" ({counted(self.unknown, 'label')} that the model does not know: errors, without a log-loss)"
             if self.unknown

@@ -25,6 +25,8 @@ MODELS = {
     "qda": "QuadraticDiscriminantAnalysis",
     "mda": "MixtureDiscriminantAnalysis",
     "logistic-regression": "LogisticRegression",
+    "logistic-regression-cv": "LogisticRegressionCV",
+    "linear-svc": "LinearSVC",
     "linear-regression": "LinearRegression",
     "ridge": "Ridge",
 }

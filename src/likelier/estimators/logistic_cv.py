@@ -62,7 +62,7 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
     its version 1.9. `refit=False` takes the mean of the folds' best weights.
     """
 
-    assumes = "linear in the log odds"
+    assumes = "discriminative; linear in the log odds; linear boundary"
 
     def __init__(
         self,

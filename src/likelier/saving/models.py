@@ -21,6 +21,7 @@ from likelier.estimators.least_squares import LeastSquares, Lines
 from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.linear_discriminant import LinearBayes, LinearDiscriminantAnalysis
 from likelier.estimators.logistic import LogisticRegression
+from likelier.estimators.logistic_cv import LogisticRegressionCV, Tried
 from likelier.estimators.margin import LinearSVC
 from likelier.estimators.mixed_bayes import NaiveBayes
 from likelier.estimators.mixture import GaussianMixture, Mixture
@@ -83,6 +84,7 @@ ESTIMATORS = {
         Face(MixtureDiscriminantAnalysis, Blend, Mixtures),
         Face(KernelDensityClassifier, Bayes, Kernels),
         Face(LogisticRegression, Weights),
+        Face(LogisticRegressionCV, Tried),
         Face(LinearSVC, Weights),
         Face(LinearRegression, Lines),
         Face(Ridge, Lines),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from likelier.estimators.least_squares import Lines
 from likelier.estimators.linear_discriminant import LinearBayes
+from likelier.estimators.logistic_cv import Tried
 from likelier.estimators.plan import Choice, Part, Plan, PlannedBayes, PlannedParts
 from likelier.estimators.weights import Course, Weights
 from likelier.families import (
@@ -306,6 +307,13 @@ RECORDS = {
     "model.Blend": Kind(Blend, {"log_prior": "K"}, _blended, logs=("log_prior",)),
     "model.Lines": Kind(Lines, dict(_PLANE)),
     "model.Weights": Kind(Weights, {"W": "q p", "b": "q", "shift": "p"}),
+    "model.Tried": Kind(
+        Tried,
+        {
+            **{"W": "q p", "b": "q", "shift": "p", "Cs": "c", "ratios": "r"},
+            **{"paths": "f r c q d", "trials": "f r c", "steps": "f r c"},
+        },
+    ),
     "model.Course": Kind(Course, {"trace": "s 3"}, gaps=("trace",)),
     "inference.Information": Kind(Information, {"n": "K", "l2": "m", "H": "m m"}, _informed),
     "inference.Separation": Kind(Separation, {}, lambda found: found.classes),
