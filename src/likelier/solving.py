@@ -140,6 +140,7 @@ class Choice(NamedTuple):
 
     name: str
     why: str
+    then: str = ""  # the solver that goes on if this one is slow; "": none
 
 
 def chosen(name: str, objective: Objective) -> Choice:
@@ -175,12 +176,16 @@ def best(problem: Problem) -> Choice:
     steps, guessed = newton_work(q, p), lbfgs_work(q, p)
     small = problem.n is not None and problem.n * steps < SMALL_WORK
     if q * (p + 1) > LARGEST_HESSIAN or (steps > 2 * guessed and not small):
-        return Choice("lbfgs", f"{q} x {p} weights: the Hessian costs more than the steps it would save")
+        then = "newton" if q * (p + 1) <= NEXT_HESSIAN else "newton-cg"
+        why = f"{q} x {p} weights: the Hessian costs more than the steps it would save"
+        return Choice("lbfgs", why, then)
     return Choice("newton", f"{q} x {p} weights: few steps, and the Hessian is cheap")
 
 
 FEW_COLUMNS = 500  # up to which sparse rows are taken as any others
 LARGEST_HESSIAN = 3000
+NEXT_HESSIAN = 1000  # the same where Newton's method has to go on, because another was slow
+PATIENCE = 60  # steps that the first solver has before another goes on
 SMALL_WORK = 3e9  # multiplications, a few tenths of a second: then the surest is the best
 
 
@@ -211,6 +216,21 @@ def solve(
     objective: Objective, theta: Floats, choice: Choice, terms: Terms, watch: Watch | None = None
 ) -> Solution:
     """Minimise, from θ on."""
+    if not choice.then or terms.max_iter <= PATIENCE:
+        return _solved(objective, theta, choice, terms, watch)
+    first = _solved(objective, theta, choice, terms._replace(max_iter=PATIENCE), watch)
+    if first.converged:
+        return first
+    # Classes that are nearly separated bend far less than the metric says: then the Hessian pays after all.
+    why = f"after {first.iterations} steps of {choice.name}: they were too small"
+    left = terms._replace(max_iter=terms.max_iter - first.iterations, fresh=False)
+    found = _solved(objective, first.last.theta, Choice(choice.then, why), left, watch)
+    return replace(found, trace=np.vstack([first.trace, found.trace[1:]]))
+
+
+def _solved(
+    objective: Objective, theta: Floats, choice: Choice, terms: Terms, watch: Watch | None
+) -> Solution:
     able = ABILITIES[choice.name]
     # Without a penalty it is errors and tests that a fit is for: what costs a pass at most is asked twice.
     sharp = able.sharpness if objective.penalised else min(able.sharpness, able.sharpness**2)

@@ -220,7 +220,9 @@ def test_an_engine_leaves_no_thread_behind(engine):
 
 
 @every_engine
-@pytest.mark.parametrize("kind", [kind for kind in STATES if kind.by_class], ids=lambda kind: kind.name)
+@pytest.mark.parametrize(
+    "kind", [kind for kind in STATES if kind.by_class and kind.whole], ids=lambda kind: kind.name
+)
 def test_the_bad_cell_that_is_named_is_the_first_of_all_parts(engine, kind):
     X = np.ones((2000, 3))
     X[1900, 0] = X[777, 2] = X[777, 1] = np.inf

@@ -30,7 +30,7 @@ class Pace:
 
     rate: float | None = None
     power: float = 0.5
-    horizon: float = 1e4
+    horizon: float = 1e3
     scaled: bool = True
 
 
