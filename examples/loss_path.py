@@ -1,9 +1,9 @@
 """The ways of gradient descent and of Newton's method to the weights of a logistic regression.
 
 A loss of two weights is a surface, and its contours can be drawn. Newton's method fits a paraboloid to it
-and jumps to its lowest point: few steps. Gradient descent only knows which way is down; here, too, it
-measures steps in units of the columns' second moments, without which the valley on the right would
-take it thousands.
+and jumps to its lowest point: few steps. Steepest descent only knows which way is down: across a valley it
+goes to and fro, and along a narrow one, as on the right, a thousand steps do not get it far. Measured in
+the metric of the problem the same gradient (likelier's solver "gradient") points along the valley.
 
     python examples/loss_path.py [picture.png]
 """
@@ -26,9 +26,10 @@ def main(path: str = "loss_path.png") -> None:
     two = wine.target < 2
     table, grower = wine.data.loc[two, ["flavanoids", "alcohol"]], wine.target[two]
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.8), layout="constrained")
-    lk.plot.loss_path((table - table.mean()) / table.std(), grower, ax=left)
+    ways = ("steepest", "gradient", "newton")
+    lk.plot.loss_path((table - table.mean()) / table.std(), grower, solvers=ways, ax=left)
     left.set_title("two columns, standardised")
-    lk.plot.loss_path(table[["alcohol"]], grower, ax=right)
+    lk.plot.loss_path(table[["alcohol"]], grower, solvers=ways, ax=right)
     right.set_title("one column as it is, and the intercept")
     for name, ax in (("standardised", left), ("as it is", right)):
         for line in ax.get_lines():

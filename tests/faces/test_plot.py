@@ -59,6 +59,19 @@ def test_every_path_goes_from_0_to_the_optimum(two, columns):
     assert ax.get_ylabel() == ("intercept" if columns == 1 else "weight of column 1")
 
 
+def test_steepest_descent_turns_at_right_angles(two):
+    """As far as F falls along a line, the next gradient has no part in it."""
+    X, y = two
+    line, newton = lk.plot.loss_path((X - X.mean(axis=0)) / X.std(axis=0), y).get_lines()
+    steps = np.diff(line.get_xydata(), axis=0)
+    turns = (steps[1:] * steps[:-1]).sum(axis=1) / np.prod(
+        [np.linalg.norm(s, axis=1) for s in (steps[1:], steps[:-1])], axis=0
+    )
+    assert len(steps) > 3
+    assert np.abs(turns).max() < 0.2
+    np.testing.assert_allclose(line.get_xydata()[-1], newton.get_xydata()[-1], rtol=1e-3)
+
+
 @pytest.mark.parametrize("columns", [1, 2])
 def test_contours_are_those_of_the_loss(two, columns):
     X, y = two[0][:, :columns], two[1]

@@ -35,7 +35,7 @@ def loss_path(
     X: Any,
     y: Any,
     *,
-    solvers: Sequence[str] = ("gradient", "newton"),
+    solvers: Sequence[str] = ("steepest", "newton"),
     C: float = 1.0,
     tol: float = 1e-6,
     ax: Any = None,
@@ -43,14 +43,15 @@ def loss_path(
     """The ways of solvers from weights of 0 to the least of logistic regression's loss, on its contours.
 
     Two weights: those of the two columns of X without an intercept, or of its one column and the
-    intercept. C as in `LogisticRegression`.
+    intercept. C as in `LogisticRegression`. "steepest" is gradient descent as it is taught: straight down
+    in the units of the weights, as far as F falls; "gradient" measures steps in the metric of the problem.
     """
     table = Table.of(X)
     if table.values.ndim != 2 or table.values.shape[1] not in (1, 2):
         shape = table.values.shape
         raise ValueError(f"X has shape {shape}: two columns are two weights, or one and the intercept")
     objective = _objective(table.values, y, C)
-    paths = [_path(objective, solver, tol) for solver in solvers]
+    paths = [_steepest(objective, tol) if s == "steepest" else _path(objective, s, tol) for s in solvers]
     ax = axes(ax)
     _contours(ax, objective, *_window(objective, paths))
     for i, path in enumerate(paths):
@@ -89,6 +90,24 @@ def _path(objective: Objective, solver: str, tol: float) -> Path:
     start = np.zeros(objective.size)
     found = solve(objective, start, choice, Terms(tol, STEPS, fresh=False), watch)
     return Path(solver, np.array(seen), found.converged)
+
+
+def _steepest(objective: Objective, tol: float) -> Path:
+    """θ -= η ∇F in the weights as they are shown (Cauchy 1847), η by which F is least along the line."""
+    setting, seen = objective.setting, [np.zeros(2)]
+    way = _hidden(np.eye(2), setting) - _hidden(np.zeros((1, 2)), setting)  # (2, m)
+    for _ in range(STEPS):
+        at = _hidden(seen[-1][None], setting)[0]
+        _, g, H = objective.hessian(at)
+        down = -way @ g
+        if np.linalg.norm(down) <= tol:
+            return Path("steepest", np.array(seen), True)
+        bend = float(down @ way @ H @ way.T @ down)
+        eta = float(down @ down) / bend if bend > 0 else 1.0
+        trial = eta * np.geomspace(0.1, 10, 41)
+        F = objective.value(_hidden(seen[-1] + trial[:, None] * down, setting))
+        seen.append(seen[-1] + trial[F.argmin()] * down)
+    return Path("steepest", np.array(seen), False)
 
 
 # ---- two weights ---------------------------------------------------------------------------------
