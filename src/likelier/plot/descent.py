@@ -104,9 +104,11 @@ def _steepest(objective: Objective, tol: float) -> Path:
             return Path("steepest", np.array(seen), True)
         bend = float(down @ way @ H @ way.T @ down)
         eta = float(down @ down) / bend if bend > 0 else 1.0
-        trial = eta * np.geomspace(0.1, 10, 41)
-        F = objective.value(_hidden(seen[-1] + trial[:, None] * down, setting))
-        seen.append(seen[-1] + trial[F.argmin()] * down)
+        for wide in (10.0, 1.15):  # roughly, then finely
+            trial = eta * np.geomspace(1 / wide, wide, 41)
+            F = objective.value(_hidden(seen[-1] + trial[:, None] * down, setting))
+            eta = float(trial[F.argmin()])
+        seen.append(seen[-1] + eta * down)
     return Path("steepest", np.array(seen), False)
 
 
