@@ -30,10 +30,15 @@ def load(name: str) -> Any:
     return module
 
 
-def levels() -> list[str]:
+def of_machine() -> list[str]:
+    """The levels that this machine can run."""
     highest = load("isa").level()
-    found = [f"v{level}" for level in range(2, highest + 1)] if highest else ["native"]
-    return [name for name in found if FOLDER is None or list(Path(FOLDER).glob(f"{name}.*.so"))]
+    return [f"v{level}" for level in range(2, highest + 1)] if highest else ["native"]
+
+
+def levels() -> list[str]:
+    """Those of them that are built."""
+    return [name for name in of_machine() if FOLDER is None or list(Path(FOLDER).glob(f"{name}.*.so"))]
 
 
 @pytest.fixture(scope="session", params=levels())
