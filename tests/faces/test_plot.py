@@ -118,7 +118,10 @@ def test_a_loss_with_a_trough_is_drawn(two, columns):
     assert np.isfinite([ax.get_xlim(), ax.get_ylim()]).all()
 
 
-@pytest.mark.parametrize(("X", "message"), [(np.empty((0, 2)), "nothing to draw"), ([["a", 1]], "no")])
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [(np.empty((0, 2)), "nothing to draw"), ([["a", 1]], "none"), ([[np.inf, 1]], "infinity")],
+)
 def test_what_is_no_table_of_numbers_is_refused(two, X, message):
     for draw in (lk.plot.loss_path, lambda X, y: lk.plot.regions(lk.GaussianNB().fit(*two), X, y)):
         with pytest.raises(ValueError, match=message):
@@ -195,6 +198,10 @@ def test_what_has_no_regions_says_why(two):
         lk.plot.regions(lk.LogisticRegression(), X, y)
     with pytest.raises(ValueError, match="is no classifier"):
         lk.plot.regions(lk.LinearRegression().fit(X, y), X, y)
+    assert {level for level, _ in curves(lk.plot.regions(lk.LinearSVC().fit(*two), *two, levels=2.0))} == {
+        0,
+        2,
+    }
     with pytest.raises(ValueError, match="scores of 3 classes have none"):
         lk.plot.regions(lk.LinearSVC().fit(X, y), X, y, levels=[-1, 1])
 

@@ -61,4 +61,6 @@ def _numbers(values: Any) -> Floats:
         raise ValueError(f"X is drawn by its numbers, and has cells that are none: {error}") from None
     if not found.size:
         raise ValueError(f"X has shape {found.shape}: there is nothing to draw")
+    if np.isinf(found).any():
+        raise ValueError("X contains infinity: such rows have no place in a picture")
     return found

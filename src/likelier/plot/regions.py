@@ -14,7 +14,9 @@ GRID = 300  # points along each axis
 AROUND = 0.08  # of the range of X, left around it
 
 
-def regions(model: Any, X: Any, y: Any, *, ax: Any = None, levels: Sequence[float] | None = None) -> Any:
+def regions(
+    model: Any, X: Any, y: Any, *, ax: Any = None, levels: float | Sequence[float] | None = None
+) -> Any:
     """Points, boundaries (solid) and contours of the probabilities (dashed) of a fitted classifier.
 
     model: any with two columns. levels: of two classes, the probabilities of the second, by default 0.1,
@@ -35,7 +37,7 @@ def regions(model: Any, X: Any, y: Any, *, ax: Any = None, levels: Sequence[floa
         ax.scatter(
             *rows.T, s=26, color=color, marker=marker, edgecolors="white", linewidths=0.5, label=label
         )
-    _lines(ax, across, up, S, kind, levels)
+    _lines(ax, across, up, S, kind, None if levels is None else np.ravel(levels).tolist())
     ax.set(xlim=across[[0, -1]], ylim=up[[0, -1]])
     names = table.names or ["column 0", "column 1"]
     ax.set_xlabel(names[0])
