@@ -193,6 +193,18 @@ def test_train_reads_settings_as_json_as_python_and_as_words(folder):
     assert lk.load("m.lk").get_params()["priors"] is None
 
 
+def test_train_takes_logistic_regression_of_either_kind(folder, capsys):
+    frame = load_iris(as_frame=True).frame.query("target > 0")
+    frame.to_csv("two.csv", index=False)
+    common = ("train", "two.csv", "--target", "target", "-o", "m.lk")
+    run(*common, "--model", "logistic-regression", "--set", "C=inf")
+    assert lk.load("m.lk").C == np.inf
+    run(*common, "--model", "logistic-regression-cv", "--set", "Cs=3")
+    run("predict", "m.lk", "two.csv", "-o", "out.csv")
+    assert "error" in capsys.readouterr().err
+    np.testing.assert_allclose(pd.read_csv("out.csv")[["p_1", "p_2"]].sum(axis=1), 1)
+
+
 def test_train_fits_lines_with_weights(folder, capsys):
     frame = table().fillna(3.0)
     frame["times"] = np.arange(150) % 3

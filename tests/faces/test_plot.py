@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression as Other
 
 import likelier as lk
@@ -103,6 +104,30 @@ def test_more_than_a_plane_is_refused(columns, classes, message):
         lk.plot.loss_path(X[y < classes, :columns], y[y < classes])
 
 
+def test_one_solver_needs_no_list_and_none_is_refused(two):
+    (line,) = lk.plot.loss_path(*two, solvers="newton").get_lines()
+    assert line.get_label().startswith("newton")
+    with pytest.raises(ValueError, match="solvers is empty"):
+        lk.plot.loss_path(*two, solvers=())
+
+
+@pytest.mark.parametrize("columns", [[0, 0], [2], [0, 2]])
+def test_a_loss_with_a_trough_is_drawn(two, columns):
+    X = np.column_stack([two[0], np.ones(100)])[:, columns]
+    ax = lk.plot.loss_path(X, two[1], C=np.inf, solvers="newton")
+    assert np.isfinite([ax.get_xlim(), ax.get_ylim()]).all()
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [(np.empty((0, 2)), "nothing to draw"), ([["a", 1]], "none"), ([[np.inf, 1]], "infinity")],
+)
+def test_what_is_no_table_of_numbers_is_refused(two, X, message):
+    for draw in (lk.plot.loss_path, lambda X, y: lk.plot.regions(lk.GaussianNB().fit(*two), X, y)):
+        with pytest.raises(ValueError, match=message):
+            draw(X, two[1][: len(X)])
+
+
 # ---- regions ---------------------------------------------------------------------------------------
 @pytest.mark.parametrize("model", [lk.LogisticRegression(), lk.GaussianNB(), Other()], ids=repr)
 def test_contours_have_the_probability_that_they_say(two, model):
@@ -150,12 +175,35 @@ def test_a_frame_is_asked_as_a_frame(two, frame):
     [
         (lambda X, y: (X[:, [0, 1, 0]], y), "a plane has two columns"),
         (lambda X, y: (X, y[:-1]), "it is a label for each of 100 rows"),
-        (lambda X, y: (X, np.where(y == "virginica", "setosa", y)), "does not know: setosa"),
+        (lambda X, y: (X, np.where(y == "virginica", "setosa", y)), "does not know: 'setosa'"),
     ],
 )
 def test_what_is_no_plane_is_refused(two, change, message):
     with pytest.raises(ValueError, match=message):
         lk.plot.regions(lk.LogisticRegression().fit(*two), *change(*two))
+
+
+def test_labels_are_the_same_as_those_of_the_model_not_only_alike(two):
+    X, y = two[0], np.arange(100) % 2
+    model = lk.LogisticRegression().fit(X, y)
+    with pytest.raises(ValueError, match=r"does not know: '0', '1'; it knows 0, 1"):
+        lk.plot.regions(model, X, y.astype(str))
+    ax = lk.plot.regions(model, X, y.astype(float))
+    assert sum(len(each.get_offsets()) for each in ax.collections if each.get_label() in ("0", "1")) == 100
+
+
+def test_what_has_no_regions_says_why(two):
+    X, y = two[0], np.arange(100) % 3
+    with pytest.raises(NotFittedError):
+        lk.plot.regions(lk.LogisticRegression(), X, y)
+    with pytest.raises(ValueError, match="is no classifier"):
+        lk.plot.regions(lk.LinearRegression().fit(X, y), X, y)
+    assert {level for level, _ in curves(lk.plot.regions(lk.LinearSVC().fit(*two), *two, levels=2.0))} == {
+        0,
+        2,
+    }
+    with pytest.raises(ValueError, match="scores of 3 classes have none"):
+        lk.plot.regions(lk.LinearSVC().fit(X, y), X, y, levels=[-1, 1])
 
 
 def test_without_matplotlib_it_is_said_what_to_install():

@@ -259,6 +259,21 @@ def test_the_hyper_parameters_of_the_fit_count():
     same(model.summary(X, y), before, but=("z", "p", "lr", "lr_p", "wald", "wald_p"))
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_intercept_of_the_fit_counts(intercept):
+    X, y = drawn()
+    model = lk.LogisticRegression(fit_intercept=intercept, **SHARP).fit(X + 3.0, y)
+    before = model.summary(X + 3.0, y, cov="HC0")
+    same(model.set_params(fit_intercept=not intercept).summary(X + 3.0, y, cov="HC0"), before)
+
+
+@pytest.mark.parametrize("name", ["y", "sample_weight", "offset"])
+def test_what_goes_with_rows_is_refused_without_them(name):
+    X, y = drawn()
+    with pytest.raises(ValueError, match="y, sample_weight and offset go with X"):
+        lk.LogisticRegression(**SHARP).fit(X, y).summary(**{name: y})
+
+
 def test_a_fit_that_did_not_converge_says_so():
     X, y = drawn(15)
     with warnings.catch_warnings():

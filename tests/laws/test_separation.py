@@ -249,3 +249,21 @@ def test_refused_warnings_leave_the_estimator_as_it_was():
         with pytest.raises(lk.SeparationWarning):
             model.fit(X, X[:, 0] > 0)
     assert not hasattr(model, "coef_")
+
+
+@pytest.mark.parametrize("k", [1, 100])
+def test_a_rare_dummy_among_many_rows(k, monkeypatch):
+    """Rows that lack it have nothing but rounding on either side of the direction."""
+    monkeypatch.setattr(separation, "EXACT", -1)
+    X, y, _ = overlapping(7, n=10_000)
+    ones = np.flatnonzero(y == 1)
+    rare = np.zeros(len(y))
+    rare[ones[ones % 10 > 0][:k]] = 1  # where rows are not looked at for the shift: it is 0
+    found, _ = separated(np.column_stack([X, rare]), y)
+    assert (found.kind, found.columns, found.classes) == ("quasi-complete", (3,), (1,))
+
+
+def test_both_classes_are_not_told_from_others():
+    found, said = separated(np.r_[0:5, 4:9].astype(float)[:, None], np.repeat([0, 1], 5))
+    assert found.classes == (0, 1)
+    assert "in part (quasi-complete separation). The likelihood" in said

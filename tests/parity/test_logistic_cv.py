@@ -232,3 +232,17 @@ def test_it_can_be_cloned_and_knows_its_classes_by_name():
     model = clone(Ours(Cs=3, cv=3)).fit(X, names)
     assert set(model.predict(X)) == {"a", "b", "c"}
     assert model.score(X, names) == pytest.approx(-0.05, abs=0.1)
+
+
+def test_a_file_is_read_as_the_rows_that_it_has(tmp_path):
+    X, y = data(load_iris)
+    w = np.arange(len(y)) % 3 + 1.0
+    table = pd.DataFrame(X, columns=list("abcd"))
+    table.assign(y=np.array(["s", "c", "v"])[y], w=w).to_csv(tmp_path / "rows.csv", index=False)
+    source = lk.scan(tmp_path / "rows.csv", target="y", weight="w")
+    model = Ours(Cs=3, cv=3).fit(source)
+    other = Ours(Cs=3, cv=3).fit(table, np.array(["s", "c", "v"])[y], sample_weight=w)
+    np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-9)
+    np.testing.assert_allclose(model.scores_, other.scores_, rtol=1e-9)
+    assert list(model.feature_names_in_) == list("abcd")
+    assert model.score(source) == pytest.approx(other.score(table, np.array(["s", "c", "v"])[y], w))

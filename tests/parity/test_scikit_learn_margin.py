@@ -4,7 +4,11 @@ import inspect
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn import svm
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -102,3 +106,20 @@ def test_in_a_grid_search(table):
     grid = {"linearsvc__C": [0.01, 1.0], "linearsvc__loss": ["hinge", "squared_hinge"]}
     found = GridSearchCV(make_pipeline(StandardScaler(), lk.LinearSVC()), grid).fit(X, y)
     assert found.best_score_ > 0.95
+
+
+@pytest.mark.parametrize(
+    "model", [lk.LinearSVC(penalty="l1", C=0.1), lk.LogisticRegression(C=0.1, l1_ratio=1)]
+)
+def test_weights_can_be_sparse_as_scikit_learns(model, tmp_path):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(NotFittedError):
+        clone(model).sparsify()
+    before = model.fit(X, y).coef_
+    assert model.sparsify() is model
+    assert sparse.issparse(model.coef_)
+    lk.save(model, tmp_path / "model.lk")
+    np.testing.assert_array_equal(lk.load(tmp_path / "model.lk").coef_, before)
+    np.testing.assert_array_equal(lk.load(tmp_path / "model.lk").predict(X), model.predict(X))
+    for _ in range(2):
+        np.testing.assert_array_equal(model.densify().coef_, before)

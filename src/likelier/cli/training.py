@@ -2,6 +2,7 @@
 
 import ast
 import json
+import math
 import time
 from argparse import Namespace
 from pathlib import Path
@@ -64,7 +65,7 @@ def _setting(text: str) -> tuple[str, Any]:
             return name, read(value)
         except (ValueError, SyntaxError):
             continue
-    return name, value
+    return name, math.inf if value in ("inf", "np.inf") else value
 
 
 _setting.__name__ = "NAME=VALUE"  # argparse names what it could not read by it

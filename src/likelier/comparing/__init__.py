@@ -27,9 +27,9 @@ def compare(
     X: an array, a frame, or a source from `scan`, which has y. Columns that are no numbers are left out,
     and named. models: {name: estimator} or a list of estimators, any with scikit-learn's interface; by
     default all of likelier's that suit. Those without `cross_validate` are fitted anew for each fold, for
-    which the rows must be in memory. Folds are stratified and shuffled; those of a source are drawn by a
-    hash of the row's number. task: by default "regress" where y is of numbers that are not whole, or of
-    more than 20 different ones.
+    which files are read into memory (up to 1 GB). Folds are stratified and shuffled; those of a source are
+    drawn by a hash of the row's number. task: by default "regress" where y is of numbers that are not
+    whole, or of more than 20 different ones.
     """
     if cv < 2:
         raise ValueError(f"cv={cv}: at least 2 folds are needed")

@@ -19,6 +19,7 @@ def judged(name: str, model: Any, rows: Table, task: Task, folds: Assignment) ->
         warnings.simplefilter("always")
         try:
             task.check(model)
+            rows = rows if _merges(model) else rows.in_memory(model)
             figures, seconds = _figures(model, rows, task, folds), rows.fit(model)
         except ValueError as problem:
             where = "".join(f" ({note})" for note in getattr(problem, "__notes__", ()))
@@ -28,19 +29,17 @@ def judged(name: str, model: Any, rows: Table, task: Task, folds: Assignment) ->
     return task.result(model=name, assumes=assumes, fit=seconds, notes=notes, **figures)
 
 
-def _figures(model: Any, rows: Table, task: Task, folds: Assignment) -> dict[str, float]:
+def _merges(model: Any) -> bool:
     # With a covariance_estimator the method is there, but there are no statistics to merge.
-    merging = hasattr(model, "cross_validate") and getattr(model, "covariance_estimator", None) is None
+    return hasattr(model, "cross_validate") and getattr(model, "covariance_estimator", None) is None
+
+
+def _figures(model: Any, rows: Table, task: Task, folds: Assignment) -> dict[str, float]:
     # What rows settle, such as families, rows that are held out should have no part in.
     settling = isinstance(rows, InMemory) and bool(getattr(model, "_settled", ()))
-    if merging and not settling:
+    if _merges(model) and not settling:
         return task.figures(rows.cross_validate(model, folds))
-    if not isinstance(rows, InMemory):
-        raise ValueError(
-            f"{type(model).__name__} has no cross_validate, and takes rows in memory only: read the table "
-            "first, for example with pandas."
-        )
-    return _refitted(model, rows, task, folds)
+    return _refitted(model, rows.in_memory(model), task, folds)
 
 
 def _refitted(model: Any, rows: InMemory, task: Task, folds: Assignment) -> dict[str, float]:

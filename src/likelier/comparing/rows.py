@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from likelier.data import Arrays, Assignment, Dense, Hashed, Listed, Source, Stored, frames
+from likelier.data import Arrays, Assignment, Dense, Hashed, Listed, Source, Stored, frames, loaded
 from likelier.estimators import door
 from likelier.estimators.sources import stored, takes_categories
 from likelier.evaluation import CrossValidation
+from likelier.model import levels
+
+MOST = 1 << 27  # cells of a file that are read into memory for models without `cross_validate`: 1 GB
 
 
 class Table(Protocol):
@@ -42,6 +45,9 @@ class Table(Protocol):
         """The seconds of a fit to all rows."""
 
     def cross_validate(self, model: Any, folds: Any, /) -> CrossValidation: ...
+
+    def in_memory(self, model: Any, /) -> "InMemory":
+        """What of them a model takes, for fits to some of the rows."""
 
 
 def opened(X: Any, y: Any) -> Table:
@@ -148,6 +154,9 @@ class InMemory:
             raise _no_numbers()
         return self.numbers if hasattr(model, "cross_validate") else self.array
 
+    def in_memory(self, model: Any) -> "InMemory":
+        return self
+
     def some(self, model: Any, at: NDArray[np.intp]) -> Any:
         """These rows, of what a model takes."""
         X = self._for(model)
@@ -236,3 +245,17 @@ class InFiles:
             self._for(model), cv=folds.count, random_state=folds.seed
         )
         return found
+
+    def in_memory(self, model: Any) -> InMemory:
+        who = type(model).__name__
+        source = self._for(model)
+        if takes_categories(model) and source.others(list(source.names)):
+            raise ValueError(f"{who} has no cross_validate for files: read the table first.")
+        classes = levels(source) if self.texts else None
+        with door.naming(source):
+            found = loaded(source if classes is None else source.coded(classes), MOST)
+        if found.w is not None:
+            raise ValueError(f"{who} has no cross_validate, and fits to folds go without weights.")
+        assert found.y is not None
+        y = found.y if classes is None else classes[found.y]
+        return InMemory(found.X.to_array(), found.X.to_array(), y)

@@ -5,10 +5,11 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from tqdm import tqdm
@@ -49,6 +50,7 @@ class Discriminative(LinearScores, Scoring, Publishing):
     _target: NDArray[Any]  # the classes
     _statistics: Any  # what `summary` needs, if the solver knows it
     n_features_in_: int
+    coef_: Any
 
     @abstractmethod
     def _loss(self, K: int) -> Loss:
@@ -132,6 +134,18 @@ class Discriminative(LinearScores, Scoring, Publishing):
 
     def _remarks(self, model: Any, statistics: Any, target: Any, names: Names) -> Iterator[str]:
         yield from ()
+
+    def sparsify(self) -> Self:
+        """`coef_` as a sparse matrix, for weights that are mostly 0; answers stay as they are."""
+        door.fitted(self)
+        self.coef_ = csr_array(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """`coef_` as an array again."""
+        door.fitted(self)
+        self.coef_ = self.coef_.toarray() if issparse(self.coef_) else self.coef_
+        return self
 
     # ---- answers -----------------------------------------------------------------------------------
     def _ask(self, X: Any, link: Link) -> NDArray[Any]:

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from likelier.data import Arrays, Source
+from likelier.data import Arrays, Source, loaded
 from likelier.estimators import door
 from likelier.estimators.answers import LinearProbabilities
 from likelier.estimators.discriminative import Discriminative, single
 from likelier.estimators.logistic import LogisticRegression
 from likelier.estimators.scorers import scorer_of
+from likelier.estimators.sources import stored
 from likelier.estimators.trials import Grid, Judge, Results, Rows, Trial, legacy, plain
 from likelier.estimators.weighing import class_totals, weighed, weights_by_class
 from likelier.estimators.weights import Course, Weights
@@ -105,25 +106,24 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
         return logistic if K == 2 else softmaxed
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Fit to rows X and their labels y; groups: for splitters that keep rows together."""
+        """Fit to rows X and their labels y, or to a source, whose rows are read into memory.
+
+        groups: for splitters that keep rows together.
+        """
         grid = self._grid()
         source, target = self._rows(X, y, sample_weight)
-        if not isinstance(source, Arrays):
-            raise ValueError(
-                "LogisticRegressionCV tries its models on rows in memory, and X is a source: load its rows "
-                "first, or choose C for LogisticRegression by a sample of them."
-            )
-        judge = self._judge(target, source, sample_weight)
-        folds = self._folds(X, target[source.y], groups)
         with door.naming(source):
-            objective = self._unpenalised(source, target)
-            trial = Trial(objective, grid, self.solver, self._terms(), judge, single(source))
+            rows = loaded(source)
+            judge = self._judge(target, rows)
+            folds = self._folds(plain(rows.X) if stored(X) else X, target[rows.y], groups)
+            objective = self._unpenalised(rows, target)
+            trial = Trial(objective, grid, self.solver, self._terms(), judge, single(rows))
             for ratio in grid.ratios.tolist():  # refused before any work
                 chosen(self.solver, replace(objective, penalty=grid.penalty(objective, 1.0, ratio)))
             objective.gradient(np.zeros(objective.size))  # a bad cell is named by its row among all
             results = trial.run(folds, self.n_jobs)
             self._warn_of_trials(results)
-            model = self._best(grid, results, objective, single=single(source))
+            model = self._best(grid, results, objective, single=single(rows))
         return self._publish(model, None, target, source.names)
 
     # ---- what is asked for -------------------------------------------------------------------------
@@ -153,11 +153,10 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
         pairs = check_cv(self.cv, y, classifier=True).split(X, y, groups)
         return [(_numbers(train), _numbers(test)) for train, test in pairs]
 
-    def _judge(self, target: NDArray[Any], source: Arrays, sample_weight: Any) -> Judge:
+    def _judge(self, target: NDArray[Any], source: Arrays) -> Judge:
         """A scorer asks an estimator, about rows that are an array or a sparse matrix."""
         scorer = scorer_of(self.scoring, target)
-        labels = target[source.y]
-        w = None if sample_weight is None else door.weights_of(sample_weight, len(source))
+        labels, w = target[source.y], source.w
 
         def judge(weights: Weights, rows: Rows) -> float:
             model = LogisticRegression()._publish(weights, None, target, None)
@@ -227,8 +226,9 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
         return legacy(found, target, ratios=self.l1_ratios is not None)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The score of `scoring`, on rows X and their labels y."""
+        """The score of `scoring`, on rows X and their labels y; a source brings y and weights along."""
         door.fitted(self)
+        y, sample_weight = self._known_labels(X, y, sample_weight)
         weighed = {} if sample_weight is None else {"sample_weight": sample_weight}
         return float(scorer_of(self.scoring, self.classes_)(self, X, y, **weighed))
 

@@ -50,6 +50,8 @@ class Inference(Discriminative):
             rows = self._rows_again(X, y, sample_weight, offset, found)
             theta, shift = model.theta(rows.setting).reshape(theta.shape), rows.setting.shift
             found = found.again(rows, theta)
+        elif y is not None or sample_weight is not None or offset is not None:
+            raise ValueError("summary(X, y): y, sample_weight and offset go with X.")
         elif cov != "classical" or found.H is None:
             why = f"cov={cov!r}" if cov != "classical" else f"after solver {self.solver_!r} summary"
             raise ValueError(f"{why} needs the rows of the fit: summary(X, y, cov={cov!r}).")
@@ -109,8 +111,12 @@ class Inference(Discriminative):
         if offset is not None:
             source = with_offset(source, offset, labels)
         objective = self._objective(precoded(source, labels), labels)
-        l2 = found.l2 / found.n.sum()  # as it was in `fit`, whatever C is by now
-        return replace(objective, penalty=Penalty(l2, np.zeros_like(l2)))
+        # As it was in `fit`, whatever C and fit_intercept are by now.
+        l2, setting = found.l2 / found.n.sum(), objective.setting
+        if not found.intercept:
+            setting = replace(setting, shift=np.zeros(setting.p))
+        penalty = Penalty(l2, np.zeros_like(l2))
+        return replace(objective, penalty=penalty, setting=setting, intercept=found.intercept)
 
     def _concluded(
         self, objective: Objective, solution: Solution, target: NDArray[Any], names: Names
@@ -143,4 +149,5 @@ def _said(found: Separation, target: NDArray[Any], names: Names) -> str:
     if found.kind == "complete":
         return f"{said} completely."
     labels = ", ".join(map(repr, target[list(found.classes)].tolist()[:10]))
-    return f"{said} in part (quasi-complete separation): {labels} from the others."
+    which = "" if len(found.classes) == len(target) else f": {labels} from the others"
+    return f"{said} in part (quasi-complete separation){which}."

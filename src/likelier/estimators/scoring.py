@@ -38,14 +38,18 @@ class Scoring(ClassifierMixin):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows whose class is found; a source brings y and weights along."""
-        if stored(X):
-            door.fitted(self)
-            door.training(self, X, y, sample_weight, known=True)
-            labels = X.taking([], y=True)
-            found = self._target_of(labels)
-            codes, sample_weight = targets(labels.coded(found))
-            y = found[codes]
-        return float(super().score(X, y, sample_weight))
+        return float(super().score(X, *self._known_labels(X, y, sample_weight)))
+
+    def _known_labels(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+        """y and weights, as they were given or as a source has them."""
+        if not stored(X):
+            return y, sample_weight
+        door.fitted(self)
+        door.training(self, X, y, sample_weight, known=True)
+        labels = X.taking([], y=True)
+        found = self._target_of(labels)
+        codes, weights = targets(labels.coded(found))
+        return found[codes], weights
 
 
 def refuse_new(source: Source, known: NDArray[Any]) -> None:

@@ -4,7 +4,7 @@ A direction d separates if no row has a negative margin, (d_y - d_k)·x >= 0 for
 k, and some row has a positive one: completely, if all are positive (Albert & Anderson 1984).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple, Self
@@ -204,6 +204,7 @@ def _told_apart(d: Floats, strict: NDArray[Any]) -> Iterator[int]:
 # ---- many rows: where the Hessian has gone to 0 --------------------------------------------------
 FLAT = 1e-5  # mean curvature of the loss, per row that a direction concerns, below which it may be none
 SLIGHT = 1e-6  # of the terms of a margin: no more than rounding
+ASIDE = 1e-5  # of the largest weight of a direction, each in its column's unit: taken for 0 at first
 
 
 def _by_curvature(objective: Objective, last: Iterate, held: NDArray[np.bool_]) -> Separation | None:
@@ -214,22 +215,34 @@ def _by_curvature(objective: Objective, last: Iterate, held: NDArray[np.bool_]) 
     step = -solved(last.hessian, last.gradient).reshape(theta.shape)
     M = _gram(objective)
     flat = _flat(objective.opened(last.hessian), M, setting.q, ~held)  # (f, q', p + 1)
-    for way in (theta, step):
-        ahead = way if setting.q == 1 else way[1:] - way[0]
-        d = np.einsum("f,fkj->kj", np.einsum("fki,ij,kj->f", flat, M, ahead), flat)
-        if not d.any():
-            continue
-        whole = d if setting.q == 1 else np.vstack([np.zeros(d.shape[1]), d])
-        whole = whole / np.abs(whole * np.sqrt(np.diagonal(M))).max()
+    unit = np.sqrt(np.diagonal(M))
+    for whole in _candidates(flat, M, (theta, step)):
         seen = run(objective.source, partial(Sides.start, setting, whole))
         if seen.against or not seen.strict.any():
             continue
         share = np.abs(whole - np.median(whole, axis=0) if setting.q > 1 else whole).max(axis=0)
-        share = (share * np.sqrt(np.diagonal(M)))[:-1]
-        columns = np.flatnonzero(share > 1e-5 * share.max()).tolist()
+        share = (share * unit)[:-1]
+        columns = np.flatnonzero(share > ASIDE * share.max()).tolist()
         kind: Kind = "quasi-complete" if seen.on else "complete"
         return Separation(kind, tuple(columns), tuple(sorted(_told_apart(whole, seen.strict))))
     return None
+
+
+def _candidates(flat: Floats, M: Floats, ways: Iterable[Floats]) -> Iterator[Floats]:
+    """What of each way lies in flat directions, (q, p + 1), first without weights that may be rounding.
+
+    Rows that lack a rare column have no other weight: of them rounding alone would choose the side.
+    """
+    unit = np.sqrt(np.diagonal(M))
+    for way in ways:
+        ahead = way if len(way) == 1 else way[1:] - way[0]
+        d = np.einsum("f,fkj->kj", np.einsum("fki,ij,kj->f", flat, M, ahead), flat)
+        if not d.any():
+            continue
+        whole = d if len(way) == 1 else np.vstack([np.zeros(d.shape[1]), d])
+        whole = whole / np.abs(whole * unit).max()
+        yield np.where(np.abs(whole * unit) > ASIDE, whole, 0.0)
+        yield whole
 
 
 def _gram(objective: Objective) -> Floats:

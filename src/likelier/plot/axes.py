@@ -43,9 +43,8 @@ class Table(NamedTuple):
     def of(cls, X: Any) -> Self:
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         if not isinstance(frame, nw.DataFrame):
-            dense = X.toarray() if hasattr(X, "toarray") else X
-            return cls(np.asarray(dense, dtype=np.float64), None)
-        return cls(np.asarray(frame.to_numpy(), dtype=np.float64), frame.columns, frame)
+            return cls(_numbers(X.toarray() if hasattr(X, "toarray") else X), None)
+        return cls(_numbers(frame.to_numpy()), frame.columns, frame)
 
     def rows(self, values: Floats) -> Any:
         """As what X was: a frame of the same names, or an array."""
@@ -53,3 +52,15 @@ class Table(NamedTuple):
             return values
         namespace = nw.get_native_namespace(self.frame)
         return nw.from_numpy(values, schema=self.names, backend=namespace).to_native()
+
+
+def _numbers(values: Any) -> Floats:
+    try:
+        found = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"X is drawn by its numbers, and has cells that are none: {error}") from None
+    if not found.size:
+        raise ValueError(f"X has shape {found.shape}: there is nothing to draw")
+    if np.isinf(found).any():
+        raise ValueError("X contains infinity: such rows have no place in a picture")
+    return found

@@ -35,7 +35,7 @@ def loss_path(
     X: Any,
     y: Any,
     *,
-    solvers: Sequence[str] = ("steepest", "newton"),
+    solvers: str | Sequence[str] = ("steepest", "newton"),
     C: float = 1.0,
     tol: float = 1e-6,
     ax: Any = None,
@@ -50,6 +50,9 @@ def loss_path(
     if table.values.ndim != 2 or table.values.shape[1] not in (1, 2):
         shape = table.values.shape
         raise ValueError(f"X has shape {shape}: two columns are two weights, or one and the intercept")
+    solvers = [solvers] if isinstance(solvers, str) else solvers
+    if not solvers:
+        raise ValueError("solvers is empty: name one at least")
     objective = _objective(table.values, y, C)
     paths = [_steepest(objective, tol) if s == "steepest" else _path(objective, s, tol) for s in solvers]
     ax = axes(ax)
@@ -134,7 +137,11 @@ def _window(objective: Objective, paths: Sequence[Path]) -> tuple[Floats, Floats
     best = seen[F.argmin()]
     _, _, H = objective.hessian(_hidden(best[None], setting)[0])
     way = _hidden(np.eye(2), setting) - _hidden(np.zeros((1, 2)), setting)  # (2, m)
-    reach = np.sqrt(2 * (F[0] - F.min()) * np.diagonal(np.linalg.inv(way @ H @ way.T)))
+    A = way @ H @ way.T
+    unit = np.sqrt(np.diagonal(A))
+    unit = np.where(unit > 0, unit, 1.0)
+    wide = np.diagonal(np.linalg.pinv(A / np.outer(unit, unit), hermitian=True))  # a trough has no far end
+    reach = np.sqrt(2 * (F[0] - F.min()) * wide) / unit
     low, high = np.minimum(seen.min(axis=0), best - reach), np.maximum(seen.max(axis=0), best + reach)
     around = AROUND * np.where(high > low, high - low, 1.0)
     return low - around, high + around

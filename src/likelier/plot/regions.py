@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
 
 from likelier.plot.axes import COLORS, MARKERS, Floats, Table, axes
 
@@ -12,15 +14,19 @@ GRID = 300  # points along each axis
 AROUND = 0.08  # of the range of X, left around it
 
 
-def regions(model: Any, X: Any, y: Any, *, ax: Any = None, levels: Sequence[float] | None = None) -> Any:
+def regions(
+    model: Any, X: Any, y: Any, *, ax: Any = None, levels: float | Sequence[float] | None = None
+) -> Any:
     """Points, boundaries (solid) and contours of the probabilities (dashed) of a fitted classifier.
 
     model: any with two columns. levels: of two classes, the probabilities of the second, by default 0.1,
     0.25, 0.75 and 0.9; of more, those of each class. Where a model has no probabilities they are scores
-    of two classes, by default the margins -1 and 1.
+    of two classes, by default the margins -1 and 1; scores of more have none.
     """
     table, labels = Table.of(X), np.asarray(y)
     classes = _classes(model, table, labels)
+    if levels is not None and len(classes) > 2 and not hasattr(model, "predict_proba"):
+        raise ValueError(f"levels: scores of {len(classes)} classes have none, probabilities would")
     ax = axes(ax)
     across, up = (_range(column) for column in table.values.T)
     at = np.column_stack([each.ravel() for each in np.meshgrid(across, up)])
@@ -31,7 +37,7 @@ def regions(model: Any, X: Any, y: Any, *, ax: Any = None, levels: Sequence[floa
         ax.scatter(
             *rows.T, s=26, color=color, marker=marker, edgecolors="white", linewidths=0.5, label=label
         )
-    _lines(ax, across, up, S, kind, levels)
+    _lines(ax, across, up, S, kind, None if levels is None else np.ravel(levels).tolist())
     ax.set(xlim=across[[0, -1]], ylim=up[[0, -1]])
     names = table.names or ["column 0", "column 1"]
     ax.set_xlabel(names[0])
@@ -45,11 +51,17 @@ def _classes(model: Any, table: Table, labels: NDArray[Any]) -> NDArray[Any]:
         raise ValueError(f"X has shape {table.values.shape}: a plane has two columns")
     if labels.shape != (len(table.values),):
         raise ValueError(f"y has shape {labels.shape}: it is a label for each of {len(table.values)} rows")
-    classes = np.asarray(model.classes_)
-    unknown = sorted({str(label) for label in labels.tolist()} - {str(label) for label in classes.tolist()})
+    if not is_classifier(model):
+        raise ValueError(f"{model!r:.80} is no classifier: regions are those of classes")
+    check_is_fitted(model)
+    unknown = set(labels.tolist()) - set(model.classes_.tolist())
     if unknown:
-        raise ValueError(f"y has labels that the model does not know: {', '.join(unknown)}")
-    return classes
+        some, known = (sorted(map(repr, each)) for each in (unknown, model.classes_.tolist()))
+        raise ValueError(
+            f"y has labels that the model does not know: {', '.join(some[:10])}; "
+            f"it knows {', '.join(known[:10])}"
+        )
+    return np.asarray(model.classes_)
 
 
 def _color(k: int) -> str:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from likelier.data import Chunk, Dense
 from likelier.estimators import door
@@ -197,6 +198,8 @@ def _settled(model: Any) -> Any:
 def _check_same(again: Any, estimator: Any) -> None:
     """Refuse to save what would come back as something else."""
     ours, theirs = ({k: v for k, v in vars(one).items() if k.endswith("_")} for one in (estimator, again))
+    if issparse(ours.get("coef_")):
+        ours["coef_"] = ours["coef_"].toarray()  # sparsified, for looking at: it comes back dense
     lean = vars(estimator).get("_statistics") is not None and again._statistics is None
     for name in sorted(ours.keys() | theirs.keys()):
         if lean and name not in theirs:
