@@ -134,7 +134,7 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
         for name, values in (("Cs", Cs), ("l1_ratios", ratios)):
             if np.ndim(values) != 1:
                 raise ValueError(f"{name}={values!r}: it is a list of numbers")
-        Cs = [C if C == np.inf else door.number("Cs", C, np.finfo(np.float64).tiny) for C in Cs]
+        Cs = [door.allowance("Cs", C) for C in Cs]
         ratios = [door.number("l1_ratios", ratio, 0.0, 1.0) for ratio in ratios]
         if not Cs or not ratios:
             raise ValueError(f"{'l1_ratios' if Cs else 'Cs'} is empty: give at least one number")
