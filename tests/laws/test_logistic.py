@@ -202,6 +202,16 @@ def test_a_warm_start_needs_few_steps():
     assert Logistic(C=1.1, warm_start=True).fit(X, y).n_iter_[0] == Logistic(C=1.1).fit(X, y).n_iter_[0]
 
 
+def test_a_warm_start_forgets_an_intercept_that_is_no_longer_wanted():
+    X, y = problem(K=2)
+    model = Logistic(warm_start=True, tol=1e-8).fit(X + 5, y).set_params(fit_intercept=False)
+    without = Logistic(fit_intercept=False, tol=1e-8).fit(X + 5, y)
+    np.testing.assert_allclose(model.fit(X + 5, y).coef_, without.coef_, rtol=1e-6)
+    assert model.intercept_ == 0
+    for first in (Logistic().fit(X + 5, y), Logistic().partial_fit(X + 5, y, classes=[0, 1])):
+        assert first.set_params(fit_intercept=False).partial_fit(X + 5, y).intercept_ == 0
+
+
 def test_a_column_without_a_penalty_is_scaled_freely():
     X, y = problem(K=2)
     free = np.array([0.0, 1.0, 1.0, 1.0])
@@ -261,7 +271,8 @@ def test_the_linear_reading_predicts_the_same():
         ({"max_iter": 1.5}, "max_iter"),
         ({"solver": "simplex"}, "newton.*lbfgs"),
         ({"class_weight": "even"}, "balanced"),
-        ({"class_weight": {7: 1.0}}, "not in class_weight"),
+        ({"class_weight": {7: 1.0}}, r"\[0, 1, 2\], are not in class_weight"),
+        ({"class_weight": {0: 1.0, 7: 1.0}}, r"\[1, 2\], are not in class_weight, which has \[7\]"),
         ({"fit_intercept": "no"}, "fit_intercept"),
         ({"l1_ratio": 0.5, "solver": "newton"}, "l1 part.*proximal"),
     ],
@@ -370,6 +381,19 @@ def test_a_refused_batch_leaves_the_model_as_it_was():
         Logistic().partial_fit(X, y)
     with pytest.raises(ValueError, match="2 classes"):
         Logistic().partial_fit(X, np.zeros(len(y)), classes=[0])
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_steps_go_on_from_a_file_as_if_there_were_none(tmp_path, K):
+    X, y = problem(K=K)
+    model = Logistic().partial_fit(X, y, classes=np.arange(K))
+    lk.save(model, tmp_path / "m.lk")
+    again = lk.load(tmp_path / "m.lk").partial_fit(X[:9], y[:9])
+    np.testing.assert_array_equal(again.coef_, model.partial_fit(X[:9], y[:9]).coef_)
+    np.testing.assert_array_equal(again.trace_, model.trace_)
+    assert again.stop_reason_ == model.stop_reason_
+    with pytest.raises(ValueError, match="nothing is kept of the rows"):
+        again.summary()
 
 
 def test_balance_goes_by_the_classes_so_far():

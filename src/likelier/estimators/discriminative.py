@@ -56,7 +56,7 @@ class Discriminative(LinearScores, Scoring, Publishing):
 
     def _allowance(self) -> float:
         """C, checked: what losses weigh against the penalty; infinite, there is none."""
-        return self.C if self.C == np.inf else door.number("C", self.C, np.finfo(np.float64).tiny)
+        return door.allowance("C", self.C)
 
     def _ratio(self) -> float:
         """How much of the penalty is l1."""
@@ -103,7 +103,7 @@ class Discriminative(LinearScores, Scoring, Publishing):
         most = int(door.number("max_iter", self.max_iter, 0, whole=True))
         choice = chosen(self.solver, objective)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        theta = np.zeros(objective.size) if start is None else start.theta(objective.setting)
+        theta = np.zeros(objective.size) if start is None else begun(start, objective)
         with watching(self.verbose, most) as watch:
             how = Terms(tol, most, seed, fresh=start is None)
             return solve(objective, theta, choice, how, watch)
@@ -159,6 +159,14 @@ class Discriminative(LinearScores, Scoring, Publishing):
         if len(W) == 1:
             W, b = np.vstack([np.zeros_like(W), W]), np.append(0.0, b)
         return Contributions(rows[:, None, :] * W, b)
+
+
+def begun(start: Weights, objective: Objective) -> Floats:
+    """θ at weights found before, less an intercept that is no longer wanted: no step would move it."""
+    theta = start.theta(objective.setting)
+    if not objective.intercept:
+        theta[objective.setting.p :: objective.width] = 0.0
+    return theta
 
 
 # ---- rows ----------------------------------------------------------------------------------------
