@@ -28,7 +28,7 @@ def test_every_solution_is_an_optimum(seed, K, ratio, sparse):
     found = list(path(problem, along, "auto", Terms(1e-8, 100)))
     for penalty, each in zip(along, found, strict=True):
         assert each.converged
-        assert_optimal(Recalling.of(problem).under(penalty), each.last.theta)
+        assert_optimal(Recalling.of(problem).beneath(penalty), each.last.theta)
 
 
 @pytest.mark.parametrize("solver", ["proximal", "newton", "lbfgs"])
@@ -36,14 +36,14 @@ def test_alone_or_along_a_path(solver):
     problem = objective(3, n=200, p=8, K=3, odd=False)
     along = penalties(problem, ratio=0.0)
     for penalty, each in zip(along, path(problem, along, solver, Terms(1e-9, 200)), strict=True):
-        alone = solution(Recalling.of(problem).under(penalty))
+        alone = solution(Recalling.of(problem).beneath(penalty))
         np.testing.assert_allclose(each.last.theta, alone.last.theta, atol=1e-6)
 
 
 def test_another_penalty_at_the_same_point_costs_no_pass():
     problem = Recalling.of(objective(4, K=3))
     theta = np.random.default_rng(0).normal(size=problem.size) / 1e4
-    first, second = (problem.under(penalty) for penalty in penalties(problem, 2))
+    first, second = (problem.beneath(penalty) for penalty in penalties(problem, 2))
     first.hessian(theta)
     F, g, H = second.hessian(theta)
     assert (first.passes, second.passes) == (1, 0)
