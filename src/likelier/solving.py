@@ -140,6 +140,7 @@ class Choice(NamedTuple):
 
     name: str
     why: str
+    then: str = ""  # the solver to go on with where this one is too slow
 
 
 def chosen(name: str, objective: Objective) -> Choice:
@@ -170,7 +171,7 @@ def best(problem: Problem) -> Choice:
         return Choice([*able, "gradient"][0], f"the {loss.name} loss has a corner")
     if problem.sparse and p > FEW_COLUMNS:
         if not ABILITIES["dual"].lacks(problem):
-            return Choice("dual", f"{p} columns, most of their cells 0: row by row is fastest")
+            return Choice("dual", f"{p} columns, most of their cells 0: row by row is fastest", "newton-cg")
         return Choice("lbfgs", f"{p} columns, most of their cells 0: a Hessian would be too large")
     steps, guessed = newton_work(q, p), lbfgs_work(q, p)
     small = problem.n is not None and problem.n * steps < SMALL_WORK
@@ -211,17 +212,61 @@ def solve(
     objective: Objective, theta: Floats, choice: Choice, terms: Terms, watch: Watch | None = None
 ) -> Solution:
     """Minimise, from θ on."""
+    found = _followed(objective, theta, choice, terms, watch)
+    return _gone_on(objective, theta, choice, terms, watch, found) if found.last.stuck == SLOW else found
+
+
+def _followed(
+    objective: Objective, theta: Floats, choice: Choice, terms: Terms, watch: Watch | None, done: int = 0
+) -> Solution:
     able = ABILITIES[choice.name]
     # Without a penalty it is errors and tests that a fit is for: what costs a pass at most is asked twice.
     sharp = able.sharpness if objective.penalised else min(able.sharpness, able.sharpness**2)
     tol, max_iter = terms.tol * sharp, terms.max_iter
     method = able.make(terms.seed, tol)
-    drive = partial(run_solver, method, objective, tol=tol, max_iter=max_iter, watch=watch)
+    if choice.then:
+        method = partial(_while_it_pays, method, tol=tol, max_iter=max_iter)
+    drive = partial(run_solver, method, objective, tol=tol, max_iter=max_iter, watch=watch, done=done)
     start = _beginning(objective, theta, choice) if terms.fresh else theta
     found = drive(start)
     if start is not theta and not found.trace[0, 0] <= _known_value(objective):
         found = drive(theta)  # the few rows misled
     return replace(found, solver=choice.name, why=choice.why)
+
+
+SLOW = "it would need too many steps"
+PATIENCE = 10  # steps, by which the others are foretold
+
+
+def _while_it_pays(
+    method: Method, objective: Objective, theta: Floats, *, tol: float, max_iter: int
+) -> Iterator[Iterate]:
+    """Until the last steps foretell more than twice as many as are left."""
+    logs: list[float] = []
+    for number, iterate in enumerate(method(objective, theta)):
+        logs.append(float(np.log(max(iterate.norm, tol, np.finfo(np.float64).tiny))))
+        gain = logs[-1 - PATIENCE] - logs[-1] if number >= PATIENCE else np.inf
+        left = logs[-1] - np.log(max(tol, np.finfo(np.float64).tiny))
+        slow = left * PATIENCE > 2 * (max_iter - number) * gain and number < max_iter
+        yield iterate._replace(stuck=SLOW) if slow else iterate
+
+
+def _gone_on(
+    objective: Objective,
+    theta: Floats,
+    choice: Choice,
+    terms: Terms,
+    watch: Watch | None,
+    before: Solution,
+) -> Solution:
+    """The same by another solver, from where F is less: the start, or what the slow one came to."""
+    ends = np.stack([theta, before.last.theta])
+    F = objective.value(ends)
+    better = ends[np.argmin(np.where(np.isfinite(F), F, np.inf))]
+    why = f"{choice.why}; after {before.iterations} epochs this was too slow"
+    then, rest = Choice(choice.then, why), terms._replace(fresh=False)
+    found = _followed(objective, better, then, rest, watch, done=before.iterations)
+    return replace(found, trace=np.concatenate([before.trace, found.trace[1:]]))
 
 
 def _beginning(objective: Objective, theta: Floats, choice: Choice) -> Floats:

@@ -223,6 +223,34 @@ def test_a_column_without_a_penalty_is_scaled_freely():
         Logistic(penalty_weights=[1.0]).fit(X, y)
 
 
+def wide() -> tuple[sparse.csr_array, np.ndarray]:
+    """Sparse rows of 600 columns, of sizes from 1e-3 to 1e3."""
+    rng = np.random.default_rng(0)
+    X = sparse.random(1000, 600, density=0.02, random_state=0, format="csr")
+    y = (X @ rng.normal(size=600) * 3 + rng.logistic(size=1000) > 0).astype(int)
+    return sparse.csr_array(X @ sparse.diags_array(10 ** rng.uniform(-3, 3, 600))), y
+
+
+@pytest.mark.parametrize("C", [1.0, 1e4])
+def test_where_rows_one_by_one_are_too_slow_the_best_solver_is_another(C):
+    X, y = wide()
+    model, sure = Logistic(C=C).fit(X, y), Logistic(C=C, solver="lbfgs", max_iter=1000).fit(X, y)
+    assert model.converged_
+    best = objective(sure, X.toarray(), y)
+    assert objective(model, X.toarray(), y) == pytest.approx(best, abs=1e-7 * len(y))
+    assert model.solver_ == "newton-cg"
+    assert "too slow" in model.solver_reason_
+    assert model.trace_.shape == (model.n_iter_[0] + 1, 3)
+    with pytest.warns(ConvergenceWarning, match="max_iter=12 steps done"):
+        assert Logistic(C=C, max_iter=12).fit(X, y).n_iter_ == 12
+
+
+def test_fits_are_the_same_each_time():
+    X, y = wide()
+    fits = [Logistic(solver="dual", tol=0.1, C=1e-4).fit(X, y).coef_ for _ in range(2)]
+    np.testing.assert_array_equal(*fits)
+
+
 # ---- what it says --------------------------------------------------------------------------------
 def test_the_course_of_the_solver_is_told():
     model = Logistic().fit(*problem())

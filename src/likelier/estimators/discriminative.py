@@ -102,7 +102,7 @@ class Discriminative(LinearScores, Scoring, Publishing):
         tol = door.number("tol", self.tol, 0.0)
         most = int(door.number("max_iter", self.max_iter, 0, whole=True))
         choice = chosen(self.solver, objective)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = seed_of(self.random_state)
         theta = np.zeros(objective.size) if start is None else begun(start, objective)
         with watching(self.verbose, most) as watch:
             how = Terms(tol, most, seed, fresh=start is None)
@@ -159,6 +159,11 @@ class Discriminative(LinearScores, Scoring, Publishing):
         if len(W) == 1:
             W, b = np.vstack([np.zeros_like(W), W]), np.append(0.0, b)
         return Contributions(rows[:, None, :] * W, b)
+
+
+def seed_of(random_state: Any) -> int:
+    """Of the order of rows, where a solver takes them one by one; None: always the same one."""
+    return 0 if random_state is None else int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def begun(start: Weights, objective: Objective) -> Floats:

@@ -7,12 +7,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from likelier.data import Arrays, Source
 from likelier.estimators import door
 from likelier.estimators.answers import LinearProbabilities
-from likelier.estimators.discriminative import Discriminative, single
+from likelier.estimators.discriminative import Discriminative, seed_of, single
 from likelier.estimators.logistic import LogisticRegression
 from likelier.estimators.scorers import scorer_of
 from likelier.estimators.trials import Grid, Judge, Results, Rows, Trial, legacy, plain
@@ -145,7 +144,7 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
     def _terms(self) -> Terms:
         tol = door.number("tol", self.tol, 0.0)
         most = int(door.number("max_iter", self.max_iter, 0, whole=True))
-        return Terms(tol, most, int(check_random_state(self.random_state).randint(2**31 - 1)))
+        return Terms(tol, most, seed_of(self.random_state))
 
     def _folds(self, X: Any, y: NDArray[Any], groups: Any) -> list[tuple[Rows, Rows]]:
         from sklearn.model_selection import check_cv  # slow to load
