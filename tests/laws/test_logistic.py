@@ -319,6 +319,44 @@ def test_one_class_and_missing_cells_are_refused():
         Logistic().fit(X, y)
 
 
+@pytest.mark.parametrize("solver", ["newton", "lbfgs", "dual", "sgd", "proximal"])
+def test_an_infinite_cell_is_named_whoever_meets_it(solver):
+    X, y = problem()
+    X[7, 2] = np.inf
+    with pytest.raises(ValueError, match="row 7, column 2 is inf"):
+        Logistic(solver=solver).fit(X, y)
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "sgd", "newton-cg"])
+def test_cells_whose_squares_overflow_are_refused(solver):
+    X, y = problem()
+    with pytest.raises(ValueError, match="too large for float64: rescale"):
+        Logistic(solver=solver).fit(X * 1e200, y)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_a_far_origin_that_hides_the_curvature_is_no_optimum(kind):
+    """Without an intercept, or where rows stay sparse, no shift takes it away."""
+    X, y = problem(K=2)
+    X = X / X.std(axis=0) + 1e8
+    with pytest.warns(ConvergenceWarning, match="newton did not converge"):
+        model = Logistic(solver="newton", fit_intercept=kind is sparse.csr_array).fit(kind(X), y)
+    assert not model.converged_
+    best = Logistic(solver="newton", fit_intercept=False).fit(X - 1e8, y).trace_[-1, 0]
+    assert model.trace_[-1, 0] < 0.5 * (best + np.log(2))
+
+
+def test_sparse_coefficients_are_shown_and_change_nothing():
+    X, y = problem()
+    model = Logistic(l1_ratio=1.0, C=0.1).fit(X, y)
+    coef, P = model.coef_, model.predict_proba(X)
+    assert sparse.issparse(model.sparsify().coef_)
+    np.testing.assert_array_equal(model.predict_proba(X), P)
+    np.testing.assert_array_equal(model.densify().coef_, coef)
+    with pytest.raises(ValueError, match="not fitted"):
+        Logistic().sparsify()
+
+
 def test_digits_with_their_constant_columns_are_no_trouble():
     X, y = load_digits(return_X_y=True)
     model = Logistic().fit(X, y)

@@ -5,10 +5,11 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from tqdm import tqdm
@@ -139,6 +140,18 @@ class Discriminative(LinearScores, Scoring, Publishing):
         rows = door.known_rows(self, X)
         with door.naming(rows):
             return ask(self._model.scores, rows, link).out
+
+    def sparsify(self) -> Self:
+        """Show `coef_` as a sparse matrix; answers do not change."""
+        door.fitted(self)
+        self.coef_: Any = csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Show `coef_` as an array again."""
+        door.fitted(self)
+        self.coef_ = self._model.shown["coef_"]
+        return self
 
     def to_linear(self) -> LinearClassifier:
         """The weights alone, as a classifier that predicts the same."""
