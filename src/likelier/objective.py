@@ -34,6 +34,8 @@ class FullMetric:
     @classmethod
     def of(cls, M: Floats, q: int) -> "FullMetric":
         scale = np.sqrt(np.diagonal(M))
+        if not np.isfinite(scale).all():
+            raise ValueError("X has cells whose squares are too large for float64: rescale its columns.")
         scale = np.where(scale > 0, scale, 1.0)
         A = M / np.outer(scale, scale)
         A[np.diag_indices_from(A)] += 1e-10  # columns that depend on each other

@@ -140,7 +140,7 @@ class Choice(NamedTuple):
 
     name: str
     why: str
-    then: str = ""  # the solver that goes on if this one is slow; "": none
+    then: str = ""  # the solver to go on with where this one is too slow
 
 
 def chosen(name: str, objective: Objective) -> Choice:
@@ -171,11 +171,12 @@ def best(problem: Problem) -> Choice:
         return Choice([*able, "gradient"][0], f"the {loss.name} loss has a corner")
     if problem.sparse and p > FEW_COLUMNS:
         if not ABILITIES["dual"].lacks(problem):
-            return Choice("dual", f"{p} columns, most of their cells 0: row by row is fastest")
+            return Choice("dual", f"{p} columns, most of their cells 0: row by row is fastest", "newton-cg")
         return Choice("lbfgs", f"{p} columns, most of their cells 0: a Hessian would be too large")
     steps, guessed = newton_work(q, p), lbfgs_work(q, p)
     small = problem.n is not None and problem.n * steps < SMALL_WORK
     if q * (p + 1) > LARGEST_HESSIAN or (steps > 2 * guessed and not small):
+        # Classes that are nearly separated bend far less than the metric says: then the Hessian pays after all.
         then = "newton" if q * (p + 1) <= NEXT_HESSIAN else "newton-cg"
         why = f"{q} x {p} weights: the Hessian costs more than the steps it would save"
         return Choice("lbfgs", why, then)
@@ -185,7 +186,6 @@ def best(problem: Problem) -> Choice:
 FEW_COLUMNS = 500  # up to which sparse rows are taken as any others
 LARGEST_HESSIAN = 3000
 NEXT_HESSIAN = 1000  # the same where Newton's method has to go on, because another was slow
-PATIENCE = 60  # steps that the first solver has before another goes on
 SMALL_WORK = 3e9  # multiplications, a few tenths of a second: then the surest is the best
 
 
@@ -216,32 +216,61 @@ def solve(
     objective: Objective, theta: Floats, choice: Choice, terms: Terms, watch: Watch | None = None
 ) -> Solution:
     """Minimise, from θ on."""
-    if not choice.then or terms.max_iter <= PATIENCE:
-        return _solved(objective, theta, choice, terms, watch)
-    first = _solved(objective, theta, choice, terms._replace(max_iter=PATIENCE), watch)
-    if first.converged:
-        return first
-    # Classes that are nearly separated bend far less than the metric says: then the Hessian pays after all.
-    why = f"after {first.iterations} steps of {choice.name}: they were too small"
-    left = terms._replace(max_iter=terms.max_iter - first.iterations, fresh=False)
-    found = _solved(objective, first.last.theta, Choice(choice.then, why), left, watch)
-    return replace(found, trace=np.vstack([first.trace, found.trace[1:]]))
+    found = _followed(objective, theta, choice, terms, watch)
+    return _gone_on(objective, theta, choice, terms, watch, found) if found.last.stuck == SLOW else found
 
 
-def _solved(
-    objective: Objective, theta: Floats, choice: Choice, terms: Terms, watch: Watch | None
+def _followed(
+    objective: Objective, theta: Floats, choice: Choice, terms: Terms, watch: Watch | None, done: int = 0
 ) -> Solution:
     able = ABILITIES[choice.name]
     # Without a penalty it is errors and tests that a fit is for: what costs a pass at most is asked twice.
     sharp = able.sharpness if objective.penalised else min(able.sharpness, able.sharpness**2)
     tol, max_iter = terms.tol * sharp, terms.max_iter
     method = able.make(terms.seed, tol)
-    drive = partial(run_solver, method, objective, tol=tol, max_iter=max_iter, watch=watch)
+    if choice.then:
+        method = partial(_while_it_pays, method, tol=tol, max_iter=max_iter)
+    drive = partial(run_solver, method, objective, tol=tol, max_iter=max_iter, watch=watch, done=done)
     start = _beginning(objective, theta, choice) if terms.fresh else theta
     found = drive(start)
     if start is not theta and not found.trace[0, 0] <= _known_value(objective):
         found = drive(theta)  # the few rows misled
     return replace(found, solver=choice.name, why=choice.why)
+
+
+SLOW = "it would need too many steps"
+PATIENCE = 10  # steps, by which the others are foretold
+
+
+def _while_it_pays(
+    method: Method, objective: Objective, theta: Floats, *, tol: float, max_iter: int
+) -> Iterator[Iterate]:
+    """Until the last steps foretell more than twice as many as are left."""
+    logs: list[float] = []
+    for number, iterate in enumerate(method(objective, theta)):
+        logs.append(float(np.log(max(iterate.norm, tol, np.finfo(np.float64).tiny))))
+        gain = logs[-1 - PATIENCE] - logs[-1] if number >= PATIENCE else np.inf
+        left = logs[-1] - np.log(max(tol, np.finfo(np.float64).tiny))
+        slow = left * PATIENCE > 2 * (max_iter - number) * gain and number < max_iter
+        yield iterate._replace(stuck=SLOW) if slow else iterate
+
+
+def _gone_on(
+    objective: Objective,
+    theta: Floats,
+    choice: Choice,
+    terms: Terms,
+    watch: Watch | None,
+    before: Solution,
+) -> Solution:
+    """The same by another solver, from where F is less: the start, or what the slow one came to."""
+    ends = np.stack([theta, before.last.theta])
+    F = objective.value(ends)
+    better = ends[np.argmin(np.where(np.isfinite(F), F, np.inf))]
+    why = f"{choice.why}; after {before.iterations} steps of {choice.name}, which was too slow"
+    then, rest = Choice(choice.then, why), terms._replace(fresh=False)
+    found = _followed(objective, better, then, rest, watch, done=before.iterations)
+    return replace(found, trace=np.concatenate([before.trace, found.trace[1:]]))
 
 
 def _beginning(objective: Objective, theta: Floats, choice: Choice) -> Floats:

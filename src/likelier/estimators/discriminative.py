@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from tqdm import tqdm
@@ -58,7 +58,7 @@ class Discriminative(LinearScores, Scoring, Publishing):
 
     def _allowance(self) -> float:
         """C, checked: what losses weigh against the penalty; infinite, there is none."""
-        return self.C if self.C == np.inf else door.number("C", self.C, np.finfo(np.float64).tiny)
+        return door.allowance("C", self.C)
 
     def _ratio(self) -> float:
         """How much of the penalty is l1."""
@@ -104,8 +104,8 @@ class Discriminative(LinearScores, Scoring, Publishing):
         tol = door.number("tol", self.tol, 0.0)
         most = int(door.number("max_iter", self.max_iter, 0, whole=True))
         choice = chosen(self.solver, objective)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        theta = np.zeros(objective.size) if start is None else start.theta(objective.setting)
+        seed = seed_of(self.random_state)
+        theta = np.zeros(objective.size) if start is None else begun(start, objective)
         with watching(self.verbose, most) as watch:
             how = Terms(tol, most, seed, fresh=start is None)
             return solve(objective, theta, choice, how, watch)
@@ -135,24 +135,24 @@ class Discriminative(LinearScores, Scoring, Publishing):
     def _remarks(self, model: Any, statistics: Any, target: Any, names: Names) -> Iterator[str]:
         yield from ()
 
-    def sparsify(self) -> Self:
-        """`coef_` as a sparse matrix, for weights that are mostly 0; answers stay as they are."""
-        door.fitted(self)
-        self.coef_ = csr_array(self.coef_)
-        return self
-
-    def densify(self) -> Self:
-        """`coef_` as an array again."""
-        door.fitted(self)
-        self.coef_ = self.coef_.toarray() if issparse(self.coef_) else self.coef_
-        return self
-
     # ---- answers -----------------------------------------------------------------------------------
     def _ask(self, X: Any, link: Link) -> NDArray[Any]:
         door.fitted(self)
         rows = door.known_rows(self, X)
         with door.naming(rows):
             return ask(self._model.scores, rows, link).out
+
+    def sparsify(self) -> Self:
+        """Show `coef_` as a sparse matrix; answers do not change."""
+        door.fitted(self)
+        self.coef_: Any = csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Show `coef_` as an array again."""
+        door.fitted(self)
+        self.coef_ = self._model.shown["coef_"]
+        return self
 
     def to_linear(self) -> LinearClassifier:
         """The weights alone, as a classifier that predicts the same."""
@@ -173,6 +173,19 @@ class Discriminative(LinearScores, Scoring, Publishing):
         if len(W) == 1:
             W, b = np.vstack([np.zeros_like(W), W]), np.append(0.0, b)
         return Contributions(rows[:, None, :] * W, b)
+
+
+def seed_of(random_state: Any) -> int:
+    """Of the order of rows, where a solver takes them one by one; None: always the same one."""
+    return 0 if random_state is None else int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def begun(start: Weights, objective: Objective) -> Floats:
+    """θ at weights found before, less an intercept that is no longer wanted: no step would move it."""
+    theta = start.theta(objective.setting)
+    if not objective.intercept:
+        theta[objective.setting.p :: objective.width] = 0.0
+    return theta
 
 
 # ---- rows ----------------------------------------------------------------------------------------

@@ -294,6 +294,14 @@ def number(name: str, value: Any, low: float, high: float = np.inf, *, whole: bo
     return float(value)
 
 
+def allowance(name: str, value: Any) -> float:
+    """What losses weigh against a penalty: above 0; infinite, there is none."""
+    kinds = (int, float, np.integer, np.floating)
+    if not isinstance(value, kinds) or isinstance(value, bool) or not value >= np.finfo(np.float64).tiny:
+        raise ValueError(f"{name}={value!r}: it is a number above 0; np.inf is no penalty")
+    return float(value)
+
+
 def truth(name: str, value: Any) -> bool:
     """A hyper-parameter that is True or False."""
     if not isinstance(value, bool | np.bool_):

@@ -88,5 +88,4 @@ class LogisticRegression(LinearProbabilities, Stepping, Inference):
             solution = self._solve(objective, self._start_from(target, source.p))
         solution, information = self._concluded(objective, solution, target, source.names)
         model = Weights.of(solution, objective.setting, single=single(source))
-        self.__dict__.pop("_steps", None)
         return self._publish(model, information, target, source.names)

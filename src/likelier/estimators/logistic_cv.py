@@ -7,12 +7,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from likelier.data import Arrays, Source, loaded
 from likelier.estimators import door
 from likelier.estimators.answers import LinearProbabilities
-from likelier.estimators.discriminative import Discriminative, single
+from likelier.estimators.discriminative import Discriminative, seed_of, single
 from likelier.estimators.logistic import LogisticRegression
 from likelier.estimators.scorers import scorer_of
 from likelier.estimators.sources import stored
@@ -134,7 +133,7 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
         for name, values in (("Cs", Cs), ("l1_ratios", ratios)):
             if np.ndim(values) != 1:
                 raise ValueError(f"{name}={values!r}: it is a list of numbers")
-        Cs = [C if C == np.inf else door.number("Cs", C, np.finfo(np.float64).tiny) for C in Cs]
+        Cs = [door.allowance("Cs", C) for C in Cs]
         ratios = [door.number("l1_ratios", ratio, 0.0, 1.0) for ratio in ratios]
         if not Cs or not ratios:
             raise ValueError(f"{'l1_ratios' if Cs else 'Cs'} is empty: give at least one number")
@@ -145,7 +144,7 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
     def _terms(self) -> Terms:
         tol = door.number("tol", self.tol, 0.0)
         most = int(door.number("max_iter", self.max_iter, 0, whole=True))
-        return Terms(tol, most, int(check_random_state(self.random_state).randint(2**31 - 1)))
+        return Terms(tol, most, seed_of(self.random_state))
 
     def _folds(self, X: Any, y: NDArray[Any], groups: Any) -> list[tuple[Rows, Rows]]:
         from sklearn.model_selection import check_cv  # slow to load

@@ -26,7 +26,7 @@ from likelier.solvers import Solution
 class Inference(Discriminative):
     """Standard errors, tests and intervals, and a warning where classes are separated."""
 
-    _statistics: Information | None
+    _statistics: Any  # Information, or the steps of `partial_fit`
 
     def summary(
         self,
@@ -77,7 +77,7 @@ class Inference(Discriminative):
         if not 0 < level < 1:
             raise ValueError(f"level={level!r}: it lies between 0 and 1")
         found = self._statistics
-        if found is None:
+        if not isinstance(found, Information):  # but the steps of `partial_fit`
             raise ValueError(
                 "nothing is kept of the rows that these weights come from: summary is for what `fit` "
                 "found, saved with its statistics if it was saved."
@@ -137,7 +137,7 @@ class Inference(Discriminative):
         return solution, Information.of(objective, solution, separation)
 
     def _shown(self, model: Weights, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
-        separation = None if statistics is None else statistics.separation
+        separation = statistics.separation if isinstance(statistics, Information) else None
         return {**super()._shown(model, statistics, target), "separation_": separation}
 
 

@@ -1,7 +1,7 @@
 """Learning on: a stochastic step at each new row."""
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -9,38 +9,44 @@ from numpy.typing import NDArray
 
 from likelier.data import Source
 from likelier.estimators import door
-from likelier.estimators.discriminative import Discriminative, precoded, single, with_offset
+from likelier.estimators.discriminative import Discriminative, begun, precoded, single, with_offset
 from likelier.estimators.scoring import refuse_new
 from likelier.estimators.weighing import class_totals, weighed, weights_by_class
 from likelier.estimators.weights import Weights
+from likelier.objective import Objective
 from likelier.online import Descent
 from likelier.solvers import Iterate, Solution
+from likelier.states import Setting, Values
 
 Floats = NDArray[np.float64]
 
 WHY = "partial_fit takes a step at each row"
+HELD = ("theta", "mean", "squares", "cells", "steps")  # of a descent, from batch to batch
 
 
-@dataclass
+@dataclass(frozen=True)
 class Steps:
-    """What further rows go on from: the weights, the weight of each class so far, the losses of batches."""
+    """What further rows go on from: weights, the sizes of columns, the losses of batches."""
 
-    descent: Descent
-    totals: Floats  # (K,)
-    losses: list[float]
+    theta: Floats  # (q, p + 1)
+    mean: Floats  # (q, p + 1)
+    squares: Floats  # (p,)
+    cells: Floats  # (p,)
+    steps: int
+    intercept: bool
+    n: Floats  # (K,), the weight of each class so far
+    losses: Floats  # (batches,)
 
     @property
     def solution(self) -> Solution:
         """Where the steps have led; the trace has a row for each batch: its mean loss before it."""
         trace = np.array([(loss, np.nan, 1.0) for loss in [np.nan, *self.losses]])
-        last = Iterate(self.descent.mean.ravel(), self.losses[-1], np.nan)
-        return Solution(last, trace, False, f"{self.descent.steps} steps so far", "sgd", WHY)
+        last = Iterate(self.mean.ravel(), float(self.losses[-1]), np.nan)
+        return Solution(last, trace, False, f"{self.steps} steps so far", "sgd", WHY)
 
 
 class Stepping(Discriminative):
     """`partial_fit` by stochastic gradient steps, and the mean of where they led."""
-
-    _steps: Steps
 
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, offset: Any = None
@@ -58,17 +64,14 @@ class Stepping(Discriminative):
         refuse_new(source, known)
         rows = precoded(source if offset is None else with_offset(source, offset, known), known)
         with door.naming(source):
-            steps = self._stepped(rows, known)
-        model = Weights.of(steps.solution, steps.descent.setting, single=single(source))
+            steps, setting = self._stepped(rows, known)
+        model = Weights.of(steps.solution, setting, single=single(source))
         names = getattr(self, "feature_names_in_", source.names)
-        self._publish(model, None, known, names)
-        self._steps = steps
-        return self
+        return self._publish(model, steps, known, names)
 
-    def _stepped(self, rows: Source, known: NDArray[Any]) -> Steps:
-        """The steps so far, in a copy, and those of these rows."""
+    def _stepped(self, rows: Source, known: NDArray[Any]) -> tuple[Steps, Setting]:
+        """The steps so far and those of these rows, and about which shift they are."""
         K = len(known)
-        before = vars(self).get("_steps")
         totals = class_totals(rows, K)
         door.weighty(totals)
         totals = totals + self._totals(K)
@@ -76,26 +79,36 @@ class Stepping(Discriminative):
             factor = weights_by_class(self.class_weight, known, totals)
         rows, _ = weighed(rows, totals, factor)
         posed = self._posed(rows, totals if factor is None else np.where(totals > 0, totals * factor, 0), K)
-        if before is None:
-            setting, start = posed.setting, self._begin(posed)
-            descent = Descent.start(setting, posed.penalty, start, intercept=posed.intercept)
-            descent.steps = int(self._totals(K).sum())
-        else:
-            descent = copy.deepcopy(before.descent)
-            descent.penalty = posed.penalty
+        descent, losses = self._descent(posed, K)
         loss, n = 0.0, 0.0
         for chunk in (chunk for part in rows.parts(0) for chunk in part()):
-            loss += descent.update(chunk)
+            # Of the weights that are shown: those that move are restless, and their losses higher.
+            seen = Values.start(descent.setting, descent.mean[None])
+            seen.update(chunk)
+            loss += float(seen.f[0])
+            descent.update(chunk)
             n += chunk.X.shape[0] if chunk.w is None else float(chunk.w.sum())
-        return Steps(descent, totals, [*(before.losses if before else []), loss / n if n else np.nan])
+        held = {name: getattr(descent, name) for name in HELD}
+        losses = np.append(losses, loss / n if n else np.nan)
+        return Steps(**held, intercept=posed.intercept, n=totals, losses=losses), descent.setting
+
+    def _descent(self, posed: Objective, K: int) -> tuple[Descent, Floats]:
+        """To go on with, and the losses so far."""
+        before = vars(self).get("_statistics")
+        if isinstance(before, Steps) and before.intercept == posed.intercept:
+            setting = replace(posed.setting, shift=self._model.shift)
+            descent = Descent(
+                setting, posed.penalty, **{name: copy.copy(getattr(before, name)) for name in HELD}
+            )
+            descent.intercept = posed.intercept
+            return descent, before.losses
+        model: Weights | None = vars(self).get("_model")
+        start = np.zeros(posed.size) if model is None else begun(model, posed)
+        descent = Descent.start(posed.setting, posed.penalty, start, intercept=posed.intercept)
+        descent.steps = int(self._totals(K).sum())
+        return descent, np.empty(0)
 
     def _totals(self, K: int) -> Floats:
         """The weight of each class so far."""
-        if "_steps" in vars(self):
-            return self._steps.totals
         counted = vars(self).get("_statistics")
         return np.zeros(K) if counted is None else np.asarray(counted.n)
-
-    def _begin(self, posed: Any) -> Floats:
-        model: Weights | None = vars(self).get("_model")
-        return np.zeros(posed.size) if model is None else model.theta(posed.setting)

@@ -55,8 +55,11 @@ def weights_by_class(class_weight: Any, classes: NDArray[Any], n: Floats) -> Flo
         raise ValueError(f"class_weight={class_weight!r}: it is None, 'balanced', or a dict by label")
     known = classes.tolist()
     unknown = [label for label in class_weight if label not in known]
-    if unknown and len(unknown) == len(class_weight):
-        raise ValueError(f"The classes, {unknown}, are not in class_weight")
+    missed = [label for label in known if label not in class_weight]
+    if unknown and missed:  # a label misspelt, most likely
+        raise ValueError(
+            f"The classes, {missed}, are not in class_weight, which has {unknown} that y does not have"
+        )
     found = np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
     if not (np.isfinite(found) & (found >= 0)).all():
         raise ValueError(f"class_weight={class_weight!r}: weights are finite and not negative")

@@ -59,9 +59,10 @@ def _adjoining(X: Block) -> Dense | CSR:
 
 
 def _scaled(X: Dense | CSR, scale: Floats) -> Dense | CSR:
-    if isinstance(X, CSR):
-        return CSR(X.values * scale[X.columns], X.columns, X.starts, X.p)
-    return Dense(X.array * scale)
+    with np.errstate(invalid="ignore"):  # cells that are no numbers are refused where they are squared
+        if isinstance(X, CSR):
+            return CSR(X.values * scale[X.columns], X.columns, X.starts, X.p)
+        return Dense(X.array * scale)
 
 
 def _refuse(chunk: Chunk) -> None:

@@ -143,7 +143,8 @@ def column_squares(chunk: Chunk, shift: Floats) -> tuple[Floats, Floats]:
         columns = X.columns[at]
         counts = np.bincount(columns, squares > 0, p)
         return np.asarray(np.bincount(columns, squares, p), dtype=np.float64), counts.astype(np.float64)
-    return np.square(X.to_array() - shift).sum(axis=0), np.full(p, float(X.shape[0]))
+    with np.errstate(over="ignore"):  # what is too large is refused by the metric
+        return np.square(X.to_array() - shift).sum(axis=0), np.full(p, float(X.shape[0]))
 
 
 def _every(X: object) -> int:

@@ -13,6 +13,7 @@ from likelier.estimators.least_squares import Lines
 from likelier.estimators.linear_discriminant import LinearBayes
 from likelier.estimators.logistic_cv import Tried
 from likelier.estimators.plan import Choice, Part, Plan, PlannedBayes, PlannedParts
+from likelier.estimators.stepping import Steps
 from likelier.estimators.weights import Course, Weights
 from likelier.families import (
     Bernoullis,
@@ -200,6 +201,11 @@ def _informed(found: Information) -> Any:
     return same and np.all(found.n >= 0) and np.all(found.l2 >= 0) and found.iterations >= 0
 
 
+def _walked(found: Steps) -> Any:
+    sums = (found.n, found.squares, found.cells)
+    return found.steps >= 0 and len(found.losses) > 0 and all(np.all(each >= 0) for each in sums)
+
+
 def _tabled(table: Selection) -> Any:
     each = (table.n_components, table.covariance_type, table.log_likelihood, table.bic, table.converged)
     return len({len(one) for one in each}) == 1
@@ -316,6 +322,18 @@ RECORDS = {
     ),
     "model.Course": Kind(Course, {"trace": "s 3"}, gaps=("trace",)),
     "inference.Information": Kind(Information, {"n": "K", "l2": "m", "H": "m m"}, _informed),
+    "model.Steps": Kind(
+        Steps,
+        {
+            "n": "K",
+            "losses": "b",
+            **dict.fromkeys(("theta", "mean"), "q 1+p"),
+            "squares": "p",
+            "cells": "p",
+        },
+        _walked,
+        gaps=("losses",),
+    ),
     "inference.Separation": Kind(Separation, {}, lambda found: found.classes),
     "model.Solution": Kind(Solution, {"b": "p q", "free": "f p"}),
 }

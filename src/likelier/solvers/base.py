@@ -99,11 +99,15 @@ def run_solver(
     tol: float,
     max_iter: int,
     watch: Watch | None = None,
+    done: int = 0,
 ) -> Solution:
-    """Follow a solver until the gradient norm is at most `tol`, or `max_iter` steps are done."""
+    """Follow a solver until the gradient norm is at most `tol`, or `max_iter` steps are done.
+
+    done: how many of them another solver has taken already.
+    """
     trace: list[tuple[float, float, float]] = []
     last: Iterate | None = None
-    for number, iterate in enumerate(solver(oracle, theta)):
+    for number, iterate in enumerate(solver(oracle, theta), done):
         if not np.isfinite(iterate.value):
             return _ended(last or iterate, trace, "the objective is no longer finite")
         last = iterate

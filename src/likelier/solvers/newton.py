@@ -14,6 +14,9 @@ Floats = NDArray[np.float64]
 NO_STEP = "no step along Newton's direction decreases the objective: rounding has the last word"
 
 
+SLOPING = 1e-12  # of the decrement squared: more than rounding makes of a slope that is 0
+
+
 def newton(oracle: Oracle, theta: Floats) -> Iterator[Iterate]:
     """θ -= η H⁻¹ g: Newton–Raphson, iteratively reweighted least squares. η = 1 wherever it works.
 
@@ -54,9 +57,15 @@ def solved(H: Floats, g: Floats) -> Floats:
 
 
 def shortest(A: Floats, b: Floats) -> Floats:
-    """A⁺ b, of a symmetric A that is not negative."""
+    """A⁺ b, of a symmetric A that is not negative.
+
+    A direction whose curvature is lost in rounding, but not its slope, is no free one: it has the least
+    curvature that could be seen, so that the step goes that way and the decrement knows of it.
+    """
     if not np.isfinite(A).all():
         return np.full_like(b, np.nan)
     s, V = eigh(A, check_finite=False)
-    kept = s > len(s) * np.finfo(np.float64).eps * s[-1]
-    return np.asarray((V[:, kept] / s[kept]) @ (V[:, kept].T @ b))
+    least = len(s) * np.finfo(np.float64).eps * s[-1]
+    along = V.T @ b
+    kept = (s > least) | (along**2 > SLOPING * least)
+    return np.asarray((V[:, kept] / np.maximum(s[kept], least)) @ along[kept])
