@@ -176,7 +176,7 @@ def best(problem: Problem) -> Choice:
     steps, guessed = newton_work(q, p), lbfgs_work(q, p)
     small = problem.n is not None and problem.n * steps < SMALL_WORK
     if q * (p + 1) > LARGEST_HESSIAN or (steps > 2 * guessed and not small):
-        # Classes that are nearly separated bend far less than the metric says: then the Hessian pays after all.
+        # Classes that are nearly separated bend far less than the metric says: then a Hessian pays.
         then = "newton" if q * (p + 1) <= NEXT_HESSIAN else "newton-cg"
         why = f"{q} x {p} weights: the Hessian costs more than the steps it would save"
         return Choice("lbfgs", why, then)
