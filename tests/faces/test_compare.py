@@ -132,6 +132,13 @@ def test_numbers_are_compared_by_rmse_with_the_mean():
     assert comparison.results[0].model == "LinearRegression"
 
 
+def test_a_bad_cell_is_counted_among_all_rows(wine):
+    X, y = wine[0].copy(), wine[1]
+    X[[60, 100], 2] = np.nan
+    found = by_name(lk.compare(X, y, models={"line": lk.LogisticRegression()}))["line"]
+    assert "row 60, column 2 is nan" in found.notes[0] or "row 100, column 2 is nan" in found.notes[0]
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_files_have_hashed_folds_the_same_for_all_models(flowers, kind):
     folder, table = flowers

@@ -274,6 +274,12 @@ def test_what_goes_with_rows_is_refused_without_them(name):
         lk.LogisticRegression(**SHARP).fit(X, y).summary(**{name: y})
 
 
+def test_the_table_says_which_class_the_odds_are_of():
+    X, y = drawn()
+    two = lk.LogisticRegression(**SHARP).fit(X, np.array(["no", "yes"])[y]).summary()
+    assert str(two).splitlines()[0].endswith("log odds of yes against no")
+
+
 def test_a_fit_that_did_not_converge_says_so():
     X, y = drawn(15)
     with warnings.catch_warnings():

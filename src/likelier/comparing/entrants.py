@@ -1,15 +1,18 @@
 """One model on the folds; what goes wrong with it, and what it warns of, become notes."""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from likelier.comparing.rows import InMemory, Table
 from likelier.comparing.table import Result
 from likelier.comparing.tasks import Task
-from likelier.data import Assignment
+from likelier.data import Assignment, BadCell
 
 
 def judged(name: str, model: Any, rows: Table, task: Task, folds: Assignment) -> Result:
@@ -48,6 +51,17 @@ def _refitted(model: Any, rows: InMemory, task: Task, folds: Assignment) -> dict
     found = []
     for fold in range(folds.count):
         train, test = np.flatnonzero(numbers != fold), np.flatnonzero(numbers == fold)
-        fitted = clone(model).fit(rows.some(model, train), y[train])
-        found.append(task.judge(fitted, rows.some(model, test), y[test]))
+        with _among(train):
+            fitted = clone(model).fit(rows.some(model, train), y[train])
+        with _among(test):
+            found.append(task.judge(fitted, rows.some(model, test), y[test]))
     return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
+
+
+@contextmanager
+def _among(rows: NDArray[np.intp]) -> Iterator[None]:
+    """Errors about a cell count its row among all, not among those of a fold."""
+    try:
+        yield
+    except BadCell as bad:
+        raise bad.named(bad.name, f"row {rows[bad.row]}") from None

@@ -58,6 +58,7 @@ class LikelihoodSummary:
     cov: Covariance
     penalised: bool = False
     note: str = ""
+    odds: str = ""  # of two classes: which one's
 
     @property
     def _columns(self) -> table.Columns:
@@ -73,6 +74,7 @@ class LikelihoodSummary:
     def __str__(self) -> str:
         kind = "approximate posterior" if self.penalised else f"{self.cov} errors"
         above = f"{self.n:g} rows, {self.parameters:.4g} parameters, {self.iterations} iterations; {kind}"
+        above += f"; log odds of {self.odds}" if self.odds else ""
         tests = (
             f"likelihood ratio χ²({self.df:.4g}) = {self.lr:.6g}, p {self.lr_p:.3g}; "
             f"Wald χ²({self.df:.4g}) = {self.wald:.6g}, p {self.wald_p:.3g}"
@@ -161,6 +163,7 @@ def likelihood_summary(
         cov=cov,
         penalised=penalised,
         note=" ".join(said for said, so in ((LAPLACE, penalised), (UNDONE, not found.converged)) if so),
+        odds=f"{at.classes[1]} against {at.classes[0]}" if len(at.classes) == 2 else "",
     )
     left_open = (e.open & slopes).reshape(blocks, -1).any(axis=0)
     return summary, np.flatnonzero(left_open) - first
