@@ -468,10 +468,12 @@ def test_steps_go_on_from_a_file_as_if_there_were_none(tmp_path, K):
         again.summary()
 
 
-def test_a_class_that_has_not_come_yet_is_no_trouble_to_a_balance():
+def test_a_class_that_has_not_come_yet_is_no_trouble(tmp_path):
     X, y = problem(K=2)
     model = Logistic(class_weight="balanced").partial_fit(X, y, classes=[0, 1, 2])
     assert np.isfinite(model.predict_proba(X)).all()
+    lk.save(model, tmp_path / "m.lk", statistics=False)
+    np.testing.assert_array_equal(lk.load(tmp_path / "m.lk").coef_, model.coef_)
 
 
 def test_steps_that_lead_to_no_numbers_are_refused():
