@@ -231,7 +231,7 @@ def _followed(
     if choice.then:
         method = partial(_while_it_pays, method, tol=tol, max_iter=max_iter)
     drive = partial(run_solver, method, objective, tol=tol, max_iter=max_iter, watch=watch, done=done)
-    start = _beginning(objective, theta, choice) if terms.fresh else theta
+    start = _beginning(objective, theta, choice) if terms.fresh and max_iter else theta
     found = drive(start)
     if start is not theta and not found.trace[0, 0] <= _known_value(objective):
         found = drive(theta)  # the few rows misled

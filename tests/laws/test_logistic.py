@@ -246,6 +246,12 @@ def test_where_rows_one_by_one_are_too_slow_the_best_solver_is_another(C):
         assert Logistic(C=C, max_iter=12).fit(X, y).n_iter_ == 12
 
 
+def test_no_steps_leave_the_weights_at_0():
+    X, y = problem(K=2, n=120_000)  # so many that a few of them would be begun with
+    with pytest.warns(ConvergenceWarning, match="max_iter=0"):
+        assert not Logistic(max_iter=0).fit(X, y).coef_.any()
+
+
 def test_fits_are_the_same_each_time():
     X, y = wide()
     fits = [Logistic(solver="dual", tol=0.1, C=1e-4).fit(X, y).coef_ for _ in range(2)]
@@ -473,6 +479,23 @@ def test_steps_go_on_from_a_file_as_if_there_were_none(tmp_path, K):
     assert again.stop_reason_ == model.stop_reason_
     with pytest.raises(ValueError, match="nothing is kept of the rows"):
         again.summary()
+
+
+def test_a_class_that_has_not_come_yet_is_no_trouble(tmp_path):
+    X, y = problem(K=2)
+    model = Logistic(class_weight="balanced").partial_fit(X, y, classes=[0, 1, 2])
+    assert np.isfinite(model.predict_proba(X)).all()
+    lk.save(model, tmp_path / "m.lk", statistics=False)
+    np.testing.assert_array_equal(lk.load(tmp_path / "m.lk").coef_, model.coef_)
+
+
+def test_steps_that_lead_to_no_numbers_are_refused():
+    X, y = problem(K=2)
+    model = Logistic().partial_fit(X, y, classes=[0, 1])
+    before = model.coef_.copy()
+    with pytest.raises(ValueError, match="Rescale"), np.errstate(all="ignore"):
+        model.partial_fit(X * 1e200, y)
+    np.testing.assert_array_equal(model.coef_, before)
 
 
 def test_balance_goes_by_the_classes_so_far():

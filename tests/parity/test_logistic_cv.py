@@ -218,6 +218,13 @@ def test_wrong_rows_are_refused():
         Ours().fit(X, y)
 
 
+def test_a_fold_without_weight_is_refused():
+    X, y = data(load_iris)
+    folds = [(np.arange(0, 150, 2), np.arange(1, 150, 2))]
+    with pytest.raises(ValueError, match="weights are all zero"):
+        Ours(cv=folds).fit(X, y, sample_weight=np.arange(150) % 2)
+
+
 def test_a_limit_too_low_is_warned_of_once_for_all_folds():
     X, y = data(load_iris)
     with pytest.warns(ConvergenceWarning) as caught:

@@ -75,10 +75,8 @@ class Stepping(Discriminative):
         totals = class_totals(rows, K)
         door.weighty(totals)
         totals = totals + self._totals(K)
-        with np.errstate(divide="ignore"):  # classes not seen so far
-            factor = weights_by_class(self.class_weight, known, totals)
-        rows, _ = weighed(rows, totals, factor)
-        posed = self._posed(rows, totals if factor is None else np.where(totals > 0, totals * factor, 0), K)
+        posed = self._posed(*weighed(rows, totals, weights_by_class(self.class_weight, known, totals)), K)
+        rows = posed.source
         descent, losses = self._descent(posed, K)
         loss, n = 0.0, 0.0
         for chunk in (chunk for part in rows.parts(0) for chunk in part()):
@@ -88,6 +86,8 @@ class Stepping(Discriminative):
             loss += float(seen.f[0])
             descent.update(chunk)
             n += chunk.X.shape[0] if chunk.w is None else float(chunk.w.sum())
+        if not (np.isfinite(descent.theta).all() and np.isfinite(descent.mean).all()):
+            raise ValueError("steps at these rows lead to no numbers: X has cells too large. Rescale it.")
         held = {name: getattr(descent, name) for name in HELD}
         losses = np.append(losses, loss / n if n else np.nan)
         return Steps(**held, intercept=posed.intercept, n=totals, losses=losses), descent.setting

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from likelier.cores import cores
 from likelier.data import CSR, Arrays, Block, Dense
+from likelier.estimators import door
 from likelier.estimators.weights import Weights
 from likelier.objective import Objective
 from likelier.paths import path
@@ -95,6 +96,7 @@ def of_rows(objective: Objective, rows: Rows) -> Objective:
     assert y is not None
     part = replace(source, X=source.X.take(rows), y=y[rows], w=None if w is None else w[rows])
     n = float(len(rows) if part.w is None else part.w.sum())
+    door.weighty(n)
     return replace(objective, source=part, n=n, passes=0, _gauge=None)
 
 

@@ -50,7 +50,8 @@ def weights_by_class(class_weight: Any, classes: NDArray[Any], n: Floats) -> Flo
     if isinstance(class_weight, str):
         if class_weight != "balanced":
             raise ValueError(f"class_weight={class_weight!r}: it is None, 'balanced', or a dict")
-        return np.asarray(n.sum() / (len(n) * n))
+        seen = n > 0  # `partial_fit` may know of classes that have not come yet
+        return np.where(seen, n.sum() / (len(n) * np.where(seen, n, 1.0)), 0.0)
     if not isinstance(class_weight, Mapping):
         raise ValueError(f"class_weight={class_weight!r}: it is None, 'balanced', or a dict by label")
     known = classes.tolist()

@@ -175,7 +175,7 @@ def _fitted(estimator: Any, statistics: bool) -> dict[str, Any]:
     door.fitted(estimator)
     counted = estimator._statistics
     if counted is not None and not statistics:
-        if not np.all(counted.n > 0):
+        if not (np.all(counted.n > 0) or isinstance(estimator._model, Weights)):  # weights are for all
             unseen = ", ".join(map(str, estimator._target[counted.n == 0][:5]))
             raise ValueError(
                 f"no row of class {unseen} has been seen, and only the statistics know: save with them."
