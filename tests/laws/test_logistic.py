@@ -507,3 +507,17 @@ def test_balance_goes_by_the_classes_so_far():
         model.partial_fit(X[rows], y[rows], classes=[0, 1])
     share = [m.predict(X).mean() for m in (whole, model, Logistic().fit(X, y))]
     assert abs(share[1] - share[0]) < 0.05 < share[0] - share[2]
+
+
+def test_heavy_rows_do_not_stop_what_is_learned_on():
+    X, y = problem(n=2000)
+    light, heavy = (Logistic().fit(X, y, sample_weight=np.full(len(y), w)) for w in (1.0, 1e12))
+    before = heavy.coef_.copy()
+    assert np.abs(heavy.partial_fit(X, y[::-1]).coef_ - before).max() > 1e-4
+    assert np.isfinite(light.partial_fit(X, y[::-1]).coef_).all()
+
+
+def test_logistic_regressions_are_not_merged():
+    model = Logistic().fit(*problem())
+    with pytest.raises(TypeError, match="LogisticRegression cannot be merged"):
+        lk.merge([model, model])

@@ -9,4 +9,9 @@ def merge(models: Sequence[Any], classes: Literal["union"] | None = None) -> Any
     if not models:
         raise ValueError("merge needs at least one model")
     first, *others = models
+    if not hasattr(first, "merge"):
+        raise TypeError(
+            f"a {type(first).__name__} cannot be merged: its fit is no sum over rows. Fit to all rows, "
+            "or go on with partial_fit where it has one."
+        )
     return first.merge(*others) if classes is None else first.merge(*others, classes=classes)

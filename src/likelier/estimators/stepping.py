@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 
 WHY = "partial_fit takes a step at each row"
 HELD = ("theta", "mean", "squares", "cells", "steps")  # of a descent, from batch to batch
+SETTLED = 10_000_000  # steps that a fit counts for at most: its weight may be any number
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class Stepping(Discriminative):
         model: Weights | None = vars(self).get("_model")
         start = np.zeros(posed.size) if model is None else begun(model, posed)
         descent = Descent.start(posed.setting, posed.penalty, start, intercept=posed.intercept)
-        descent.steps = int(self._totals(K).sum())
+        descent.steps = int(min(self._totals(K).sum(), SETTLED))
         return descent, np.empty(0)
 
     def _totals(self, K: int) -> Floats:
