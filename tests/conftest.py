@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 # and differently each time.
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile(
-    "default", deadline=None, derandomize=True, max_examples=60, suppress_health_check=_SLOW
+    "default", deadline=None, derandomize=True, max_examples=40, suppress_health_check=_SLOW
 )
 settings.register_profile("thorough", deadline=None, max_examples=500, suppress_health_check=_SLOW)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
