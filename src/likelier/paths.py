@@ -73,5 +73,5 @@ def path(
     for penalty in penalties:
         problem = problem.beneath(penalty)
         found = solve(problem, start, chosen(solver, problem), terms)
-        yield replace(found, extra={"passes": float(problem.passes)})
+        yield found
         start, terms = found.last.theta, terms._replace(fresh=False)

@@ -47,6 +47,7 @@ class Ability:
     losses: tuple[str, ...] = ()  # these alone
     in_memory: bool = False  # reads row by row, in an order of its own
     sharpness: float = 1.0  # it is held to this share of tol
+    samples: bool = False  # where rows are many, it begins with a few of them
 
     def lacks(self, problem: "Problem") -> str:
         """Why it cannot solve this; "": it can."""
@@ -110,10 +111,10 @@ def _descent(objective: Objective, theta: Floats) -> Iterator[Iterate]:
 # A new solver joins here.
 ABILITIES: dict[str, Ability] = {
     # Its last step squares the error: to ask for more costs one pass at most.
-    "newton": Ability(_always(newton), curved=True, sharpness=0.1),
+    "newton": Ability(_always(newton), curved=True, sharpness=0.1, samples=True),
     "proximal": Ability(_always(proximal), curved=True, l1=True, sharpness=0.1),
     "newton-cg": Ability(_always(newton_cg), curved=True),
-    "lbfgs": Ability(_always(lbfgs)),
+    "lbfgs": Ability(_always(lbfgs), samples=True),
     "cg": Ability(_always(cg)),
     "gradient": Ability(_always(_descent), smooth=False),
     "smoothing": Ability(_always(smoothing), smooth=False, l2=True, losses=("hinge",)),
@@ -275,10 +276,10 @@ def _gone_on(
 
 def _beginning(objective: Objective, theta: Floats, choice: Choice) -> Floats:
     """The solution for a few of the rows: near that for all, at a sixteenth of the cost."""
-    problem = Problem.of(objective)
-    if choice.name not in ("newton", "lbfgs") or not problem.in_memory or (problem.n or 0) < SAMPLE_FROM:
+    problem, able = Problem.of(objective), ABILITIES[choice.name]
+    if not able.samples or not problem.in_memory or (problem.n or 0) < SAMPLE_FROM:
         return theta
-    method = ABILITIES[choice.name].make(0, 1e-2)
+    method = able.make(0, 1e-2)
     found = run_solver(method, objective.sampled(SAMPLED), theta, tol=1e-2, max_iter=30)
     end = found.last.theta
     return end if np.isfinite(end).all() else theta

@@ -22,7 +22,7 @@ from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.publishing import Names, Publishing
 from likelier.estimators.scoring import Scoring
 from likelier.estimators.weighing import class_totals, weighed, weights_by_class
-from likelier.estimators.weights import Weights
+from likelier.estimators.weights import Weights, by_class
 from likelier.links import Link
 from likelier.losses import Loss
 from likelier.model import ask
@@ -100,15 +100,17 @@ class Discriminative(LinearScores, Scoring, Publishing):
         penalty = Penalty.of(q, p, (1 - ratio) / (C * n), ratio / (C * n), self._column_penalties(source))
         return Objective(source, Setting(loss, q, shift, positive), penalty, n, intercept, totals)
 
-    def _solve(self, objective: Objective, start: Weights | None) -> Solution:
+    def _terms(self) -> Terms:
+        """When to stop, checked."""
         tol = door.number("tol", self.tol, 0.0)
         most = int(door.number("max_iter", self.max_iter, 0, whole=True))
-        choice = chosen(self.solver, objective)
-        seed = seed_of(self.random_state)
+        return Terms(tol, most, seed_of(self.random_state))
+
+    def _solve(self, objective: Objective, start: Weights | None) -> Solution:
+        terms, choice = self._terms()._replace(fresh=start is None), chosen(self.solver, objective)
         theta = np.zeros(objective.size) if start is None else begun(start, objective)
-        with watching(self.verbose, most) as watch:
-            how = Terms(tol, most, seed, fresh=start is None)
-            return solve(objective, theta, choice, how, watch)
+        with watching(self.verbose, terms.max_iter) as watch:
+            return solve(objective, theta, choice, terms, watch)
 
     def _start_from(self, target: NDArray[Any], p: int) -> Weights | None:
         """Where to begin: what `warm_start` finds, if it fits."""
@@ -168,10 +170,8 @@ class Discriminative(LinearScores, Scoring, Publishing):
         Of two classes the first scores 0 throughout.
         """
         door.fitted(self)
-        rows, model = door.dense_rows(self, X), self._model
-        W, b = model.W, model.intercept
-        if len(W) == 1:
-            W, b = np.vstack([np.zeros_like(W), W]), np.append(0.0, b)
+        rows = door.dense_rows(self, X)
+        W, b = by_class(self._model.W, self._model.intercept)
         return Contributions(rows[:, None, :] * W, b)
 
 

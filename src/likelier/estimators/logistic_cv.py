@@ -8,21 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from likelier.data import Arrays, Source, loaded
+from likelier.data import Arrays, loaded
 from likelier.estimators import door
 from likelier.estimators.answers import LinearProbabilities
-from likelier.estimators.discriminative import Discriminative, seed_of, single
+from likelier.estimators.discriminative import Discriminative, single
 from likelier.estimators.logistic import LogisticRegression
 from likelier.estimators.scorers import scorer_of
 from likelier.estimators.sources import stored
 from likelier.estimators.trials import Grid, Judge, Results, Rows, Trial, legacy, plain
-from likelier.estimators.weighing import class_totals, weighed, weights_by_class
 from likelier.estimators.weights import Course, Weights
 from likelier.losses import Loss, logistic, softmaxed
-from likelier.objective import Objective, shift_of
-from likelier.penalties import Penalty
-from likelier.solving import Terms, chosen
-from likelier.states import Setting
+from likelier.objective import Objective
+from likelier.solving import chosen
 
 Floats = NDArray[np.float64]
 MEAN = "the mean of the best weights of each fold: refit=False"
@@ -104,6 +101,9 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
     def _loss(self, K: int) -> Loss:
         return logistic if K == 2 else softmaxed
 
+    def _allowance(self) -> float:
+        return np.inf  # penalties are those of the grid
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit to rows X and their labels y, or to a source, whose rows are read into memory.
 
@@ -115,7 +115,7 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
             rows = loaded(source)
             judge = self._judge(target, rows)
             folds = self._folds(plain(rows.X) if stored(X) else X, target[rows.y], groups)
-            objective = self._unpenalised(rows, target)
+            objective = self._objective(rows, target)
             trial = Trial(objective, grid, self.solver, self._terms(), judge, single(rows))
             for ratio in grid.ratios.tolist():  # refused before any work
                 chosen(self.solver, replace(objective, penalty=grid.penalty(objective, 1.0, ratio)))
@@ -141,11 +141,6 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
             door.truth(name, getattr(self, name))
         return Grid(np.array(Cs, dtype=np.float64), np.array(ratios, dtype=np.float64))
 
-    def _terms(self) -> Terms:
-        tol = door.number("tol", self.tol, 0.0)
-        most = int(door.number("max_iter", self.max_iter, 0, whole=True))
-        return Terms(tol, most, seed_of(self.random_state))
-
     def _folds(self, X: Any, y: NDArray[Any], groups: Any) -> list[tuple[Rows, Rows]]:
         from sklearn.model_selection import check_cv  # slow to load
 
@@ -163,17 +158,6 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
             return float(scorer(model, plain(source.X.take(rows)), labels[rows], **weighed))
 
         return judge
-
-    def _unpenalised(self, source: Source, target: NDArray[Any]) -> Objective:
-        totals = class_totals(source, len(target))
-        source, totals = weighed(source, totals, weights_by_class(self.class_weight, target, totals))
-        n, p = float(totals.sum()), source.p
-        door.weighty(n)
-        loss = self._loss(len(target))
-        q = loss.scores(len(target))
-        intercept = door.truth("fit_intercept", self.fit_intercept)
-        shift = shift_of(source) if intercept else np.zeros(p)
-        return Objective(source, Setting(loss, q, shift), Penalty.of(q, p, 0.0, 0.0), n, intercept)
 
     # ---- the choice --------------------------------------------------------------------------------
     def _best(self, grid: Grid, results: Results, objective: Objective, *, single: bool) -> Tried:

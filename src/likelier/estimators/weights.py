@@ -63,9 +63,7 @@ class Weights:
     @property
     def scores(self) -> Scores:
         """A score for each class: of two, 0 and z, whose softmax is σ(z)."""
-        W, b = self.W, self.b
-        if len(W) == 1:
-            W, b = np.vstack([np.zeros_like(W), W]), np.append(0.0, b)
+        W, b = by_class(self.W, self.b)
         return Scores((Affine(b, np.ascontiguousarray(W), self.shift),))
 
     def theta(self, setting: Setting) -> Floats:
@@ -79,3 +77,8 @@ class Weights:
         kind = np.float32 if self.single else np.float64
         lines = {"coef_": self.W.astype(kind), "intercept_": self.intercept.astype(kind)}
         return lines | self.course.shown
+
+
+def by_class(W: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """A row for each class: of two classes the first scores 0."""
+    return (np.vstack([np.zeros_like(W), W]), np.append(0.0, b)) if len(W) == 1 else (W, b)

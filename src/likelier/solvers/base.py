@@ -1,7 +1,7 @@
 """What a batch solver sees of a problem, and how it is driven."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -84,7 +84,6 @@ class Solution:
     reason: str
     solver: str = ""
     why: str = ""  # it was this solver
-    extra: dict[str, float] = field(default_factory=dict)
 
     @property
     def iterations(self) -> int:
