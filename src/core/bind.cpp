@@ -1,54 +1,29 @@
-// Everything that Python can call, and the only file that knows Python's types.
+// What Python can call of the passes over rows. Only the files named bind know Python's types.
 //
 // Arguments are checked by their declared types alone (nanobind refuses others, and would copy an output
 // that does not fit: hence `noconvert`); shapes, codes and the indices of CSR are the
 // caller's promise, kept by the thin wrappers in likelier.states and likelier.scores. The GIL is
 // released around every kernel.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-
-#include <optional>
-#include <stdexcept>
-#include <utility>
+#include "bind.hpp"
 
 #include "additive.hpp"
 #include "descent.hpp"
-#include "dual.hpp"
 #include "expansion.hpp"
 #include "gaps.hpp"
 #include "kernels.hpp"
 #include "labels.hpp"
 #include "links.hpp"
-#include "matrix.hpp"
 #include "mixture.hpp"
 #include "moments.hpp"
 #include "qr.hpp"
-#include "row.hpp"
 #include "sample.hpp"
 #include "scores.hpp"
-#include "sgd.hpp"
 #include "sums.hpp"
 #include "tables.hpp"
 
-namespace nb = nanobind;
 using namespace likelier;
 
 namespace {
-
-template <class T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Array = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
-using In = Array<const double>;
-using Out = Array<double>;
-
-// A Matrix that keeps the arrays it looks into alive.
-struct Held {
-    Matrix view;
-    nb::object owner;
-};
 
 template <class T>
 Held dense(nb::ndarray<const T, nb::ndim<2>, nb::device::cpu> X) {
@@ -378,12 +353,6 @@ Targets targets(const Codes& codes, const Given& weights, const Given& offset, i
             static_cast<int64_t>(q)};
 }
 
-Loss loss_of(int number) {
-    if (number < 0 || number > static_cast<int>(Loss::smooth_hinge))
-        throw std::invalid_argument("losses are numbered from 0 to 7");
-    return static_cast<Loss>(number);
-}
-
 Where py_expand(const Held& X, Codes codes, Given weights, Given offset, int loss, int positive, In W, In b,
                 In shift, Out f, Out g, std::optional<Out> H) {
     const Targets rows = targets(codes, weights, offset, positive, b.shape(0));
@@ -415,58 +384,6 @@ void py_link(Array<double> Z) {
     nb::gil_scoped_release free;
     link(Z.data(), n, K);
 }
-
-// ---- rows one at a time -----------------------------------------------------------------------------
-std::pair<double, int64_t> py_sgd_epoch(const Held& X, In shift, Vector<int32_t> codes,
-                                        std::optional<Vector<double>> weights, std::optional<In> offset,
-                                        Vector<int64_t> order, Vector<double> squares, int loss, int64_t K,
-                                        double rate, double power, double horizon, double bound,
-                                        bool intercept, Vector<double> l2, Vector<double> l1, int64_t every,
-                                        int64_t taken, Out W, Out mean) {
-    const SgdTask task{codes.data(),
-                       weights ? weights->data() : nullptr,
-                       offset ? offset->data() : nullptr,
-                       order.data(),
-                       static_cast<int64_t>(order.shape(0)),
-                       squares.data(),
-                       rate,
-                       power,
-                       horizon,
-                       bound,
-                       intercept,
-                       l2.data(),
-                       l1.data(),
-                       every};
-    nb::gil_scoped_release free;
-    const SgdSums sums =
-        sgd_epoch(X.view, shift.data(), task, loss_of(loss), K, W.data(), mean.data(), taken);
-    return {sums.loss, sums.taken};
-}
-
-// What the rows of a dual solver are, beside X: the same for all its calls.
-struct DualRows {
-    Held X;
-    Vector<double> shift;
-    Vector<int32_t> codes;
-    std::optional<Vector<double>> weights;
-    std::optional<In> offset;
-    Vector<double> squares;
-    Loss loss;
-    int64_t K;
-    double inverse, tau;
-
-    DualTask task(const Vector<int64_t>& order, bool move) const {
-        return {codes.data(),
-                weights ? weights->data() : nullptr,
-                offset ? offset->data() : nullptr,
-                order.data(),
-                static_cast<int64_t>(order.shape(0)),
-                squares.data(),
-                inverse,
-                tau,
-                move};
-    }
-};
 
 }  // namespace
 
@@ -614,55 +531,8 @@ NB_MODULE(LIKELIER_MODULE, m) {
             return drawn(first, static_cast<int64_t>(places.shape(0)), seed, top, places.data());
         },
         nb::arg("first"), nb::arg("seed"), nb::arg("top"), nb::arg("places").noconvert());
-    m.def(
-        "deal",
-        [](Array<int64_t> order, uint64_t seed) {
-            nb::gil_scoped_release free;
-            deal(order.data(), static_cast<int64_t>(order.shape(0)), seed);
-        },
-        nb::arg("order").noconvert(), nb::arg("seed"));
-    m.def(
-        "square_norms",
-        [](const Held& X, In shift, Out out) {
-            nb::gil_scoped_release free;
-            square_norms(X.view, shift.data(), out.data());
-        },
-        nb::arg("X"), nb::arg("shift"), nb::arg("out").noconvert());
-    nb::class_<DualRows>(m, "DualRows")
-        .def(
-            "__init__",
-            [](DualRows* self, const Held& X, Vector<double> shift, Vector<int32_t> codes,
-               std::optional<Vector<double>> weights, std::optional<In> offset, Vector<double> squares,
-               int loss, int64_t K, double inverse, double tau) {
-                new (self)
-                    DualRows{X, shift, codes, weights, offset, squares, loss_of(loss), K, inverse, tau};
-            },
-            nb::arg("X"), nb::arg("shift"), nb::arg("codes"), nb::arg("weights").none(),
-            nb::arg("offset").none(), nb::arg("squares"), nb::arg("loss"), nb::arg("K"), nb::arg("inverse"),
-            nb::arg("tau"))
-        .def(
-            "epoch",
-            [](const DualRows& self, Vector<int64_t> order, Out W, Out a, bool move) {
-                const DualTask task = self.task(order, move);
-                nb::gil_scoped_release free;
-                const DualSums sums =
-                    dual_epoch(self.X.view, self.shift.data(), task, self.loss, self.K, W.data(), a.data());
-                return std::pair{sums.loss, sums.gap};
-            },
-            nb::arg("order"), nb::arg("W").noconvert(), nb::arg("a").noconvert(), nb::arg("move"))
-        .def(
-            "begin",
-            [](const DualRows& self, Vector<int64_t> order, In start, Out W, Out a) {
-                const DualTask task = self.task(order, true);
-                nb::gil_scoped_release free;
-                dual_begin(self.X.view, self.shift.data(), task, self.loss, self.K, start.data(), W.data(),
-                           a.data());
-            },
-            nb::arg("order"), nb::arg("start"), nb::arg("W").noconvert(), nb::arg("a").noconvert());
-    m.def("sgd_epoch", &py_sgd_epoch, nb::arg("X"), nb::arg("shift"), nb::arg("codes"),
-          nb::arg("weights").none(), nb::arg("offset").none(), nb::arg("order"), nb::arg("squares"),
-          nb::arg("loss"), nb::arg("K"), nb::arg("rate"), nb::arg("power"), nb::arg("horizon"),
-          nb::arg("bound"), nb::arg("intercept"), nb::arg("l2"), nb::arg("l1"), nb::arg("every"),
-          nb::arg("taken"), nb::arg("W").noconvert(), nb::arg("mean").noconvert());
     m.def("recode", &recode, nb::arg("codes").noconvert(), nb::arg("table"));
+    bind_rows(m);
+    bind_streams(m);
+    bind_cells(m);
 }

@@ -1,0 +1,115 @@
+// What Python can call of the solvers that step at every row.
+#include "bind.hpp"
+#include "dual.hpp"
+#include "row.hpp"
+#include "sgd.hpp"
+
+using namespace likelier;
+
+namespace {
+
+std::pair<double, int64_t> py_sgd_epoch(const Held& X, In shift, Vector<int32_t> codes,
+                                        std::optional<Vector<double>> weights, std::optional<In> offset,
+                                        Vector<int64_t> order, Vector<double> squares, int loss, int64_t K,
+                                        double rate, double power, double horizon, double bound,
+                                        bool intercept, Vector<double> l2, Vector<double> l1, int64_t every,
+                                        int64_t taken, Out W, Out mean) {
+    const SgdTask task{codes.data(),
+                       weights ? weights->data() : nullptr,
+                       offset ? offset->data() : nullptr,
+                       order.data(),
+                       static_cast<int64_t>(order.shape(0)),
+                       squares.data(),
+                       rate,
+                       power,
+                       horizon,
+                       bound,
+                       intercept,
+                       l2.data(),
+                       l1.data(),
+                       every};
+    nb::gil_scoped_release free;
+    const SgdSums sums =
+        sgd_epoch(X.view, shift.data(), task, loss_of(loss), K, W.data(), mean.data(), taken);
+    return {sums.loss, sums.taken};
+}
+
+// What the rows of a dual solver are, beside X: the same for all its calls.
+struct DualRows {
+    Held X;
+    Vector<double> shift;
+    Vector<int32_t> codes;
+    std::optional<Vector<double>> weights;
+    std::optional<In> offset;
+    Vector<double> squares;
+    Loss loss;
+    int64_t K;
+    double inverse, tau;
+
+    DualTask task(const Vector<int64_t>& order, bool move) const {
+        return {codes.data(),
+                weights ? weights->data() : nullptr,
+                offset ? offset->data() : nullptr,
+                order.data(),
+                static_cast<int64_t>(order.shape(0)),
+                squares.data(),
+                inverse,
+                tau,
+                move};
+    }
+};
+
+}  // namespace
+
+void likelier::bind_rows(nb::module_& m) {
+    m.def(
+        "deal",
+        [](Array<int64_t> order, uint64_t seed) {
+            nb::gil_scoped_release free;
+            deal(order.data(), static_cast<int64_t>(order.shape(0)), seed);
+        },
+        nb::arg("order").noconvert(), nb::arg("seed"));
+    m.def(
+        "square_norms",
+        [](const Held& X, In shift, Out out) {
+            nb::gil_scoped_release free;
+            square_norms(X.view, shift.data(), out.data());
+        },
+        nb::arg("X"), nb::arg("shift"), nb::arg("out").noconvert());
+    nb::class_<DualRows>(m, "DualRows")
+        .def(
+            "__init__",
+            [](DualRows* self, const Held& X, Vector<double> shift, Vector<int32_t> codes,
+               std::optional<Vector<double>> weights, std::optional<In> offset, Vector<double> squares,
+               int loss, int64_t K, double inverse, double tau) {
+                new (self)
+                    DualRows{X, shift, codes, weights, offset, squares, loss_of(loss), K, inverse, tau};
+            },
+            nb::arg("X"), nb::arg("shift"), nb::arg("codes"), nb::arg("weights").none(),
+            nb::arg("offset").none(), nb::arg("squares"), nb::arg("loss"), nb::arg("K"), nb::arg("inverse"),
+            nb::arg("tau"))
+        .def(
+            "epoch",
+            [](const DualRows& self, Vector<int64_t> order, Out W, Out a, bool move) {
+                const DualTask task = self.task(order, move);
+                nb::gil_scoped_release free;
+                const DualSums sums =
+                    dual_epoch(self.X.view, self.shift.data(), task, self.loss, self.K, W.data(), a.data());
+                return std::pair{sums.loss, sums.gap};
+            },
+            nb::arg("order"), nb::arg("W").noconvert(), nb::arg("a").noconvert(), nb::arg("move"))
+        .def(
+            "begin",
+            [](const DualRows& self, Vector<int64_t> order, In start, Out W, Out a) {
+                const DualTask task = self.task(order, true);
+                nb::gil_scoped_release free;
+                dual_begin(self.X.view, self.shift.data(), task, self.loss, self.K, start.data(), W.data(),
+                           a.data());
+            },
+            nb::arg("order"), nb::arg("start"), nb::arg("W").noconvert(), nb::arg("a").noconvert());
+    m.def("sgd_epoch", &py_sgd_epoch, nb::arg("X"), nb::arg("shift"), nb::arg("codes"),
+          nb::arg("weights").none(), nb::arg("offset").none(), nb::arg("order"), nb::arg("squares"),
+          nb::arg("loss"), nb::arg("K"), nb::arg("rate"), nb::arg("power"), nb::arg("horizon"),
+          nb::arg("bound"), nb::arg("intercept"), nb::arg("l2"), nb::arg("l1"), nb::arg("every"),
+          nb::arg("taken"), nb::arg("W").noconvert(), nb::arg("mean").noconvert());
+}
