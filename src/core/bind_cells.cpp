@@ -332,11 +332,12 @@ class Intake {
     HashedRows sparse(Vector<Index> starts, Vector<Index> places, Vector<T> data,
                       const std::vector<std::string>& names, int64_t p, const Codes& codes,
                       const Weights& weights) const {
-        const auto n = static_cast<int64_t>(starts.shape(0)) - 1, m = static_cast<int64_t>(places.shape(0));
-        bool fits = n >= 0 && places.shape(0) == data.shape(0) && starts(0) >= 0 && starts(n) <= m &&
+        const auto n = static_cast<int64_t>(starts.shape(0)) - 1;
+        bool fits = n >= 0 && places.shape(0) == data.shape(0) && starts(0) >= 0 &&
+                    static_cast<size_t>(starts(n)) <= places.shape(0) &&
                     (names.empty() || static_cast<int64_t>(names.size()) == p);
         for (int64_t i = 0; fits && i < n; ++i) fits = starts(i) <= starts(i + 1);
-        for (int64_t c = 0; fits && c < m; ++c) fits = places(c) >= 0 && places(c) < p;
+        for (int64_t c = fits ? starts(0) : 0; fits && c < starts(n); ++c) fits = places(c) >= 0 && places(c) < p;
         if (!fits) throw std::invalid_argument("indptr, indices and data do not fit together");
         HashedRows rows = empty();
         const Marks marks = marks_of(codes, weights, n);
@@ -346,7 +347,7 @@ class Intake {
             std::vector<uint64_t> keys;
             for (const auto& name : names) keys.push_back(name_key(name));
             // A table of all columns pays where each is met once on average.
-            for (int64_t j = 0; keys.size() < static_cast<size_t>(p) && m >= p; ++j)
+            for (int64_t j = 0; keys.size() < static_cast<size_t>(p) && starts(n) - starts(0) >= p; ++j)
                 keys.push_back(numbered_key(j));
             stopped = read_sparse(starts.data(), places.data(), data.data(), n, keys, marks, strict, rows);
         }
