@@ -58,7 +58,7 @@ def _plain_objects(series: Any) -> bool:
 
 
 def _numbers(name: str, series: Any, values: NDArray[Any]) -> "_core.Column":
-    # A null is no feature, and nor is 0; NaN is a number that went wrong. pandas' plain arrays have no null.
+    # A null is no feature, nor is 0; NaN is a number gone wrong. pandas' plain arrays have no nulls.
     if not isinstance(getattr(series.to_native(), "dtype", None), np.dtype) and series.null_count():
         values = np.where(series.is_null().to_numpy(), 0, values)
     return numbers(name, values)
@@ -89,8 +89,8 @@ def _text(name: str, column: Any) -> "_core.Column":
         column = column.cast(pa.large_string())
     width = np.int32 if column.type == pa.string() else np.int64
     _, starts, data = column.buffers()
-    n = len(column)
-    found = np.zeros(1, width) if n == 0 else np.frombuffer(starts, width)[column.offset : column.offset + n + 1]
+    at, n = column.offset, len(column)
+    found = np.zeros(1, width) if n == 0 else np.frombuffer(starts, width)[at : at + n + 1]
     there = column.is_valid().to_numpy(zero_copy_only=False) if column.null_count else None
     content = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
     return _core.Column.text(name, found, content, there)

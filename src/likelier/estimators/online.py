@@ -147,12 +147,12 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
         shown = rows.shown
         self._learn(model, *marked(rows, found, y, w, model.codes), self.passes)
         for name in ("n_features_in_", "feature_names_in_"):
-            vars(self).pop(name, None)
-        vars(self).update(shown)
+            self.__dict__.pop(name, None)
+        self.__dict__.update(shown)
         return self._publish(model)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows, in their order. `classes`, the labels that can come, are needed at first."""
+        """Learn from more rows in their order; `classes`, all labels that can come, are needed at first."""
         first = "_model" not in vars(self)
         model = self._begun(classes) if first else self._model
         self._check_settings(model, classes)
@@ -161,14 +161,14 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
         new = [label for label in found.tolist() if label not in model.codes]
         if new:
             raise ValueError(
-                f"The target label(s) {new} in y do not exist in the initial classes {model.labels}: name all "
-                "at the first call, or let learn_one meet them"
+                f"The target label(s) {new} in y do not exist in the initial classes {model.labels}: name "
+                "all at the first call, or let learn_one meet them"
             )
         if not first and (rows.n is None or rows.n > ROWS):
             model = model.copy()  # what goes wrong in a later batch leaves the model as it was
         self._learn(model, *marked(rows, found, y, w, model.codes), 1)
         for name, value in rows.shown.items():
-            vars(self).setdefault(name, value)
+            self.__dict__.setdefault(name, value)
         return self._publish(model)
 
     def _begun(self, classes: Any) -> Online:
@@ -179,12 +179,13 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
     def _check_settings(self, model: Online, classes: Any) -> None:
         if model.settings != self._settings():
             raise ValueError(
-                "settings were changed since the first row was learned from: set them back, or start afresh "
-                "with fit"
+                "settings were changed since the first row was learned from: set them back, or start "
+                "afresh with fit"
             )
         if classes is not None and set(door.classes_of(self, classes).tolist()) != set(model.labels):
             raise ValueError(
-                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {model.labels!r}"
+                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: "
+                f"{model.labels!r}"
             )
 
     @staticmethod

@@ -2,12 +2,13 @@
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from likelier import _core
 from likelier.data import CSR, Chunk, Columns, Dense, Stored, levels_of
@@ -30,7 +31,8 @@ class Marks(NamedTuple):
 
     def rows(self, start: int, stop: int) -> "Marks":
         """Those of some rows."""
-        return Marks(*(None if values is None else values[start:stop] for values in self))
+        codes = None if self.codes is None else self.codes[start:stop]
+        return Marks(codes, None if self.weights is None else self.weights[start:stop])
 
 
 class Rows(Protocol):
@@ -108,7 +110,8 @@ class Scanned:
     """Rows of files, with the labels and weights that are in them; a cell that is missing is NaN."""
 
     source: Stored
-    codes: NDArray[np.int32] | None = None  # of the sorted labels
+    found: NDArray[Any] | None = None  # the sorted labels, of rows to learn from
+    codes: NDArray[np.int32] | None = None  # of these
 
     n = None
 
@@ -118,7 +121,8 @@ class Scanned:
 
     def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
         names = [str(name) for name in self.source.names]
-        for part in self.source.parts(0):
+        source = self.source if self.found is None else self.source.coded(self.found)
+        for part in source.parts(0):
             for chunk in part():
                 yield from self._batch(chunk, names).hashed(intake, self._marks(chunk))
 
@@ -137,7 +141,7 @@ def rows_of(estimator: Any, X: Any, *, known: bool) -> Rows:
     """X, whatever it is. known: arrays are to have the columns that they had before."""
     if stored(X):
         return Scanned(_worded(estimator, X))
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not issparse(X):
         raise TypeError("X is one dict: many rows are a list of dicts; for one, learn_one and predict_one.")
     if isinstance(X, list) and X and isinstance(X[0], Mapping):
         return Dicts(X)
@@ -160,15 +164,15 @@ def _worded(estimator: Any, X: Stored) -> Stored:
     if others:
         some = ", ".join(f"{name!r} ({kind})" for name, kind in others.items())
         raise ValueError(
-            f"{type(estimator).__name__} takes numbers, words and truths, and these columns hold none: {some}. "
-            "Leave them out, as in scan(path, features=[...])."
+            f"{type(estimator).__name__} takes numbers, words and truths, and these columns hold none: "
+            f"{some}. Leave them out, as in scan(path, features=[...])."
         )
     return source
 
 
 def _frame(estimator: Any, frame: Any) -> Table:
     if frame.shape[0] == 0:
-        raise ValueError(f"Found array with 0 sample(s) (shape={frame.shape}) while a minimum of 1 is required.")
+        raise ValueError(f"Found array with 0 sample(s) (shape={frame.shape}): a minimum of 1 is required.")
     if getattr(estimator, "n_features_in_", None) is not None and not _numbered(frame.columns):
         name = type(estimator).__name__
         warnings.warn(f"X has feature names, but {name} was fitted without feature names", stacklevel=5)
@@ -189,7 +193,8 @@ def _array_names(estimator: Any, p: int) -> list[str]:
         raise ValueError(f"X has {p} features, but {kind} is expecting {known} features as input.")
     if names is None:
         return []
-    warnings.warn(f"X does not have valid feature names, but {kind} was fitted with feature names", stacklevel=5)
+    said = f"X does not have valid feature names, but {kind} was fitted with feature names"
+    warnings.warn(said, stacklevel=5)
     return [str(name) for name in names]
 
 
@@ -198,7 +203,7 @@ def labels_in(estimator: Any, rows: Rows, y: Any, sample_weight: Any) -> tuple[N
     """The labels of rows that weigh something, sorted; y and weights, checked."""
     if isinstance(rows, Scanned):
         if y is not None or sample_weight is not None:
-            raise ValueError("X is a source, and brings y and weights along: pass neither y nor sample_weight.")
+            raise ValueError("X is a source, and brings y and weights along: pass neither of them.")
         if len(rows.source.targets) != 1:
             raise ValueError("the source needs one target: name its column, as in scan(path, target='y').")
         found = levels(rows.source)
@@ -219,7 +224,7 @@ def marked(rows: Rows, found: NDArray[Any], y: Any, w: Any, codes: Mapping[Any, 
     """Rows with their labels by these codes; one that has none is not learned from: it weighs nothing."""
     if isinstance(rows, Scanned):
         table = np.array([codes.get(label, -1) for label in found.tolist()], dtype=np.int32)
-        return replace(rows, source=rows.source.coded(found), codes=table), Marks()
+        return Scanned(rows.source, found, table), Marks()
     places, seen = first_seen(y)
     table = np.array([codes.get(label, -1) for label in seen.tolist()], dtype=np.int32)
     return rows, Marks(table[places], w)

@@ -84,7 +84,7 @@ def plain_label(y: Any) -> Any:
         raise ValueError("a row to learn from needs a label, and y is missing (None or NaN)")
     if not isinstance(label, str | bytes | bool | int | float):
         raise TypeError(
-            f"y is {label!r:.80}, of type {type(label).__name__}: a label is a string, a number, True or False"
+            f"y is {label!r:.80}, of type {type(label).__name__}: a label is a string, a number or a truth"
         )
     return label
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from numbers import Integral, Real
 from typing import Any
 
 from likelier import _core
@@ -35,13 +36,13 @@ class Settings:
         _one_of("loss", self.loss, LOSSES)
         _one_of("optimizer", self.optimizer, OPTIMIZERS)
         _one_of("non_finite", self.non_finite, NON_FINITE)
-        if not isinstance(self.bits, int) or isinstance(self.bits, bool) or not 1 <= self.bits <= 30:
+        if not isinstance(self.bits, Integral) or isinstance(self.bits, bool) or not 1 <= self.bits <= 30:
             raise ValueError(f"bits={self.bits!r}: it is a whole number from 1 to 30")
-        for name in ("learning_rate", "half_life"):
-            if getattr(self, name) is not None:
-                _number(name, getattr(self, name), above=True)
-        for name in ("power", "l1", "l2", "beta"):
-            _number(name, getattr(self, name), above=False)
+        object.__setattr__(self, "bits", int(self.bits))
+        for name in ("learning_rate", "half_life", "power", "l1", "l2", "beta"):
+            value, above = getattr(self, name), name in ("learning_rate", "half_life")
+            if value is not None or not above:
+                object.__setattr__(self, name, _number(name, value, above=above))
         for name in ("normalised", "invariant"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name}={getattr(self, name)!r}: it is True or False")
@@ -59,16 +60,18 @@ class Settings:
 
     def learner(self) -> "_core.Learner":
         """Weights that have learned nothing yet."""
-        held = asdict(self)
+        held: dict[str, Any] = asdict(self)
         rate, half_life = held.pop("learning_rate"), held.pop("half_life")
         for name in ("interactions", "class_weight", "non_finite"):
             del held[name]
-        given = {} if rate is None else {"rate": float(rate)}
-        return _core.Learner(**held, **given, half_life=float(half_life or 0.0))
+        if rate is not None:
+            held["rate"] = float(rate)
+        return _core.Learner(**held, half_life=float(half_life or 0.0))
 
     def intake(self) -> "_core.Intake":
         """What reads and counts rows."""
-        return _core.Intake([list(names) for names in self.interactions], self.non_finite == "raise", self.balanced)
+        crosses = [list(names) for names in self.interactions]
+        return _core.Intake(crosses, self.non_finite == "raise", self.balanced)
 
 
 def _one_of(name: str, value: Any, known: Sequence[str]) -> None:
@@ -76,10 +79,11 @@ def _one_of(name: str, value: Any, known: Sequence[str]) -> None:
         raise ValueError(f"{name}={value!r}: it is one of {', '.join(map(repr, known))}")
 
 
-def _number(name: str, value: Any, *, above: bool) -> None:
-    good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+def _number(name: str, value: Any, *, above: bool) -> float:
+    good = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
     if not good or value < 0 or (above and value == 0):
         raise ValueError(f"{name}={value!r}: it is a finite number{' above 0' if above else ' from 0'}")
+    return float(value)
 
 
 def _interactions(given: Any) -> tuple[tuple[str, ...], ...]:
@@ -89,7 +93,7 @@ def _interactions(given: Any) -> tuple[tuple[str, ...], ...]:
         raise ValueError(f"interactions={given!r}: it is a list of tuples of names, as in [('user', 'ad')]")
     for names in given:
         good = not isinstance(names, str) and isinstance(names, Sequence) and len(names) >= 2
-        if not good or not all(isinstance(name, str | int) and not isinstance(name, bool) for name in names):
+        if not good or not all(type(name) in (str, int) for name in names):
             raise ValueError(
                 f"interactions holds {names!r}: each is a tuple of two names or more, as in ('user', 'ad')"
             )
