@@ -71,13 +71,13 @@ class HashedRows {
         fields.clear();
     }
 
-  private:
-    std::vector<uint64_t> fields;  // of the cells of the open row, if crosses want to know
-
     void add(uint64_t field, uint64_t key, double value) {
         cells.push_back({key, value});
         if (!crosses.empty()) fields.push_back(field);
     }
+
+  private:
+    std::vector<uint64_t> fields;  // of the cells of the open row, if crosses want to know
 
     void add_cross(const std::vector<uint64_t>& cross, size_t depth, uint64_t key, double value) {
         if (depth == cross.size()) {
