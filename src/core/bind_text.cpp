@@ -8,7 +8,10 @@
 #include "bind.hpp"
 #include "csv.hpp"
 #include "hashed.hpp"
+#include "json.hpp"
+#include "svmlight.hpp"
 #include "text.hpp"
+#include "vw.hpp"
 
 using namespace likelier;
 
@@ -61,6 +64,9 @@ nb::object copied(const T* from, size_t n) {
 
 std::unique_ptr<TextParser> make_parser(const std::string& format, Wanted wanted, Dialect dialect) {
     if (format == "csv") return std::make_unique<CSVParser>(std::move(wanted), std::move(dialect));
+    if (format == "json") return std::make_unique<JSONParser>(std::move(wanted));
+    if (format == "svmlight") return std::make_unique<SvmlightParser>(std::move(wanted));
+    if (format == "vw") return std::make_unique<VWParser>(std::move(wanted));
     throw std::invalid_argument("no format '" + format + "': csv, json, svmlight and vw are known.");
 }
 

@@ -345,15 +345,22 @@ class CSVParser : public TextParser {
     bool fill(HashedRows& rows, const Cell& cell) {
         std::string_view label;
         double weight = 1;
+        CellWriter writer = rows.writer(columns.size());
         for (size_t c = 0; c < columns.size(); ++c) {
             const std::string_view value = cell(c);
             const Column& column = columns[c];
             switch (column.role) {
-                case Role::number:
-                    if (!number(rows, c, value)) return false;
+                case Role::number: {
+                    double x;
+                    if (read_digits(value, x)) {
+                        writer.add(column.key, column.key, x, x != 0);
+                    } else if (!number(rows, writer, c, value)) {
+                        return false;
+                    }
                     break;
+                }
                 case Role::word:
-                    if (!value.empty()) rows.add(column.key, hash_of_padded(value, column.key), 1);
+                    writer.add(column.key, hash_of_padded(value, column.key), 1, !value.empty());
                     break;
                 case Role::target:
                     label = value;
@@ -365,20 +372,22 @@ class CSVParser : public TextParser {
                     break;
             }
         }
+        rows.written(writer);
         rows.end(label.empty() ? kUnlabelled : labels.code(label), weight);
         return true;
     }
 
-    bool number(HashedRows& rows, size_t c, std::string_view cell) {
-        const Column& column = columns[c];
+    // A cell of a number column that is not just a few digits.
+    bool number(HashedRows& rows, CellWriter& writer, size_t c, std::string_view cell) {
+        const uint64_t key = columns[c].key;
         double x = 0;
-        if (read_padded_number(cell, x) || read_number(bare(cell), x)) {
+        if (read_number(bare(cell), x)) {
             if (!std::isfinite(x)) return not_finite(names[c], rows);
-            rows.number(column.key, column.key, x);
+            writer.add(key, key, x, x != 0);
         } else if (is_not_finite(bare(cell))) {
             return not_finite(names[c], rows);
         } else if (!is_missing(cell)) {
-            rows.word(column.key, cell);
+            writer.add(key, word_key(key, cell), 1);
             ++changed;
         }
         return true;

@@ -88,25 +88,26 @@ inline bool read_number(std::string_view text, double& x) {
     return true;
 }
 
-// The same for text after which eight bytes more may be read: up to eight digits at once, without a branch
-// that depends on their number.
+// Up to eight digits at once, without a branch that depends on their number; none are 0. Eight bytes may be
+// read whatever the text's length.
+inline bool read_digits(std::string_view text, double& x) {
+    if (text.size() > 8) return false;
+    constexpr uint64_t zeros = 0x3030303030303030, high = 0xf0f0f0f0f0f0f0f0;
+    // Leading zeros fill it up; the last digit is the highest byte. In two steps: none is as long as a
+    // word.
+    const unsigned there = 4 * static_cast<unsigned>(text.size()), lacking = 32 - there;
+    uint64_t c = (little_endian<uint64_t>(text.data()) << lacking << lacking) | (zeros >> there >> there);
+    if (((c & high) | (((c + 0x0606060606060606) & high) >> 4)) != 0x3333333333333333) return false;
+    c -= zeros;
+    c = c * 10 + (c >> 8);  // pairs, then fours and eight
+    c = (c & 0x000000ff000000ff) * 0x000f424000000064 + (c >> 16 & 0x000000ff000000ff) * 0x0000271000000001;
+    x = static_cast<double>(c >> 32);
+    return true;
+}
+
+// The same as read_number, for text after which eight bytes more may be read.
 inline bool read_padded_number(std::string_view text, double& x) {
-    const size_t n = text.size();
-    if (n - 1 < 8) {
-        constexpr uint64_t zeros = 0x3030303030303030, high = 0xf0f0f0f0f0f0f0f0;
-        // Leading zeros fill it up; the last digit is the highest byte.
-        uint64_t c = (little_endian<uint64_t>(text.data()) << (8 * (8 - n))) | (zeros >> (8 * n - 8) >> 8);
-        if (((c & high) | (((c + 0x0606060606060606) & high) >> 4)) == 0x3333333333333333) {
-            c -= zeros;
-            c = c * 10 + (c >> 8);
-            c = (((c & 0x000000ff000000ff) * 0x000f424000000064) +
-                 (((c >> 16) & 0x000000ff000000ff) * 0x0000271000000001)) >>
-                32;
-            x = static_cast<double>(static_cast<uint32_t>(c));
-            return true;
-        }
-    }
-    return read_number(text, x);
+    return (!text.empty() && read_digits(text, x)) || read_number(text, x);
 }
 
 // What stands for a number that is none: nan, inf and infinity, in any case, with a sign or without.

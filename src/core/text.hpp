@@ -55,6 +55,11 @@ struct Wanted {
     }
 };
 
+// As much of it as a message can show.
+inline std::string shown(std::string_view text, size_t most = 80) {
+    return std::string(text.substr(0, most));
+}
+
 struct BadLine {
     int64_t line;  // from 1
     std::string what, text;
@@ -116,7 +121,7 @@ class TextParser {
     }
     bool read_weight(std::string_view cell, double& weight) {
         if (read_number(cell, weight) && weight >= 0 && std::isfinite(weight)) return true;
-        return fail("the weight '" + std::string(cell.substr(0, kShown)) + "' is not a number from 0 on");
+        return fail("the weight '" + shown(cell) + "' is not a number from 0 on");
     }
 
   private:
