@@ -90,6 +90,7 @@ class HashedRows {
     }
 
     void word(uint64_t field, std::string_view value) { add(field, word_key(field, value), 1); }
+    void hashed_word(uint64_t field, uint64_t key) { add(field, key, 1); }
 
     // The row is whole. A row without cells is one: the intercept alone speaks for it.
     void end(int32_t code, double weight) {
