@@ -79,14 +79,14 @@ nb::dict counters(const Counters& counted) {
 }
 
 nb::dict state(const Learner& self) {
-    auto table = zeros<float>(self.rows(), self.width());
-    auto tags = zeros<uint32_t>(self.rows(), 1);
-    self.save(table.data(), tags.data());
-    nb::dict kept = counters(self.counters());
+    auto table = zeros<float>(self.inside().rows(), self.inside().width());
+    auto tags = zeros<uint32_t>(self.inside().rows(), 1);
+    self.inside().save(table.data(), tags.data());
+    nb::dict kept = counters(self.inside().counters);
     kept["K"] = self.K();
-    kept["total"] = self.sums().total;
-    kept["norms"] = self.sums().norms;
-    kept["inflation"] = self.sums().inflation;
+    kept["total"] = self.inside().sums.total;
+    kept["norms"] = self.inside().sums.norms;
+    kept["inflation"] = self.inside().sums.inflation;
     kept["table"] = table;
     kept["tags"] = tags;
     return kept;
@@ -99,7 +99,7 @@ void restore(Learner& self, const nb::dict& kept) {
     const auto tags = nb::cast<nb::ndarray<const uint32_t, nb::ndim<2>, nb::c_contig>>(kept["tags"]);
     const int64_t K = count("K"), q = K > 2 ? K : 1;
     const auto shaped = [&](const auto& array, int64_t width) {
-        return static_cast<int64_t>(array.shape(0)) == self.rows() &&
+        return static_cast<int64_t>(array.shape(0)) == self.inside().rows() &&
                static_cast<int64_t>(array.shape(1)) == width;
     };
     if (K < 0 || !shaped(table, 4 + 2 * q) || !shaped(tags, 1))
@@ -147,7 +147,7 @@ void likelier::bind_streams(nb::module_& m) {
             nb::arg("beta") = 1.0, nb::arg("l1") = 0.0, nb::arg("l2") = 0.0, nb::arg("half_life") = 0.0,
             nb::arg("normalised") = true, nb::arg("invariant") = true)
         .def_prop_ro("K", &Learner::K)
-        .def_prop_ro("counters", [](const Learner& self) { return counters(self.counters()); })
+        .def_prop_ro("counters", [](const Learner& self) { return counters(self.inside().counters); })
         .def("grow", &Learner::grow)
         .def("learn", &learn)
         .def("predict", &predict)

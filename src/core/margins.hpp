@@ -20,6 +20,11 @@ inline double sigmoid(double z) {
     return 1 / (1 + std::exp(-z));
 }
 
+// t of score k, of q: the only score is that of class 1.
+inline double side(int64_t q, int64_t k, int32_t code) {
+    return code == (q == 1 ? 1 : k) ? 1 : -1;
+}
+
 // ψ(m), never negative.
 inline double push(OnlineLoss loss, double m) {
     switch (loss) {
