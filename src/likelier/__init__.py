@@ -27,6 +27,7 @@ _WHERE = {
     "Ridge": "likelier.estimators.regression",
     "SeparationWarning": "likelier.data",
     "SkippedWarning": "likelier.data",
+    "average": "likelier.estimators.merging",
     "compare": "likelier.comparing",
     "load": "likelier.saving.models",
     "merge": "likelier.estimators.merging",
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from likelier.estimators.logistic import LogisticRegression as LogisticRegression
     from likelier.estimators.logistic_cv import LogisticRegressionCV as LogisticRegressionCV
     from likelier.estimators.margin import LinearSVC as LinearSVC
+    from likelier.estimators.merging import average as average
     from likelier.estimators.merging import merge as merge
     from likelier.estimators.mixed_bayes import NaiveBayes as NaiveBayes
     from likelier.estimators.mixture import GaussianMixture as GaussianMixture

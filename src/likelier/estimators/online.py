@@ -104,6 +104,8 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
     def _learn_new(self, x: Any, y: Any, sample_weight: float) -> Self:
         """Of a label not met before, which is met if nothing is wrong with its row."""
         label = plain_label(y)
+        if sample_weight == 0:
+            return self  # a row that is not there has no label
         model = self._model if "_model" in vars(self) else Online(self._settings())
         if label in model.codes:  # NumPy has labels that cannot be looked up
             model.intake.learn_one(model.learner, x, model.codes[label], sample_weight)

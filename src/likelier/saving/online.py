@@ -121,7 +121,9 @@ def _labels(target: Any) -> list[Any]:
 
 
 def _reading(given: Any) -> dict[str, Any]:
-    require(isinstance(given, dict) and all(isinstance(key, str) for key in given), "its reading is no dict")
+    require(
+        isinstance(given, dict) and all(isinstance(key, str) for key in given), "its reading is no dict"
+    )
     return dict(given)
 
 
@@ -137,18 +139,24 @@ def _state(settings: Settings, labels: list[Any], parts: Mapping[str, Any]) -> d
     state, K = parts["online"], len(labels)
     require(isinstance(state, dict), "what was learned is no dict")
     state = dict(state)
-    counts = state.get("counts")
+    counts: Any = state.get("counts")
     good = type(counts) is np.ndarray and counts.dtype == np.float64 and counts.ndim == 1
     require(good and len(counts) <= K and (counts >= 0).all(), "the counts of classes are none")
     for name, value in state.items():
         if name != "counts":
-            require(type(value) in (int, float) and value >= 0, f"{name} is {value!r:.80}, which is no count")
-    require(state.get("K") == K or (K <= 1 and state.get("K", 2) <= K), f"weights of {state.get('K')} classes")
+            require(
+                type(value) in (int, float) and value >= 0, f"{name} is {value!r:.80}, which is no count"
+            )
+    require(
+        state.get("K") == K or (K <= 1 and state.get("K", 2) <= K), f"weights of {state.get('K')} classes"
+    )
     return state | _table(settings, parts["table"])
 
 
 def _table(settings: Settings, given: Any) -> dict[str, NDArray[Any]]:
-    require(isinstance(given, dict) and given.keys() == {"at", "cells", "tags"}, "it has no table of weights")
+    require(
+        isinstance(given, dict) and given.keys() == {"at", "cells", "tags"}, "it has no table of weights"
+    )
     at, cells, tags = given["at"], given["cells"], given["tags"]
     good = all(type(array) is np.ndarray and array.ndim == 2 for array in (cells, tags))
     good = good and cells.dtype == np.float32 and tags.dtype == np.uint32 and tags.shape == (len(cells), 1)
