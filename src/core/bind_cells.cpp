@@ -381,16 +381,19 @@ class Intake {
     }
 
     // ---- one row -----------------------------------------------------------------------------------
-    void learn_one(Learner& learner, const nb::object& x, int32_t code, double weight) {
+    // Whether the step was cut short.
+    bool learn_one(Learner& learner, const nb::object& x, int32_t code, double weight) {
         if (!(weight >= 0) || std::isinf(weight))
             throw nb::value_error("sample_weight is a finite number, not below 0");
         read(x.ptr());
         weight = tally.weigh(code, weight);
         const auto K = std::max<int64_t>({learner.K(), code + 1, 2});
         P.assign(K, 0.0);
+        const int64_t clipped = learner.inside().counters.clipped;
         learner.learn(one.row(0), one.count(0), code, weight, P.data());
         tally.judge(code, weight, P.data(), K);
         tally.skipped += one.skipped;
+        return learner.inside().counters.clipped != clipped;
     }
 
     int64_t predict_one(const Learner& learner, const nb::object& x) {

@@ -98,7 +98,8 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
             code = self._codes[y]
         except (AttributeError, KeyError, TypeError):
             return self._learn_new(x, y, sample_weight)
-        self._intake.learn_one(self._learner, x, code, sample_weight)
+        if self._intake.learn_one(self._learner, x, code, sample_weight):
+            self._model.warn_of_clipping()
         return self
 
     def _learn_new(self, x: Any, y: Any, sample_weight: float) -> Self:
@@ -107,17 +108,12 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
         if sample_weight == 0:
             return self  # a row that is not there has no label
         model = self._model if "_model" in vars(self) else Online(self._settings())
-        if label in model.codes:  # NumPy has labels that cannot be looked up
-            model.intake.learn_one(model.learner, x, model.codes[label], sample_weight)
-            return self
         before = model.intake.factors
         model.intake.factors = [*before, model.settings.factor(label)]
         try:
             model.intake.learn_one(model.learner, x, model.K, sample_weight)
-        except BaseException:
+        finally:
             model.intake.factors = before
-            raise
-        model.intake.factors = before
         model.meet(label)
         return self._publish(model)
 

@@ -113,7 +113,7 @@ def kept_in(archive: Archive) -> Kept:
 
 def _labels(target: Any) -> list[Any]:
     require(type(target) is np.ndarray and target.ndim == 1, "the classes are not a list of labels")
-    labels = target.tolist()
+    labels: list[Any] = target.tolist()
     for label in labels:
         require(plain_label(label) is label, "the classes are not plain labels")
     require(len(set(labels)) == len(labels), "a class is there twice")

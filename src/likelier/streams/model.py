@@ -1,6 +1,7 @@
 """An online model: settings, the labels met so far, weights, and the count of what came."""
 
 import math
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -12,6 +13,10 @@ from likelier import _core
 from likelier.streams.settings import Settings
 
 Floats = NDArray[np.float64]
+
+
+class ClippedWarning(UserWarning):
+    """Steps of an online model were cut short."""
 
 
 @dataclass
@@ -27,6 +32,7 @@ class Online:
     learner: "_core.Learner" = field(init=False)
     intake: "_core.Intake" = field(init=False)
     codes: dict[Any, int] = field(init=False)
+    warned: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         self.learner, self.intake = self.settings.learner(), self.settings.intake()
@@ -50,10 +56,24 @@ class Online:
 
     def learn(self, rows: "_core.HashedRows") -> Floats:
         """A step at each row; the probabilities from before it, (n, K)."""
+        before = self.learner.counters["clipped"]
         self.intake.weigh(rows)
         P = self.learner.learn(rows)
         self.intake.judge(rows, P)
+        if self.learner.counters["clipped"] != before:
+            self.warn_of_clipping()
         return P
+
+    def warn_of_clipping(self) -> None:
+        """Say once that a step was cut short."""
+        if not self.warned:
+            self.warned = True
+            warnings.warn(
+                "a step was cut short, lest weights run away: learning_rate is too large for these rows, or "
+                "a value or weight of a row is. The model is finite; the count of such steps goes on.",
+                ClippedWarning,
+                stacklevel=4,
+            )
 
     # ---- kept ----------------------------------------------------------------------------------------
     def state(self) -> dict[str, Any]:
