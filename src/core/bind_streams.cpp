@@ -92,7 +92,8 @@ void restore(Learner& self, const nb::dict& kept) {
     const auto number = [&](const char* name) { return nb::cast<int64_t>(kept[name]); };
     const auto table = nb::cast<nb::ndarray<const float, nb::ndim<2>, nb::c_contig>>(kept["table"]);
     self.restore(
-        table.data(), static_cast<int64_t>(table.shape(0)), static_cast<int64_t>(table.shape(1)), number("K"),
+        table.data(), static_cast<int64_t>(table.shape(0)), static_cast<int64_t>(table.shape(1)),
+        number("K"),
         {number("steps"), number("cells"), number("collisions"), number("used"), number("clipped")});
 }
 

@@ -67,7 +67,8 @@ class Learner {
         for (int64_t k = 0; k < known; ++k) P[k] /= sum;
     }
 
-    // A step at this row; P (at least 2, and code + 1) as it was before. A code that is new is a class more.
+    // A step at this row; P (at least 2, and code + 1) as it was before. A code that is new is a class
+    // more.
     void learn(const HashedCell* row, int64_t n, int32_t code, double w, double* P) {
         predict(row, n, P);
         if (code < 0) return;
@@ -103,7 +104,8 @@ class Learner {
     const float* data() const { return table.data(); }
     void restore(const float* from, int64_t slots, int64_t stride, int64_t K, const Counters& counters) {
         if (slots != this->slots() || stride < 4 || stride % 2 || K < 0 || (K > 2 && stride < 2 + 2 * K))
-            throw std::invalid_argument("the table of weights is not that of a learner with these settings");
+            throw std::invalid_argument(
+                "the table of weights is not that of a learner with these settings");
         table.assign(from, from + slots * stride);
         room = (stride - 2) / 2;
         known = K;
@@ -132,7 +134,8 @@ class Learner {
 
     double score(const HashedCell* row, int64_t n, int64_t k) const {
         double z = table[stride() * (mask + 1) + 2 + 2 * k];
-        for (int64_t c = 0; c < n; ++c) z += row[c].value * table[stride() * (row[c].key & mask) + 2 + 2 * k];
+        for (int64_t c = 0; c < n; ++c)
+            z += row[c].value * table[stride() * (row[c].key & mask) + 2 + 2 * k];
         return z;
     }
 
