@@ -1,3 +1,5 @@
+from collections.abc import Iterable
+
 from collections.abc import Sequence
 from typing import Any
 
@@ -271,6 +273,48 @@ class HashedRows:
         weights: Floats,
     ) -> None: ...
     def clear(self) -> None: ...
+
+def cells_of(
+    rows: HashedRows, /
+) -> tuple[NDArray[np.uint64], Floats, NDArray[np.int64], NDArray[np.int32], Floats]: ...
+
+class TextParser:
+    def __init__(
+        self,
+        format: str,
+        *,
+        target: str | None = None,
+        weight: str | None = None,
+        features: Iterable[str] | None = None,
+        ignored: Iterable[str] = (),
+        crosses: Iterable[Iterable[str]] = (),
+        labels: Iterable[str] = (),
+        finite: bool = False,
+        delimiter: str = ",",
+        quotes: bool = True,
+        header: bool | None = None,
+        numbers: Iterable[str] = (),
+        words: Iterable[str] = (),
+    ) -> None: ...
+    def parse(self, block: bytes, rows: HashedRows, last: bool = False) -> None: ...
+    @property
+    def labels(self) -> list[str]: ...
+    @property
+    def lines(self) -> int: ...
+    @property
+    def bad(self) -> int: ...
+    @property
+    def first_bad(self) -> list[tuple[int, str, str]]: ...
+    @property
+    def changed(self) -> int: ...
+    @property
+    def names(self) -> list[str]: ...
+    @property
+    def header(self) -> bool: ...
+    @property
+    def numbers(self) -> list[str]: ...
+    @property
+    def words(self) -> list[str]: ...
 
 class Learner:
     def __init__(
