@@ -296,3 +296,14 @@ class Learner:
     def predict(self, rows: HashedRows) -> Floats: ...
     def state(self) -> dict[str, Any]: ...
     def restore(self, state: dict[str, Any]) -> None: ...
+
+figure_bins: int
+
+def figures(
+    P: Floats,
+    codes: NDArray[np.int32],
+    weights: Floats | None,
+    totals: Floats,
+    classes: Floats,
+    bins: Floats,
+) -> int: ...
