@@ -385,3 +385,14 @@ class Intake:
     def predict_proba_one(self, learner: Learner, x: Any, /) -> list[float]: ...
 
 def key_of(name: str, word: str | None) -> int: ...
+
+figure_bins: int
+
+def figures(
+    P: Floats,
+    codes: NDArray[np.int32],
+    weights: Floats | None,
+    totals: Floats,
+    classes: Floats,
+    bins: Floats,
+) -> int: ...
