@@ -1,47 +1,48 @@
 """Reading and hashing in one thread, while another learns."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from queue import Empty, Queue
 from threading import Thread
+from typing import TypeVar
 
 from likelier._core import HashedRows
 
-Fill = Callable[[HashedRows], bool]  # puts the next rows in; False: there are no more
+Told = TypeVar("Told")
+Fill = Callable[[HashedRows], Told]  # puts rows in, and tells what is to be known of them
 
 
-def ahead(fill: Fill, spare: Sequence[HashedRows]) -> Iterator[HashedRows]:
+def ahead(fills: Iterable[Fill[Told]], spare: Iterable[HashedRows]) -> Iterator[tuple[HashedRows, Told]]:
     """Batches in their order, filled by a thread of its own before they are asked for.
 
-    There are as many as `spare`, and each is filled again once the next has been taken: memory does not
-    grow, however much faster one side is. What goes wrong in `fill` is raised here, after the batches that
-    came before it.
+    There are as many as `spare`, and each is filled again once the next has been asked for: memory does not
+    grow, however much faster one side is. What goes wrong there is raised here, after the batches that came
+    before it.
     """
     free: Queue[HashedRows | None] = Queue()
-    full: Queue[HashedRows | BaseException | None] = Queue()
+    full: Queue[tuple[HashedRows, Told] | BaseException | None] = Queue()
 
     def work() -> None:
         end: BaseException | None = None
         try:
-            while (rows := free.get()) is not None:
+            for fill in fills:
+                if (rows := free.get()) is None:
+                    return
                 rows.clear()
-                more = fill(rows)
-                full.put(rows)
-                if not more:
-                    break
-        except BaseException as problem:  # noqa: BLE001 - it is raised where the batches are taken
+                full.put((rows, fill(rows)))
+        except BaseException as problem:
             end = problem
         full.put(end)
 
     for rows in spare:
         free.put(rows)
-    # A daemon: where standard input is silent, nothing can wake it, and the program may end all the same.
+    # A daemon: nothing wakes it where standard input is silent, and the program may end all the same.
     Thread(target=work, name="reading", daemon=True).start()
     try:
         while (batch := full.get()) is not None:
             if isinstance(batch, BaseException):
                 raise batch
             yield batch
-            free.put(batch)
+            free.put(batch[0])
     finally:
         _stop(free)
 
