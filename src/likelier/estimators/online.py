@@ -1,7 +1,8 @@
 """Rows one by one: answered, then learned from."""
 
 from collections.abc import Mapping
-from typing import Any, NoReturn, Self
+from dataclasses import fields
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,8 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
     """
 
     assumes = "discriminative; additive in features of any type; linear; learned row by row"
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
     _model: Online
     _labels: list[Any]
     _codes: dict[Any, int]
@@ -155,7 +158,9 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
         """Learn from more rows in their order; `classes`, all labels that can come, are needed at first."""
         first = "_model" not in vars(self)
         model = self._begun(classes) if first else self._model
-        self._check_settings(model, classes)
+        if not first:
+            self.check_settings()
+            self._check_classes(model, classes)
         rows = rows_of(self, X, known=not first)
         found, y, w = labels_in(self, rows, y, sample_weight)
         new = [label for label in found.tolist() if label not in model.codes]
@@ -176,12 +181,15 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
             raise ValueError("classes must be passed on the first call to partial_fit.")
         return Online(self._settings(), door.classes_of(self, classes).tolist())
 
-    def _check_settings(self, model: Online, classes: Any) -> None:
-        if model.settings != self._settings():
+    def check_settings(self) -> None:
+        """Refuse settings that are not those of the first row."""
+        if self._model.settings != self._settings():
             raise ValueError(
                 "settings were changed since the first row was learned from: set them back, or start "
                 "afresh with fit"
             )
+
+    def _check_classes(self, model: Online, classes: Any) -> None:
         if classes is not None and set(door.classes_of(self, classes).tolist()) != set(model.labels):
             raise ValueError(
                 f"`classes={classes!r}` is not the same as on last call to partial_fit, was: "
@@ -216,13 +224,6 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
         """The label of the largest score."""
         P = self.predict_proba(X)
         return np.asarray(self.classes_[P.argmax(axis=1)])
-
-    def merge(self, *others: Any) -> NoReturn:
-        """Not defined: what is learned depends on the order of rows."""
-        raise TypeError(
-            "an OnlineClassifier cannot be merged: each step depends on those before it. "
-            "likelier.average(models) is the usual approximation."
-        )
 
     # ---- what has come -------------------------------------------------------------------------------
     def _known(self, name: str) -> Online:
@@ -272,6 +273,13 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
         """The share of cells learned from that met another feature's weight."""
         counted = self._known("collision_rate_").learner.counters
         return counted["collisions"] / max(counted["cells"], 1)
+
+    @classmethod
+    def of(cls, model: Online, passes: int = 1) -> Self:
+        """An estimator that shows this model."""
+        held = {one.name: getattr(model.settings, one.name) for one in fields(Settings)}
+        held["interactions"] = list(model.settings.interactions) or None
+        return cls(**held, passes=passes)._publish(model)
 
     # ---- copies --------------------------------------------------------------------------------------
     def __getstate__(self) -> dict[str, Any]:

@@ -16,12 +16,14 @@ Floats = NDArray[np.float64]
 
 @dataclass
 class Online:
-    """Answers rows and learns from them. Labels are classes in this order; `columns` is what a reader of
-    text has found its columns to be, for the next to read alike."""
+    """Answers rows and learns from them: classes are the labels, in this order.
+
+    reading: what a reader of text has found, in plain words and numbers, for the next to read alike.
+    """
 
     settings: Settings
     labels: list[Any] = field(default_factory=list)
-    columns: dict[str, str] = field(default_factory=dict)
+    reading: dict[str, Any] = field(default_factory=dict)
     learner: "_core.Learner" = field(init=False)
     intake: "_core.Intake" = field(init=False)
     codes: dict[Any, int] = field(init=False)
@@ -61,20 +63,20 @@ class Online:
         return kept | {"mistakes": self.intake.mistakes, "skipped": self.intake.skipped}
 
     @classmethod
-    def of(cls, settings: Settings, labels: Iterable[Any], columns: dict[str, str], state: Any) -> Self:
+    def of(cls, settings: Settings, labels: Iterable[Any], reading: dict[str, Any], state: Any) -> Self:
         """The model that had this state."""
         kept = dict(state)
-        made = cls(settings, list(labels), dict(columns))
+        made = cls(settings, list(labels), dict(reading))
         made.intake.counts = [float(n) for n in kept.pop("counts")]
         made.intake.mistakes, made.intake.skipped = kept.pop("mistakes"), kept.pop("skipped")
         made.learner.restore(kept)
         return made
 
     def copy(self) -> Self:
-        return type(self).of(self.settings, self.labels, self.columns, self.state())
+        return type(self).of(self.settings, self.labels, self.reading, self.state())
 
     def __reduce__(self) -> Any:
-        return type(self).of, (self.settings, self.labels, self.columns, self.state())
+        return type(self).of, (self.settings, self.labels, self.reading, self.state())
 
 
 def plain_label(y: Any) -> Any:
