@@ -1,6 +1,4 @@
-from collections.abc import Iterable
-
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -264,6 +262,10 @@ class HashedRows:
     def cells(self) -> int: ...
     @property
     def skipped(self) -> int: ...
+    @property
+    def codes(self) -> NDArray[np.int32]: ...
+    @property
+    def weights(self) -> Floats: ...
     def extend(
         self,
         keys: NDArray[np.uint64],

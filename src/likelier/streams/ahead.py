@@ -8,7 +8,8 @@ from typing import TypeVar
 from likelier._core import HashedRows
 
 Told = TypeVar("Told")
-Fill = Callable[[HashedRows], Told]  # puts rows in, and tells what is to be known of them
+# Puts rows in, or has others in their place; and tells what is to be known of them.
+Fill = Callable[[HashedRows], tuple[HashedRows, Told]]
 
 
 def ahead(fills: Iterable[Fill[Told]], spare: Iterable[HashedRows]) -> Iterator[tuple[HashedRows, Told]]:
@@ -28,7 +29,7 @@ def ahead(fills: Iterable[Fill[Told]], spare: Iterable[HashedRows]) -> Iterator[
                 if (rows := free.get()) is None:
                     return
                 rows.clear()
-                full.put((rows, fill(rows)))
+                full.put(fill(rows))
         except BaseException as problem:
             end = problem
         full.put(end)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import partial
 from typing import NamedTuple
 
@@ -35,6 +36,19 @@ class Wish(NamedTuple):
     crosses: Sequence[Sequence[str]] = ()
     finite: bool = False  # numbers that are not finite make a bad line
     header: bool | None = None
+    learning: bool = True
+
+    def check(self, name: str, columns: Sequence[str] | None = None) -> None:
+        """Refuse a table without the columns that are named; None: it has no list of them."""
+        if self.learning and self.target is None:
+            some = f" It has the columns {', '.join(columns[:20])}." if columns else ""
+            raise ValueError(f"{name}: which column is to be predicted? Name it with --target.{some}")
+        wanted = [self.target, self.weight, *(self.features or []), *self.ignored]
+        for column in wanted if columns is not None else ():
+            if column is not None and column not in columns:
+                near = get_close_matches(column, columns, n=1)
+                hint = f"; did you mean {near[0]!r}?" if near else f": it has {', '.join(columns[:20])}"
+                raise ValueError(f"{name} has no column {column!r}{hint}")
 
 
 @dataclass
@@ -72,6 +86,8 @@ class TextFeed:
     def _parser(self, text: Text) -> TextParser:
         wish = self.wish
         kind, delimiter = wish.format or format_of(text.name, text.start)
+        if kind in ("csv", "json"):
+            wish.check(text.name)
         by_kind = {kind: [name for name, is_ in self.columns.items() if is_ == kind] for kind in (NUMBER, WORD)}
         return TextParser(
             kind,
@@ -89,13 +105,13 @@ class TextFeed:
             words=by_kind[WORD],
         )
 
-    def _fill(self, text: Text, parser: TextParser, block: bytes, last: bool, rows: HashedRows) -> Told:
+    def _fill(self, text: Text, parser: TextParser, block: bytes, last: bool, rows: HashedRows) -> tuple[HashedRows, Told]:
         parser.parse(block, rows, last)
         self.labels = parser.labels
         if not self.columns or last:
             self.columns |= dict.fromkeys(parser.numbers, NUMBER) | dict.fromkeys(parser.words, WORD)
         first = [*self._first, *_said(text, parser)]
-        return Told(
+        return rows, Told(
             self.labels,
             self.columns,
             self._bad + parser.bad,
