@@ -72,7 +72,7 @@ class ParquetFeed:
         found = column.combine_chunks().dictionary_encode()
         table = [-1 if level is None else self._code(str(level)) for level in found.dictionary.to_pylist()]
         places = found.indices.fill_null(len(table)).to_numpy(zero_copy_only=False)
-        return np.array([*table, -1], dtype=np.int32)[places]
+        return np.asarray(np.array([*table, -1], dtype=np.int32)[places])
 
     def _code(self, label: str) -> int:
         if label not in self._codes:

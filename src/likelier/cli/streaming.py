@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from likelier.streams.model import Online
 
 # By the names that --format takes: how rows are written, and what stands between the cells of a line.
-TEXT = {"csv": ("csv", ","), "tsv": ("csv", "\t"), "json": ("json",), "svmlight": ("svmlight",), "vw": ("vw",)}
+TEXT = {"csv": ("csv", ","), "tsv": ("csv", "\t")} | {kind: (kind,) for kind in ("json", "svmlight", "vw")}
 PARQUET = {".parquet", ".pq"}
 
 
@@ -33,10 +33,8 @@ def add(commands: Any) -> None:
         metavar="DATA",
         help="CSV, TSV, JSON lines, svmlight, VW or Parquet files, gzip as well; - is standard input",
     )
-    parser.add_argument("--format", choices=[*TEXT, "parquet"], help="where the names of files do not say it")
-    parser.add_argument(
-        "--target", metavar="Y", help="the column to be predicted (not for svmlight, VW)"
-    )
+    parser.add_argument("--format", choices=[*TEXT, "parquet"], help="where names do not say it")
+    parser.add_argument("--target", metavar="Y", help="the column to be predicted (not for svmlight, VW)")
     parser.add_argument(
         "--features", type=names, metavar="A,B,C", help="the columns to predict from (all others)"
     )
@@ -100,7 +98,8 @@ def run(options: Namespace) -> None:
     if options.output and (session.rows or problem is None):
         kept.model.reading = {"columns": feed.columns, "target": options.target, "weight": options.weight}
         save_online(kept, options.output)
-    watching.summarise(seconds, options.output)
+    if session.rows or problem is None:
+        watching.summarise(seconds, options.output)
     if problem is not None:
         raise problem
 

@@ -86,21 +86,17 @@ class Watching:
         if told is not None and told.bad:
             for problem in told.first_bad[:3]:
                 say(f"note: {problem}")
-            say(f"note: {counted(told.bad, 'line')} could not be read and {_was(told.bad)} passed over")
-        if told is not None and told.changed:
-            say(f"note: {counted(told.changed, 'cell')} of number columns {_was(told.changed)} taken as words")
-        learned = session.model.learner.counters
-        notes = {
-            "NaN or infinite and {} skipped": session.model.intake.skipped,
-            "too steep, and {} cut short: learning_rate may be too large": learned["clipped"],
-        }
-        for (what, n), noun in zip(notes.items(), ("cell", "step"), strict=True):
-            if n:
-                say(f"note: {counted(n, noun)} {_was(n)} {what.format(_was(n))}")
+            _say(told.bad, "line", "could not be read")
+        if told is not None:
+            _say(told.changed, "cell", "of number columns taken as words")
+        _say(session.model.intake.skipped, "cell", "skipped: NaN or infinite")
+        clipped = session.model.learner.counters["clipped"]
+        _say(clipped, "step", "cut short, lest weights run away: learning_rate may be too large")
 
 
-def _was(n: int) -> str:
-    return "was" if n == 1 else "were"
+def _say(n: int, noun: str, what: str) -> None:
+    if n:
+        say(f"note: {counted(n, noun)} {what}")
 
 
 def answers_of(P: NDArray[np.float64], labels: list[Any]) -> str:

@@ -1,10 +1,10 @@
 """Files and pipes of text as batches of hashed rows, all read alike."""
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 from likelier._core import HashedRows, TextParser
@@ -43,8 +43,9 @@ class Wish(NamedTuple):
         if self.learning and self.target is None:
             some = f" It has the columns {', '.join(columns[:20])}." if columns else ""
             raise ValueError(f"{name}: which column is to be predicted? Name it with --target.{some}")
-        wanted = [self.target, self.weight, *(self.features or []), *self.ignored]
-        for column in wanted if columns is not None else ():
+        if columns is None:
+            return
+        for column in (self.target, self.weight, *(self.features or []), *self.ignored):
             if column is not None and column not in columns:
                 near = get_close_matches(column, columns, n=1)
                 hint = f"; did you mean {near[0]!r}?" if near else f": it has {', '.join(columns[:20])}"
@@ -67,16 +68,20 @@ class TextFeed:
     @property
     def size(self) -> int | None:
         """Bytes of all files; None where one is a pipe."""
-        sizes = [os.stat(path).st_size if os.path.isfile(path) else None for path in self.paths]
-        return None if None in sizes else sum(size or 0 for size in sizes)
+        files = [Path(path) for path in self.paths]
+        return sum(file.stat().st_size for file in files) if all(file.is_file() for file in files) else None
 
     def fills(self) -> Iterator[Fill[Told]]:
         """Each puts the next rows into a batch."""
         for path in self.paths:
             with Text(path) as text:
                 parser = self._parser(text)
-                for block in text.blocks():
-                    yield partial(self._fill, text, parser, block, False)
+                try:
+                    for block in text.blocks():
+                        yield partial(self._fill, text, parser, block, False)
+                except ValueError:  # a packed file that is damaged: what was held back is all there is
+                    yield partial(self._fill, text, parser, b"", False)
+                    raise
                 yield partial(self._fill, text, parser, b"", True)
             self._bad += parser.bad
             self._first += _said(text, parser)
@@ -88,7 +93,9 @@ class TextFeed:
         kind, delimiter = wish.format or format_of(text.name, text.start)
         if kind in ("csv", "json"):
             wish.check(text.name)
-        by_kind = {kind: [name for name, is_ in self.columns.items() if is_ == kind] for kind in (NUMBER, WORD)}
+        by_kind = {
+            kind: [name for name, is_ in self.columns.items() if is_ == kind] for kind in (NUMBER, WORD)
+        }
         return TextParser(
             kind,
             target=wish.target,
@@ -105,7 +112,9 @@ class TextFeed:
             words=by_kind[WORD],
         )
 
-    def _fill(self, text: Text, parser: TextParser, block: bytes, last: bool, rows: HashedRows) -> tuple[HashedRows, Told]:
+    def _fill(
+        self, text: Text, parser: TextParser, block: bytes, last: bool, rows: HashedRows
+    ) -> tuple[HashedRows, Told]:
         parser.parse(block, rows, last)
         self.labels = parser.labels
         if not self.columns or last:
