@@ -1,6 +1,4 @@
-from collections.abc import Iterable
-
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
