@@ -146,7 +146,7 @@ class DictReader {
 
     // NumPy's scalars, and what pandas has for None.
     void other(std::string_view name, PyObject* value) {
-        if (type_is(value, "pandas._libs.missing.NAType")) return;
+        if (type_is(value, "NAType")) return;
         if (type_is(value, "numpy.bool")) {
             rows.word(name_key(name), PyObject_IsTrue(value) ? "True" : "False");
             return;
