@@ -33,6 +33,15 @@ class Many(NamedTuple):
         )
         yield from map(One, _dicts(self.X), self.labels(), weights.tolist())
 
+    def checked(self) -> Self:
+        """Itself, if there is a label, and a weight, for every row."""
+        n = self.X.shape[0]
+        if len(self.y) != n:
+            raise ValueError(f"X has {n} rows and y {len(self.y)} labels")
+        if self.weights is not None and len(self.weights) != n:
+            raise ValueError(f"X has {n} rows and {len(self.weights)} weights")
+        return self
+
     def labels(self) -> list[Any]:
         return list(np.asarray(self.y).tolist())
 
@@ -75,10 +84,8 @@ def _is_pair(stream: Any) -> bool:
 
 def _whole(stream: Any, table: Any, target: Any, weight: Any) -> Many:
     if table is None:
-        X, y = stream[0], stream[1]
-        if len(y) != X.shape[0]:
-            raise ValueError(f"X has {X.shape[0]} rows and y {len(y)} labels")
-        return Many(X, np.asarray(y), np.asarray(stream[2]) if len(stream) == 3 else None)
+        X, *others = stream
+        return Many(X, *map(np.asarray, others)).checked()
     names = [name for name in (target, weight) if name is not None]
     missing = [name for name in names if name not in table.columns]
     if target is None or missing:
@@ -103,17 +110,17 @@ def _item(t: int, item: Any, target: Any, weight: Any) -> One | Many:
         if target is None:
             raise ValueError(f"row {t} is a dict: target= names the feature that is the label")
         x = dict(item)
-        if target not in x:
-            raise ValueError(f"row {t} has no {target!r}, which target= names: {list(x)[:10]}")
-        y = x.pop(target)
-        return One(x, y, 1.0 if weight is None else float(x.pop(weight)))
+        missing = [name for name in (target, weight) if name is not None and name not in x]
+        if missing:
+            raise ValueError(f"row {t} has no {missing[0]!r}, as target= or weight= has it: {list(x)[:10]}")
+        return One(x, x.pop(target), 1.0 if weight is None else float(x.pop(weight)))
     if not isinstance(item, tuple | list) or len(item) not in (2, 3):
         raise ValueError(f"row {t} is {item!r:.80}: give (x, y), (x, y, weight), or a dict and target=")
     x = item[0]
     if isinstance(x, Mapping):
         return One(*item)
     if getattr(x, "ndim", 1) == 2 or frame(x) is not None:
-        return Many(*item)
+        return Many(*item).checked()
     return One({str(j): value for j, value in enumerate(np.asarray(x).tolist())}, *item[1:])
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from likelier.evaluation.arriving import Many, One
+from likelier.streams.asking import check_label, check_weight
 from likelier.streams.judging import Judge
 from likelier.streams.waiting import Waiting
 
@@ -54,6 +55,9 @@ class Rows:
 
     def _row(self, t: int, row: One) -> None:
         x, y = row.x, None if row.y is None or row.y != row.y else row.y
+        if y is not None:
+            check_label(y)
+        check_weight(row.weight)
         at, x = self._moment(t, x)
         delay, x = self._delay(x, y, at)
         waiting = self.waiting

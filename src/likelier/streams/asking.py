@@ -1,6 +1,7 @@
 """Models that are asked and taught row by row."""
 
 import inspect
+import math
 from collections.abc import Hashable, Mapping
 from typing import Any
 
@@ -39,7 +40,8 @@ class Asked:
 
     def teach(self, x: Any, y: Any, weight: float = 1.0) -> None:
         """One row; a weight of 0 teaches nothing."""
-        _label(y)
+        check_label(y)
+        check_weight(weight)
         if weight == 0:
             return
         if weight == 1:
@@ -68,6 +70,13 @@ def _checked(answer: Mapping[Any, float]) -> Answer:
     return dict(answer)
 
 
-def _label(y: Any) -> None:
+def check_label(y: Any) -> None:
+    """Whether it can be one."""
     if y is None or not isinstance(y, Hashable):
         raise TypeError(f"the label {y!r:.80} is none: labels are strings, numbers or truth values")
+
+
+def check_weight(weight: float) -> None:
+    """Whether it can be one."""
+    if not 0 <= weight < math.inf:
+        raise ValueError(f"the weight {weight!r} is none: weights are finite and at least 0")

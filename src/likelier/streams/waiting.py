@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from likelier.streams.asking import Answer, Asked
 
-PLAIN = (str, int, float, bool, bytes, type(None))  # cannot change, and need no copy
+PLAIN = frozenset([str, int, float, bool, bytes, type(None)])  # cannot change, and need no copy
 
 
 class Row(NamedTuple):
@@ -96,4 +96,4 @@ def _copied(x: Any) -> Any:
     """As it is now, whatever becomes of it."""
     if not isinstance(x, dict):
         return deepcopy(x)
-    return {name: value if isinstance(value, PLAIN) else deepcopy(value) for name, value in x.items()}
+    return {name: value if type(value) in PLAIN else deepcopy(value) for name, value in x.items()}
