@@ -286,7 +286,6 @@ def test_snapshots_are_told_when_they_are_made():
     curve.update(P, np.abs(codes))
     assert [each.rows for each in told] == [1, 2, 4, 8]
     assert curve.table()[:-1] == told
-    assert len(str(curve).splitlines()) == 6
 
 
 # ---- late labels -----------------------------------------------------------------------------------
@@ -665,9 +664,13 @@ def test_expired_rows_count_as_the_default_class_in_the_order_of_time():
         ("taught", 4, "no"),
     ]
     assert (pending.joined, pending.expired, len(pending)) == (2, 3, 0)
-    assert pending.labels == ["yes", "no"]
+    assert pending.classes == ("yes", "no")
     np.testing.assert_array_equal(pending.figures.classes[:, 0], [2, 3])
-    assert "rows" in str(pending.curve)
+    assert [each.rows for each in pending.table] == [1, 2, 4, 5]
+    assert pending.curve.mistakes.tolist() == [pending.figures.mistakes]
+    shown = str(pending).splitlines()
+    assert shown[0] == "0 waiting, 2 joined, 3 expired, 0 late, 0 unknown"
+    assert len(shown) == 7
 
 
 def test_rows_without_a_default_are_forgotten():

@@ -8,7 +8,7 @@ from threading import RLock
 from typing import Any, Literal
 
 from likelier.streams.asking import Answer, Asked
-from likelier.streams.curve import Curve
+from likelier.streams.curve import HEADING, Curve, Snapshot, Windows, line
 from likelier.streams.figures import Figures
 from likelier.streams.judging import Judge
 from likelier.streams.waiting import Row, Waiting
@@ -108,20 +108,38 @@ class Pending:
         return len(self)
 
     @property
-    def curve(self) -> Curve:
-        """Figures over time, of rows in the order in which they left; prints as a table."""
-        with self._lock:
-            return self._judge.settle()
-
-    @property
     def figures(self) -> Figures:
         """Of rows that left: with their label, or as the default class."""
-        return self.curve.figures
+        with self._lock:
+            return self._judge.settle().figures
 
     @property
-    def labels(self) -> list[Any]:
+    def table(self) -> tuple[Snapshot, ...]:
+        """Figures at 1, 2, 4, ... rows and now, of rows in the order in which they left."""
+        with self._lock:
+            return tuple(self._judge.settle().table())
+
+    @property
+    def curve(self) -> Windows:
+        """Figures of each window of such rows."""
+        with self._lock:
+            return self._judge.settle().windows
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
         """In the order of the classes of `figures`."""
-        return list(self._judge.labels)
+        return tuple(self._judge.labels)
+
+    def __str__(self) -> str:
+        counts = {
+            "waiting": self.waiting,
+            "joined": self.joined,
+            "expired": self.expired,
+            "late": self.late,
+            "unknown": self.unknown,
+        }
+        head = ", ".join(f"{n} {what}" for what, n in counts.items())
+        return "\n".join([head, "", HEADING, *map(line, self.table)])
 
     # ---- keeping it --------------------------------------------------------------------------------
     def state(self) -> dict[str, Any]:
