@@ -19,6 +19,7 @@ _WHERE = {
     "LinearRegression": "likelier.estimators.regression",
     "NaiveBayes": "likelier.estimators.mixed_bayes",
     "MultinomialNB": "likelier.estimators.counts",
+    "OnlineClassifier": "likelier.estimators.online",
     "Pending": "likelier.streams.pending",
     "PoissonNB": "likelier.estimators.counts",
     "Mixture": "likelier.estimators.mixture",
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
         MixtureDiscriminantAnalysis as MixtureDiscriminantAnalysis,
     )
     from likelier.estimators.naive_bayes import GaussianNB as GaussianNB
+    from likelier.estimators.online import OnlineClassifier as OnlineClassifier
     from likelier.estimators.quadratic_discriminant import (
         QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis,
     )

@@ -28,6 +28,7 @@ from likelier.estimators.mixed_bayes import NaiveBayes
 from likelier.estimators.mixture import GaussianMixture, Mixture
 from likelier.estimators.mixture_discriminant import MixtureDiscriminantAnalysis
 from likelier.estimators.naive_bayes import GaussianNB
+from likelier.estimators.online import OnlineClassifier
 from likelier.estimators.plan import PlannedBayes
 from likelier.estimators.quadratic_discriminant import QuadraticDiscriminantAnalysis
 from likelier.estimators.regression import LinearRegression, Ridge
@@ -50,7 +51,7 @@ from likelier.families import Mixture as Mixtures
 from likelier.inference import Information
 from likelier.mixing import Blend, Stepwise
 from likelier.model import Bayes, Unweighed
-from likelier.saving import disk
+from likelier.saving import disk, online
 from likelier.saving.disk import Archive, require
 from likelier.saving.kinds import Sizes
 from likelier.saving.records import CLASSES, PARAMETERS, check
@@ -91,6 +92,7 @@ ESTIMATORS = {
         Face(LinearRegression, Lines),
         Face(Ridge, Lines),
         Face(LinearClassifier),
+        Face(OnlineClassifier),
     )
 }
 
@@ -128,6 +130,8 @@ def content_of(estimator: Any, *, statistics: bool, about: Mapping[str, Any] | N
             f"save takes a fitted estimator of likelier ({', '.join(ESTIMATORS)}), not an object of class "
             f"{type(estimator).__module__}.{name}. Of a pipeline, save likelier's step."
         )
+    if isinstance(estimator, OnlineClassifier):
+        return online.content_of(_kept(estimator, about))
     arrays: Arrays = {}
     header = {
         "likelier": version("likelier"),
@@ -147,6 +151,19 @@ def content_of(estimator: Any, *, statistics: bool, about: Mapping[str, Any] | N
         raise ValueError(f"this {name} cannot be saved: {problem}") from None
     _check_same(again, estimator)
     return content
+
+
+def _kept(estimator: OnlineClassifier, about: Mapping[str, Any] | None) -> online.Kept:
+    door.fitted(estimator)
+    estimator.check_settings()
+    names = getattr(estimator, "feature_names_in_", None)
+    return online.Kept(
+        estimator._model,
+        int(estimator.passes),
+        getattr(estimator, "n_features_in_", None),
+        None if names is None else [str(name) for name in names],
+        dict(about or {}),
+    )
 
 
 def _rows(estimator: Any) -> list[float] | None:
@@ -224,6 +241,8 @@ def _same_bits(a: Any, b: Any) -> bool:
 def _estimator(archive: Archive) -> Any:
     name, left = archive.header.get("estimator"), archive.names
     require(isinstance(name, str) and name in ESTIMATORS, f"there is no estimator {name!r:.80}")
+    if name == online.NAME:
+        return _shown(online.kept_in(archive))
 
     def take(array: str) -> NDArray[Any]:
         require(array in left, f"array {array!r:.80} is not there, or is used twice")
@@ -237,6 +256,15 @@ def _estimator(archive: Archive) -> Any:
     parts = {key: decode(value, take, CLASSES) for key, value in archive.section("fitted").items()}
     require(not left, f"nothing refers to array {', '.join(sorted(left)):.80}")
     return _become_fitted(estimator, face, parts)
+
+
+def _shown(kept: online.Kept) -> OnlineClassifier:
+    estimator = OnlineClassifier.of(kept.model, kept.passes)
+    if kept.n_features is not None:
+        estimator.n_features_in_ = kept.n_features
+    if kept.feature_names is not None:
+        estimator.feature_names_in_ = np.asarray(kept.feature_names, dtype=object)
+    return estimator
 
 
 def _become_fitted(estimator: Any, face: Face, parts: dict[str, Any]) -> Any:
