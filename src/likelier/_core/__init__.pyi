@@ -344,6 +344,17 @@ class Learner:
     def state(self) -> dict[str, Any]: ...
     def restore(self, state: dict[str, Any]) -> None: ...
 
+figure_bins: int
+
+def figures(
+    P: Floats,
+    codes: NDArray[np.int32],
+    weights: Floats | None,
+    totals: Floats,
+    classes: Floats,
+    bins: Floats,
+) -> int: ...
+
 class Column:
     @staticmethod
     def numbers(name: str, x: NDArray[Any], /) -> Column: ...
@@ -387,14 +398,3 @@ class Intake:
     def predict_proba_one(self, learner: Learner, x: Any, /) -> list[float]: ...
 
 def key_of(name: str, word: str | None) -> int: ...
-
-figure_bins: int
-
-def figures(
-    P: Floats,
-    codes: NDArray[np.int32],
-    weights: Floats | None,
-    totals: Floats,
-    classes: Floats,
-    bins: Floats,
-) -> int: ...

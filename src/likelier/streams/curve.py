@@ -55,7 +55,7 @@ def line(at: Snapshot) -> str:
 
 
 class Curve:
-    """Figures that remember how they came about; prints as a table.
+    """Figures that remember how they came about.
 
     watch: told of each snapshot when it is made.
     """
@@ -128,6 +128,3 @@ class Curve:
         sums = np.array([*self._sums, *([rest] if rest[0] else [])]).reshape(-1, 6)
         n, w, loss, wrong = sums.T[:4]
         return Windows(np.cumsum(n), w, loss / w, wrong / w, np.cumsum(wrong))
-
-    def __str__(self) -> str:
-        return "\n".join([HEADING, *map(line, self.table())])
