@@ -11,7 +11,7 @@
 
 namespace likelier {
 
-constexpr double kLeast = 1e-15;  // what the logarithm takes a smaller probability for
+constexpr double kLeastChance = 1e-15;  // what the logarithm takes a smaller probability for
 constexpr double kOff = 1e-4;     // probabilities sum to 1 up to this
 constexpr int kFine = 6;          // bits of the fraction that a bin keeps
 constexpr int64_t kHalf = 32 << kFine;
@@ -92,10 +92,10 @@ void judge(const Judged& rows, bool several, const FigureSums& sums) {
         sums.classes[3 * code + 2] += wrong;
         n += 1;
         weight += w;
-        loss -= w * std::log(std::max(own, kLeast));
+        loss -= w * std::log(std::max(own, kLeastChance));
         mistakes += wrong;
         squares += w * (square - 2 * own + 1);
-        clipped += own < kLeast ? w : 0.0;
+        clipped += own < kLeastChance ? w : 0.0;
     }
     const double added[] = {n, weight, loss, mistakes, squares, clipped};
     for (int k = 0; k < 6; ++k) sums.totals[k] += added[k];
