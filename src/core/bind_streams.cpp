@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bind.hpp"
+#include "figures.hpp"
 #include "hashed.hpp"
 #include "learner.hpp"
 
@@ -122,6 +123,36 @@ void extend(HashedRows& self, Vector<uint64_t> keys, Vector<double> values, Vect
     }
 }
 
+// A copy: the rows may be cleared and filled again.
+template <class T>
+nb::object copied(const std::vector<T>& from) {
+    T* to = new T[from.size()];
+    std::copy(from.begin(), from.end(), to);
+    nb::capsule owner(to, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(to, {from.size()}, owner));
+}
+
+// -1, or the first row that cannot be judged: nothing is added then.
+int64_t figures(In P, Vector<int32_t> codes, std::optional<Vector<double>> weights, Out totals, Out classes,
+                Out bins) {
+    const bool shaped = P.ndim() == 2 && classes.ndim() == 2 && totals.size() == 6 &&
+                        bins.size() == 3 * static_cast<size_t>(kBins);
+    if (!shaped || P.shape(1) < 2 || classes.shape(0) < P.shape(1) || classes.shape(1) != 3)
+        throw std::invalid_argument("totals, classes and bins are not those of these rows");
+    if (codes.shape(0) != P.shape(0) || (weights && weights->shape(0) != P.shape(0)))
+        throw std::invalid_argument("P, codes and weights are not of the same rows");
+    const Judged rows{P.data(), static_cast<int64_t>(P.shape(0)), static_cast<int64_t>(P.shape(1)),
+                      codes.data(), weights ? weights->data() : nullptr};
+    nb::gil_scoped_release free;
+    const auto K = static_cast<int64_t>(classes.shape(0));
+    for (int64_t i = 0; i < rows.n; ++i)
+        if (rows.codes[i] >= K) throw std::invalid_argument("a code is larger than classes has rows");
+    const int64_t bad = unjudgeable(rows);
+    if (bad < 0)
+        (rows.q == 2 ? judge<2> : judge<0>)(rows, K > 2, {totals.data(), classes.data(), bins.data()});
+    return bad;
+}
+
 }  // namespace
 
 void likelier::bind_streams(nb::module_& m) {
@@ -130,6 +161,8 @@ void likelier::bind_streams(nb::module_& m) {
         .def("__len__", &HashedRows::size)
         .def_prop_ro("cells", [](const HashedRows& rows) { return rows.cells.size(); })
         .def_ro("skipped", &HashedRows::skipped)
+        .def_prop_ro("codes", [](const HashedRows& rows) { return copied(rows.codes); })
+        .def_prop_ro("weights", [](const HashedRows& rows) { return copied(rows.weights); })
         .def("extend", &extend)
         .def("clear", &HashedRows::clear);
 
@@ -153,4 +186,8 @@ void likelier::bind_streams(nb::module_& m) {
         .def("predict", &predict)
         .def("state", &state)
         .def("restore", &restore);
+
+    m.attr("figure_bins") = kBins;
+    m.def("figures", &figures, nb::arg("P"), nb::arg("codes"), nb::arg("weights").none(),
+          nb::arg("totals").noconvert(), nb::arg("classes").noconvert(), nb::arg("bins").noconvert());
 }

@@ -20,17 +20,20 @@ _WHERE = {
     "NaiveBayes": "likelier.estimators.mixed_bayes",
     "MultinomialNB": "likelier.estimators.counts",
     "OnlineClassifier": "likelier.estimators.online",
+    "Pending": "likelier.streams.pending",
     "PoissonNB": "likelier.estimators.counts",
     "Mixture": "likelier.estimators.mixture",
     "MixtureDiscriminantAnalysis": "likelier.estimators.mixture_discriminant",
     "QuadraticDiscriminantAnalysis": "likelier.estimators.quadratic_discriminant",
     "Ridge": "likelier.estimators.regression",
+    "SGDClassifier": "likelier.estimators.sgd_classifier",
     "SeparationWarning": "likelier.data",
     "SkippedWarning": "likelier.data",
     "average": "likelier.estimators.merging",
     "compare": "likelier.comparing",
     "load": "likelier.saving.models",
     "merge": "likelier.estimators.merging",
+    "progressive": "likelier.evaluation.progressive",
     "scan": "likelier.data.files",
     "save": "likelier.saving.models",
 }
@@ -70,8 +73,11 @@ if TYPE_CHECKING:
     )
     from likelier.estimators.regression import LinearRegression as LinearRegression
     from likelier.estimators.regression import Ridge as Ridge
+    from likelier.estimators.sgd_classifier import SGDClassifier as SGDClassifier
+    from likelier.evaluation.progressive import progressive as progressive
     from likelier.saving.models import load as load
     from likelier.saving.models import save as save
+    from likelier.streams.pending import Pending as Pending
 
 __all__ = [*_WHERE, "plot"]
 

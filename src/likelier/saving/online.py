@@ -147,9 +147,7 @@ def _state(settings: Settings, labels: list[Any], parts: Mapping[str, Any]) -> d
             require(
                 type(value) in (int, float) and value >= 0, f"{name} is {value!r:.80}, which is no count"
             )
-    require(
-        state.get("K") == K or (K <= 1 and state.get("K", 2) <= K), f"weights of {state.get('K')} classes"
-    )
+    require(state.get("K", K + 1) <= K, f"it has weights of {state.get('K')!r:.80} classes, and {K} labels")
     return state | _table(settings, parts["table"])
 
 

@@ -39,8 +39,12 @@ class Online:
         given, self.labels, self.codes = self.labels, [], {}
         for label in given:
             self.meet(label)
-        if len(given) > 1:
-            self.learner.grow(len(given))
+        self._room()
+
+    def _room(self) -> None:
+        """Scores for all classes that are known; one alone is nothing to tell apart."""
+        if self.K > 1:
+            self.learner.grow(self.K)
 
     @property
     def K(self) -> int:
@@ -90,6 +94,7 @@ class Online:
         made.intake.counts = [float(n) for n in kept.pop("counts")]
         made.intake.mistakes, made.intake.skipped = kept.pop("mistakes"), kept.pop("skipped")
         made.learner.restore(kept)
+        made._room()
         return made
 
     def copy(self) -> Self:
