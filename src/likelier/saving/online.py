@@ -79,8 +79,8 @@ def _few(table: NDArray[np.float32], tags: NDArray[np.uint32]) -> dict[str, Any]
     """The rows of the table that hold anything, and which they are; all of them if that is no more."""
     there = np.flatnonzero(table.any(axis=1) | tags.any(axis=1)).astype(np.uint32)
     if len(there) * (table.shape[1] + 2) < len(table) * (table.shape[1] + 1):
-        return {"at": there, "cells": table[there], "tags": tags[there]}
-    return {"at": None, "cells": table, "tags": tags}
+        return {"slots": len(table), "at": there, "cells": table[there], "tags": tags[there]}
+    return {"slots": len(table), "at": None, "cells": table, "tags": tags}
 
 
 # ---- in ------------------------------------------------------------------------------------------
@@ -152,9 +152,10 @@ def _state(settings: Settings, labels: list[Any], parts: Mapping[str, Any]) -> d
 
 
 def _table(settings: Settings, given: Any) -> dict[str, NDArray[Any]]:
-    require(
-        isinstance(given, dict) and given.keys() == {"at", "cells", "tags"}, "it has no table of weights"
-    )
+    wanted = {"slots", "at", "cells", "tags"}
+    require(isinstance(given, dict) and given.keys() == wanted, "it has no table of weights")
+    slots = 2**settings.bits + 1
+    require(given["slots"] == slots, f"a table of {given['slots']!r:.80} slots is not one of its bits")
     at, cells, tags = given["at"], given["cells"], given["tags"]
     good = all(type(array) is np.ndarray and array.ndim == 2 for array in (cells, tags))
     good = good and cells.dtype == np.float32 and tags.dtype == np.uint32 and tags.shape == (len(cells), 1)
@@ -163,7 +164,6 @@ def _table(settings: Settings, given: Any) -> dict[str, NDArray[Any]]:
         return {"table": np.ascontiguousarray(cells), "tags": np.ascontiguousarray(tags)}
     good = type(at) is np.ndarray and at.dtype == np.uint32 and at.shape == (len(cells),)
     places = at.astype(np.int64) if good else np.zeros(0)
-    slots = 2**settings.bits + 1
     require(good and (np.diff(places) > 0).all(), "the places of weights are none")
     require(len(at) == 0 or places[-1] < slots, "a weight is beyond the table")
     table, held = np.zeros((slots, cells.shape[1]), np.float32), np.zeros((slots, 1), np.uint32)

@@ -73,8 +73,8 @@ class Online:
         if not self.warned:
             self.warned = True
             warnings.warn(
-                "a step was cut short, lest weights run away: learning_rate is too large for these rows, or "
-                "a value or weight of a row is. The model is finite; the count of such steps goes on.",
+                "a step was cut short, lest weights run away: learning_rate is too large for these rows, "
+                "or a value or weight of a row is. The model is finite; the count of such steps goes on.",
                 ClippedWarning,
                 stacklevel=4,
             )
