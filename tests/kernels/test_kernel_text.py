@@ -201,7 +201,7 @@ def test_a_first_line_that_names_the_target_is_a_header(core, text, target, head
         (
             b"a,b\n1,2\n",
             {"target": "y"},
-            "no column 'y', which is to be the target column: there are a, b.",
+            "no column 'y', which is to be the target: there are a, b.",
         ),
         (b"a,b\n1,2\n", {"features": ["a", "z"]}, "no column 'z'"),
         (b"a,b\n1,2\n", {"crosses": [("a", "z")]}, "no column 'z'"),
