@@ -43,18 +43,19 @@ bool type_is(PyObject* value, const char* prefix) {
 }
 
 [[noreturn]] void refuse_value(std::string_view name, PyObject* value) {
-    throw nb::type_error(("feature '" + std::string(name) + "' is " + shown(value) + ", of type " +
-                          Py_TYPE(value)->tp_name +
-                          ": a feature is a number, a string, True or False, None, a list of these or a dict. "
-                          "Make it one, for example by float() or str()")
-                             .c_str());
+    throw nb::type_error(
+        ("feature '" + std::string(name) + "' is " + shown(value) + ", of type " + Py_TYPE(value)->tp_name +
+         ": a feature is a number, a string, True or False, None, a list of these or a dict. "
+         "Make it one, for example by float() or str()")
+            .c_str());
 }
 
 [[noreturn]] void refuse_number(const std::string& where, double value) {
     const char* what = std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
-    throw nb::value_error((where + " is " + what +
-                           ": leave it out or give None, or skip and count such cells with non_finite='skip'")
-                              .c_str());
+    throw nb::value_error(
+        (where + " is " + what +
+         ": leave it out or give None, or skip and count such cells with non_finite='skip'")
+            .c_str());
 }
 
 // Dicts within dicts, as deep as Python lets functions call each other.
@@ -73,7 +74,8 @@ class DictReader {
     void row(PyObject* x) {
         if (!PyDict_Check(x))
             throw nb::type_error((std::string("a row is a dict of features by name, not ") +
-                                  Py_TYPE(x)->tp_name + " (" + shown(x) + "): make it one, for example by dict()")
+                                  Py_TYPE(x)->tp_name + " (" + shown(x) +
+                                  "): make it one, for example by dict()")
                                      .c_str());
         features(x, {});
     }
@@ -144,7 +146,7 @@ class DictReader {
 
     // NumPy's scalars, and what pandas has for None.
     void other(std::string_view name, PyObject* value) {
-        if (type_is(value, "pandas._libs.missing.NAType")) return;
+        if (type_is(value, "NAType")) return;
         if (type_is(value, "numpy.bool")) {
             rows.word(name_key(name), PyObject_IsTrue(value) ? "True" : "False");
             return;
@@ -176,7 +178,10 @@ class DictReader {
 class ObjectColumn final : public FeatureColumn {
   public:
     ObjectColumn(std::string name, nb::list values, bool strict)
-        : FeatureColumn(static_cast<int64_t>(nb::len(values))), name(std::move(name)), values(values), strict(strict) {}
+        : FeatureColumn(static_cast<int64_t>(nb::len(values))),
+          name(std::move(name)),
+          values(values),
+          strict(strict) {}
 
     void add(int64_t i, HashedRows& rows) const override {
         DictReader(rows, strict).cell(name, PyList_GET_ITEM(values.ptr(), i));
@@ -225,8 +230,8 @@ HeldColumn coded(std::string name, Vector<int32_t> codes, const nb::list& levels
         words.push_back(text_of(level.ptr()));
     }
     HeldColumn held{std::move(name), nullptr, nb::find(codes), false};
-    held.column = std::make_unique<CodedColumn>(held.name, codes.data(),
-                                                static_cast<int64_t>(codes.shape(0)), words);
+    held.column =
+        std::make_unique<CodedColumn>(held.name, codes.data(), static_cast<int64_t>(codes.shape(0)), words);
     return held;
 }
 
@@ -238,12 +243,12 @@ HeldColumn text(std::string name, Vector<Start> starts, Vector<uint8_t> bytes,
     for (int64_t i = 0; fits && i < n; ++i) fits = starts(i) <= starts(i + 1);
     if (!fits || static_cast<size_t>(starts(n)) > bytes.shape(0))
         throw std::invalid_argument("the starts of words do not fit their text");
-    HeldColumn held{std::move(name), nullptr,
-                    nb::make_tuple(nb::find(starts), nb::find(bytes), there ? nb::find(*there) : nb::none()),
-                    false};
-    held.column = std::make_unique<TextColumn<Start>>(
-        held.name, starts.data(), n, reinterpret_cast<const char*>(bytes.data()),
-        there ? there->data() : nullptr);
+    HeldColumn held{
+        std::move(name), nullptr,
+        nb::make_tuple(nb::find(starts), nb::find(bytes), there ? nb::find(*there) : nb::none()), false};
+    held.column = std::make_unique<TextColumn<Start>>(held.name, starts.data(), n,
+                                                      reinterpret_cast<const char*>(bytes.data()),
+                                                      there ? there->data() : nullptr);
     return held;
 }
 
@@ -311,7 +316,8 @@ class Intake {
         bool python = false;
         for (const auto item : X) {
             const auto& held = nb::cast<const HeldColumn&>(item);
-            if (start < 0 || held.column->n < stop) throw std::invalid_argument("columns have a cell for each row");
+            if (start < 0 || held.column->n < stop)
+                throw std::invalid_argument("columns have a cell for each row");
             listed.push_back(held.column.get());
             names.push_back(held.name);
             python |= held.python;
@@ -332,11 +338,13 @@ class Intake {
     HashedRows sparse(Vector<Index> starts, Vector<Index> places, Vector<T> data,
                       const std::vector<std::string>& names, int64_t p, const Codes& codes,
                       const Weights& weights) const {
-        const auto n = static_cast<int64_t>(starts.shape(0)) - 1, m = static_cast<int64_t>(places.shape(0));
-        bool fits = n >= 0 && places.shape(0) == data.shape(0) && starts(0) >= 0 && starts(n) <= m &&
+        const auto n = static_cast<int64_t>(starts.shape(0)) - 1;
+        bool fits = n >= 0 && places.shape(0) == data.shape(0) && starts(0) >= 0 &&
+                    static_cast<size_t>(starts(n)) <= places.shape(0) &&
                     (names.empty() || static_cast<int64_t>(names.size()) == p);
         for (int64_t i = 0; fits && i < n; ++i) fits = starts(i) <= starts(i + 1);
-        for (int64_t c = 0; fits && c < m; ++c) fits = places(c) >= 0 && places(c) < p;
+        for (int64_t c = fits ? starts(0) : 0; fits && c < starts(n); ++c)
+            fits = places(c) >= 0 && places(c) < p;
         if (!fits) throw std::invalid_argument("indptr, indices and data do not fit together");
         HashedRows rows = empty();
         const Marks marks = marks_of(codes, weights, n);
@@ -346,7 +354,7 @@ class Intake {
             std::vector<uint64_t> keys;
             for (const auto& name : names) keys.push_back(name_key(name));
             // A table of all columns pays where each is met once on average.
-            for (int64_t j = 0; keys.size() < static_cast<size_t>(p) && m >= p; ++j)
+            for (int64_t j = 0; keys.size() < static_cast<size_t>(p) && starts(n) - starts(0) >= p; ++j)
                 keys.push_back(numbered_key(j));
             stopped = read_sparse(starts.data(), places.data(), data.data(), n, keys, marks, strict, rows);
         }
@@ -366,7 +374,8 @@ class Intake {
 
     void judge(const HashedRows& rows, nb::ndarray<const double, nb::ndim<2>, nb::c_contig> P) {
         const auto K = static_cast<int64_t>(P.shape(1));
-        if (static_cast<int64_t>(P.shape(0)) != rows.size()) throw std::invalid_argument("P has a row for each");
+        if (static_cast<int64_t>(P.shape(0)) != rows.size())
+            throw std::invalid_argument("P has a row for each");
         for (int64_t i = 0; i < rows.size(); ++i)
             tally.judge(rows.codes[i], rows.weights[i], P.data() + i * K, K);
     }
@@ -413,10 +422,11 @@ class Intake {
     }
 
     [[noreturn]] static void refuse_cell(const Stopped& stopped, const std::string& name) {
-        throw nb::value_error(("row " + std::to_string(stopped.row) + ": feature '" + name +
-                               "' is not a finite number: leave it out or give None, or skip and count such "
-                               "cells with non_finite='skip'")
-                                  .c_str());
+        throw nb::value_error(
+            ("row " + std::to_string(stopped.row) + ": feature '" + name +
+             "' is not a finite number: leave it out or give None, or skip and count such "
+             "cells with non_finite='skip'")
+                .c_str());
     }
 };
 
@@ -463,6 +473,8 @@ void likelier::bind_cells(nb::module_& m) {
         .def("predict_one", &Intake::predict_one)
         .def("predict_proba_one", &Intake::predict_proba_one);
 
-    m.def("key_of", [](const std::string& name, std::optional<std::string> word) { return key_of(name, word); },
-          nb::arg("name"), nb::arg("word").none());
+    m.def(
+        "key_of",
+        [](const std::string& name, std::optional<std::string> word) { return key_of(name, word); },
+        nb::arg("name"), nb::arg("word").none());
 }

@@ -25,7 +25,8 @@ struct Tally {
         counts[k] += w;
         if (balanced && w > 0) {
             const auto met = std::count_if(counts.begin(), counts.end(), [](double n) { return n > 0; });
-            w *= std::accumulate(counts.begin(), counts.end(), 0.0) / (static_cast<double>(met) * counts[k]);
+            w *=
+                std::accumulate(counts.begin(), counts.end(), 0.0) / (static_cast<double>(met) * counts[k]);
         }
         return k < factors.size() ? w * factors[k] : w;
     }

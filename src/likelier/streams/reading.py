@@ -75,6 +75,11 @@ class Text:
             yield self.start
         yield from self._blocks
 
+    @property
+    def position(self) -> int:
+        """How many bytes have been read, as they lie on disk; of a pipe 0."""
+        return 0 if self._waits or self._file < 0 else os.lseek(self._file, 0, os.SEEK_CUR)
+
     def close(self) -> None:
         if self._owned and self._file >= 0:
             os.close(self._file)
