@@ -212,7 +212,7 @@ class CSVParser : public TextParser {
         CellWriter writer = rows.writer(schema.columns.size());
         for (size_t c = 0; c < schema.columns.size(); ++c) {
             const std::string_view value = cell(c);
-            const TextColumn& column = schema.columns[c];
+            const TableColumn& column = schema.columns[c];
             switch (column.role) {
                 case Role::number: {
                     double x;
@@ -244,13 +244,14 @@ class CSVParser : public TextParser {
     // A cell of a number column that is not just a few digits.
     bool number(HashedRows& rows, CellWriter& writer, size_t c, std::string_view cell) {
         const uint64_t key = schema.columns[c].key;
+        const std::string_view bare = without_spaces(cell);
         double x = 0;
-        if (read_number(without_spaces(cell), x)) {
+        if (read_number(bare, x)) {
             if (!std::isfinite(x)) return not_finite(schema.names[c], rows);
             writer.add(key, key, x, x != 0);
-        } else if (is_not_finite(without_spaces(cell))) {
+        } else if (is_not_finite(bare)) {
             return not_finite(schema.names[c], rows);
-        } else if (!is_missing(cell)) {
+        } else if (!is_missing(bare)) {
             writer.add(key, word_key(key, cell), 1);
             ++changed;
         }

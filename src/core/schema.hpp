@@ -27,7 +27,7 @@ inline bool is_missing(std::string_view cell) {
 
 enum class Role : uint8_t { ignored, number, word, target, weight };
 
-struct TextColumn {
+struct TableColumn {
     uint64_t key;
     Role role;
     bool open;  // whether it is numbers or words is not known yet
@@ -36,7 +36,7 @@ struct TextColumn {
 class Schema {
   public:
     std::vector<std::string> names;
-    std::vector<TextColumn> columns;
+    std::vector<TableColumn> columns;
     bool header = false;  // the first line names the columns
 
     Schema() = default;
@@ -52,7 +52,7 @@ class Schema {
     }
 
     bool is_open() const {
-        return std::any_of(columns.begin(), columns.end(), [](const TextColumn& c) { return c.open; });
+        return std::any_of(columns.begin(), columns.end(), [](const TableColumn& c) { return c.open; });
     }
 
     // A column is of numbers if all cells of the first rows can be read as such.
@@ -88,7 +88,7 @@ class Schema {
         return found ? counting || !all_numbers : !place;
     }
 
-    static TextColumn column(const std::string& name, const Wanted& wanted, const Dialect& dialect) {
+    static TableColumn column(const std::string& name, const Wanted& wanted, const Dialect& dialect) {
         const uint64_t key = name_key(name);
         if (name == wanted.target) return {key, Role::target, false};
         if (name == wanted.weight) return {key, Role::weight, false};
