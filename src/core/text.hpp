@@ -24,7 +24,7 @@ struct ByHash {
 };
 using Names = std::unordered_set<std::string, ByHash, std::equal_to<>>;
 
-// LabelCodes as codes, in order of appearance.
+// Labels as codes, in order of appearance.
 class LabelCodes {
   public:
     std::vector<std::string> known;
