@@ -111,9 +111,7 @@ def test_a_frame_is_a_list_of_dicts_bit_for_bit(frame, table):
     by_dicts = clone(model).partial_fit(dicts(columns), y, ["x", "y", "z"], w)
     by_frame = clone(model).partial_fit(frame(columns), y, ["x", "y", "z"], w)
     assert bits(by_dicts) == bits(by_frame)
-    np.testing.assert_array_equal(
-        by_dicts.predict_proba(dicts(columns)), by_frame.predict_proba(frame(columns))
-    )
+    np.testing.assert_array_equal(by_dicts.predict_proba(dicts(columns)), by_frame.predict_proba(frame(columns)))
 
 
 @given(tables())
@@ -124,9 +122,7 @@ def test_plain_pandas_is_its_records(table):
     for frame in (plain, mixed[["a", "w"]].assign(t=mixed["t"].astype(object))):
         by_frame = Online(bits=8).partial_fit(frame, y, list("xyz"))
         rows = frame.to_dict("records")
-        rows = [
-            {k: None if k in "wt" and v is not None and v != v else v for k, v in x.items()} for x in rows
-        ]
+        rows = [{k: None if k in "wt" and v is not None and v != v else v for k, v in x.items()} for x in rows]
         assert bits(by_frame) == bits(Online(bits=8).partial_fit(rows, y, list("xyz")))
 
 
@@ -158,12 +154,7 @@ def test_files_are_frames(suffix, tmp_path):
     rng = np.random.default_rng(1)
     words = rng.choice(["u", "v", "w"], 500)
     frame = pl.DataFrame(
-        {
-            "n": rng.normal(size=500),
-            "w": words,
-            "b": rng.random(500) < 0.5,
-            "y": rng.choice(["no", "yes"], 500),
-        }
+        {"n": rng.normal(size=500), "w": words, "b": rng.random(500) < 0.5, "y": rng.choice(["no", "yes"], 500)}
     ).with_columns(pl.when(pl.col("n") > 1).then(None).otherwise(pl.col("b")).alias("t"))
     path = tmp_path / f"rows.{suffix}"
     frame.write_csv(path) if suffix == "csv" else frame.write_parquet(path)
@@ -197,8 +188,7 @@ def test_columns_go_by_name():
     frame = pl.DataFrame({"a": [1.0, 2.0, 3.0], "w": ["u", "v", "u"]})
     model = Online(bits=8).fit(frame, [0, 1, 1])
     np.testing.assert_allclose(
-        model.predict_proba(frame.select("w", "a", pl.lit("other").alias("new"))),
-        model.predict_proba(frame),
+        model.predict_proba(frame.select("w", "a", pl.lit("other").alias("new"))), model.predict_proba(frame)
     )
     assert model.predict_proba(frame.select("w")).shape == (3, 2)
     assert model.feature_names_in_.tolist() == ["a", "w"]
@@ -224,13 +214,7 @@ def test_classes_grow_in_the_order_in_which_they_come():
 
 @pytest.mark.parametrize(
     ("labels", "kind"),
-    [
-        ([3, 1, 2], "i"),
-        (["b", "a"], "U"),
-        ([True, False], "b"),
-        ([1, "a"], "O"),
-        ([np.int8(1), np.int64(2)], "i"),
-    ],
+    [([3, 1, 2], "i"), (["b", "a"], "U"), ([True, False], "b"), ([1, "a"], "O"), ([np.int8(1), np.int64(2)], "i")],
 )
 def test_labels_are_of_any_plain_kind(labels, kind):
     model = Online(bits=4)
@@ -245,9 +229,7 @@ def test_it_learns():
     X, y = load_iris(return_X_y=True)
     order = np.random.default_rng(0).permutation(150)
     assert Online(passes=5).fit(X[order], y[order]).score(X, y) > 0.9
-    words = [
-        {"w": string.ascii_lowercase[label], "noise": float(x[0])} for x, label in zip(X, y, strict=True)
-    ]
+    words = [{"w": string.ascii_lowercase[label], "noise": float(x[0])} for x, label in zip(X, y, strict=True)]
     model = Online(bits=10)
     for i in order:
         model.learn_one(words[i], int(y[i]))

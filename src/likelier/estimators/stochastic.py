@@ -214,7 +214,9 @@ class Striding(Weighted):
         return held
 
     # ---- where to begin ----------------------------------------------------------------------------
-    def _begun(self, course: Course, target: NDArray[Any], p: int, coef: Any, intercept: Any) -> Strides:
+    def _begun(
+        self, course: Course, target: NDArray[Any], p: int, coef: Any, intercept: Any
+    ) -> Strides:
         before: Weights | None = vars(self).get("_model")
         if door.truth("warm_start", self.warm_start) and before is not None:
             coef = before.W if coef is None else coef
@@ -239,9 +241,7 @@ class Striding(Weighted):
         # Settings may have changed since: what is wanted now and was not kept begins here.
         begun = _fresh(course, before.theta, K)
         mean = None if begun.mean is None else begun.mean if before.mean is None else before.mean
-        squares = (
-            None if begun.squares is None else begun.squares if before.squares is None else before.squares
-        )
+        squares = None if begun.squares is None else begun.squares if before.squares is None else before.squares
         return replace(before, mean=mean, squares=squares)
 
     # ---- what is shown -----------------------------------------------------------------------------
@@ -255,9 +255,7 @@ class Striding(Weighted):
         trace[1:, 0] = found.losses
         reason = "nothing more was gained" if found.ended else f"{epochs} epochs made"
         way = Way(trace, found.ended, reason, "sgd", "a step at every row")
-        return Weights(
-            theta[:, :-1].copy(), theta[:, -1].copy(), np.zeros(theta.shape[1] - 1), way, of_single
-        )
+        return Weights(theta[:, :-1].copy(), theta[:, -1].copy(), np.zeros(theta.shape[1] - 1), way, of_single)
 
     def _shown(self, model: Weights, statistics: Strides | None, target: NDArray[Any]) -> dict[str, Any]:
         shown = super()._shown(model, statistics, target) | {"n_iter_": len(model.course.trace) - 1}
@@ -314,9 +312,7 @@ class _Route(NamedTuple):
             loss, n = 0.0, 0
             for chunk in (chunk for part in source.parts(0) for chunk in part()):
                 once = self._replace(course=replace(course, tol=None))
-                found = once.whole(
-                    Rows.of(chunk), strides, [int(rng.randint(SEEDS)) for rng in rngs], 1, None
-                )
+                found = once.whole(Rows.of(chunk), strides, [int(rng.randint(SEEDS)) for rng in rngs], 1, None)
                 loss += float(found.losses[0]) * chunk.X.shape[0]
                 n += chunk.X.shape[0]
                 strides = found.strides
@@ -354,9 +350,7 @@ def _given(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
         return np.zeros(shape)
     found = np.asarray(value, dtype=np.float64)
     if found.size != np.prod(shape) or (found.ndim > 1 and found.shape != shape):
-        raise ValueError(
-            f"Provided {name} does not match dataset: it has shape {found.shape}, not {shape}."
-        )
+        raise ValueError(f"Provided {name} does not match dataset: it has shape {found.shape}, not {shape}.")
     if not np.isfinite(found).all():
         raise ValueError(f"{name} contains NaN or infinity.")
     return found.reshape(shape)
