@@ -35,6 +35,7 @@ def test_blocks_are_all_of_the_text(tmp_path_factory, text, size, cuts, packed):
     with Text(path, size) as opened:
         blocks = list(opened.blocks())
     assert b"".join(blocks) == text
+    assert opened.position == path.stat().st_size
     assert all(blocks)
 
 
