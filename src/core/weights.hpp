@@ -106,6 +106,22 @@ class Weights {
         }
     }
 
+    // W (q), those of one feature.
+    void of_feature(uint64_t key, double* W) const {
+        for (int64_t k = 0; k < q(); ++k) W[k] = weight(slots.of(key), k);
+    }
+
+    // Slots with a weight that is not 0, without the intercept's.
+    int64_t nonzero() const {
+        int64_t found = 0;
+        for (int64_t s = 0; s < slots.count(); ++s) {
+            bool any = false;
+            for (int64_t k = 0; k < q(); ++k) any |= weight(slots.at(s), k) != 0;
+            found += any;
+        }
+        return found;
+    }
+
     // ---- forgetting --------------------------------------------------------------------------------
     void renew(Slot& slot) const {
         if (slot.renewal == renewals) return;
@@ -234,7 +250,7 @@ class Weights {
             const double z = std::abs(pairs->w), kept = std::min(z, l1);
             const auto w = static_cast<float>(std::copysign(kept + (z - kept) * part, pairs->w));
             pairs[1] = {w, pairs->G};
-            pairs[0].w = -w;
+            pairs[0].w = 0.0f - w;  // never -0: a slot that holds nothing is all zeros
         }
     }
 };

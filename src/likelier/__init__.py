@@ -29,6 +29,7 @@ _WHERE = {
     "SGDClassifier": "likelier.estimators.sgd_classifier",
     "SeparationWarning": "likelier.data",
     "SkippedWarning": "likelier.data",
+    "average": "likelier.estimators.merging",
     "compare": "likelier.comparing",
     "load": "likelier.saving.models",
     "merge": "likelier.estimators.merging",
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from likelier.estimators.logistic import LogisticRegression as LogisticRegression
     from likelier.estimators.logistic_cv import LogisticRegressionCV as LogisticRegressionCV
     from likelier.estimators.margin import LinearSVC as LinearSVC
+    from likelier.estimators.merging import average as average
     from likelier.estimators.merging import merge as merge
     from likelier.estimators.mixed_bayes import NaiveBayes as NaiveBayes
     from likelier.estimators.mixture import GaussianMixture as GaussianMixture
