@@ -11,11 +11,11 @@
 
 namespace likelier {
 
-constexpr double kLeast = 1e-15;  // what the logarithm takes a smaller probability for
-constexpr double kOff = 1e-4;     // probabilities sum to 1 up to this
-constexpr int kFine = 6;          // bits of the fraction that a bin keeps
-constexpr int64_t kHalf = 32 << kFine;
-constexpr int64_t kBins = 2 * kHalf;
+constexpr double kClip = 1e-15;   // what the logarithm takes a smaller probability for
+constexpr double kSumOff = 1e-4;  // probabilities sum to 1 up to this
+constexpr int kFineBits = 6;      // bits of the fraction that a bin keeps
+constexpr int64_t kHalfBins = 32 << kFineBits;
+constexpr int64_t kBins = 2 * kHalfBins;
 
 // What is added up. Weights, not rows, are counted in all but the first of `totals`.
 struct FigureSums {
@@ -33,12 +33,13 @@ struct Judged {
     double weight(int64_t i) const { return codes[i] < 0 ? 0.0 : weights ? weights[i] : 1.0; }
 };
 
-// Where q <= 1/2 is among kHalf levels: the leading bits of a float are its logarithm, piecewise linear,
-// so that a level is at most 1/64 of q wide, and the same on every machine. Below 2^-33 is one level.
+// Where q <= 1/2 is among kHalfBins levels: the leading bits of a float are its logarithm, piecewise
+// linear, so that a level is at most 1/64 of q wide, and the same on every machine. Below 2^-33 is one
+// level.
 inline int64_t level(double q) {
-    constexpr int64_t half = int64_t{1022} << kFine;  // those bits of 1/2
-    const int64_t bits = std::bit_cast<int64_t>(q) >> (52 - kFine);
-    return std::clamp(bits - (half - kHalf), int64_t{0}, kHalf - 1);
+    constexpr int64_t half = int64_t{1022} << kFineBits;  // those bits of 1/2
+    const int64_t bits = std::bit_cast<int64_t>(q) >> (52 - kFineBits);
+    return std::clamp(bits - (half - kHalfBins), int64_t{0}, kHalfBins - 1);
 }
 
 // Levels of p up to 1/2, then those of 1 - p downwards.
@@ -58,7 +59,7 @@ inline int64_t unjudgeable(const Judged& rows) {
             sum += p[k];
             least = std::min(least, p[k]);
         }
-        if (!(std::abs(sum - 1) <= kOff && least == 0 && w > 0 && std::isfinite(w))) return i;
+        if (!(std::abs(sum - 1) <= kSumOff && least == 0 && w > 0 && std::isfinite(w))) return i;
     }
     return -1;
 }
@@ -92,10 +93,10 @@ void judge(const Judged& rows, bool several, const FigureSums& sums) {
         sums.classes[3 * code + 2] += wrong;
         n += 1;
         weight += w;
-        loss -= w * std::log(std::max(own, kLeast));
+        loss -= w * std::log(std::max(own, kClip));
         mistakes += wrong;
         squares += w * (square - 2 * own + 1);
-        clipped += own < kLeast ? w : 0.0;
+        clipped += own < kClip ? w : 0.0;
     }
     const double added[] = {n, weight, loss, mistakes, squares, clipped};
     for (int k = 0; k < 6; ++k) sums.totals[k] += added[k];
