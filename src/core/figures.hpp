@@ -64,12 +64,42 @@ inline int64_t unjudgeable(const Judged& rows) {
     return -1;
 }
 
+// Σ -w ln p. Rows that weigh 1 are multiplied first, sixteen at a time, which stays above 1e-240: one
+// logarithm for all of them.
+class LogLoss {
+  public:
+    void add(double p, double w) {
+        if (w != 1) {
+            sum -= w * std::log(p);
+            return;
+        }
+        product *= p;
+        if (++held == 16) settle();
+    }
+
+    double total() {
+        settle();
+        return sum;
+    }
+
+  private:
+    double sum = 0, product = 1;
+    int held = 0;
+
+    void settle() {
+        sum -= std::log(product);
+        product = 1;
+        held = 0;
+    }
+};
+
 // All rows into the sums. several: by the likeliest class, otherwise by the second of two. Q: columns of P,
 // where the compiler is to know them.
 template <int64_t Q = 0>
 void judge(const Judged& rows, bool several, const FigureSums& sums) {
     const int64_t q = Q ? Q : rows.q;
-    double n = 0, weight = 0, loss = 0, mistakes = 0, squares = 0, clipped = 0;
+    double n = 0, weight = 0, mistakes = 0, squares = 0, clipped = 0;
+    LogLoss loss;
     for (int64_t i = 0; i < rows.n; ++i) {
         const double w = rows.weight(i), *p = rows.P + i * q;
         if (w == 0) continue;
@@ -93,12 +123,12 @@ void judge(const Judged& rows, bool several, const FigureSums& sums) {
         sums.classes[3 * code + 2] += wrong;
         n += 1;
         weight += w;
-        loss -= w * std::log(std::max(own, kClip));
+        loss.add(std::max(own, kClip), w);
         mistakes += wrong;
         squares += w * (square - 2 * own + 1);
         clipped += own < kClip ? w : 0.0;
     }
-    const double added[] = {n, weight, loss, mistakes, squares, clipped};
+    const double added[] = {n, weight, loss.total(), mistakes, squares, clipped};
     for (int k = 0; k < 6; ++k) sums.totals[k] += added[k];
 }
 
