@@ -217,6 +217,14 @@ def test_a_probability_of_0_is_clipped_and_counted():
     assert figures.errors[5] == 1
 
 
+def test_one_class_is_one_of_two():
+    one, two = Figures.start(), Figures.start()
+    one.update(np.ones((3, 1)), [0, 0, 1])
+    two.update([[1.0, 0.0]] * 3, [0, 0, 1])
+    same(one, two)
+    assert one.nbytes == 8 * (6 + 2 * 3 + 4096 * 3)
+
+
 def test_no_rows_have_no_figures():
     figures = Figures.start()
     figures.update(np.zeros((0, 2)), np.zeros(0))
@@ -667,6 +675,11 @@ def test_what_is_learned_is_the_row_as_it_was():
     assert pending.learn(1, "a")
     assert taught == [{"n": 1, "list": ["u"], "nested": {"k": [1]}}]
     assert pending.figures.log_loss == 0  # by the answer that was given
+    row = np.zeros(2)
+    pending.predict(2, row)
+    row[:] = 1
+    pending.learn(2, "a")
+    np.testing.assert_array_equal(taught[-1], [0, 0])
 
 
 def test_expired_rows_count_as_the_default_class_in_the_order_of_time():
