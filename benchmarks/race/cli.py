@@ -11,6 +11,8 @@ from pathlib import Path
 import benchmarks.race.contenders
 import benchmarks.race.logistic_contenders
 import benchmarks.race.logistic_problems
+import benchmarks.race.online_contenders
+import benchmarks.race.online_problems
 import benchmarks.race.problems  # noqa: F401
 from benchmarks.race.registry import CONTENDERS, PROBLEMS, Contender
 from benchmarks.race.report import collect, markdown

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,11 +42,17 @@ def _loaded(path: Path) -> Any:
     return np.load(array) if array.exists() else None
 
 
-# An unfitted classifier; for `folds`, `net` and `errors`, a function of X and y (see their measures); for
-# `import`, a statement.
+class Stored(Protocol):
+    """What a problem hands to the processes of its contenders, through a folder: `Data`, or files."""
+
+    def save(self, folder: Path) -> None: ...
+
+
+# An unfitted classifier; for `folds`, `net`, `errors` and the problems of online learning what their
+# measures say; for `import`, a statement.
 Make = Callable[[], Any]
 Figures = dict[str, float]
-Measure = Callable[[Make, Data | None], Figures]
+Measure = Callable[[Make, Any], Figures]
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,8 @@ class Problem:
     name: str
     title: str
     measure: Measure
-    make: Callable[[float], Data | None]  # from the share of the rows that is wanted
+    make: Callable[[float], Stored | None]  # from the share of the rows that is wanted
+    load: Callable[[Path], Any] = Data.load  # what the measure gets
 
 
 @dataclass(frozen=True)
@@ -77,11 +84,13 @@ PROBLEMS: dict[str, Problem] = {}
 CONTENDERS: dict[str, Contender] = {}
 
 
-def problem(name: str, *, title: str, measure: Measure) -> Callable[[Callable[[float], Data | None]], None]:
-    """Register a generator: share of the rows -> Data."""
+def problem(
+    name: str, *, title: str, measure: Measure, load: Callable[[Path], Any] = Data.load
+) -> Callable[[Callable[[float], Stored | None]], None]:
+    """Register a generator: share of the rows -> Data, or whatever `load` reads from its folder."""
 
-    def register(make: Callable[[float], Data | None]) -> None:
-        PROBLEMS[name] = Problem(name, title, measure, make)
+    def register(make: Callable[[float], Stored | None]) -> None:
+        PROBLEMS[name] = Problem(name, title, measure, make, load)
 
     return register
 

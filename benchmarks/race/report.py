@@ -10,6 +10,7 @@ from typing import Any
 
 import psutil
 
+from benchmarks.race.online_problems import STREAMS
 from benchmarks.race.registry import CONTENDERS, PROBLEMS
 from benchmarks.race.runner import Row
 from benchmarks.race.targets import TOLERANCE, agreements, verdicts
@@ -17,7 +18,9 @@ from benchmarks.race.targets import TOLERANCE, agreements, verdicts
 LEGEND = """\
 fit: as a user calls it. search: every fold for every value. predict: predict_proba of all rows of the fit.
 fit MB, predict MB: peak of resident memory over what was resident just before. one row: predict of one row.
-wall: the start of the interpreter and the import; net: less the start. log-loss and acc: on held-out rows.
+a row: what learning from one takes. progressive log-loss: that of all rows, each answered before it is
+learned from. wall: the start of the interpreter and the import; net: less the start. log-loss and acc: on
+held-out rows.
 gap: relative distance of the objective from its minimum; errors off: that of standard errors from exact.
 others' cores: cores that other processes took meanwhile, shown above 0.1: such a row is not to trust."""
 DISTURBED = 0.1
@@ -28,7 +31,9 @@ def seconds(t: float) -> str:
     """Three digits or so, in the unit that suits."""
     if t >= 0.1:
         return f"{t:.2f} s"
-    return f"{t * 1e3:.1f} ms" if t >= 1e-3 else f"{t * 1e6:.0f} us"
+    if t >= 1e-3:
+        return f"{t * 1e3:.1f} ms"
+    return f"{t * 1e6:.0f} us" if t >= 5e-5 else f"{t * 1e6:.2f} us"
 
 
 @dataclass(frozen=True)
@@ -47,12 +52,15 @@ COLUMNS = [
     Column("predict", "predict", seconds),
     Column("one_row", "one row", seconds),
     Column("one_row_median", "one row median", seconds),
+    Column("row", "a row", seconds),
     Column("fit_mb", "fit MB", "{:.0f}".format),
     Column("predict_mb", "predict MB", "{:.0f}".format),
     Column("wall", "wall", seconds),
     Column("net", "net", seconds),
     Column("gap", "gap", "{:.1e}".format),
     Column("errors_off", "errors off", "{:.1e}".format),
+    Column("progressive", "progressive log-loss", "{:.4f}".format),
+    *(Column(name, name, "{:.4f}".format) for name in STREAMS),
     Column("log_loss", "log-loss", "{:.4f}".format),
     Column("accuracy", "acc", "{:.4f}".format),
 ]
@@ -90,12 +98,24 @@ def _targets(found: Sequence[Mapping[str, Any]], scale: float) -> str:
     lines = []
     for target in found:
         if target["reached"] is not None:
-            got = f"{target['got']:.1f}x" if target["at_least"] is not None else f"{target['got']:.3g}"
-            cells = [target["what"], target["asked"], got, _ending(target), words[target["reached"]]]
+            cells = [
+                target["what"],
+                target["asked"],
+                _got(target),
+                _ending(target),
+                words[target["reached"]],
+            ]
             lines.append([*cells, _others(target["others"])])
     title = "## Targets (x: times better than the peer's)" + (", set for full size" if scale != 1 else "")
     heads = ["target", "asked", "got", "gap", "verdict", OTHERS]
     return f"{title}\n\n{table(heads, lines)}" if lines else ""
+
+
+def _got(target: Mapping[str, Any]) -> str:
+    """A ratio, that of losses with the digits that matter; or the figure itself."""
+    if target["at_least"] is None:
+        return f"{target['got']:.3g}"
+    return f"{target['got']:.{1 if target['figure'] in TIMES else 3}f}x"
 
 
 def _ending(target: Mapping[str, Any]) -> str:

@@ -79,7 +79,12 @@ def race(contenders: Sequence[Contender], *, repeats: int, scale: float, threads
         entered = [row for row in rows if row.contender.problem == problem]
         with tempfile.TemporaryDirectory(prefix="race-") as name:
             folder = Path(name)
-            data = PROBLEMS[problem].make(scale)
+            try:
+                data = PROBLEMS[problem].make(scale)
+            except FileNotFoundError as missing:  # rows of files that not everybody has
+                for row in entered:
+                    row.absent = str(missing)
+                continue
             if data is not None:
                 data.save(folder)
                 del data

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+from benchmarks.race.online_problems import STREAMS
 from benchmarks.race.runner import Row
 
 TOLERANCE = 1e-9  # by how much (relative) the quality of the same model of two libraries may differ
@@ -84,6 +85,47 @@ def _minimum(problem: str, at_least: float, theirs: str, gap: float, what: str) 
     return Target(f"{problem} fit, against {what}", ours, "fit", theirs, at_least, gap=gap)
 
 
+def _online() -> list[Target]:
+    """One pass: time beside the fastest of each peer, and loss beside the best of all."""
+    arrays = [
+        _pair(f"{model}, one pass", "fit", 2, model, model, "dense-online")
+        for model in ("Perceptron", "SGD", "SGD averaged")
+    ]
+    sparse = [
+        Target(
+            f"{model}, one sparse pass, against {peer}",
+            f"sparse-online/likelier/{model}",
+            "fit",
+            f"sparse-online/{peer}/*",
+            at_least=1,
+        )
+        for model in ("SGD", "OnlineClassifier")
+        for peer in ("scikit-learn", "vowpalwabbit")
+    ]
+    rows = [
+        Target(
+            f"learn_one, {what}, against River's SGD",
+            f"{problem}/likelier/OnlineClassifier",
+            "row",
+            f"{problem}/river/SGD*",
+            at_least,
+        )
+        for problem, what, at_least in (
+            ("one-row", "20 numbers", 4),
+            ("one-row-clicks", "hashed clicks", 6),
+        )
+    ]
+    clicks = [
+        Target(f"clicks, {what}", "clicks/likelier/stream", figure, "clicks/vowpalwabbit/-b 22", at_least)
+        for what, figure, at_least in (("time", "fit", 3), ("progressive log-loss", "progressive", 1))
+    ]
+    streams = [
+        Target(f"{name}, progressive log-loss", "streams/likelier/OnlineClassifier", name, "streams/*", 1)
+        for name in STREAMS
+    ]
+    return [*arrays, *sparse, *rows, *clicks, *streams]
+
+
 PIPELINE = "impute, bin, encode, CategoricalNB"
 
 # likelier's models are the default ones (svd); scikit-learn's the fastest of their kind. Grid searches: by
@@ -140,6 +182,7 @@ TARGETS = [
         at_least=10,
         gap=1e-7,
     ),
+    *_online(),
     Target("import likelier, seconds", "import/likelier/import", "wall", at_most=0.15),
 ]
 

@@ -8,9 +8,11 @@ from typing import Any
 import benchmarks.race.contenders
 import benchmarks.race.logistic_contenders
 import benchmarks.race.logistic_problems
+import benchmarks.race.online_contenders
+import benchmarks.race.online_problems
 import benchmarks.race.problems  # noqa: F401
 from benchmarks.race.meters import OtherProcesses
-from benchmarks.race.registry import CONTENDERS, PROBLEMS, Data
+from benchmarks.race.registry import CONTENDERS, PROBLEMS
 
 
 def run(key: str, folder: Path) -> dict[str, Any]:
@@ -21,7 +23,7 @@ def run(key: str, folder: Path) -> dict[str, Any]:
         contender.make()
     except ModuleNotFoundError as missing:
         return {"skipped": str(missing)}
-    data = Data.load(folder) if any(folder.iterdir()) else None
+    data = problem.load(folder) if any(folder.iterdir()) else None
     others = OtherProcesses()
     figures = problem.measure(contender.make, data)
     return {"figures": figures, "others": others.cores()}

@@ -123,6 +123,15 @@ void extend(HashedRows& self, Vector<uint64_t> keys, Vector<double> values, Vect
     }
 }
 
+// A copy: the rows may be cleared and filled again.
+template <class T>
+nb::object copied(const std::vector<T>& from) {
+    T* to = new T[from.size()];
+    std::copy(from.begin(), from.end(), to);
+    nb::capsule owner(to, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(to, {from.size()}, owner));
+}
+
 // -1, or the first row that cannot be judged: nothing is added then.
 int64_t figures(In P, Vector<int32_t> codes, std::optional<Vector<double>> weights, Out totals, Out classes,
                 Out bins) {
@@ -152,6 +161,8 @@ void likelier::bind_streams(nb::module_& m) {
         .def("__len__", &HashedRows::size)
         .def_prop_ro("cells", [](const HashedRows& rows) { return rows.cells.size(); })
         .def_ro("skipped", &HashedRows::skipped)
+        .def_prop_ro("codes", [](const HashedRows& rows) { return copied(rows.codes); })
+        .def_prop_ro("weights", [](const HashedRows& rows) { return copied(rows.weights); })
         .def("extend", &extend)
         .def("clear", &HashedRows::clear);
 

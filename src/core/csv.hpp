@@ -117,9 +117,11 @@ class CSVParser : public TextParser {
         // Marks are looked for in as much text as stays in the first-level cache, and in some rows at
         // least.
         const size_t window = std::min(kWindow + 64 * columns.size(), kLongest);
-        for (const char* before = nullptr; at < end && at != before;) {
-            before = at;
-            at = records(at, at + std::min<size_t>(window, end - at), end, last, rows);
+        while (at < end) {
+            const char* stop = records(at, at + std::min<size_t>(window, end - at), end, last, rows);
+            if (stop == at) stop = irregular(at, end, last, rows);
+            if (!stop) break;
+            at = stop;
         }
         return at;
     }
@@ -268,14 +270,14 @@ class CSVParser : public TextParser {
 
     // ---- the rows
 
-    // Takes the records that begin before `reach`, as far as their marks tell where they end.
+    // Takes the records whose marks are before `reach`.
     const char* records(const char* at, const char* reach, const char* end, bool last, HashedRows& rows) {
         const size_t found = find_marks(marks, at, static_cast<uint32_t>(reach - at), places);
         const size_t p = columns.size();
         const char* base = at;
-        for (size_t k = 0; k < found;) {
+        for (size_t k = 0; k + p <= found;) {
             const uint32_t* place = places.data() + k;
-            if (k + p <= found && regular(base, place)) {
+            if (regular(base, place)) {
                 const char* start = at;
                 const char* stop = base + place[p - 1];
                 const bool carriage = stop > at && stop[-1] == '\r';

@@ -32,7 +32,9 @@ from likelier.estimators.online import OnlineClassifier
 from likelier.estimators.plan import PlannedBayes
 from likelier.estimators.quadratic_discriminant import QuadraticDiscriminantAnalysis
 from likelier.estimators.regression import LinearRegression, Ridge
+from likelier.estimators.sgd_classifier import SGDClassifier
 from likelier.estimators.stepping import Steps
+from likelier.estimators.stochastic import Strides
 from likelier.estimators.typical import scored
 from likelier.estimators.weights import Weights
 from likelier.families import (
@@ -89,6 +91,7 @@ ESTIMATORS = {
         Face(LogisticRegression, Weights),
         Face(LogisticRegressionCV, Tried),
         Face(LinearSVC, Weights),
+        Face(SGDClassifier, Weights),
         Face(LinearRegression, Lines),
         Face(Ridge, Lines),
         Face(LinearClassifier),
@@ -285,7 +288,7 @@ def _become_fitted(estimator: Any, face: Face, parts: dict[str, Any]) -> Any:
         require(type(model.params) is face.params, f"the densities are not {face.params.__name__}")
         require(model.params.shape == (sizes["K"], p), f"the densities are not of {p} columns")
     if statistics is not None:
-        kept = (Information, Steps) if face.model is Weights else None
+        kept = (Information, Steps, Strides) if face.model is Weights else None
         good = hasattr(statistics, "mergeable") if kept is None else isinstance(statistics, kept)
         require(good, "the statistics are none")
         check(statistics, sizes)

@@ -123,7 +123,9 @@ def _labels(target: Any) -> list[Any]:
 
 
 def _reading(given: Any) -> dict[str, Any]:
-    require(isinstance(given, dict) and all(isinstance(key, str) for key in given), "its reading is no dict")
+    require(
+        isinstance(given, dict) and all(isinstance(key, str) for key in given), "its reading is no dict"
+    )
     return dict(given)
 
 
@@ -144,13 +146,19 @@ def _state(settings: Settings, labels: list[Any], parts: Mapping[str, Any]) -> d
     require(good and len(counts) <= K and (counts >= 0).all(), "the counts of classes are none")
     for name, value in state.items():
         if name != "counts":
-            require(type(value) in (int, float) and value >= 0, f"{name} is {value!r:.80}, which is no count")
-    require(state.get("K") == K or (K <= 1 and state.get("K", 2) <= K), f"weights of {state.get('K')} classes")
+            require(
+                type(value) in (int, float) and value >= 0, f"{name} is {value!r:.80}, which is no count"
+            )
+    require(
+        state.get("K") == K or (K <= 1 and state.get("K", 2) <= K), f"weights of {state.get('K')} classes"
+    )
     return state | {"table": _table(settings, parts["table"])}
 
 
 def _table(settings: Settings, given: Any) -> NDArray[np.float32]:
-    require(isinstance(given, dict) and given.keys() == {"shape", "at", "cells"}, "there is no table of weights")
+    require(
+        isinstance(given, dict) and given.keys() == {"shape", "at", "cells"}, "there is no table of weights"
+    )
     (slots, stride), at, cells = given["shape"], given["at"], given["cells"]
     fits = slots == 2**settings.bits + 1 and type(stride) is int and type(cells) is np.ndarray
     require(fits and cells.dtype == np.float32, "the table of weights is not that of its settings")
