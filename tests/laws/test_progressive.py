@@ -453,6 +453,7 @@ def test_labels_that_could_not_be_known_are_expected_a_little():
     model = Sure()
     found = lk.progressive(model, [({"t": t}, y) for t, y in enumerate("bb")])
     assert found.figures.clipped == 1
+    assert "1 labels of probability 0, counted as 1e-15" in str(found)
     assert found.figures.totals[2] == pytest.approx(np.log(2) - np.log(1e-15))
 
 
