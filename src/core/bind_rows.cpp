@@ -3,6 +3,7 @@
 #include "dual.hpp"
 #include "row.hpp"
 #include "sgd.hpp"
+#include "votes.hpp"
 
 using namespace likelier;
 
@@ -59,9 +60,25 @@ struct DualRows {
     }
 };
 
+std::optional<std::pair<int64_t, int64_t>> py_votes(const Held& X, const Held& kept, Vector<double> start,
+                                                    double intercept, Vector<int64_t> rows,
+                                                    Vector<double> steps, Vector<double> lasting,
+                                                    double decay, Out out) {
+    const Voters voters{start.data(), intercept,      rows.data(),
+                        steps.data(), lasting.data(), static_cast<int64_t>(rows.shape(0)),
+                        decay};
+    nb::gil_scoped_release free;
+    const Cell bad = votes(X.view, kept.view, voters, out.data());
+    if (!bad.found()) return std::nullopt;
+    return std::pair{bad.row, bad.column};
+}
+
 }  // namespace
 
 void likelier::bind_rows(nb::module_& m) {
+    m.def("votes", &py_votes, nb::arg("X"), nb::arg("kept"), nb::arg("start"), nb::arg("intercept"),
+          nb::arg("rows"), nb::arg("steps"), nb::arg("lasting"), nb::arg("decay"),
+          nb::arg("out").noconvert());
     m.def(
         "deal",
         [](Array<int64_t> order, uint64_t seed) {

@@ -213,6 +213,17 @@ def code_bytes(y: NDArray[np.uint8], /) -> tuple[NDArray[np.int32], NDArray[np.i
 def recode(codes: NDArray[np.int32], table: NDArray[np.int32], /) -> None: ...
 def square_norms(X: Matrix, shift: Floats, out: Floats) -> None: ...
 def deal(order: NDArray[np.int64], seed: int) -> None: ...
+def votes(
+    X: Matrix,
+    kept: Matrix,
+    start: Floats,
+    intercept: float,
+    rows: NDArray[np.int64],
+    steps: Floats,
+    lasting: Floats,
+    decay: float,
+    out: Floats,
+) -> Where: ...
 
 class DualRows:
     def __init__(
