@@ -265,6 +265,65 @@ def sgd_epoch(
     mean: Floats,
 ) -> tuple[float, int]: ...
 
+class Stochastic:
+    def __init__(
+        self,
+        X: Matrix,
+        codes: NDArray[np.int32],
+        weights: Floats | None,
+        held: NDArray[np.uint8] | None,
+        by_class: Floats,
+        theta: Floats,
+        mean: Floats | None,
+        squares: Floats | None,
+        *,
+        t: float,
+        positive: int,
+        K: int,
+        loss: int,
+        epsilon: float,
+        rate: int,
+        eta0: float,
+        power: float,
+        alpha: float,
+        t0: float,
+        l2: float,
+        l1: float,
+        average: int,
+        intercept: bool,
+        decay: float,
+        shuffle: bool,
+        seed: int,
+        tol: float,
+        patience: int,
+        still: bool,
+        diary: bool,
+        refusal: float,
+    ) -> None: ...
+    def run(self, most: int) -> None: ...
+    def forget(self) -> None: ...
+    def theta(self, out: Floats) -> None: ...
+    def mean(self, out: Floats) -> None: ...
+    def squares(self, out: Floats) -> None: ...
+    @property
+    def ended(self) -> bool: ...
+    @property
+    def bad(self) -> int: ...
+    @property
+    def t(self) -> float: ...
+    @property
+    def losses(self) -> Floats: ...
+    @property
+    def judged(self) -> Floats: ...
+    @property
+    def mistakes(self) -> NDArray[np.int64]: ...
+    @property
+    def steps(self) -> NDArray[np.int64]: ...
+    @property
+    def diary_turns(self) -> NDArray[np.int64]: ...
+    @property
+    def diary_rows(self) -> NDArray[np.int64]: ...
+
 class HashedRows:
     def __init__(self) -> None: ...
     def __len__(self) -> int: ...
