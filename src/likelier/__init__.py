@@ -19,6 +19,7 @@ _WHERE = {
     "LinearRegression": "likelier.estimators.regression",
     "NaiveBayes": "likelier.estimators.mixed_bayes",
     "MultinomialNB": "likelier.estimators.counts",
+    "Perceptron": "likelier.estimators.perceptron",
     "PoissonNB": "likelier.estimators.counts",
     "Mixture": "likelier.estimators.mixture",
     "MixtureDiscriminantAnalysis": "likelier.estimators.mixture_discriminant",
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
         MixtureDiscriminantAnalysis as MixtureDiscriminantAnalysis,
     )
     from likelier.estimators.naive_bayes import GaussianNB as GaussianNB
+    from likelier.estimators.perceptron import Perceptron as Perceptron
     from likelier.estimators.quadratic_discriminant import (
         QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis,
     )

@@ -54,4 +54,6 @@ def test_a_cell_that_is_no_number_is_found(core, bad):
     X, kept, told = whole(rng, 100, 4), np.zeros((3, 4)), voters(rng, 4, 3, 5)
     X[71, 2] = bad
     for layout in (KEPT[0], KEPT[-1]):
-        assert core.votes(matrix(core, X, layout), matrix(core, kept, layout), **told, out=np.empty(100)) == (71, 2)
+        assert core.votes(
+            matrix(core, X, layout), matrix(core, kept, layout), **told, out=np.empty(100)
+        ) == (71, 2)

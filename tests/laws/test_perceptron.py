@@ -1,7 +1,6 @@
 """The laws of the perceptron: which weights it reports, as all of them made one by one; and its bounds."""
 
 import pickle
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +24,17 @@ kinds = pytest.mark.parametrize("kind", KINDS)
 EVERY = [lk.Perceptron(weights=kind) for kind in KINDS]
 
 
-@parametrize_with_checks(EVERY)
+def exempt(estimator):
+    """scikit-learn's own exempts its Perceptron from the first two."""
+    steps = "the weight of a row scales its step: it is not the row so many times"
+    failing = {f"check_sample_weight_equivalence_on_{kind}_data": steps for kind in ("dense", "sparse")}
+    if estimator.weights == "average":  # and so with SGDClassifier(average=True)
+        failing["check_class_weight_classifiers"] = "a mean of 35 epochs remembers the first"
+    return failing
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(EVERY, expected_failed_checks=exempt)
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
 
@@ -48,7 +57,9 @@ class Made:
         return np.sign(Z).mean(axis=1)
 
 
-def made(X: Any, t: np.ndarray, epochs: int, *, w: Any = None, start: Any = None, bias: float = 1.0) -> Made:
+def made(
+    X: Any, t: np.ndarray, epochs: int, *, w: Any = None, start: Any = None, bias: float = 1.0
+) -> Made:
     """Freund and Schapire's algorithm, rows in order: w += y x wherever y w·x <= 0."""
     X = np.column_stack([X, np.full(len(t), bias)])
     now = np.zeros(X.shape[1]) if start is None else np.array(start, dtype=np.float64)
@@ -91,7 +102,9 @@ def test_last_and_average_are_those_of_all_vectors(data):
     one = made(X, t, epochs)
     last, mean = fitted(X, t, epochs), fitted(X, t, epochs, "average")
     np.testing.assert_array_equal(np.append(last.coef_[0], last.intercept_), one.W[-1])
-    np.testing.assert_allclose(np.append(mean.coef_[0], mean.intercept_), one.average, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        np.append(mean.coef_[0], mean.intercept_), one.average, rtol=1e-12, atol=1e-12
+    )
     for model in (last, mean):
         assert model.mistakes_ == len(one.at)
         assert model.n_iter_ == one.epochs
@@ -158,7 +171,9 @@ def test_rows_in_batches_are_rows_at_once(data, kind, cuts):
         every = made(X, t, 1).W
         assert (np.append(parts.coef_[0], parts.intercept_) == every).all(axis=1).any()
     else:
-        np.testing.assert_allclose(parts.decision_function(X), whole.decision_function(X), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            parts.decision_function(X), whole.decision_function(X), rtol=1e-12, atol=1e-12
+        )
 
 
 def test_steps_are_scaled_by_weights_and_turns_counted_in_rows():
@@ -200,7 +215,9 @@ def test_each_class_against_the_rest(kind):
         alone = lk.Perceptron(weights=kind, max_iter=3, tol=None, shuffle=False).fit(X, t)
         assert model.class_mistakes_[k] == alone.mistakes_
         if kind != "random":
-            np.testing.assert_allclose(model.decision_function(X)[:, k], alone.decision_function(X), rtol=1e-12)
+            np.testing.assert_allclose(
+                model.decision_function(X)[:, k], alone.decision_function(X), rtol=1e-12
+            )
     assert model.mistakes_ == model.class_mistakes_.sum()
     assert model.mistake_curve_[-1].tolist() == [450, *model.class_mistakes_]
 
@@ -209,7 +226,13 @@ def test_it_is_sgd_with_steps_of_1():
     X, y = load_iris(return_X_y=True)
     model = lk.Perceptron(max_iter=20, tol=None, random_state=5).fit(X, y)
     sgd = SGDClassifier(
-        loss="perceptron", learning_rate="constant", eta0=1, penalty=None, max_iter=20, tol=None, random_state=5
+        loss="perceptron",
+        learning_rate="constant",
+        eta0=1,
+        penalty=None,
+        max_iter=20,
+        tol=None,
+        random_state=5,
     ).fit(X, y)
     np.testing.assert_allclose(model.coef_, sgd.coef_, rtol=1e-9, atol=1e-9)
 
@@ -228,7 +251,7 @@ def test_an_epoch_without_a_mistake_is_the_last(kind):
 def test_epochs_that_do_not_suffice_are_said():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((100, 2)), rng.integers(2, size=100)
-    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+    with pytest.warns(ConvergenceWarning, match="2 epochs"):
         model = lk.Perceptron(max_iter=2).fit(X, y)
     assert not model.converged_
 
@@ -245,7 +268,9 @@ def test_mistakes_are_within_the_bounds(data, dense, shuffled, intercept, eta0):
     assert found.mistakes == model.mistakes_ <= found.bound * (1 + 1e-9)
     assert found.mistakes <= found.separable_bound * (1 + 1e-9)
     assert found.epochs == model.n_iter_
-    np.testing.assert_allclose(found.bound, ((found.R + found.D) / found.gamma) ** 2)
+    assert found.bound <= found.epochs * len(t)
+    if np.isfinite(found.D):
+        np.testing.assert_allclose(found.bound, ((found.R + found.D) / found.gamma) ** 2)
     # It is the least of all lines' bounds: no line that comes to mind has a smaller one.
     bias = 0.0 if not intercept else 1.0 if dense else 0.1
     A = np.column_stack([X if dense else X.toarray(), np.full(len(t), bias)])
@@ -369,7 +394,6 @@ def test_it_is_saved_with_all_that_it_goes_on_from(kind, tmp_path):
         ({"penalty": "l3"}, "penalty='l3'"),
         ({"max_iter": 0}, "max_iter=0"),
         ({"tol": -1.0}, "tol=-1.0"),
-        ({"early_stopping": True, "validation_fraction": 1.0}, "validation_fraction=1.0"),
     ],
 )
 def test_settings_that_are_none(how, why):
@@ -403,8 +427,8 @@ def test_weights_of_another_kind_need_another_fit():
 
 def test_voters_have_no_weights_to_show():
     X, t = noisy()
-    with warnings.catch_warnings():
-        model = lk.Perceptron(weights="voted").fit(X, t)
+    model = lk.Perceptron(weights="voted").fit(X, t)
     assert not hasattr(model, "coef_")
-    with pytest.raises(ValueError, match="no single line"):
+    with pytest.raises(AttributeError) as told:
         model.to_linear()
+    assert "no single line" in str(told.value.__cause__)

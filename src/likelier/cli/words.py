@@ -27,6 +27,7 @@ MODELS = {
     "logistic-regression": "LogisticRegression",
     "logistic-regression-cv": "LogisticRegressionCV",
     "linear-svc": "LinearSVC",
+    "perceptron": "Perceptron",
     "linear-regression": "LinearRegression",
     "ridge": "Ridge",
 }

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from likelier import _core
 from likelier.data import CSR, Chunk, Dense, Source
 from likelier.engines import run
-from likelier.losses import LOSSES
+from likelier.losses import squared_hinge
 from likelier.objective import FULL_METRIC, Objective
 from likelier.penalties import Penalty
 from likelier.scores import Affine, Scores
@@ -31,23 +31,20 @@ class MistakeBound:
     Two classes: numbers; more: (K,), one problem for each class against the rest. All of them are of rows
     (x, bias). γ = 1/|v| and D = γ √(Σ (1 - y v·x)₊²), the sum over presentations, are those of the v for
     which the bound is least; it holds for any v, so also where that v is known roughly (Freund & Schapire
-    1999). margin: the largest distance from the line found of rows that are all on their side of it, 0:
-    no line was found that parts them (Novikoff 1962).
+    1999). At v = 0 both are infinite, and the bound is the number of turns. margin: the largest distance
+    from a line found of rows that are all on their side of it, 0: no line was found that parts them
+    (Novikoff 1962).
     """
 
     classes: tuple[str, ...]  # of the problems
     R: Any  # the longest row
     gamma: Any
     D: Any
+    bound: Any  # always valid
     margin: Any
     epochs: Any  # how often each row was presented
     bias: float  # the coordinate that stands for the intercept
     mistakes: Any = None
-
-    @property
-    def bound(self) -> Any:
-        """((R + D)/γ)²: always valid."""
-        return ((self.R + self.D) / self.gamma) ** 2
 
     @property
     def separable(self) -> Any:
@@ -57,8 +54,8 @@ class MistakeBound:
     @property
     def separable_bound(self) -> Any:
         """(R/margin)², for any number of epochs; infinite where no line parts the classes."""
-        with np.errstate(divide="ignore"):
-            return np.square(np.divide(self.R, self.margin))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.separable, np.square(np.divide(self.R, self.margin)), np.inf)[()]
 
     @property
     def columns(self) -> dict[str, Floats]:
@@ -88,16 +85,24 @@ class Problem(NamedTuple):
 
     name: str
     positive: int  # its code
-    epochs: float
-    mistakes: int | None = None
+    turns: int  # rows that had their turn, and
+    mistakes: int  # how many of them were mistaken
 
 
-def mistake_bound(source: Source, problems: Sequence[Problem], bias: float) -> MistakeBound:
-    """Bounds for each of the problems, of rows (x, bias) with coded labels; bias 0: there is none."""
+def mistake_bound(
+    source: Source, problems: Sequence[Problem], bias: float, epochs: float | None = None
+) -> MistakeBound:
+    """Bounds for each of the problems, of rows (x, bias) with coded labels; bias 0: there is none.
+
+    epochs: how often each row is presented; None: as often as there were turns.
+    """
     n, R2 = run(source, lambda: Extents(np.zeros(2))).found
     R = float(np.sqrt(R2 + bias**2))
-    found = [_least(source, int(n), R, bias, problem) for problem in problems]
-    made = [problem.mistakes for problem in problems]
+    often = [-(-problem.turns // int(n)) if epochs is None else epochs for problem in problems]
+    found = [
+        _least(_Ridge(source, int(n), E, R, bias, problem.positive))
+        for problem, E in zip(problems, often, strict=True)
+    ]
 
     def each(values: Sequence[Any]) -> Any:
         return values[0] if len(problems) == 1 else np.array(values)
@@ -105,12 +110,13 @@ def mistake_bound(source: Source, problems: Sequence[Problem], bias: float) -> M
     return MistakeBound(
         tuple(problem.name for problem in problems),
         each([R] * len(problems)),
-        each([line.gamma for line in found]),
-        each([line.gamma * line.slack for line in found]),
-        each([line.margin for line in found]),
-        each([problem.epochs for problem in problems]),
+        each([one.gamma for one in found]),
+        each([one.D for one in found]),
+        each([one.bound for one in found]),
+        each([one.margin for one in found]),
+        each(often),
         bias,
-        None if None in made else each(made),
+        each([problem.mistakes for problem in problems]) if epochs is None else None,
     )
 
 
@@ -174,7 +180,7 @@ class Line(NamedTuple):
 
     @property
     def margin(self) -> float:
-        return max(self.least, 0.0) / self.length
+        return max(self.least, 0.0) / self.length if self.length else 0.0
 
     def root(self, R: float) -> float:
         """R|v| + |(1 - y v·x)₊|: mistakes are at most its square."""
@@ -185,45 +191,50 @@ class Bound(NamedTuple):
     """What is reported of a problem."""
 
     gamma: float
-    slack: float
+    D: float
+    bound: float
     margin: float
 
 
-def _least(source: Source, n: int, R: float, bias: float, problem: Problem) -> Bound:
+def _least(ridge: "_Ridge") -> Bound:
     """The least root over v, on the way from large t to small; then nearer, by t = slack / (R|v|).
 
     (a + b)² = min over t of a² (1 + t) + b² (1 + 1/t): for each t a squared hinge with a penalty on |v|²,
     smooth and strongly convex. Its v go from 0 to the line with the largest margin, if there is one, as t
     goes to 0, and the root has one valley on the way. The t that is best for the last v is never worse.
     """
-    ridge = _Ridge(source, n, R, bias, problem)
-    way = [line for line in (ridge.line(10.0**-k) for k in range(-2, 13)) if line.length > 0]
-    if not way:  # all rows are 0, or v = 0 says all that can be said: as many mistakes as turns
-        return Bound(np.inf, np.sqrt(n * problem.epochs), 0.0)
+    R, nothing = ridge.R, Bound(np.inf, np.inf, float(ridge.turns), 0.0)
+    if R == 0:
+        return nothing
+    way = [ridge.line(10.0**-k) for k in range(-2, 13)]
     best = min(way, key=lambda line: line.root(R))
     margin = max(line.margin for line in way)
     ridge.theta = best.theta
     for _ in range(40):
+        if best.length == 0:
+            break
         line = ridge.line(max(best.slack / (R * best.length), LEAST))
-        gain = 1 - line.root(R) / best.root(R) if line.length > 0 else 0.0
+        gain = 1 - line.root(R) / best.root(R)
         if gain > 0:
             best, margin = line, max(margin, line.margin)
         if gain < 1e-6:
             break
-    return Bound(best.gamma, best.slack, margin)
+    if best.length == 0 or best.root(R) ** 2 >= ridge.turns:  # v = 0 says as much
+        return nothing._replace(margin=margin)
+    return Bound(best.gamma, best.gamma * best.slack, best.root(R) ** 2, margin)
 
 
 class _Ridge:
     """min over v of (1/n) Σ (1 - y v·x)₊² + (R² t/(n E)) |v|², from where the last one ended."""
 
-    def __init__(self, source: Source, n: int, R: float, bias: float, problem: Problem) -> None:
-        setting = Setting(LOSSES["squared_hinge"], 1, np.zeros(source.p), problem.positive)
+    def __init__(self, source: Source, n: int, E: float, R: float, bias: float, positive: int) -> None:
+        setting = Setting(squared_hinge, 1, np.zeros(source.p), positive)
         none = np.zeros(setting.m)
-        self.problem = problem
+        self.R, self.epochs, self.turns = R, E, n * E
         self.objective = Objective(source, setting, Penalty(none, none), n, bias > 0)
         # b = bias · v's last coordinate.
         self.units = np.append(np.ones(source.p), bias**-2.0 if bias else 0.0)
-        self.unit = 2 * R**2 / (n * problem.epochs)
+        self.unit = 2 * R**2 / self.turns
         self.theta = none
 
     def line(self, t: float) -> Line:
@@ -240,8 +251,8 @@ class _Ridge:
         return method(self.objective, self.theta)
 
     def _seen(self) -> Line:
-        theta, problem = self.theta, self.problem
+        theta, positive = self.theta, self.objective.setting.positive
         term = Affine(theta[-1:], theta[None, :-1].copy(), np.zeros(len(theta) - 1))
-        found = run(self.objective.source, partial(Margins, Scores((term,)), problem.positive))
+        found = run(self.objective.source, partial(Margins, Scores((term,)), positive))
         length = float(np.sqrt(self.units @ theta**2))
-        return Line(theta, length, float(np.sqrt(found.slack * problem.epochs)), found.least)
+        return Line(theta, length, float(np.sqrt(found.slack * self.epochs)), found.least)

@@ -1,49 +1,27 @@
 """A perceptron epoch by epoch: what it learned, how often it was mistaken, and which weights are reported."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier import _core
 from likelier.data import CSR
 from likelier.data.matrix import Block
+from likelier.online.stochastic import Course, Rows, Stand, Task, Walk, Watch, walk
 from likelier.online.votes import Epoch, Numbers, Voters, weighted_sum
 
 Floats = NDArray[np.float64]
 
 
-class Native(Protocol):
-    """The epochs of one problem, in the core."""
-
-    @property
-    def ended(self) -> bool: ...
-
-    @property
-    def bad(self) -> int: ...
-
-    @property
-    def t(self) -> float: ...
-
-    @property
-    def diary_turns(self) -> Numbers: ...
-
-    @property
-    def diary_rows(self) -> Numbers: ...
-
-    def run(self, most: int) -> None: ...
-
-    def theta(self, out: Floats) -> None: ...
-
-
 @dataclass(frozen=True)
 class Tally:
-    """How a problem went: turns taken, mistakes (steps taken), epochs, and mistakes after 1, 2, 4, … turns."""
+    """How a problem went: turns taken, mistakes (steps taken), and how many there were after 1, 2, 4, … turns."""
 
     turns: int = 0
     mistakes: int = 0
-    epochs: int = 0
+    latest: int = 0  # mistakes of the last epoch
     doublings: Numbers = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # (d,)
 
     def after(self, epoch: Epoch) -> Self:
@@ -53,7 +31,7 @@ class Tally:
         return type(self)(
             turns,
             self.mistakes + len(epoch.at),
-            self.epochs + 1,
+            len(epoch.at),
             np.append(self.doublings, counts).astype(np.int64),
         )
 
@@ -88,11 +66,8 @@ class Pool(NamedTuple):
 class Follower:
     """What is kept of the weight vectors beside the last, and their mean: nothing."""
 
-    def before(self, native: Native) -> None:
-        """An epoch that begins."""
-
-    def after(self, epoch: Epoch, turns: int) -> None:
-        """An epoch that began after so many turns in all."""
+    def after(self, epoch: Epoch, theta: Floats, turns: int) -> None:
+        """An epoch that began at θ (p + 1,), after so many turns in all."""
 
 
 @dataclass
@@ -106,7 +81,7 @@ class Poll(Follower):
     decay: float
     forgotten: int = 0
 
-    def after(self, epoch: Epoch, turns: int) -> None:
+    def after(self, epoch: Epoch, theta: Floats, turns: int) -> None:
         rows, steps = epoch.rows + self.pool.kept.shape[0], self.worth[epoch.rows]
         voters = self.voters.after(epoch, rows, steps)
         d = max(len(voters.rows) - self.most, 0)
@@ -127,37 +102,46 @@ class Draw(Follower):
     worth: Floats  # (n,), of a step at each row
     decay: float
     seed: tuple[int, ...]
-    theta: Floats = field(default_factory=lambda: np.empty(0))  # at the beginning of the epoch
 
-    def before(self, native: Native) -> None:
-        self.theta = np.empty_like(self.drawn)
-        native.theta(self.theta)
-
-    def after(self, epoch: Epoch, turns: int) -> None:
+    def after(self, epoch: Epoch, theta: Floats, turns: int) -> None:
         rng = np.random.default_rng([*self.seed, turns])
         turn = int(rng.integers(turns + 1 + epoch.turns)) - turns  # w_0 is one of them
         if turn < 1:
             return
         rows = epoch.rows[: np.searchsorted(epoch.at, turn, side="right")]
         steps = self.worth[rows]
-        self.drawn = self.theta + np.append(weighted_sum(self.X, rows, steps), self.decay * steps.sum())
+        self.drawn = theta + np.append(weighted_sum(self.X, rows, steps), self.decay * steps.sum())
 
 
 # ---- the run -----------------------------------------------------------------------------------------
+@dataclass
+class Record:
+    """Told of each epoch, whose diary it takes: none is ever longer than one of them."""
+
+    theta: Floats  # (1, p + 1), where the next epoch begins,
+    t: int  # and at which turn
+    tally: Tally
+    follower: Follower
+
+    def after(self, native: _core.Stochastic) -> None:
+        epoch = Epoch(int(native.t) - self.t, native.diary_turns - self.t + 1, native.diary_rows)
+        self.follower.after(epoch, self.theta[0], self.tally.turns)
+        self.tally = self.tally.after(epoch)
+        self.t = int(native.t)
+        native.theta(self.theta)
+        native.forget()
+
+
 def follow(
-    native: Native, tally: Tally, most: int, follower: Follower, watch: Callable[[Tally], None]
-) -> Tally:
-    """At most so many epochs; the last is one without a mistake, or one after which nothing is gained."""
-    for _ in range(most):
-        begun = int(native.t)
-        follower.before(native)
-        native.run(1)
-        if native.bad >= 0:
-            break
-        epoch = Epoch(int(native.t) - begun, native.diary_turns - begun + 1, native.diary_rows)
-        follower.after(epoch, tally.turns)
-        tally = tally.after(epoch)
-        watch(tally)
-        if native.ended:
-            break
-    return tally
+    rows: Rows,
+    course: Course,
+    task: Task,
+    stand: Stand,
+    record: tuple[Tally, Follower],
+    most: int,
+    watch: Watch | None,
+) -> tuple[Tally, Walk]:
+    """At most so many epochs."""
+    told = Record(stand.theta.copy(), int(stand.t), *record)
+    found = walk(rows, course, stand, task, most, watch, told.after)
+    return told.tally, found

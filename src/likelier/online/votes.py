@@ -104,6 +104,11 @@ def sparse(X: Block) -> CSR:
     return CSR(values.astype(np.float64), columns.astype(np.int32), starts.astype(np.int32), X.shape[1])
 
 
+def none_kept(p: int) -> CSR:
+    """No rows yet."""
+    return CSR(np.empty(0), np.empty(0, dtype=np.int32), np.zeros(1, dtype=np.int32), p)
+
+
 def gathered(kept: CSR, X: Block, voters: Sequence[Voters]) -> tuple[CSR, tuple[Voters, ...]]:
     """The rows that some voter needs, of `kept` and, numbered on, of X; and the voters that know them so."""
     used = np.unique(np.concatenate([one.rows for one in voters]))

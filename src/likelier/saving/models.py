@@ -28,6 +28,8 @@ from likelier.estimators.mixed_bayes import NaiveBayes
 from likelier.estimators.mixture import GaussianMixture, Mixture
 from likelier.estimators.mixture_discriminant import MixtureDiscriminantAnalysis
 from likelier.estimators.naive_bayes import GaussianNB
+from likelier.estimators.mistaken import Progress
+from likelier.estimators.perceptron import Perceptron
 from likelier.estimators.plan import PlannedBayes
 from likelier.estimators.quadratic_discriminant import QuadraticDiscriminantAnalysis
 from likelier.estimators.regression import LinearRegression, Ridge
@@ -88,6 +90,7 @@ ESTIMATORS = {
         Face(LogisticRegression, Weights),
         Face(LogisticRegressionCV, Tried),
         Face(LinearSVC, Weights),
+        Face(Perceptron, Weights),
         Face(LinearRegression, Lines),
         Face(Ridge, Lines),
         Face(LinearClassifier),
@@ -251,13 +254,13 @@ def _become_fitted(estimator: Any, face: Face, parts: dict[str, Any]) -> Any:
     require(type(p) is int and p > 0, f"{p!r:.80} is not a number of columns")
     _check_names(names, p)
     sizes = {"p": p, **(_targets(target) if issubclass(face.cls, LeastSquares) else _classes(target))}
-    require(type(model) is face.model, f"the model is not a {face.model.__name__}")
+    require(isinstance(model, face.model), f"the model is not a {face.model.__name__}")
     check(model, sizes)
     if face.params is not None:
         require(type(model.params) is face.params, f"the densities are not {face.params.__name__}")
         require(model.params.shape == (sizes["K"], p), f"the densities are not of {p} columns")
     if statistics is not None:
-        kept = (Information, Steps) if face.model is Weights else None
+        kept = (Information, Steps, Progress) if face.model is Weights else None
         good = hasattr(statistics, "mergeable") if kept is None else isinstance(statistics, kept)
         require(good, "the statistics are none")
         check(statistics, sizes)
