@@ -3,6 +3,10 @@
 // The weights of a dense row lie in whole vectors. The last vector of a row is read kLanes before its end;
 // the cells that it shares with the one before it are 0 there, so that no cell is left to a loop of its own.
 // A cell's `place` is where its weight lies.
+//
+// Sums over a row that is `InOrder` are taken cell by cell and every product is rounded, as a plain loop
+// without vectors does it. Steps may enlarge any difference in rounding: where they do, only the same
+// order of sums leads to the same weights.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +22,18 @@
 #include "tile.hpp"
 
 namespace likelier {
+
+// A product by itself, never contracted with the sum that it goes into.
+LIKELIER_INLINE double rounded(double x) {
+#if defined(__x86_64__)
+    asm("" : "+x"(x));
+#elif defined(__aarch64__)
+    asm("" : "+w"(x));
+#else
+    asm("" : "+m"(x));
+#endif
+    return x;
+}
 
 template <class T>
 class PlainRow {
@@ -94,14 +110,52 @@ class PlainSparseRow : public SparseRow<T, I> {
     const Csr<T, I>& X;
 };
 
+// A dense row, a cell after another.
+template <class T>
+class PlainCells {
+  public:
+    explicit PlainCells(const Dense<T>& X) : X(X) {
+        if (X.column != 1 && X.p > 1) throw std::invalid_argument("rows that adjoin");
+    }
+    int64_t places() const { return X.p; }
+    void open(int64_t i) { x = X.data + i * X.row; }
+    void fetch(int64_t i) const { __builtin_prefetch(X.data + i * X.row); }
+    void announce(int64_t) const {}
+    int64_t cells() const { return X.p; }
+    double value(int64_t c) const { return static_cast<double>(x[c]); }
+    int64_t column(int64_t c) const { return c; }
+    int64_t place(int64_t j) const { return j; }
+
+  private:
+    const Dense<T>& X;
+    const T* x = nullptr;
+};
+
+template <class Row>
+struct InOrder : Row {
+    using Row::Row;
+};
+
+// f(row reader). In order only doubles are read: of narrower cells nobody else takes the same steps.
 template <class F>
-auto with_plain_rows(const Matrix& X, F&& f) {
+auto with_plain_rows(const Matrix& X, bool in_order, F&& f) {
     return std::visit(
         [&]<class M>(const M& m) -> decltype(f(std::declval<PlainRow<double>&>())) {
             if constexpr (requires { m.starts; }) {
-                PlainSparseRow row(m);
+                using Row = decltype(PlainSparseRow(m));
+                if constexpr (requires { requires std::is_same_v<decltype(m.values), const double*>; })
+                    if (in_order) {
+                        InOrder<Row> row(m);
+                        return f(row);
+                    }
+                Row row(m);
                 return f(row);
             } else if constexpr (requires { m.data; }) {
+                if constexpr (std::is_same_v<M, Dense<double>>)
+                    if (in_order) {
+                        InOrder<PlainCells<double>> row(m);
+                        return f(row);
+                    }
                 PlainRow row(m);
                 return f(row);
             } else {
@@ -128,6 +182,40 @@ template <class T>
 LIKELIER_INLINE void row_add(const PlainRow<T>& row, double a, double* w) {
     const vd step = splat(a);
     row.each_vector([&](int64_t at, vd x) { store(w + at, load(w + at) + step * x); });
+}
+
+template <class Row>
+LIKELIER_INLINE double row_dot(const InOrder<Row>& row, const double* w) {
+    double sum = 0;
+    for (int64_t c = 0; c < row.cells(); ++c) sum += rounded(row.value(c) * w[row.column(c)]);
+    return sum;
+}
+
+template <class Row>
+LIKELIER_INLINE void row_add(const InOrder<Row>& row, double a, double* w) {
+    for (int64_t c = 0; c < row.cells(); ++c) w[row.column(c)] += rounded(a * row.value(c));
+}
+
+// w_j -= a b x_j
+template <class Row>
+LIKELIER_INLINE void row_take(const Row& row, double a, double b, double* w) {
+    row_add(row, -a * b, w);
+}
+
+template <class Row>
+LIKELIER_INLINE void row_take(const InOrder<Row>& row, double a, double b, double* w) {
+    for (int64_t c = 0; c < row.cells(); ++c) w[row.column(c)] -= rounded(a * row.value(c) * b);
+}
+
+// a / scale, of which the inverse is known.
+template <class Row>
+LIKELIER_INLINE double unscaled(const Row&, double a, double, double inverse) {
+    return a * inverse;
+}
+
+template <class Row>
+LIKELIER_INLINE double unscaled(const InOrder<Row>&, double a, double scale, double) {
+    return a / scale;
 }
 
 }  // namespace likelier

@@ -10,6 +10,7 @@
 
 #include "dual.hpp"
 #include "losses.hpp"
+#include "plain_row.hpp"
 #include "row.hpp"
 
 namespace likelier {
@@ -19,8 +20,8 @@ namespace likelier {
 struct ModifiedHuber {
     LIKELIER_INLINE static At at(vd m) {
         const vd zero = splat(0.0), gap = splat(1.0) - m, short_by = gap < zero ? zero : gap;
-        const vd far = splat(2.0) < short_by ? short_by - splat(2.0) : zero, near = short_by - far;
-        return {near * near + splat(4.0) * far, splat(-2.0) * near, zero};
+        const vd two = splat(2.0), near = short_by < two ? short_by : two;
+        return {near * (splat(2.0) * short_by - near), splat(-2.0) * near, zero};
     }
 };
 
@@ -69,6 +70,20 @@ enum class StepLoss {
 
 constexpr double kSteepest = 1e12;
 
+// ∂ℓ/∂z, t = ±1 being the label.
+template <class Curve>
+LIKELIER_INLINE double slope_by_score(const Curve& curve, double z, double t) {
+    return t * curve.at(splat(t * z)).slope[0];
+}
+
+// σ(z) less the label (1 or 0), with the C library's exponential, whose latency is the least; and from -37 on
+// down without the sum, as scikit-learn has it: then the bits are the same.
+LIKELIER_INLINE double slope_by_score(const Logistic&, double z, double t) {
+    if (z <= -37) return std::exp(z) - (t > 0 ? 1.0 : 0.0);
+    const double e = std::exp(-z);
+    return (t > 0 ? -e : 1.0) / (1 + e);
+}
+
 // One score. Losses are added up by vectors of margins: no step waits for their logarithms.
 template <class Curve>
 class OneScore {
@@ -80,7 +95,7 @@ class OneScore {
     // Whether the score of a row is a finite number; `own`: the row is of the positive class.
     template <class Row>
     LIKELIER_INLINE bool look(const Row& row, const double* w, double scale, const double* b, int32_t own) {
-        z = scale * row_dot(row, w) + b[0];
+        z = rounded(scale * row_dot(row, w)) + b[0];
         t = own ? 1.0 : -1.0;
         m = t * z;
         return std::abs(z) <= std::numeric_limits<double>::max();
@@ -105,9 +120,9 @@ class OneScore {
         return sum;
     }
 
-    // -pace ℓ'(z)
-    LIKELIER_INLINE Force force(double pace) const {
-        return -pace * t * std::clamp(curve.at(splat(m)).slope[0], -kSteepest, kSteepest);
+    // -pace ℓ'(z), for a row of weight w.
+    LIKELIER_INLINE Force force(double pace, double w) const {
+        return -pace * std::clamp(slope_by_score(curve, z, t), -kSteepest, kSteepest) * w;
     }
 
   private:
@@ -145,8 +160,8 @@ class ManyScores {
     void count() { sum += value(); }
     double counted_up() { return std::exchange(sum, 0.0); }
 
-    Force force(double pace) {
-        for (int64_t k = 0; k < width; ++k) d[k] = pace * ((k == own) - one.chance(k));
+    Force force(double pace, double w) {
+        for (int64_t k = 0; k < width; ++k) d[k] = pace * w * ((k == own) - one.chance(k));
         return d.data();
     }
 

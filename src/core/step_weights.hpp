@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "plain_row.hpp"
 #include "row.hpp"
 #include "simd.hpp"
 
@@ -43,30 +44,40 @@ class StepWeights {
 
     void shrink(double by) {
         scale *= by;
+        inverse = 1 / scale;
         square *= by * by;
         length *= by;
         if (scale < kLeastScale) fold();
     }
 
-    // w += force x, the force being in units of the scale.
-    template <class Row, class Force>
-    LIKELIER_INLINE void add(const Row& row, Force force, bool measured) {
-        add_to(row, force, vector.data());
-        if (!past.empty() && a != 0) add_to(row, times(force, -a), past.data());
+    // w += force x
+    template <class Row>
+    LIKELIER_INLINE void add(const Row& row, double force, bool measured) {
+        const double step = unscaled(row, force, scale, inverse);
+        row_add(row, step, vector.data());
+        if (a != 0) row_take(row, a, step, past.data());
+        if (measured) measure(row);
+    }
+
+    // W += x force, a force for each score
+    template <class Row>
+    void add(const Row& row, const double* force, bool measured) {
+        row_add(row, times(force, inverse), vector.data(), width);
+        if (a != 0) row_add(row, times(force, -a * inverse), past.data(), width);
         if (measured) measure(row);
     }
 
     template <class Force>
     LIKELIER_INLINE void add_bias(Force force, double by) {
-        for (int64_t k = 0; k < width; ++k) bias[k] += by * lane(force, k);
+        for (int64_t k = 0; k < width; ++k) bias[k] += rounded(by * lane(force, k));
     }
 
     // The mean of `count` turns, with what the weights are now.
     LIKELIER_INLINE void average(double count) {
         const double share = 1 / count;
         if (count > 1) grown /= 1 - share;
-        a += share * grown * scale;
-        for (int64_t k = 0; k < width; ++k) past_bias[k] += (bias[k] - past_bias[k]) * share;
+        a += rounded(share * grown * scale);
+        for (int64_t k = 0; k < width; ++k) past_bias[k] += (bias[k] - past_bias[k]) / count;
     }
 
     // Cut towards 0 what the cells of a row owe of u, the l1 penalty of all turns so far.
@@ -79,7 +90,7 @@ class StepWeights {
                 w = std::max(0.0, w - (u + cut[at]) / scale);
             else if (w < 0)
                 w = std::min(0.0, w + (u - cut[at]) / scale);
-            cut[at] += scale * (w - before);
+            cut[at] += rounded(scale * (w - before));
         });
     }
 
@@ -131,7 +142,7 @@ class StepWeights {
     static double lane(const double* force, int64_t k) { return force[k]; }
 
   private:
-    double a = 0, grown = 1;
+    double inverse = 1, a = 0, grown = 1;
     std::vector<int64_t> paid;  // (places,), the turn up to which penalties are paid
     Buffer scaled = Buffer(width);
 
@@ -139,22 +150,12 @@ class StepWeights {
         for (size_t at = 0; at < past.size(); ++at) past[at] = (past[at] + a * vector[at]) / grown;
         for (double& w : vector) w *= scale;
         a = 0;
-        grown = scale = 1;
+        grown = scale = inverse = 1;
     }
 
-    double times(double force, double by) const { return force * by; }
     const double* times(const double* force, double by) {
         for (int64_t k = 0; k < width; ++k) scaled[k] = force[k] * by;
         return scaled.data();
-    }
-
-    template <class Row>
-    LIKELIER_INLINE void add_to(const Row& row, double force, double* w) {
-        row_add(row, force, w);
-    }
-    template <class Row>
-    void add_to(const Row& row, const double* force, double* w) {
-        row_add(row, force, w, width);
     }
 
     // f(where a weight lies, the cell that it multiplies)

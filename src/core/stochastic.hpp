@@ -30,7 +30,7 @@ struct Course {
     Rate rate;
     double eta0, power;
     double alpha, t0;  // optimal: η = 1 / (alpha (t0 + t - 1))
-    double l2, l1;
+    double strength, l2, l1;  // of the penalty: strength (l2 ‖w‖²/2 + l1 ‖w‖₁)
     int64_t average;  // from this turn on; 0: never
     bool intercept;
     double decay;  // δ
@@ -40,6 +40,7 @@ struct Course {
     int64_t patience;  // epochs without a gain of tol
     bool still;        // an epoch without a step is the last
     bool diary;
+    bool in_order;   // sums cell by cell
     double refusal;  // what a held row of the other class adds to the score if told right
 };
 
@@ -84,7 +85,7 @@ class Stochastic {
           n(row_count(X)),
           p(column_count(X)),
           q(course.loss == StepLoss::softmax ? course.K : 1),
-          weights(with_plain_rows(X, [](auto& row) { return row.places(); }), q == 1 ? 1 : padded(q)),
+          weights(with_plain_rows(X, course.in_order, [](auto& row) { return row.places(); }), q == 1 ? 1 : padded(q)),
           eta(course.eta0),
           turns(n) {
         if (n > std::numeric_limits<int32_t>::max())
@@ -101,7 +102,7 @@ class Stochastic {
 
     // At most so many epochs more.
     void run(int64_t most) {
-        with_plain_rows(X, [&](auto& row) {
+        with_plain_rows(X, course.in_order, [&](auto& row) {
             with_scores(course.loss, course.epsilon, course.K, [&](auto& scores) {
                 for (int64_t e = 0; e < most && !ended && bad < 0; ++e) {
                     if (course.shuffle) shuffle();
@@ -149,11 +150,13 @@ class Stochastic {
     double best = std::numeric_limits<double>::infinity();
 
     bool adaptive() const { return course.rate == Rate::adagrad; }
+    double ridge() const { return course.strength * course.l2; }
+    double lasso() const { return course.strength * course.l1; }
     int64_t now() const { return static_cast<int64_t>(t); }
 
     template <class F>
     void each_place(F&& f) const {
-        with_plain_rows(X, [&](auto& row) {
+        with_plain_rows(X, course.in_order, [&](auto& row) {
             for (int64_t k = 0; k < q; ++k)
                 for (int64_t j = 0; j < p; ++j) f(k * (p + 1) + j, row.place(j) * weights.width + k);
         });
@@ -207,21 +210,21 @@ class Stochastic {
             const int32_t label = own(turns[s]);
             row.open(i);
             if (adaptive() && (course.l2 > 0 || course.l1 > 0))
-                weights.pay(row, now(), course.eta0, course.l2, course.l1);
+                weights.pay(row, now(), course.eta0, ridge(), lasso());
             if (!scores.look(row, weights.vector.data(), weights.scale, weights.bias.data(), label)) {
                 bad = i;
                 return;
             }
             scores.count();
             mistakes.back() += scores.mistaken();
-            if (measured) objective += 0.5 * course.l2 * weights.square + course.l1 * weights.length;
+            if (measured) objective += 0.5 * ridge() * weights.square + lasso() * weights.length;
             const double w = rows.by_class[label] * (rows.weights ? rows.weights[i] : 1.0);
             if (adaptive())
                 step_adaptive(row, scores, i, w, measured);
             else
                 step(row, scores, i, w, measured);
         }
-        if (adaptive()) weights.pay_all(now(), course.eta0, course.l2, course.l1);
+        if (adaptive()) weights.pay_all(now(), course.eta0, ridge(), lasso());
         const double loss = scores.counted_up();
         objective += loss;
         losses.push_back(loss / static_cast<double>(learned));
@@ -250,16 +253,16 @@ class Stochastic {
             default:
                 break;
         }
-        if (course.l2 > 0) weights.shrink(std::max(0.0, 1 - eta * course.l2));
-        const auto force = scores.force(pace * w / weights.scale);
+        if (course.l2 > 0) weights.shrink(std::max(0.0, 1 - rounded(course.l2 * eta * course.strength)));
+        const auto force = scores.force(pace, w);
         if (moves(force)) {
             weights.add(row, force, measured);
-            if (course.intercept) weights.add_bias(force, course.decay * weights.scale);
+            if (course.intercept) weights.add_bias(force, course.decay);
             took(i);
         }
         average();
         if (course.l1 > 0) {
-            owed += eta * course.l1;
+            owed += rounded(course.l1 * eta * course.strength);
             weights.clip(row, owed);
         }
         t += 1;
@@ -267,7 +270,7 @@ class Stochastic {
 
     template <class Row, class Scores>
     void step_adaptive(Row& row, Scores& scores, int64_t i, double w, bool measured) {
-        const auto force = scores.force(w);
+        const auto force = scores.force(1.0, w);
         if (moves(force)) {
             weights.add_adaptive(row, force, course.eta0, measured);
             if (course.intercept) weights.add_bias_adaptive(force, course.eta0);
@@ -303,8 +306,8 @@ class Stochastic {
             if (!rows.held[i]) continue;
             const int32_t label = q > 1 ? rows.codes[i] : rows.codes[i] == rows.positive;
             row.open(i);
-            if (!scores.look(row, weights.vector.data(), weights.scale, weights.bias.data(), label))
-                bad = i;
+            // By the vector without its scale: what scikit-learn judges by.
+            if (!scores.look(row, weights.vector.data(), 1.0, weights.bias.data(), label)) bad = i;
             const double w = rows.weights ? rows.weights[i] : 1.0;
             right += scores.told() ? w * (label || q > 1 ? 1.0 : course.refusal) : 0.0;
             all += w;

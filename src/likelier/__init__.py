@@ -25,6 +25,7 @@ _WHERE = {
     "MixtureDiscriminantAnalysis": "likelier.estimators.mixture_discriminant",
     "QuadraticDiscriminantAnalysis": "likelier.estimators.quadratic_discriminant",
     "Ridge": "likelier.estimators.regression",
+    "SGDClassifier": "likelier.estimators.sgd_classifier",
     "SeparationWarning": "likelier.data",
     "SkippedWarning": "likelier.data",
     "compare": "likelier.comparing",
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     )
     from likelier.estimators.regression import LinearRegression as LinearRegression
     from likelier.estimators.regression import Ridge as Ridge
+    from likelier.estimators.sgd_classifier import SGDClassifier as SGDClassifier
     from likelier.saving.models import load as load
     from likelier.saving.models import save as save
 

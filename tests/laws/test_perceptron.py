@@ -409,7 +409,7 @@ def test_a_cell_that_is_no_number_is_named(kind):
     model = lk.Perceptron(weights=kind).fit(frame, t)
     frame.loc[17, "b"] = np.nan
     for ask in (model.predict, lambda X: clone(model).fit(X, t), lambda X: model.partial_fit(X, t)):
-        with pytest.raises(ValueError, match="NaN.*'b'|'b'.*NaN"):
+        with pytest.raises(ValueError, match=r"NaN.*'b'|'b'.*NaN"):
             ask(frame)
 
 
@@ -421,7 +421,7 @@ def test_one_class_is_not_enough():
 def test_weights_of_another_kind_need_another_fit():
     X, t = noisy()
     model = lk.Perceptron().partial_fit(X, t, classes=[-1, 1])
-    with pytest.raises(ValueError, match="weights='average'.*'last'"):
+    with pytest.raises(ValueError, match=r"weights='average'.*'last'"):
         model.set_params(weights="average").partial_fit(X, t)
 
 

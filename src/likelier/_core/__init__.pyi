@@ -287,6 +287,7 @@ class Stochastic:
         power: float,
         alpha: float,
         t0: float,
+        strength: float,
         l2: float,
         l1: float,
         average: int,
@@ -298,6 +299,7 @@ class Stochastic:
         patience: int,
         still: bool,
         diary: bool,
+        in_order: bool,
         refusal: float,
     ) -> None: ...
     def run(self, most: int) -> None: ...

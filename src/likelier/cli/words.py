@@ -28,6 +28,7 @@ MODELS = {
     "logistic-regression-cv": "LogisticRegressionCV",
     "linear-svc": "LinearSVC",
     "perceptron": "Perceptron",
+    "sgd": "SGDClassifier",
     "linear-regression": "LinearRegression",
     "ridge": "Ridge",
 }

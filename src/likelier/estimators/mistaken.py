@@ -108,8 +108,8 @@ class Followed(Route):
         decay = 0.0 if not self.course.intercept else SPARSE_DECAY if isinstance(rows.X, CSR) else 1.0
         if start.voters and start.decay not in (None, decay):
             raise ValueError(
-                "the rows so far were dense where these are sparse, or the other way round, or fit_intercept "
-                "was another: intercepts of voters move in one way. Go on with rows of one kind."
+                "the rows so far were dense where these are sparse, or the other way round, or "
+                "fit_intercept was another: intercepts of voters move in one way. Go on as it began."
             )
         tasks, stands = self.tasks(seeds), start.stands(self.apart)
         followers = [self._follower(rows, start, k, task, decay) for k, task in enumerate(tasks)]

@@ -30,8 +30,8 @@ KINDS = ("last", "average", "voted", "random")
 def _has_line(self: Any) -> bool:
     if self.weights == "voted":
         raise AttributeError(
-            "weights='voted': no single line answers, but the votes of all weights. Take weights='average', "
-            "which is near it."
+            "weights='voted': no single line answers, but the votes of all weights. Take "
+            "weights='average', which is near it."
         )
     return True
 
@@ -40,14 +40,14 @@ class Perceptron(Striding):
     """w += y x wherever y w·x <= 0 (Rosenblatt 1958): drop-in for scikit-learn's, to the same weights.
 
     weights: which of all its weights answer. "last": those after the last row. "average": the mean of those
-    before the first row and after each. "voted": all of them, by the sign of the score, each as often as it
-    lasted rows (Freund & Schapire 1999); the mistaken rows are kept, not the weights, and beyond
+    before the first row and after each. "voted": all of them, by the sign of the score, each as often as
+    it lasted rows (Freund & Schapire 1999); the mistaken rows are kept, not the weights, and beyond
     `max_mistakes` of a problem the latest vote. "random": one of them, drawn by how long it lasted. More
     than two classes: one against the rest, each; by votes, the class with the largest mean vote.
 
-    It ends as scikit-learn's does, and after an epoch without a mistake. The weight of a row scales its step;
-    how long weights last is counted in rows. `mistakes_` counts steps, `class_mistakes_` those of each
-    class's problem, `mistake_curve_` (c, 1 + q) how many there were after 1, 2, 4, … rows.
+    It ends as scikit-learn's does, and after an epoch without a mistake. The weight of a row scales its
+    step; how long weights last is counted in rows. `mistakes_` counts steps, `class_mistakes_` those of
+    each class's problem, `mistake_curve_` (c, 1 + q) how many there were after 1, 2, 4, … rows.
     """
 
     assumes = "discriminative; nothing of rows, which may come in any order; linear boundary"
@@ -97,12 +97,12 @@ class Perceptron(Striding):
     def _course(self) -> Course:
         self._check_kind()
         alpha = door.number("alpha", self.alpha, 0)
-        l2, l1 = shares(self.penalty, alpha, self.l1_ratio)
+        l2, l1 = shares(self.penalty, self.l1_ratio)
         return Course(
             loss="perceptron",
             rate="constant",
             eta0=door.number("eta0", self.eta0, np.finfo(np.float64).tiny),
-            alpha=alpha,
+            strength=alpha,
             l2=l2,
             l1=l1,
             average=int(self.weights == "average"),
@@ -120,8 +120,8 @@ class Perceptron(Striding):
                 raise ValueError(f"{name}={value!r}: it is one of {', '.join(map(str, words))}")
         if self.weights != "last" and self.penalty is not None:
             raise ValueError(
-                f"weights={self.weights!r} goes with penalty=None: a penalty moves weights at every row, not "
-                "only at mistakes. SGDClassifier(loss='perceptron', average=True) has means of such weights."
+                f"weights={self.weights!r} goes with penalty=None: a penalty moves weights at every row, "
+                "not only at mistakes. SGDClassifier(loss='perceptron', average=True) has means of such."
             )
 
     def _route(self, course: Course, K: int, factor: Floats | None) -> Route:
@@ -131,9 +131,9 @@ class Perceptron(Striding):
     # ---- where to begin, and to go on ----------------------------------------------------------------
     def _begun(self, course: Course, target: NDArray[Any], p: int, coef: Any, intercept: Any) -> Strides:
         before = vars(self).get("_statistics")
-        if door.truth("warm_start", self.warm_start) and coef is None and intercept is None and before:
-            if before.theta.shape[1] == p + 1 and np.array_equal(self._target, target):
-                return self._go_on(course, target, p)
+        warm = door.truth("warm_start", self.warm_start) and coef is None and intercept is None
+        if warm and before and before.theta.shape[1] == p + 1 and np.array_equal(self._target, target):
+            return self._go_on(course, target, p)
         fresh = super()._begun(course, target, p, coef, intercept)
         return Progress.begun(self.weights, fresh, plain=self.penalty is None and self.class_weight is None)
 
@@ -144,8 +144,8 @@ class Perceptron(Striding):
             return Progress.begun(self.weights, found, plain=plain)
         if found.kind != self.weights:
             raise ValueError(
-                f"weights={self.weights!r}: what was learned so far is kept for weights={found.kind!r}. Set "
-                "them back, or fit again."
+                f"weights={self.weights!r}: what was learned so far is kept for weights={found.kind!r}. "
+                "Set them back, or fit again."
             )
         model = self._model
         if isinstance(model, Voted):
@@ -161,8 +161,8 @@ class Perceptron(Striding):
         assert isinstance(after, Progress)
         if after.forgotten and not before.forgotten:
             warnings.warn(
-                f"Perceptron: there were more than max_mistakes={self.max_mistakes} mistakes: the weights of "
-                "the latest have a vote, those before them none. Raise max_mistakes, or take "
+                f"Perceptron: there were more than max_mistakes={self.max_mistakes} mistakes: the weights "
+                "of the latest have a vote, those before them none. Raise max_mistakes, or take "
                 "weights='average', which needs no memory.",
                 DegenerateWarning,
                 stacklevel=3,
@@ -178,12 +178,11 @@ class Perceptron(Striding):
         way = replace(model.course, solver="perceptron", why="a step at every mistake")
         if found.ended and not any(tally.latest for tally in after.tallies):
             way = replace(way, reason="an epoch without a mistake")
-        lines = {"W": theta[:, :-1].copy(), "b": theta[:, -1].copy(), "shift": model.shift}
+        model = replace(model, W=theta[:, :-1].copy(), b=theta[:, -1].copy(), course=way)
         if after.kept is None:
-            return Weights(**lines, course=way, single=of_single)
+            return model
         assert after.decay is not None
-        voters = {"kept": after.kept, "voters": after.voters, "decay": after.decay}
-        return Voted(**lines, course=way, single=of_single, **voters)
+        return Voted(**vars(model), kept=after.kept, voters=after.voters, decay=after.decay)
 
     def _publish(self, model: Any, statistics: Any | None, target: Any, names: Names) -> Self:
         if statistics is not None:  # the model has them
@@ -195,22 +194,22 @@ class Perceptron(Striding):
         return shown if statistics is None else shown | statistics.shown
 
     # ---- where there is a line -----------------------------------------------------------------------
-    @available_if(_has_line)
+    @available_if(_has_line)  # type: ignore[untyped-decorator]
     def to_linear(self) -> LinearClassifier:
         """The weights alone, as a classifier that predicts the same."""
         return super().to_linear()
 
-    @available_if(_has_line)
+    @available_if(_has_line)  # type: ignore[untyped-decorator]
     def contributions(self, X: Any) -> Contributions:
         """What each column adds to each class's score, (n, K, p), beside a base (K,): the intercepts."""
         return super().contributions(X)
 
-    @available_if(_has_line)
+    @available_if(_has_line)  # type: ignore[untyped-decorator]
     def sparsify(self) -> Self:
         """Show `coef_` as a sparse matrix; answers do not change."""
         return super().sparsify()
 
-    @available_if(_has_line)
+    @available_if(_has_line)  # type: ignore[untyped-decorator]
     def densify(self) -> Self:
         """Show `coef_` as an array again."""
         return super().densify()
@@ -224,7 +223,7 @@ class Perceptron(Striding):
         """
         door.fitted(self)
         counted = self._statistics
-        if counted is None or not counted.plain:
+        if not isinstance(counted, Progress) or counted.decay is None or not counted.plain:
             raise ValueError(
                 "bounds hold for weights that start at 0, without a penalty and without weights of rows or "
                 "classes, and where mistakes were counted: fit a Perceptron so."

@@ -1,4 +1,4 @@
-"""A perceptron epoch by epoch: what it learned, how often it was mistaken, and which weights are reported."""
+"""A perceptron epoch by epoch: how often it was mistaken, and what is kept of its weights."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Tally:
-    """How a problem went: turns taken, mistakes (steps taken), and how many there were after 1, 2, 4, … turns."""
+    """How a problem went: turns, mistakes (steps taken), and how many there were after 1, 2, 4, … turns."""
 
     turns: int = 0
     mistakes: int = 0

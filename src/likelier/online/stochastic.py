@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
-from likelier.data import CSR, Dense
+from likelier.data import CSR, Chunk, Dense
 from likelier.data.problems import NonFinite
+from likelier.online.laid import adjoining
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -30,6 +31,7 @@ LOSSES = (
 RATES = ("constant", "optimal", "invscaling", "adaptive", "pa1", "pa2", "adagrad")
 SPARSE_DECAY = 0.01  # of the intercept's steps, which every row of CSR moves, and other weights few
 AT_ONCE = 50_000_000  # cells between two looks at what the user wants
+IN_ORDER = 4_000_000  # cells, up to which sums are taken in scikit-learn's order, for the same bits
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Course:
     eta0: float = 0.01
     power: float = 0.5
     alpha: float = 1e-4
+    strength: float = 1.0  # of the penalty, strength (l2 ‖w‖²/2 + l1 ‖w‖₁)
     l2: float = 1e-4
     l1: float = 0.0
     epsilon: float = 0.1
@@ -65,6 +68,17 @@ class Rows(NamedTuple):
     codes: NDArray[np.int32]  # (n,)
     w: Floats | None = None  # (n,)
     held: NDArray[np.uint8] | None = None  # (n,)
+    first: int = 0  # the number of the first row
+
+    @classmethod
+    def of(cls, chunk: Chunk, held: NDArray[np.uint8] | None = None) -> "Rows":
+        """Those without a label weigh nothing."""
+        assert chunk.y is not None
+        codes, w = np.ascontiguousarray(chunk.y), chunk.w
+        if codes.min() < 0:
+            w = np.where(codes < 0, 0.0, 1.0 if w is None else w)
+            codes = np.maximum(codes, 0)
+        return cls(adjoining(chunk.X), codes, w, held, chunk.first)
 
 
 @dataclass(frozen=True)
@@ -108,25 +122,32 @@ class Task(NamedTuple):
     by_class: tuple[float, ...] = (1.0, 1.0)  # the others', the positive one's; softmax: each class's
 
 
-Watch = Callable[[int, float], None]  # epochs so far, mean loss of the last
+Watch = Callable[[float], None]  # after an epoch: its mean loss
+Told = Callable[[_core.Stochastic], None]  # after an epoch: all that can be known
 
 
 def walk(
-    rows: Rows, course: Course, stand: Stand, task: Task, epochs: int, watch: Watch | None = None
+    rows: Rows,
+    course: Course,
+    stand: Stand,
+    task: Task,
+    epochs: int,
+    watch: Watch | None = None,
+    told: Told | None = None,
 ) -> Walk:
     """Epochs of steps, at most so many."""
     native = _native(rows, course, stand, task)
-    n, p = rows.X.shape
-    size = n * p if isinstance(rows.X, Dense) else int(rows.X.starts[-1] - rows.X.starts[0]) + n
-    at_once = 1 if watch is not None else max(1, AT_ONCE // size)
+    at_once = 1 if watch is not None or told is not None else max(1, AT_ONCE // _cells(rows.X))
     made = 0
     while made < epochs and not native.ended:
         native.run(min(at_once, epochs - made))
         if native.bad >= 0:
-            _refuse(rows.X, native.bad)
+            _refuse(rows, native.bad)
         made = len(native.steps)
+        if told is not None:
+            told(native)
         if watch is not None:
-            watch(made, float(native.losses[-1]))
+            watch(float(native.losses[-1]))
     return Walk(
         _stand(native, stand),
         native.losses,
@@ -140,20 +161,29 @@ def walk(
 
 
 def walk_all(
-    rows: Rows, course: Course, stands: Sequence[Stand], tasks: Sequence[Task], epochs: int, workers: int
+    rows: Rows,
+    course: Course,
+    stands: Sequence[Stand],
+    tasks: Sequence[Task],
+    epochs: int,
+    workers: int,
+    watch: Watch | None = None,
 ) -> list[Walk]:
     """The same for several problems on the same rows, side by side."""
 
     def one(stand: Stand, task: Task) -> Walk:
-        return walk(rows, course, stand, task, epochs)
+        return walk(rows, course, stand, task, epochs, watch)
 
-    with ThreadPoolExecutor(max(1, workers)) as pool:
+    if min(workers, len(tasks)) == 1:
+        return [one(stand, task) for stand, task in zip(stands, tasks, strict=True)]
+    with ThreadPoolExecutor(min(workers, len(tasks))) as pool:
         return list(pool.map(one, stands, tasks))
 
 
 def _native(rows: Rows, course: Course, stand: Stand, task: Task) -> _core.Stochastic:
     sparse = isinstance(rows.X, CSR) and course.rate != "adagrad"
     typical = np.sqrt(1 / np.sqrt(course.alpha)) if course.rate == "optimal" else 1.0
+    q = len(stand.theta)  # of two classes softmax has one score, too
     return _core.Stochastic(
         rows.X.native(),
         rows.codes,
@@ -165,14 +195,15 @@ def _native(rows: Rows, course: Course, stand: Stand, task: Task) -> _core.Stoch
         stand.squares,
         t=stand.t,
         positive=task.positive,
-        K=len(stand.theta),
-        loss=LOSSES.index(course.loss),
+        K=q,
+        loss=LOSSES.index("log_loss" if q == 1 and course.loss == "softmax" else course.loss),
         epsilon=course.epsilon,
         rate=RATES.index(course.rate),
         eta0=course.eta0,
         power=course.power,
         alpha=course.alpha,
         t0=1 / (typical * course.alpha) if course.rate == "optimal" else 0.0,
+        strength=course.strength,
         l2=course.l2,
         l1=course.l1,
         average=course.average,
@@ -184,9 +215,15 @@ def _native(rows: Rows, course: Course, stand: Stand, task: Task) -> _core.Stoch
         patience=course.patience,
         still=course.still,
         diary=course.diary,
+        in_order=_cells(rows.X) <= IN_ORDER,
         # scikit-learn's score of held rows takes no refusal by the logistic loss for a right answer.
         refusal=0.0 if course.loss == "log_loss" else 1.0,
     )
+
+
+def _cells(X: Dense | CSR) -> int:
+    n, p = X.shape
+    return n * p if isinstance(X, Dense) else int(X.starts[-1] - X.starts[0]) + n
 
 
 def _stand(native: _core.Stochastic, before: Stand) -> Stand:
@@ -202,13 +239,13 @@ def _stand(native: _core.Stochastic, before: Stand) -> Stand:
     return Stand(theta, mean, squares, native.t)
 
 
-def _refuse(X: Dense | CSR, row: int) -> None:
+def _refuse(rows: Rows, row: int) -> None:
     """Name the cell that is no number; if there is none, steps have grown out of all bounds."""
-    _, columns = X.rows(row, row + 1).where(lambda x: ~np.isfinite(x))
+    _, columns = rows.X.rows(row, row + 1).where(lambda x: ~np.isfinite(x))
     if len(columns):
         column = int(columns[0])
-        raise NonFinite(row, column, X.cell(row, column))
+        raise NonFinite(rows.first + row, column, rows.X.cell(row, column))
     raise ValueError(
-        f"Floating-point under-/overflow occurred: at row {row} the score is no finite number any more. "
+        f"Floating-point under-/overflow occurred: at row {rows.first + row} the score is no finite number any more. "
         "Scale the columns (StandardScaler), or take smaller steps (a smaller eta0, a larger alpha)."
     )

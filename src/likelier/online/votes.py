@@ -53,7 +53,7 @@ class Voters:
         return replace(self, rows=rows, steps=steps, lasting=lasting)
 
     def without_first(self, d: int, moved: Floats, decay: float) -> Self:
-        """The first d steps, which have `moved` the start, and the votes before the last of them left out."""
+        """The first d steps, which have `moved` the start, and the votes before the last of them gone."""
         intercept = self.intercept + decay * float(self.steps[:d].sum())
         return type(self)(self.start + moved, intercept, self.rows[d:], self.steps[d:], self.lasting[d:])
 
@@ -110,7 +110,7 @@ def none_kept(p: int) -> CSR:
 
 
 def gathered(kept: CSR, X: Block, voters: Sequence[Voters]) -> tuple[CSR, tuple[Voters, ...]]:
-    """The rows that some voter needs, of `kept` and, numbered on, of X; and the voters that know them so."""
+    """The rows that voters need, of `kept` and, numbered on, of X; and the voters that know them so."""
     used = np.unique(np.concatenate([one.rows for one in voters]))
     old = used[used < kept.shape[0]]
     new = sparse(X.take((used[len(old) :] - kept.shape[0]).astype(np.intp)))

@@ -28,12 +28,13 @@ from likelier.estimators.mixed_bayes import NaiveBayes
 from likelier.estimators.mixture import GaussianMixture, Mixture
 from likelier.estimators.mixture_discriminant import MixtureDiscriminantAnalysis
 from likelier.estimators.naive_bayes import GaussianNB
-from likelier.estimators.mistaken import Progress
 from likelier.estimators.perceptron import Perceptron
 from likelier.estimators.plan import PlannedBayes
 from likelier.estimators.quadratic_discriminant import QuadraticDiscriminantAnalysis
 from likelier.estimators.regression import LinearRegression, Ridge
+from likelier.estimators.sgd_classifier import SGDClassifier
 from likelier.estimators.stepping import Steps
+from likelier.estimators.stochastic import Strides
 from likelier.estimators.typical import scored
 from likelier.estimators.weights import Weights
 from likelier.families import (
@@ -91,6 +92,7 @@ ESTIMATORS = {
         Face(LogisticRegressionCV, Tried),
         Face(LinearSVC, Weights),
         Face(Perceptron, Weights),
+        Face(SGDClassifier, Weights),
         Face(LinearRegression, Lines),
         Face(Ridge, Lines),
         Face(LinearClassifier),
@@ -260,7 +262,7 @@ def _become_fitted(estimator: Any, face: Face, parts: dict[str, Any]) -> Any:
         require(type(model.params) is face.params, f"the densities are not {face.params.__name__}")
         require(model.params.shape == (sizes["K"], p), f"the densities are not of {p} columns")
     if statistics is not None:
-        kept = (Information, Steps, Progress) if face.model is Weights else None
+        kept = (Information, Steps, Strides) if face.model is Weights else None
         good = hasattr(statistics, "mergeable") if kept is None else isinstance(statistics, kept)
         require(good, "the statistics are none")
         check(statistics, sizes)

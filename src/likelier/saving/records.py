@@ -16,6 +16,7 @@ from likelier.estimators.logistic_cv import Tried
 from likelier.estimators.mistaken import Progress, Voted
 from likelier.estimators.plan import Choice, Part, Plan, PlannedBayes, PlannedParts
 from likelier.estimators.stepping import Steps
+from likelier.estimators.stochastic import Strides
 from likelier.estimators.weights import Course, Weights
 from likelier.families import (
     Bernoullis,
@@ -210,6 +211,11 @@ def _walked(found: Steps) -> Any:
     return found.steps >= 0 and len(found.losses) > 0 and all(np.all(each >= 0) for each in sums)
 
 
+def _strode(found: Strides) -> Any:
+    squares = found.squares is None or np.all(found.squares >= 0)
+    return found.t >= 1 and found.mistakes >= 0 and np.all(found.n >= 0) and squares
+
+
 def _stored(rows: CSR) -> Any:
     """Kernels follow columns and starts."""
     starts, columns = rows.starts, rows.columns
@@ -235,7 +241,7 @@ def _counted_up(tally: Tally) -> Any:
 
 
 def _went(found: Progress) -> Any:
-    return len(found.tallies) == len(found.theta) and found.forgotten >= 0 and np.all(found.n >= 0)
+    return _strode(found) and len(found.tallies) == len(found.theta) and found.forgotten >= 0
 
 
 def _tabled(table: Selection) -> Any:
@@ -354,6 +360,9 @@ RECORDS = {
     ),
     "model.Course": Kind(Course, {"trace": "s 3"}, gaps=("trace",)),
     "inference.Information": Kind(Information, {"n": "K", "l2": "m", "H": "m m"}, _informed),
+    "model.Strides": Kind(
+        Strides, {"n": "K", **dict.fromkeys(("theta", "mean", "squares"), "q 1+p")}, _strode
+    ),
     "model.Steps": Kind(
         Steps,
         {
