@@ -110,9 +110,18 @@ def none_kept(p: int) -> CSR:
 
 
 def gathered(kept: CSR, X: Block, voters: Sequence[Voters]) -> tuple[CSR, tuple[Voters, ...]]:
-    """The rows that voters need, of `kept` and, numbered on, of X; and the voters that know them so."""
-    used = np.unique(np.concatenate([one.rows for one in voters]))
-    old = used[used < kept.shape[0]]
-    new = sparse(X.take((used[len(old) :] - kept.shape[0]).astype(np.intp)))
-    rows = CSR.stack([kept.take(old), new])
-    return rows, tuple(replace(one, rows=np.searchsorted(used, one.rows)) for one in voters)
+    """The rows that voters need, of `kept` and, numbered on, of X; and the voters that know them so.
+
+    Rows lie as they are first needed: kernels read what adjoins.
+    """
+    needed = np.concatenate([one.rows for one in voters])
+    used, first, place = np.unique(needed, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    old = int(np.searchsorted(used, kept.shape[0]))
+    new = sparse(X.take((used[old:] - kept.shape[0]).astype(np.intp)))
+    rows = CSR.stack([kept.take(used[:old]), new]).take(order)
+    place = np.argsort(order)[place]
+    ends = np.cumsum([len(one.rows) for one in voters])[:-1]
+    return rows, tuple(
+        replace(one, rows=own) for one, own in zip(voters, np.split(place, ends), strict=True)
+    )
