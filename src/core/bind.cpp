@@ -535,4 +535,5 @@ NB_MODULE(LIKELIER_MODULE, m) {
     bind_rows(m);
     bind_streams(m);
     bind_cells(m);
+    bind_text(m);
 }

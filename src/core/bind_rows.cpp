@@ -3,6 +3,9 @@
 #include "dual.hpp"
 #include "row.hpp"
 #include "sgd.hpp"
+#include "stochastic.hpp"
+
+#include <vector>
 
 using namespace likelier;
 
@@ -59,6 +62,106 @@ struct DualRows {
     }
 };
 
+// Steps, and the arrays that they look into.
+struct StepsHeld {
+    Held X;
+    Vector<int32_t> codes;
+    std::optional<Vector<double>> weights;
+    std::optional<Vector<uint8_t>> held;
+    Vector<double> by_class;
+    Stochastic steps;
+
+    StepsHeld(const Held& X, Vector<int32_t> codes, std::optional<Vector<double>> weights,
+              std::optional<Vector<uint8_t>> held, Vector<double> by_class, int positive,
+              const Course& course, double t, In theta, std::optional<In> mean, std::optional<In> squares)
+        : X(X),
+          codes(codes),
+          weights(weights),
+          held(held),
+          by_class(by_class),
+          steps(this->X.view,
+                {codes.data(), positive, weights ? weights->data() : nullptr, held ? held->data() : nullptr,
+                 by_class.data()},
+                course, t, theta.data(), mean ? mean->data() : nullptr,
+                squares ? squares->data() : nullptr) {}
+};
+
+template <class T>
+auto array_of(const std::vector<T>& values) {
+    auto* kept = new std::vector<T>(values);
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
+}
+
+void bind_stochastic(nb::module_& m) {
+    nb::class_<StepsHeld>(m, "Stochastic")
+        .def(
+            "__init__",
+            [](StepsHeld* self, const Held& X, Vector<int32_t> codes, std::optional<Vector<double>> weights,
+               std::optional<Vector<uint8_t>> held, Vector<double> by_class, In theta,
+               std::optional<In> mean, std::optional<In> squares, double t, int positive, int64_t K,
+               int loss, double epsilon, int rate, double eta0, double power, double alpha, double t0,
+               double strength, double l2, double l1, int64_t average, bool intercept, double decay, bool shuffle,
+               uint32_t seed, double tol, int64_t patience, bool still, bool diary, bool in_order, double refusal) {
+                const Course course{static_cast<StepLoss>(loss),
+                                    epsilon,
+                                    K,
+                                    static_cast<Rate>(rate),
+                                    eta0,
+                                    power,
+                                    alpha,
+                                    t0,
+                                    strength,
+                                    l2,
+                                    l1,
+                                    average,
+                                    intercept,
+                                    decay,
+                                    shuffle,
+                                    seed,
+                                    tol,
+                                    patience,
+                                    still,
+                                    diary,
+                                    in_order,
+                                    refusal};
+                new (self) StepsHeld(X, codes, weights, held, by_class, positive, course, t, theta, mean,
+                                     squares);
+            },
+            nb::arg("X"), nb::arg("codes"), nb::arg("weights").none(), nb::arg("held").none(),
+            nb::arg("by_class"), nb::arg("theta"), nb::arg("mean").none(), nb::arg("squares").none(),
+            nb::kw_only(), nb::arg("t"), nb::arg("positive"), nb::arg("K"), nb::arg("loss"),
+            nb::arg("epsilon"), nb::arg("rate"), nb::arg("eta0"), nb::arg("power"), nb::arg("alpha"),
+            nb::arg("t0"), nb::arg("strength"), nb::arg("l2"), nb::arg("l1"), nb::arg("average"), nb::arg("intercept"),
+            nb::arg("decay"), nb::arg("shuffle"), nb::arg("seed"), nb::arg("tol"), nb::arg("patience"),
+            nb::arg("still"), nb::arg("diary"), nb::arg("in_order"), nb::arg("refusal"))
+        .def(
+            "run",
+            [](StepsHeld& self, int64_t most) {
+                nb::gil_scoped_release free;
+                self.steps.run(most);
+            },
+            nb::arg("most"))
+        .def(
+            "theta", [](const StepsHeld& self, Out out) { self.steps.theta(out.data()); },
+            nb::arg("out").noconvert())
+        .def(
+            "mean", [](const StepsHeld& self, Out out) { self.steps.mean(out.data()); },
+            nb::arg("out").noconvert())
+        .def(
+            "squares", [](const StepsHeld& self, Out out) { self.steps.squares(out.data()); },
+            nb::arg("out").noconvert())
+        .def_prop_ro("ended", [](const StepsHeld& self) { return self.steps.ended; })
+        .def_prop_ro("bad", [](const StepsHeld& self) { return self.steps.bad; })
+        .def_prop_ro("t", [](const StepsHeld& self) { return self.steps.t; })
+        .def_prop_ro("losses", [](const StepsHeld& self) { return array_of(self.steps.losses); }, nb::rv_policy::automatic)
+        .def_prop_ro("judged", [](const StepsHeld& self) { return array_of(self.steps.judged); }, nb::rv_policy::automatic)
+        .def_prop_ro("mistakes", [](const StepsHeld& self) { return array_of(self.steps.mistakes); }, nb::rv_policy::automatic)
+        .def_prop_ro("steps", [](const StepsHeld& self) { return array_of(self.steps.steps); }, nb::rv_policy::automatic)
+        .def_prop_ro("diary_turns", [](const StepsHeld& self) { return array_of(self.steps.diary_turns); }, nb::rv_policy::automatic)
+        .def_prop_ro("diary_rows", [](const StepsHeld& self) { return array_of(self.steps.diary_rows); }, nb::rv_policy::automatic);
+}
+
 }  // namespace
 
 void likelier::bind_rows(nb::module_& m) {
@@ -112,4 +215,5 @@ void likelier::bind_rows(nb::module_& m) {
           nb::arg("loss"), nb::arg("K"), nb::arg("rate"), nb::arg("power"), nb::arg("horizon"),
           nb::arg("bound"), nb::arg("intercept"), nb::arg("l2"), nb::arg("l1"), nb::arg("every"),
           nb::arg("taken"), nb::arg("W").noconvert(), nb::arg("mean").noconvert());
+    bind_stochastic(m);
 }

@@ -3,6 +3,9 @@
 
 #include <cmath>
 #include <cstdint>
+#include <memory>
+#include <new>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +21,38 @@ struct HashedCell {
 
 constexpr int32_t kUnlabelled = -1;
 
+// A vector that grows without being filled: what is new in it is written next.
+template <class T>
+struct Unfilled : std::allocator<T> {
+    template <class U>
+    struct rebind {
+        using other = Unfilled<U>;
+    };
+    template <class U>
+    void construct(U* at) {
+        ::new (static_cast<void*>(at)) U;
+    }
+    template <class U, class... With>
+    void construct(U* at, With&&... with) {
+        ::new (static_cast<void*>(at)) U{std::forward<With>(with)...};
+    }
+};
+template <class T>
+using Growing = std::vector<T, Unfilled<T>>;
+
+// Writes cells of a row for which there is room, and whether one is there or not costs no branch.
+struct CellWriter {
+    HashedCell* cell;
+    uint64_t* field;
+
+    void add(uint64_t of, uint64_t key, double value, bool there = true) {
+        *cell = {key, value};
+        *field = of;
+        cell += there;
+        field += there;
+    }
+};
+
 // Rows are begun, given cells, and ended; crosses are added to them there. Memory is kept from batch to
 // batch.
 class HashedRows {
@@ -25,7 +60,7 @@ class HashedRows {
     // Fields, by the keys of their names, whose features are taken together: two or more each.
     std::vector<std::vector<uint64_t>> crosses;
 
-    std::vector<HashedCell> cells;
+    Growing<HashedCell> cells;
     std::vector<int64_t> starts{0};
     std::vector<int32_t> codes;   // of labels; kUnlabelled: there is none
     std::vector<double> weights;  // of rows
@@ -55,6 +90,7 @@ class HashedRows {
     }
 
     void word(uint64_t field, std::string_view value) { add(field, word_key(field, value), 1); }
+    void hashed_word(uint64_t field, uint64_t key) { add(field, key, 1); }
 
     // The row is whole. A row without cells is one: the intercept alone speaks for it.
     void end(int32_t code, double weight) {
@@ -71,8 +107,20 @@ class HashedRows {
         fields.clear();
     }
 
+    // For up to so many cells of the open row, which come at once; `written` ends that.
+    CellWriter writer(size_t most) {
+        const size_t n = cells.size(), c = fields.size();
+        cells.resize(n + most + 1);
+        fields.resize(c + most + 1);
+        return {cells.data() + n, fields.data() + c};
+    }
+    void written(const CellWriter& writer) {
+        cells.resize(writer.cell - cells.data());
+        fields.resize(writer.field - fields.data());
+    }
+
   private:
-    std::vector<uint64_t> fields;  // of the cells of the open row, if crosses want to know
+    Growing<uint64_t> fields;  // of the cells of the open row, if crosses want to know
 
     void add(uint64_t field, uint64_t key, double value) {
         cells.push_back({key, value});

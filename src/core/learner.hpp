@@ -6,56 +6,146 @@
 #include <cstdint>
 #include <vector>
 
+#include "descending.hpp"
 #include "hashed.hpp"
+#include "weights.hpp"
 
 namespace likelier {
 
-// How weights move. Numbers are checked by the caller.
-struct Rule {
-    int bits = 18;
-    double rate = 0.5;
-};
-
 class Learner {
   public:
-    explicit Learner(const Rule& rule) : rule(rule), mask((uint64_t{1} << rule.bits) - 1) {
-        table.assign((mask + 2) * 2, 0.0f);
-    }
+    explicit Learner(const Rule& rule) : weights(rule) {}
 
-    int64_t K() const { return known; }
-
-    // One score for two classes (of the second, against the first); otherwise one for each.
-    int64_t q() const { return 1; }
+    int64_t K() const { return weights.K(); }
+    void grow(int64_t K) { weights.grow(K); }
+    const Weights& inside() const { return weights; }
 
     // The probability of each of the known classes, at least two.
     void predict(const HashedCell* row, int64_t n, double* P) const {
-        P[1] = 1 / (1 + std::exp(-score(row, n)));
-        P[0] = 1 - P[1];
+        double z, *Z = weights.q() == 1 ? &z : P;
+        scores(row, n, Z);
+        answer(Z, P);
     }
 
-    // A step at this row; P as it was before. A code that is new is a class more.
+    // A step at this row; P (at least 2, and code + 1) as it was before. A class that is new, of which
+    // nothing was known, gets what one more class would have if all were alike.
     void learn(const HashedCell* row, int64_t n, int32_t code, double w, double* P) {
-        predict(row, n, P);
-        known = std::max<int64_t>(known, code + 1);
-        const double g = w * (P[1] - code);
-        for (int64_t c = 0; c <= n; ++c) {
-            const double x = c < n ? row[c].value : 1.0;
-            float* at = table.data() + 2 * (c < n ? row[c].key & mask : mask + 1);
-            at[1] += static_cast<float>(g * g * x * x);
-            if (at[1] > 0) at[0] -= static_cast<float>(rule.rate * g * x / std::sqrt(at[1]));
+        Z.resize(weights.q());
+        bool was_cut = scores(row, n, Z.data());
+        answer(Z.data(), P);
+        if (code < 0) return;
+        if (code >= K()) {
+            if (K() >= 2) make_room(code, P);
+            weights.grow(code + 1);
+            Z.resize(weights.q());
+            scores(row, n, Z.data());
         }
+        if (!(w > 0)) return;
+        for (int64_t c = 0; c < n; ++c) was_cut |= std::abs(row[c].value) > kMost;
+        set_pushes(code);
+        if (weights.rule.proximal()) {
+            follow(row, n, w);
+        } else {
+            was_cut |= descending.step(weights, row, n, code, w, Z.data(), push.data());
+        }
+        ++weights.counters.steps;
+        weights.counters.cells += n;
+        weights.counters.clipped += was_cut;
+        weights.age();
+    }
+
+    // All rows in order; P (n, width). Classes that there can be no room for are refused before any step.
+    void learn(const HashedRows& rows, double* P, int64_t width) {
+        weights.check(width);
+        each(rows, [&](int64_t i) {
+            learn(rows.row(i), rows.count(i), rows.codes[i], rows.weights[i], P + i * width);
+        });
+    }
+
+    void predict(const HashedRows& rows, double* P, int64_t width) const {
+        each(rows, [&](int64_t i) { predict(rows.row(i), rows.count(i), P + i * width); });
+    }
+
+    void restore(const float* table, const uint32_t* tags, int64_t K, const Sums& sums,
+                 const Counters& counters) {
+        weights.restore(table, tags, K);
+        weights.sums = sums;
+        weights.counters = counters;
     }
 
   private:
-    Rule rule;
-    uint64_t mask;
-    int64_t known = 0;
-    std::vector<float> table;
+    Weights weights;
+    Descending descending;
+    std::vector<double> Z, push;  // (q)
 
-    double score(const HashedCell* row, int64_t n) const {
-        double z = table[2 * (mask + 1)];
-        for (int64_t c = 0; c < n; ++c) z += row[c].value * table[2 * (row[c].key & mask)];
-        return z;
+    // Slots of the row after are on their way while a row is worked at.
+    template <class Do>
+    void each(const HashedRows& rows, Do&& act) const {
+        const int64_t n = rows.size();
+        for (int64_t i = 0; i < n; ++i) {
+            for (int64_t c = 0; i + 1 < n && c < rows.count(i + 1); ++c) weights.fetch(rows.row(i + 1)[c]);
+            act(i);
+        }
+    }
+
+    bool scores(const HashedCell* row, int64_t n, double* Z) const {
+        weights.scores(row, n, Z);
+        bool was_cut = false;
+        for (int64_t k = 0; k < weights.q(); ++k) was_cut |= cut(Z[k], kFarthest);
+        return was_cut;
+    }
+
+    void answer(const double* Z, double* P) const {
+        const OnlineLoss loss = weights.rule.loss;
+        if (weights.q() > 1) {
+            link(loss, Z, K(), P);
+            return;
+        }
+        P[1] = belief(loss, *Z);
+        P[0] = 1 - P[1];
+    }
+
+    void make_room(int32_t code, double* P) const {
+        const auto K = static_cast<double>(weights.K());
+        for (int64_t k = 0; k < weights.K(); ++k) P[k] *= K / (K + 1);
+        P[code] = 1 / (K + 1);
+    }
+
+    // Minus the slope of the loss by each score.
+    void set_pushes(int32_t code) {
+        const int64_t q = weights.q();
+        push.resize(q);
+        if (q > 1 && weights.rule.loss == OnlineLoss::log_loss) {
+            link(weights.rule.loss, Z.data(), q, push.data());
+            for (int64_t k = 0; k < q; ++k) push[k] = (k == code) - push[k];
+            return;
+        }
+        for (int64_t k = 0; k < q; ++k) {
+            const double t = side(q, k, code);
+            push[k] = t * likelier::push(weights.rule.loss, t * Z[k]);
+        }
+    }
+
+    // One step of FTRL-proximal: z += g - (√(n + g²) - √n) w / rate, n += g² (McMahan and others, 2013).
+    void follow(const HashedCell* row, int64_t n, double w) {
+        const Rule& rule = weights.rule;
+        const double inflation = weights.sums.inflation;
+        weights.sums.total += w * inflation;
+        for (int64_t c = 0; c <= n; ++c) {
+            const double x = c < n ? tamed(row[c].value) : 1;
+            Slot& slot = c < n ? weights.met(row[c]) : weights.intercept();
+            weights.renew(slot);
+            for (int64_t k = 0; k < weights.q(); ++k) {
+                Pair& pair = slot.pairs()[k];
+                const double g = -w * push[k] * x, before = pair.G / inflation;
+                const double after = std::min(before + g * g, kMostSum / inflation);
+                const double back =
+                    (std::sqrt(after) - std::sqrt(before)) / rule.rate * weights.weight(slot, k);
+                double z = pair.w + (g - back) * inflation;
+                cut(z, kMostSum);
+                pair = {static_cast<float>(z), static_cast<float>(after * inflation)};
+            }
+        }
     }
 };
 

@@ -19,16 +19,20 @@ _WHERE = {
     "LinearRegression": "likelier.estimators.regression",
     "NaiveBayes": "likelier.estimators.mixed_bayes",
     "MultinomialNB": "likelier.estimators.counts",
+    "OnlineClassifier": "likelier.estimators.online",
+    "Pending": "likelier.streams.pending",
     "PoissonNB": "likelier.estimators.counts",
     "Mixture": "likelier.estimators.mixture",
     "MixtureDiscriminantAnalysis": "likelier.estimators.mixture_discriminant",
     "QuadraticDiscriminantAnalysis": "likelier.estimators.quadratic_discriminant",
     "Ridge": "likelier.estimators.regression",
+    "SGDClassifier": "likelier.estimators.sgd_classifier",
     "SeparationWarning": "likelier.data",
     "SkippedWarning": "likelier.data",
     "compare": "likelier.comparing",
     "load": "likelier.saving.models",
     "merge": "likelier.estimators.merging",
+    "progressive": "likelier.evaluation.progressive",
     "scan": "likelier.data.files",
     "save": "likelier.saving.models",
 }
@@ -61,13 +65,17 @@ if TYPE_CHECKING:
         MixtureDiscriminantAnalysis as MixtureDiscriminantAnalysis,
     )
     from likelier.estimators.naive_bayes import GaussianNB as GaussianNB
+    from likelier.estimators.online import OnlineClassifier as OnlineClassifier
     from likelier.estimators.quadratic_discriminant import (
         QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis,
     )
     from likelier.estimators.regression import LinearRegression as LinearRegression
     from likelier.estimators.regression import Ridge as Ridge
+    from likelier.estimators.sgd_classifier import SGDClassifier as SGDClassifier
+    from likelier.evaluation.progressive import progressive as progressive
     from likelier.saving.models import load as load
     from likelier.saving.models import save as save
+    from likelier.streams.pending import Pending as Pending
 
 __all__ = [*_WHERE, "plot"]
 

@@ -215,3 +215,69 @@ def test_without_matplotlib_it_is_said_what_to_install():
     )
     out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     assert "pip install 'likelier[plot]'" in out
+
+
+# ---- progress --------------------------------------------------------------------------------------
+class Frequencies:
+    """The share of each label so far."""
+
+    def __init__(self):
+        self.n = {}
+
+    def predict_proba_one(self, x):
+        return {label: n / sum(self.n.values()) for label, n in self.n.items()}
+
+    def learn_one(self, x, y):
+        self.n[y] = self.n.get(y, 0) + 1
+
+
+def labels(values, **settings):
+    return lk.progressive(Frequencies(), [({}, y) for y in values], window=10, **settings)
+
+
+def test_the_line_of_mistakes_ends_at_all_of_them():
+    found = labels(["b", "b", "a"] * 15)
+    late = labels(["b", "b", "a"] * 15, delay=10)
+    lines = lk.plot.mistakes({"now": found, "late": late}).get_lines()
+    np.testing.assert_array_equal(lines[0].get_xdata(), [0, 10, 20, 30, 40, 45])
+    for line, each, name in zip(lines, (found, late), ("now", "late"), strict=True):
+        assert line.get_ydata()[0] == 0
+        assert line.get_ydata()[-1] == each.mistakes
+        assert line.get_label().startswith(f"{name}: {each.mistakes:g} mistakes")
+    ax = plt.figure().gca()
+    assert lk.plot.mistakes(found, ax=ax) is ax
+
+
+@pytest.mark.parametrize("first", ["a", "b"])
+def test_calibration_is_of_the_larger_of_two_labels(first):
+    """In whichever order they came."""
+    found = labels([first, *["a", "a", "a", "b"] * 20])
+    ax = lk.plot.calibration(found, groups=5)
+    diagonal, points = ax.get_lines()
+    np.testing.assert_array_equal(diagonal.get_xydata(), [[0, 0], [1, 1]])
+    expected = found.figures.calibration(5, positive=found.classes.index("b"))
+    np.testing.assert_array_equal(points.get_xydata(), np.column_stack([expected.p, expected.rate]))
+    assert ax.get_xlabel() == "probability of b"
+    share = expected.weight @ expected.rate / expected.weight.sum()
+    assert share == pytest.approx((20 + (first == "b")) / 81)
+    other = lk.plot.calibration(found, groups=5, positive="a").get_lines()[1]
+    np.testing.assert_allclose(other.get_xydata(), 1 - points.get_xydata()[::-1])
+
+
+def test_calibration_of_more_classes_is_that_of_the_likeliest():
+    found = labels(["a", "b", "c"] * 20)
+    ax = lk.plot.calibration(found)
+    np.testing.assert_array_equal(ax.get_lines()[1].get_xdata(), found.figures.calibration().p)
+    assert "likeliest" in ax.get_xlabel()
+
+
+def test_progress_that_cannot_be_drawn():
+    for draw in (lk.plot.mistakes, lk.plot.calibration):
+        with pytest.raises(ValueError, match="judged by no row"):
+            draw(labels([]))
+        with pytest.raises(ValueError, match="nothing to draw"):
+            draw({})
+        with pytest.raises(TypeError, match="a int has no figures"):
+            draw(5)
+    with pytest.raises(ValueError, match=r"positive='z': the model has the classes \['a', 'b'\]"):
+        lk.plot.calibration(labels(["a", "b"]), positive="z")

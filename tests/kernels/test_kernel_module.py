@@ -93,6 +93,11 @@ def _curvature_product(core: Any, out: np.ndarray) -> None:
     core.curvature_product(*_losses(core), np.ones((2, 2)), np.ones(2), out)
 
 
+def _figures(core: Any, classes: np.ndarray) -> None:
+    P, codes = np.full((4, 2), 0.5), np.zeros(4, np.int32)
+    core.figures(P, codes, None, np.zeros(6), classes, np.zeros((core.figure_bins, 3)))
+
+
 # Kernels, with the shape of what they write to.
 OUTPUTS = {
     "softmax": ((4, 3), lambda core, Z: core.softmax(Z)),
@@ -115,6 +120,7 @@ OUTPUTS = {
     "expand": ((2, 3), _expand),
     "loss_values": ((4,), _loss_values),
     "curvature_product": ((2, 3), _curvature_product),
+    "figures": ((2, 3), _figures),
     "recode": ((4,), lambda core, codes: core.recode(codes, np.zeros(1, np.int32))),
 }
 

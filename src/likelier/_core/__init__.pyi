@@ -1,3 +1,4 @@
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -254,6 +255,66 @@ def sgd_epoch(
     mean: Floats,
 ) -> tuple[float, int]: ...
 
+class Stochastic:
+    def __init__(
+        self,
+        X: Matrix,
+        codes: NDArray[np.int32],
+        weights: Floats | None,
+        held: NDArray[np.uint8] | None,
+        by_class: Floats,
+        theta: Floats,
+        mean: Floats | None,
+        squares: Floats | None,
+        *,
+        t: float,
+        positive: int,
+        K: int,
+        loss: int,
+        epsilon: float,
+        rate: int,
+        eta0: float,
+        power: float,
+        alpha: float,
+        t0: float,
+        strength: float,
+        l2: float,
+        l1: float,
+        average: int,
+        intercept: bool,
+        decay: float,
+        shuffle: bool,
+        seed: int,
+        tol: float,
+        patience: int,
+        still: bool,
+        diary: bool,
+        in_order: bool,
+        refusal: float,
+    ) -> None: ...
+    def run(self, most: int) -> None: ...
+    def theta(self, out: Floats) -> None: ...
+    def mean(self, out: Floats) -> None: ...
+    def squares(self, out: Floats) -> None: ...
+    @property
+    def ended(self) -> bool: ...
+    @property
+    def bad(self) -> int: ...
+    @property
+    def t(self) -> float: ...
+    @property
+    def losses(self) -> Floats: ...
+    @property
+    def judged(self) -> Floats: ...
+    @property
+    def mistakes(self) -> NDArray[np.int64]: ...
+    @property
+    def steps(self) -> NDArray[np.int64]: ...
+    @property
+    def diary_turns(self) -> NDArray[np.int64]: ...
+    @property
+    def diary_rows(self) -> NDArray[np.int64]: ...
+
 class HashedRows:
     def __init__(self) -> None: ...
     def __len__(self) -> int: ...
@@ -261,4 +322,139 @@ class HashedRows:
     def cells(self) -> int: ...
     @property
     def skipped(self) -> int: ...
+    @property
+    def codes(self) -> NDArray[np.int32]: ...
+    @property
+    def weights(self) -> Floats: ...
+    def extend(
+        self,
+        keys: NDArray[np.uint64],
+        values: Floats,
+        starts: NDArray[np.int64],
+        codes: NDArray[np.int32],
+        weights: Floats,
+    ) -> None: ...
     def clear(self) -> None: ...
+
+def cells_of(
+    rows: HashedRows, /
+) -> tuple[NDArray[np.uint64], Floats, NDArray[np.int64], NDArray[np.int32], Floats]: ...
+
+class TextParser:
+    def __init__(
+        self,
+        format: str,
+        *,
+        target: str | None = None,
+        weight: str | None = None,
+        features: Iterable[str] | None = None,
+        ignored: Iterable[str] = (),
+        crosses: Iterable[Iterable[str]] = (),
+        labels: Iterable[str] = (),
+        finite: bool = False,
+        delimiter: str = ",",
+        quotes: bool = True,
+        header: bool | None = None,
+        numbers: Iterable[str] = (),
+        words: Iterable[str] = (),
+    ) -> None: ...
+    def parse(self, block: bytes, rows: HashedRows, last: bool = False) -> None: ...
+    @property
+    def labels(self) -> list[str]: ...
+    @property
+    def lines(self) -> int: ...
+    @property
+    def bad(self) -> int: ...
+    @property
+    def first_bad(self) -> list[tuple[int, str, str]]: ...
+    @property
+    def changed(self) -> int: ...
+    @property
+    def names(self) -> list[str]: ...
+    @property
+    def header(self) -> bool: ...
+    @property
+    def numbers(self) -> list[str]: ...
+    @property
+    def words(self) -> list[str]: ...
+
+class Learner:
+    def __init__(
+        self,
+        *,
+        bits: int = 18,
+        optimizer: str = "adagrad",
+        loss: str = "log_loss",
+        rate: float = 0.8,
+        power: float = 0.5,
+        beta: float = 1.0,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        half_life: float = 0.0,
+        normalised: bool = True,
+        invariant: bool = True,
+    ) -> None: ...
+    @property
+    def K(self) -> int: ...
+    @property
+    def counters(self) -> dict[str, int]: ...
+    def grow(self, K: int) -> None: ...
+    def learn(self, rows: HashedRows) -> Floats: ...
+    def predict(self, rows: HashedRows) -> Floats: ...
+    def state(self) -> dict[str, Any]: ...
+    def restore(self, state: dict[str, Any]) -> None: ...
+
+figure_bins: int
+
+def figures(
+    P: Floats,
+    codes: NDArray[np.int32],
+    weights: Floats | None,
+    totals: Floats,
+    classes: Floats,
+    bins: Floats,
+) -> int: ...
+
+class Column:
+    @staticmethod
+    def numbers(name: str, x: NDArray[Any], /) -> Column: ...
+    @staticmethod
+    def coded(name: str, codes: NDArray[np.int32], levels: list[str], /) -> Column: ...
+    @staticmethod
+    def text(
+        name: str, starts: NDArray[Any], bytes: NDArray[np.uint8], there: NDArray[np.bool_] | None, /
+    ) -> Column: ...
+    @staticmethod
+    def objects(name: str, values: list[Any], strict: bool, /) -> Column: ...
+
+Codes = NDArray[np.int32] | None
+
+class Intake:
+    factors: list[float]
+    counts: list[float]
+    mistakes: int
+    skipped: int
+    def __init__(self, interactions: Sequence[Sequence[str]], strict: bool, balanced: bool) -> None: ...
+    def rows(self) -> HashedRows: ...
+    def dicts(self, X: list[Any], codes: Codes, weights: Floats | None) -> HashedRows: ...
+    def columns(
+        self, X: list[Column], start: int, stop: int, codes: Codes, weights: Floats | None
+    ) -> HashedRows: ...
+    def sparse(
+        self,
+        indptr: NDArray[Any],
+        indices: NDArray[Any],
+        data: NDArray[Any],
+        names: list[str],
+        p: int,
+        codes: Codes,
+        weights: Floats | None,
+        /,
+    ) -> HashedRows: ...
+    def weigh(self, rows: HashedRows, /) -> None: ...
+    def judge(self, rows: HashedRows, P: Floats, /) -> None: ...
+    def learn_one(self, learner: Learner, x: Any, code: int, weight: float, /) -> None: ...
+    def predict_one(self, learner: Learner, x: Any, /) -> int: ...
+    def predict_proba_one(self, learner: Learner, x: Any, /) -> list[float]: ...
+
+def key_of(name: str, word: str | None) -> int: ...

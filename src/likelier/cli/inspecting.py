@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from likelier.saving.describing import Description
 
 MOST_LINES = 30
+_ODD = {"skipped": "cell skipped, not finite", "clipped": "step cut short"}
 
 
 def add(commands: Any) -> None:
@@ -37,16 +38,21 @@ def run(options: Namespace) -> None:
 
 def _lines(found: "Description") -> list[str]:
     params = ", ".join(f"{name}={value!r}" for name, value in found.params.items())
-    lines = [f"{found.estimator}({params})" if found.n_features is not None else found.estimator]
+    alone = found.n_features is None and found.online is None  # its weights are its hyper-parameters
+    lines = [found.estimator if alone else f"{found.estimator}({params})"]
     if "target" in found.about:
         lines.append(f"target    {found.about['target']}")
     if found.weight is not None:
         gone = f", {counted(found.missing, 'missing cell')}" if found.missing else ""
         by = f" (weights: {found.about['weight']})" if found.about.get("weight") else ""
         lines.append(f"rows      {found.weight:,.15g}{by}{gone}")
+    if found.online is not None:
+        lines += _online(found.online, found.params["bits"])
     if found.n_features is not None and not found.statistics:
         lines.append("          no statistics of them: it predicts, and learns no more")
-    if found.n_features is None:  # weights alone
+    if found.online is not None:
+        lines += [f"columns   {_some(found.feature_names)}"] if found.feature_names else []
+    elif found.n_features is None:  # weights alone
         lines.append(f"classes   {_some([str(label) for label in found.params['classes']])}")
     else:
         named = found.feature_names or ["without names"]
@@ -58,6 +64,18 @@ def _lines(found: "Description") -> list[str]:
         lines += ["", *_classes(found)]
     date = found.modified.strftime("%Y-%m-%d %H:%M")
     return [*lines, "", f"{size_of(found.size)}, written by likelier {found.likelier}, {date} UTC"]
+
+
+def _online(met: dict[str, float], bits: int) -> list[str]:
+    """What a model that learns row by row has met."""
+    steps, collided = max(met["steps"], 1), met["collisions"] / max(met["cells"], 1)
+    odd = [counted(met[key], word) for key, word in _ODD.items() if met[key]]
+    return [
+        f"steps     {met['steps']:,}, {counted(met['mistakes'], 'mistake')} on the way "
+        f"({met['mistakes'] / steps:.2%})",
+        f"weights   {met['used']:,} of {2**bits:,} taken; {collided:.2%} of cells share another's",
+        *([f"          {', '.join(odd)}"] if odd else []),
+    ]
 
 
 def _some(words: list[str]) -> str:

@@ -83,6 +83,9 @@ class Watched:
     def categorised(self, columns: Collection[str]) -> Self:
         return replace(self, source=self.source.categorised(columns))
 
+    def worded(self) -> Self:
+        return replace(self, source=self.source.worded())
+
     def place(self, row: int) -> str:
         return str(self.source.place(row))
 

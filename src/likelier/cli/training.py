@@ -1,8 +1,5 @@
 """`likelier train`: a model from a table, into a file."""
 
-import ast
-import json
-import math
 import time
 from argparse import Namespace
 from pathlib import Path
@@ -17,6 +14,7 @@ from likelier.cli.words import (
     model_named,
     noting,
     opened,
+    setting,
     size_of,
 )
 
@@ -38,7 +36,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--model", metavar="M", help=", ".join(MODELS))
     parser.add_argument(
         "--set",
-        type=_setting,
+        type=setting,
         action="append",
         default=[],
         dest="settings",
@@ -53,22 +51,6 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("-o", "--output", required=True, metavar="M.lk", help="where to save the model")
     parser.set_defaults(run=run)
-
-
-def _setting(text: str) -> tuple[str, Any]:
-    """A name and its value: JSON, a Python literal, or else the text itself."""
-    name, equals, value = text.partition("=")
-    if not (name and equals):
-        raise ValueError
-    for read in (json.loads, ast.literal_eval):
-        try:
-            return name, read(value)
-        except (ValueError, SyntaxError):
-            continue
-    return name, math.inf if value in ("inf", "np.inf") else value
-
-
-_setting.__name__ = "NAME=VALUE"  # argparse names what it could not read by it
 
 
 def run(options: Namespace) -> None:

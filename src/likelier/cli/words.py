@@ -1,7 +1,10 @@
 """What the commands share: how arguments are read, and how problems are said."""
 
 import argparse
+import ast
 import csv
+import json
+import math
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -27,6 +30,7 @@ MODELS = {
     "logistic-regression": "LogisticRegression",
     "logistic-regression-cv": "LogisticRegressionCV",
     "linear-svc": "LinearSVC",
+    "sgd": "SGDClassifier",
     "linear-regression": "LinearRegression",
     "ridge": "Ridge",
 }
@@ -58,6 +62,22 @@ def noting() -> Iterator[None]:
 def names(text: str) -> list[str]:
     """Columns as in a line of CSV: those with a comma in their name stand in quotation marks."""
     return next(csv.reader([text], skipinitialspace=True), [])
+
+
+def setting(text: str) -> tuple[str, Any]:
+    """A name and its value: JSON, a Python literal, or else the text itself."""
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise ValueError
+    for read in (json.loads, ast.literal_eval):
+        try:
+            return name, read(value)
+        except (ValueError, SyntaxError):
+            continue
+    return name, math.inf if value in ("inf", "np.inf") else value
+
+
+setting.__name__ = "NAME=VALUE"  # argparse names what it could not read by it
 
 
 def add_table(parser: argparse.ArgumentParser, *, data: str = "+") -> None:

@@ -21,6 +21,11 @@ def is_text(kind: Any) -> bool:
     return any(test(cells) for test in (types.is_string, types.is_large_string, types.is_string_view))
 
 
+def is_truth(kind: Any) -> bool:
+    """Truth values."""
+    return bool(pa.types.is_boolean(values_type(kind)))
+
+
 def same_kind(a: Any, b: Any) -> bool:
     """Whether cells of both types can stand in one column."""
     return values_type(a) == values_type(b) or (is_text(a) and is_text(b))

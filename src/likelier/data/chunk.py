@@ -106,3 +106,6 @@ class Stored(Source, Protocol):
 
     def categorised(self, columns: Collection[str], /) -> Self:
         """The same with these columns as categories."""
+
+    def worded(self) -> Self:
+        """The same with text and truths as categories."""

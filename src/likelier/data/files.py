@@ -258,6 +258,13 @@ class Scan:
         files = tuple(file.verbatim(list(columns)) for file in self.files)
         return replace(self, files=files, roles=replace(self.roles, categories=frozenset(columns)))
 
+    def worded(self) -> Self:
+        """The same with text and truths as categories."""
+        types, names = self.files[0].types, list(self.names)
+        truths = {name for name in names if arrow.is_truth(types[name])}
+        found = self.categorised(self.texts(names))
+        return replace(found, roles=replace(found.roles, categories=found.roles.categories | truths))
+
     def parts(self, state_bytes: int) -> Sequence[Part]:
         types, four = self.files[0].types, 4 * state_bytes
         wide = sum(arrow.width(types[name]) for name in self.roles.features or self.roles.columns)

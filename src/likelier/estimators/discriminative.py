@@ -5,27 +5,20 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from likelier.data import CSR, Arrays, Dense, Source, code
 from likelier.estimators import door
-from likelier.estimators.answers import LinearScores
-from likelier.estimators.generative import Contributions
-from likelier.estimators.linear import LinearClassifier
-from likelier.estimators.publishing import Names, Publishing
-from likelier.estimators.scoring import Scoring
 from likelier.estimators.weighing import class_totals, weighed, weights_by_class
-from likelier.estimators.weights import Weights, by_class
-from likelier.links import Link
+from likelier.estimators.weighted import Weighted
+from likelier.estimators.weights import Weights
 from likelier.losses import Loss
-from likelier.model import ask
 from likelier.objective import Objective, shift_of
 from likelier.penalties import Penalty
 from likelier.solvers import Iterate, Solution, Watch
@@ -35,7 +28,7 @@ from likelier.states import Setting
 Floats = NDArray[np.float64]
 
 
-class Discriminative(LinearScores, Scoring, Publishing):
+class Discriminative(Weighted):
     """Model = loss + penalty + solver. A subclass says which loss, and what C and its like mean."""
 
     C: float
@@ -46,11 +39,6 @@ class Discriminative(LinearScores, Scoring, Publishing):
     max_iter: int
     verbose: int
     solver: str
-    _model: Weights
-    _target: NDArray[Any]  # the classes
-    _statistics: Any  # what `summary` needs, if the solver knows it
-    n_features_in_: int
-    coef_: Any
 
     @abstractmethod
     def _loss(self, K: int) -> Loss:
@@ -129,50 +117,6 @@ class Discriminative(LinearScores, Scoring, Publishing):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-
-    # ---- what is shown -----------------------------------------------------------------------------
-    def _shown(self, model: Weights, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
-        return {"classes_": target, "n_features_in_": model.W.shape[1]} | model.shown
-
-    def _remarks(self, model: Any, statistics: Any, target: Any, names: Names) -> Iterator[str]:
-        yield from ()
-
-    # ---- answers -----------------------------------------------------------------------------------
-    def _ask(self, X: Any, link: Link) -> NDArray[Any]:
-        door.fitted(self)
-        rows = door.known_rows(self, X)
-        with door.naming(rows):
-            return ask(self._model.scores, rows, link).out
-
-    def sparsify(self) -> Self:
-        """Show `coef_` as a sparse matrix; answers do not change."""
-        door.fitted(self)
-        self.coef_: Any = csr_matrix(self.coef_)
-        return self
-
-    def densify(self) -> Self:
-        """Show `coef_` as an array again."""
-        door.fitted(self)
-        self.coef_ = self._model.shown["coef_"]
-        return self
-
-    def to_linear(self) -> LinearClassifier:
-        """The weights alone, as a classifier that predicts the same."""
-        door.fitted(self)
-        model = self._model
-        return LinearClassifier(
-            model.W, model.intercept, self.classes_, getattr(self, "feature_names_in_", None)
-        )
-
-    def contributions(self, X: Any) -> Contributions:
-        """What each column adds to each class's score, (n, K, p), beside a base (K,): the intercepts.
-
-        Of two classes the first scores 0 throughout.
-        """
-        door.fitted(self)
-        rows = door.dense_rows(self, X)
-        W, b = by_class(self._model.W, self._model.intercept)
-        return Contributions(rows[:, None, :] * W, b)
 
 
 def seed_of(random_state: Any) -> int:

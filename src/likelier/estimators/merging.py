@@ -9,6 +9,11 @@ def merge(models: Sequence[Any], classes: Literal["union"] | None = None) -> Any
     if not models:
         raise ValueError("merge needs at least one model")
     first, *others = models
+    if hasattr(first, "learn_one"):
+        raise TypeError(
+            f"a {type(first).__name__} cannot be merged: each of its steps depends on those before it. "
+            "likelier.average(models) is an approximation."
+        )
     if not hasattr(first, "merge"):
         raise TypeError(
             f"a {type(first).__name__} cannot be merged: its fit is no sum over rows. Fit to all rows, "

@@ -35,7 +35,7 @@ class Laid(NamedTuple):
     def from_chunk(cls, chunk: Chunk, setting: Setting, scale: Floats | None = None) -> "Laid":
         """The rows of one chunk."""
         assert chunk.y is not None
-        X, shift = _adjoining(chunk.X), setting.shift
+        X, shift = adjoining(chunk.X), setting.shift
         if scale is not None:
             X, shift = _scaled(X, scale), shift * scale
         squares = np.empty(X.shape[0])
@@ -50,7 +50,8 @@ class Laid(NamedTuple):
         return cls(X, shift, codes, w, chunk.offset, squares)
 
 
-def _adjoining(X: Block) -> Dense | CSR:
+def adjoining(X: Block) -> Dense | CSR:
+    """The same, its rows runs of memory."""
     if isinstance(X, CSR):
         return X
     if isinstance(X, Dense) and X.array.flags.c_contiguous:

@@ -28,6 +28,7 @@ class Description:
     weight: float | None  # of all rows learned from; None: not known
     missing: float | None  # the weight of the cells that were not there; None: not known
     statistics: bool  # whether it can go on learning
+    online: dict[str, float] | None  # what a model that learns row by row has counted; None: it is none
     about: dict[str, Any]  # what was said of it when it was saved
     likelier: str  # the version that wrote it
     size: int  # in bytes
@@ -47,6 +48,7 @@ def describe(path: str | os.PathLike[str]) -> Description:
         target = decode(fitted.get("target"), archive.array, {})
         names = decode(fitted.get("feature_names"), archive.array, {})
         n, about = header.get("rows"), header.get("about")
+        online = decode(fitted.get("online"), archive.array, {})
         classifies = isinstance(target, np.ndarray)
         log_prior = decode(model.get("fields", {}).get("log_prior"), archive.array, {})
         return Description(
@@ -60,13 +62,18 @@ def describe(path: str | os.PathLike[str]) -> Description:
             families=None if plan is None else _families(decode(plan, archive.array, records)),
             weight=None if n is None else float(np.sum(n)),
             missing=None if statistics is None else _missing(statistics, archive.array),
-            statistics=statistics is not None,
+            statistics=statistics is not None or online is not None,
+            online=None if online is None else _counted(online),
             about=dict(about) if isinstance(about, dict) else {},
             likelier=str(header.get("likelier")),
             size=path.stat().st_size,
             modified=datetime.fromtimestamp(path.stat().st_mtime, UTC),
             header=header,
         )
+
+
+def _counted(online: dict[str, Any]) -> dict[str, float]:
+    return {key: value for key, value in online.items() if isinstance(value, int | float)}
 
 
 def _records() -> dict[str, type]:

@@ -28,10 +28,13 @@ from likelier.estimators.mixed_bayes import NaiveBayes
 from likelier.estimators.mixture import GaussianMixture, Mixture
 from likelier.estimators.mixture_discriminant import MixtureDiscriminantAnalysis
 from likelier.estimators.naive_bayes import GaussianNB
+from likelier.estimators.online import OnlineClassifier
 from likelier.estimators.plan import PlannedBayes
 from likelier.estimators.quadratic_discriminant import QuadraticDiscriminantAnalysis
 from likelier.estimators.regression import LinearRegression, Ridge
+from likelier.estimators.sgd_classifier import SGDClassifier
 from likelier.estimators.stepping import Steps
+from likelier.estimators.stochastic import Strides
 from likelier.estimators.typical import scored
 from likelier.estimators.weights import Weights
 from likelier.families import (
@@ -50,7 +53,7 @@ from likelier.families import Mixture as Mixtures
 from likelier.inference import Information
 from likelier.mixing import Blend, Stepwise
 from likelier.model import Bayes, Unweighed
-from likelier.saving import disk
+from likelier.saving import disk, online
 from likelier.saving.disk import Archive, require
 from likelier.saving.kinds import Sizes
 from likelier.saving.records import CLASSES, PARAMETERS, check
@@ -88,9 +91,11 @@ ESTIMATORS = {
         Face(LogisticRegression, Weights),
         Face(LogisticRegressionCV, Tried),
         Face(LinearSVC, Weights),
+        Face(SGDClassifier, Weights),
         Face(LinearRegression, Lines),
         Face(Ridge, Lines),
         Face(LinearClassifier),
+        Face(OnlineClassifier),
     )
 }
 
@@ -128,6 +133,8 @@ def content_of(estimator: Any, *, statistics: bool, about: Mapping[str, Any] | N
             f"save takes a fitted estimator of likelier ({', '.join(ESTIMATORS)}), not an object of class "
             f"{type(estimator).__module__}.{name}. Of a pipeline, save likelier's step."
         )
+    if isinstance(estimator, OnlineClassifier):
+        return online.content_of(_kept(estimator, about))
     arrays: Arrays = {}
     header = {
         "likelier": version("likelier"),
@@ -147,6 +154,19 @@ def content_of(estimator: Any, *, statistics: bool, about: Mapping[str, Any] | N
         raise ValueError(f"this {name} cannot be saved: {problem}") from None
     _check_same(again, estimator)
     return content
+
+
+def _kept(estimator: OnlineClassifier, about: Mapping[str, Any] | None) -> online.Kept:
+    door.fitted(estimator)
+    estimator.check_settings()
+    names = getattr(estimator, "feature_names_in_", None)
+    return online.Kept(
+        estimator._model,
+        int(estimator.passes),
+        getattr(estimator, "n_features_in_", None),
+        None if names is None else [str(name) for name in names],
+        dict(about or {}),
+    )
 
 
 def _rows(estimator: Any) -> list[float] | None:
@@ -224,6 +244,8 @@ def _same_bits(a: Any, b: Any) -> bool:
 def _estimator(archive: Archive) -> Any:
     name, left = archive.header.get("estimator"), archive.names
     require(isinstance(name, str) and name in ESTIMATORS, f"there is no estimator {name!r:.80}")
+    if name == online.NAME:
+        return _shown(online.kept_in(archive))
 
     def take(array: str) -> NDArray[Any]:
         require(array in left, f"array {array!r:.80} is not there, or is used twice")
@@ -237,6 +259,15 @@ def _estimator(archive: Archive) -> Any:
     parts = {key: decode(value, take, CLASSES) for key, value in archive.section("fitted").items()}
     require(not left, f"nothing refers to array {', '.join(sorted(left)):.80}")
     return _become_fitted(estimator, face, parts)
+
+
+def _shown(kept: online.Kept) -> OnlineClassifier:
+    estimator = OnlineClassifier.of(kept.model, kept.passes)
+    if kept.n_features is not None:
+        estimator.n_features_in_ = kept.n_features
+    if kept.feature_names is not None:
+        estimator.feature_names_in_ = np.asarray(kept.feature_names, dtype=object)
+    return estimator
 
 
 def _become_fitted(estimator: Any, face: Face, parts: dict[str, Any]) -> Any:
@@ -257,7 +288,7 @@ def _become_fitted(estimator: Any, face: Face, parts: dict[str, Any]) -> Any:
         require(type(model.params) is face.params, f"the densities are not {face.params.__name__}")
         require(model.params.shape == (sizes["K"], p), f"the densities are not of {p} columns")
     if statistics is not None:
-        kept = (Information, Steps) if face.model is Weights else None
+        kept = (Information, Steps, Strides) if face.model is Weights else None
         good = hasattr(statistics, "mergeable") if kept is None else isinstance(statistics, kept)
         require(good, "the statistics are none")
         check(statistics, sizes)

@@ -14,6 +14,7 @@ from likelier.estimators.linear_discriminant import LinearBayes
 from likelier.estimators.logistic_cv import Tried
 from likelier.estimators.plan import Choice, Part, Plan, PlannedBayes, PlannedParts
 from likelier.estimators.stepping import Steps
+from likelier.estimators.stochastic import Strides
 from likelier.estimators.weights import Course, Weights
 from likelier.families import (
     Bernoullis,
@@ -206,6 +207,11 @@ def _walked(found: Steps) -> Any:
     return found.steps >= 0 and len(found.losses) > 0 and all(np.all(each >= 0) for each in sums)
 
 
+def _strode(found: Strides) -> Any:
+    squares = found.squares is None or np.all(found.squares >= 0)
+    return found.t >= 1 and found.mistakes >= 0 and np.all(found.n >= 0) and squares
+
+
 def _tabled(table: Selection) -> Any:
     each = (table.n_components, table.covariance_type, table.log_likelihood, table.bic, table.converged)
     return len({len(one) for one in each}) == 1
@@ -322,6 +328,9 @@ RECORDS = {
     ),
     "model.Course": Kind(Course, {"trace": "s 3"}, gaps=("trace",)),
     "inference.Information": Kind(Information, {"n": "K", "l2": "m", "H": "m m"}, _informed),
+    "model.Strides": Kind(
+        Strides, {"n": "K", **dict.fromkeys(("theta", "mean", "squares"), "q 1+p")}, _strode
+    ),
     "model.Steps": Kind(
         Steps,
         {

@@ -1,0 +1,157 @@
+// What Python can call to make hashed rows of text.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+
+#include "bind.hpp"
+#include "csv.hpp"
+#include "hashed.hpp"
+#include "json.hpp"
+#include "svmlight.hpp"
+#include "text.hpp"
+#include "vw.hpp"
+
+using namespace likelier;
+
+namespace {
+
+// Text as bytes and back. Bytes that are no UTF-8 pass through as Python's surrogates.
+std::string encoded(nb::handle text) {
+    const auto bytes =
+        nb::steal<nb::bytes>(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogateescape"));
+    if (!bytes.is_valid()) throw nb::python_error();
+    return {bytes.c_str(), bytes.size()};
+}
+
+nb::object decoded(const std::string& bytes, const char* errors = "surrogateescape") {
+    auto text =
+        nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), errors));
+    if (!text.is_valid()) throw nb::python_error();
+    return text;
+}
+
+std::vector<std::string> all_encoded(const nb::iterable& texts) {
+    std::vector<std::string> found;
+    for (nb::handle text : texts) found.push_back(encoded(text));
+    return found;
+}
+
+nb::list all_decoded(const std::vector<std::string>& texts) {
+    nb::list found;
+    for (const auto& text : texts) found.append(decoded(text));
+    return found;
+}
+
+Names names_of(const nb::iterable& texts) {
+    const auto all = all_encoded(texts);
+    return {all.begin(), all.end()};
+}
+
+std::optional<std::string> optional_text(const nb::object& text) {
+    if (text.is_none()) return std::nullopt;
+    return encoded(text);
+}
+
+template <class T>
+nb::object copied(const T* from, size_t n) {
+    T* to = new T[n];
+    std::copy(from, from + n, to);
+    nb::capsule owner(to, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(to, {n}, owner));
+}
+
+std::unique_ptr<TextParser> make_parser(const std::string& format, Wanted wanted, Dialect dialect) {
+    if (format == "csv") return std::make_unique<CSVParser>(std::move(wanted), std::move(dialect));
+    if (format == "json") return std::make_unique<JSONParser>(std::move(wanted));
+    if (format == "svmlight") return std::make_unique<SvmlightParser>(std::move(wanted));
+    if (format == "vw") return std::make_unique<VWParser>(std::move(wanted));
+    throw std::invalid_argument("no format '" + format + "': csv, json, svmlight and vw are known.");
+}
+
+const CSVParser* delimited(const TextParser& parser) {
+    return dynamic_cast<const CSVParser*>(&parser);
+}
+
+nb::list columns_of(const TextParser& parser, bool numbers) {
+    const auto* csv = delimited(parser);
+    return csv && csv->settled ? all_decoded(csv->columns_of(numbers)) : nb::list();
+}
+
+}  // namespace
+
+void likelier::bind_text(nb::module_& m) {
+    nb::class_<TextParser>(m, "TextParser")
+        .def(nb::new_([](const std::string& format, const nb::object& target, const nb::object& weight,
+                         const nb::object& features, const nb::iterable& ignored,
+                         const nb::iterable& crosses, const nb::iterable& labels, bool finite,
+                         char delimiter, bool quotes, std::optional<bool> header,
+                         const nb::iterable& numbers, const nb::iterable& words) {
+                 Wanted wanted{optional_text(target),
+                               optional_text(weight),
+                               std::nullopt,
+                               names_of(ignored),
+                               {},
+                               finite};
+                 if (!features.is_none()) wanted.features = names_of(nb::cast<nb::iterable>(features));
+                 for (nb::handle cross : crosses)
+                     wanted.crosses.push_back(all_encoded(nb::cast<nb::iterable>(cross)));
+                 auto parser =
+                     make_parser(format, std::move(wanted),
+                                 Dialect{delimiter, quotes, header, names_of(numbers), names_of(words)});
+                 for (const auto& label : all_encoded(labels)) parser->labels.code(label);
+                 return parser;
+             }),
+             nb::arg("format"), nb::kw_only(), nb::arg("target") = nb::none(),
+             nb::arg("weight") = nb::none(), nb::arg("features") = nb::none(),
+             nb::arg("ignored") = nb::tuple(), nb::arg("crosses") = nb::tuple(),
+             nb::arg("labels") = nb::tuple(), nb::arg("finite") = false, nb::arg("delimiter") = ',',
+             nb::arg("quotes") = true, nb::arg("header") = nb::none(), nb::arg("numbers") = nb::tuple(),
+             nb::arg("words") = nb::tuple())
+        .def(
+            "parse",
+            [](TextParser& parser, const nb::bytes& block, HashedRows& rows, bool last) {
+                const std::string_view text(block.c_str(), block.size());
+                nb::gil_scoped_release release;
+                parser.parse(text, rows, last);
+            },
+            nb::arg("block"), nb::arg("rows"), nb::arg("last") = false)
+        .def_prop_ro("labels", [](const TextParser& parser) { return all_decoded(parser.labels.known); })
+        .def_ro("lines", &TextParser::lines)
+        .def_ro("bad", &TextParser::bad)
+        .def_ro("changed", &TextParser::changed)
+        .def_prop_ro("first_bad",
+                     [](const TextParser& parser) {
+                         nb::list found;
+                         for (const auto& bad : parser.first_bad)
+                             found.append(nb::make_tuple(bad.line, decoded(bad.what, "replace"),
+                                                         decoded(bad.text, "replace")));
+                         return found;
+                     })
+        .def_prop_ro("names",
+                     [](const TextParser& parser) {
+                         const auto* csv = delimited(parser);
+                         return csv ? all_decoded(csv->names) : nb::list();
+                     })
+        .def_prop_ro("header",
+                     [](const TextParser& parser) {
+                         const auto* csv = delimited(parser);
+                         return csv && csv->header;
+                     })
+        .def_prop_ro("numbers", [](const TextParser& parser) { return columns_of(parser, true); })
+        .def_prop_ro("words", [](const TextParser& parser) { return columns_of(parser, false); });
+
+    m.def("cells_of", [](const HashedRows& rows) {
+        std::vector<uint64_t> keys;
+        std::vector<double> values;
+        for (const HashedCell& cell : rows.cells) {
+            keys.push_back(cell.key);
+            values.push_back(cell.value);
+        }
+        return nb::make_tuple(copied(keys.data(), keys.size()), copied(values.data(), values.size()),
+                              copied(rows.starts.data(), rows.starts.size()),
+                              copied(rows.codes.data(), rows.codes.size()),
+                              copied(rows.weights.data(), rows.weights.size()));
+    });
+}

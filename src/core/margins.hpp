@@ -1,0 +1,109 @@
+// Losses as an online learner sees them: one margin m = t z, t = ±1, and how far a step moves it.
+//
+// A step of length h along the gradient of a row moves the row's own margin too. Taken in infinitely many
+// parts, each at the margin that the last one left, the margin follows dm/ds = ψ(m), ψ = -loss', for s from
+// 0 to h: no step is ever too long, and a row of weight 2 is the row twice (Karampatziakis and Langford,
+// 2011, "Online importance weight aware updates").
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace likelier {
+
+enum class OnlineLoss { log_loss, hinge, squared_hinge, perceptron, modified_huber };
+
+constexpr double kFarthest = 50;  // scores are cut to ± this: σ is then 2e-22
+
+inline double sigmoid(double z) {
+    return 1 / (1 + std::exp(-z));
+}
+
+// t of score k, of q: the only score is that of class 1.
+inline double side(int64_t q, int64_t k, int32_t code) {
+    return code == (q == 1 ? 1 : k) ? 1 : -1;
+}
+
+// ψ(m), never negative.
+inline double push(OnlineLoss loss, double m) {
+    switch (loss) {
+        case OnlineLoss::log_loss:
+            return sigmoid(-m);
+        case OnlineLoss::hinge:
+            return m < 1 ? 1 : 0;
+        case OnlineLoss::squared_hinge:
+            return m < 1 ? 2 * (1 - m) : 0;
+        case OnlineLoss::perceptron:
+            return m <= 0 ? 1 : 0;
+        case OnlineLoss::modified_huber:
+            return m < -1 ? 4 : m < 1 ? 2 * (1 - m) : 0;
+    }
+    return 0;
+}
+
+// The d ≥ 0 with d + e^m (e^d - 1) = h: where the margin of the logistic loss gets to. The left side is
+// convex, and both bounds at the start are above the root: Newton's steps only ever come down to it.
+inline double logistic_move(double m, double h) {
+    const double e = std::exp(m);
+    double d = std::min(h / (1 + e), std::log1p(h / e));
+    for (int turn = 0; turn < 30; ++turn) {
+        const double grown = e * std::exp(d), down = (d + grown - e - h) / (1 + grown);
+        d -= down;
+        if (!(down > 1e-7 * d)) break;  // quadratic: what is left is below 1e-14
+    }
+    return std::max(d, 0.0);
+}
+
+// How far a step of length h moves the margin. The perceptron's steps are whole ones: they would end at its
+// corner, 0, which weights of 0 never leave.
+inline double invariant_move(OnlineLoss loss, double m, double h) {
+    switch (loss) {
+        case OnlineLoss::log_loss:
+            return logistic_move(m, h);
+        case OnlineLoss::hinge:
+            return m < 1 ? std::min(h, 1 - m) : 0;
+        case OnlineLoss::squared_hinge:
+            return m < 1 ? (1 - m) * -std::expm1(-2 * h) : 0;
+        case OnlineLoss::perceptron:
+            return h * push(loss, m);
+        case OnlineLoss::modified_huber: {
+            const double line = m < -1 ? std::min(4 * h, -1 - m) : 0, from = m + line;
+            return line + (from < 1 ? (1 - from) * -std::expm1(-2 * (h - line / 4)) : 0);
+        }
+    }
+    return 0;
+}
+
+// What a score says of its class, between 0 and 1. Modified Huber loss is least, on average, at a score of
+// 2p - 1 (Zhang, 2004); the other margin losses say nothing of probabilities, and σ is only a convention.
+inline double belief(OnlineLoss loss, double z) {
+    return loss == OnlineLoss::modified_huber ? (std::clamp(z, -1.0, 1.0) + 1) / 2 : sigmoid(z);
+}
+
+// K scores to probabilities: softmax for log-loss, otherwise beliefs that are made to sum to 1.
+inline void link(OnlineLoss loss, const double* Z, int64_t K, double* P) {
+    const double top = *std::max_element(Z, Z + K);
+    double sum = 0;
+    for (int64_t k = 0; k < K; ++k)
+        sum += P[k] = loss == OnlineLoss::log_loss ? std::exp(Z[k] - top) : belief(loss, Z[k]);
+    for (int64_t k = 0; k < K; ++k) P[k] = sum > 0 ? P[k] / sum : 1.0 / static_cast<double>(K);
+}
+
+// The scores of softmax after a step of lengths h, in place: dz_k/ds = h_k (y_k - P_k) for s from 0 to 1,
+// by midpoints, each part so short that no score moves by more than a quarter. P (K) and half (K) are room.
+inline void softmax_move(double* Z, const double* h, int64_t K, int64_t own, double* P, double* half) {
+    double left = 1;
+    for (int part = 0; left > 0 && part < 400; ++part) {
+        link(OnlineLoss::log_loss, Z, K, P);
+        double fastest = 0;
+        for (int64_t k = 0; k < K; ++k) fastest = std::max(fastest, h[k] * std::abs((k == own) - P[k]));
+        const double ds = fastest * left > 0.25 ? 0.25 / fastest : left;
+        for (int64_t k = 0; k < K; ++k) half[k] = Z[k] + ds / 2 * h[k] * ((k == own) - P[k]);
+        link(OnlineLoss::log_loss, half, K, P);
+        for (int64_t k = 0; k < K; ++k) Z[k] += ds * h[k] * ((k == own) - P[k]);
+        left -= ds;
+    }
+}
+
+}  // namespace likelier

@@ -1,0 +1,129 @@
+// The table of an online learner: 2^bits slots and one for the intercept, each with what is known of the
+// feature that took it and a pair of numbers for each score.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+namespace likelier {
+
+// A weight and the squared gradients that it has met; of FTRL, its z and n.
+struct Pair {
+    float w, G;
+};
+
+struct Slot {
+    float most;    // the largest |x| so far
+    uint32_t tag;  // of the feature that came first; 0: none has
+    float seen;    // the weight of the rows that had it
+    float mean;    // of x in those rows
+    float square;  // the mean of x² in those rows
+    uint32_t
+        renewal;  // how often the table's sums had been scaled down when it was last brought up to date
+
+    Pair* pairs() { return reinterpret_cast<Pair*>(this + 1); }
+    const Pair* pairs() const { return reinterpret_cast<const Pair*>(this + 1); }
+};
+
+constexpr int64_t kMostBytes = int64_t{1} << 35;
+
+// Zeros, of which pages that nothing was written to take no memory.
+class Zeros {
+  public:
+    explicit Zeros(size_t bytes) : bytes(bytes) {
+#ifdef __linux__
+        at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (at == MAP_FAILED) throw std::bad_alloc();
+        madvise(at, bytes, MADV_HUGEPAGE);  // rows reach all over the table: fewer pages to look up
+#else
+        at = std::calloc(bytes, 1);
+        if (!at) throw std::bad_alloc();
+#endif
+    }
+    Zeros(Zeros&& other) noexcept : at(nullptr), bytes(0) { *this = std::move(other); }
+    Zeros& operator=(Zeros&& other) noexcept {
+        std::swap(at, other.at);
+        std::swap(bytes, other.bytes);
+        return *this;
+    }
+    ~Zeros() {
+#ifdef __linux__
+        if (at) munmap(at, bytes);
+#else
+        std::free(at);
+#endif
+    }
+
+    char* begin() const { return static_cast<char*>(at); }
+
+  private:
+    void* at;
+    size_t bytes;
+};
+
+class Slots {
+  public:
+    Slots(Slots&&) = default;
+    Slots& operator=(Slots&&) = default;
+    Slots(int bits, int64_t room)
+        : room(room), size(checked(bits, room)), memory((size + 1) * stride()), bits(bits) {}
+
+    Slot& of(uint64_t key) const { return at(static_cast<int64_t>(key & (size - 1))); }
+    Slot& intercept() const { return at(size); }
+    Slot& at(int64_t number) const { return *reinterpret_cast<Slot*>(memory.begin() + number * stride()); }
+
+    // Pairs for at least `q` scores; those that are new are zeros.
+    void widen(int64_t q) {
+        if (q <= room) return;
+        Slots wide(bits, wide_enough(q));
+        for (int64_t s = 0; s <= size; ++s) {
+            const Slot& from = at(s);
+            Slot& to = wide.at(s);
+            to = from;
+            std::copy(from.pairs(), from.pairs() + room, to.pairs());
+        }
+        memory = std::move(wide.memory);
+        room = wide.room;
+    }
+
+    // Throws if so many scores are too many.
+    void check(int64_t q) const { checked(bits, wide_enough(q)); }
+
+    int64_t count() const { return size; }
+
+  private:
+    int64_t room;  // pairs in a slot
+    int64_t size;  // slots beside the intercept's
+    Zeros memory;
+    int bits;
+
+    int64_t stride() const { return static_cast<int64_t>(sizeof(Slot)) + room * sizeof(Pair); }
+
+    int64_t wide_enough(int64_t q) const {
+        int64_t wide = room;
+        while (wide < q) wide *= 2;
+        return wide;
+    }
+
+    static int64_t checked(int bits, int64_t room) {
+        const int64_t size = int64_t{1} << bits;
+        const int64_t each = static_cast<int64_t>(sizeof(Slot)) + room * sizeof(Pair);
+        if (each > kMostBytes / size)
+            throw std::length_error("a table of 2^" + std::to_string(bits) + " slots with room for " +
+                                    std::to_string(room) + " scores takes more than " +
+                                    std::to_string(kMostBytes >> 30) + " GB: use fewer bits");
+        return size;
+    }
+};
+
+}  // namespace likelier

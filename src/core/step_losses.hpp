@@ -1,0 +1,208 @@
+// What a step asks of a loss: the scores of one row, whether they are right, their value and their slope.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "dual.hpp"
+#include "losses.hpp"
+#include "plain_row.hpp"
+#include "row.hpp"
+
+namespace likelier {
+
+// ---- losses of the margin, beside those of losses.hpp --------------------------------------------
+// (1 - m)₊², a line of slope -4 where m < -1 (Zhang 2004).
+struct ModifiedHuber {
+    LIKELIER_INLINE static At at(vd m) {
+        const vd zero = splat(0.0), gap = splat(1.0) - m, short_by = gap < zero ? zero : gap;
+        const vd two = splat(2.0), near = short_by < two ? short_by : two;
+        return {near * (splat(2.0) * short_by - near), splat(-2.0) * near, zero};
+    }
+};
+
+// The rest are of the residual r = |y - z| = |1 - m|, as y² = 1: ½ r² up to ε, a line beyond (Huber 1964),
+struct Huber {
+    double epsilon;
+    LIKELIER_INLINE At at(vd m) const {
+        const vd zero = splat(0.0), d = m - splat(1.0), e = splat(epsilon), r = d < zero ? -d : d;
+        const vd near = r < e ? r : e;
+        return {near * (r - splat(0.5) * near), d < zero ? -near : near, zero};
+    }
+};
+
+// (r - ε)₊,
+struct Insensitive {
+    double epsilon;
+    LIKELIER_INLINE At at(vd m) const {
+        const vd zero = splat(0.0), one = splat(1.0), d = m - one;
+        const vd over = (d < zero ? -d : d) - splat(epsilon);
+        return {over > zero ? over : zero, over > zero ? (d < zero ? -one : one) : zero, zero};
+    }
+};
+
+// (r - ε)₊².
+struct SquaredInsensitive {
+    double epsilon;
+    LIKELIER_INLINE At at(vd m) const {
+        const vd zero = splat(0.0), d = m - splat(1.0), over = (d < zero ? -d : d) - splat(epsilon);
+        const vd left = over > zero ? over : zero, slope = splat(2.0) * left;
+        return {left * left, d < zero ? -slope : slope, zero};
+    }
+};
+
+enum class StepLoss {
+    logistic,
+    softmax,
+    hinge,
+    squared_hinge,
+    perceptron,
+    squared,
+    modified_huber,
+    huber,
+    insensitive,
+    squared_insensitive
+};
+
+constexpr double kSteepest = 1e12;
+
+// ∂ℓ/∂z, t = ±1 being the label.
+template <class Curve>
+LIKELIER_INLINE double slope_by_score(const Curve& curve, double z, double t) {
+    return t * curve.at(splat(t * z)).slope[0];
+}
+
+// σ(z) less the label (1 or 0), with the C library's exponential, whose latency is the least; and from -37 on
+// down without the sum, as scikit-learn has it: then the bits are the same.
+LIKELIER_INLINE double slope_by_score(const Logistic&, double z, double t) {
+    if (z <= -37) return std::exp(z) - (t > 0 ? 1.0 : 0.0);
+    const double e = std::exp(-z);
+    return (t > 0 ? -e : 1.0) / (1 + e);
+}
+
+// One score. Losses are added up by vectors of margins: no step waits for their logarithms.
+template <class Curve>
+class OneScore {
+  public:
+    using Force = double;
+
+    explicit OneScore(const Curve& curve) : curve(curve) {}
+
+    // Whether the score of a row is a finite number; `own`: the row is of the positive class.
+    template <class Row>
+    LIKELIER_INLINE bool look(const Row& row, const double* w, double scale, const double* b, int32_t own) {
+        z = rounded(scale * row_dot(row, w)) + b[0];
+        t = own ? 1.0 : -1.0;
+        m = t * z;
+        return std::abs(z) <= std::numeric_limits<double>::max();
+    }
+
+    LIKELIER_INLINE bool mistaken() const { return m <= 0; }
+    LIKELIER_INLINE bool told() const { return (z > 0) == (t > 0); }
+    LIKELIER_INLINE double value() const { return curve.at(splat(m)).value[0]; }
+
+    LIKELIER_INLINE void count() {
+        margins[counted] = m;
+        if (++counted == kLanes) {
+            sums += curve.at(load(margins)).value;
+            counted = 0;
+        }
+    }
+
+    // The losses counted so far, added up.
+    double counted_up() {
+        double sum = total(std::exchange(sums, splat(0.0)));
+        for (; counted > 0; --counted) sum += curve.at(splat(margins[counted - 1])).value[0];
+        return sum;
+    }
+
+    // -pace ℓ'(z), for a row of weight w.
+    LIKELIER_INLINE Force force(double pace, double w) const {
+        return -pace * std::clamp(slope_by_score(curve, z, t), -kSteepest, kSteepest) * w;
+    }
+
+  private:
+    const Curve curve;
+    double z = 0, t = 0, m = 0;
+    vd sums = splat(0.0);
+    double margins[kLanes];
+    int counted = 0;
+};
+
+// A score for each class: -ln P(y). A step adds η (1 - P) x to the weights of the row's class, and takes
+// η P x from those of the others.
+class ManyScores {
+  public:
+    using Force = const double*;
+
+    explicit ManyScores(int64_t K) : K(K), width(padded(K)), one(K), z(width), d(width) {}
+
+    template <class Row>
+    bool look(const Row& row, const double* W, double scale, const double* b, int32_t own) {
+        row_dots(row, W, width, z.data());
+        this->own = own;
+        double sum = 0;
+        for (int64_t k = 0; k < K; ++k) {
+            z[k] = scale * z[k] + b[k];
+            sum += std::abs(z[k]);
+        }
+        log_sum = one.probabilities(z.data());
+        return sum <= std::numeric_limits<double>::max();
+    }
+
+    bool told() const { return std::max_element(z.begin(), z.begin() + K) - z.begin() == own; }
+    bool mistaken() const { return !told(); }
+    double value() const { return log_sum - z[own]; }
+    void count() { sum += value(); }
+    double counted_up() { return std::exchange(sum, 0.0); }
+
+    Force force(double pace, double w) {
+        for (int64_t k = 0; k < width; ++k) d[k] = pace * w * ((k == own) - one.chance(k));
+        return d.data();
+    }
+
+  private:
+    const int64_t K, width;
+    DualSoftmax one;
+    Buffer z, d;
+    int32_t own = 0;
+    double log_sum = 0, sum = 0;
+};
+
+// f(what a step asks of this loss)
+template <class F>
+void with_scores(StepLoss loss, double epsilon, int64_t K, F&& f) {
+    const auto one = [&](auto curve) {
+        OneScore scores(curve);
+        f(scores);
+    };
+    switch (loss) {
+        case StepLoss::logistic:
+            return one(Logistic{});
+        case StepLoss::hinge:
+            return one(Hinge{});
+        case StepLoss::squared_hinge:
+            return one(SquaredHinge{});
+        case StepLoss::perceptron:
+            return one(Perceptron{});
+        case StepLoss::squared:
+            return one(Squared{});
+        case StepLoss::modified_huber:
+            return one(ModifiedHuber{});
+        case StepLoss::huber:
+            return one(Huber{epsilon});
+        case StepLoss::insensitive:
+            return one(Insensitive{epsilon});
+        case StepLoss::squared_insensitive:
+            return one(SquaredInsensitive{epsilon});
+        case StepLoss::softmax:
+            ManyScores scores(K);
+            return f(scores);
+    }
+}
+
+}  // namespace likelier

@@ -1,0 +1,88 @@
+"""Parquet files as batches of hashed rows: the one stream that needs Arrow."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from likelier import _core
+from likelier.data.cells import frame_columns
+from likelier.streams.ahead import Fill
+from likelier.streams.feeding import WORD, Told, Wish
+
+ROWS = 2048  # of a batch
+
+
+@dataclass
+class ParquetFeed:
+    """Files one after another; types are theirs."""
+
+    paths: Sequence[str]
+    wish: Wish
+    labels: Sequence[str] = ()
+    columns: dict[str, str] = field(default_factory=dict)
+    _read: int = 0
+
+    def __post_init__(self) -> None:
+        self._codes = {label: code for code, label in enumerate(self.labels)}
+        self._intake = _core.Intake([list(cross) for cross in self.wish.crosses], self.wish.finite, False)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(Path(path).stat().st_size for path in self.paths)
+
+    def fills(self) -> Iterator[Fill[Told]]:
+        """Each puts the next rows into a batch."""
+        for path in self.paths:
+            size = Path(path).stat().st_size
+            with pq.ParquetFile(path) as file:
+                names, n = file.schema_arrow.names, file.metadata.num_rows
+                self.wish.check(path, names)
+                for batch in file.iter_batches(ROWS, columns=[name for name in names if self._takes(name)]):
+                    yield partial(self._fill, pa.Table.from_batches([batch]), size * len(batch) // n)
+
+    def _takes(self, name: str) -> bool:
+        wish = self.wish
+        wanted = wish.features is None or name in wish.features
+        return name in (wish.target, wish.weight) or (wanted and name not in wish.ignored)
+
+    def _fill(self, table: Any, length: int, rows: _core.HashedRows) -> tuple[_core.HashedRows, Told]:
+        named = {name: table[name] for name in (self.wish.target, self.wish.weight) if name is not None}
+        words = [name for name, kind in self.columns.items() if kind == WORD and name in table.column_names]
+        for name in words:
+            at = table.column_names.index(name)
+            table = table.set_column(at, name, table[name].cast(pa.string()))
+        features = table.drop_columns(list(named))
+        columns = frame_columns(nw.from_native(features, eager_only=True), strict=self.wish.finite)
+        codes = None if self.wish.target is None else self._coded(named[self.wish.target])
+        weights = None if self.wish.weight is None else _weights(self.wish.weight, named[self.wish.weight])
+        made = self._intake.columns(columns, 0, table.num_rows, codes, weights)
+        self._read += length
+        return made, Told(self.labels, self.columns, 0, (), 0, self._read)
+
+    def _coded(self, column: Any) -> NDArray[np.int32]:
+        found = column.combine_chunks().dictionary_encode()
+        table = [-1 if level is None else self._code(str(level)) for level in found.dictionary.to_pylist()]
+        places = found.indices.fill_null(len(table)).to_numpy(zero_copy_only=False)
+        return np.asarray(np.array([*table, -1], dtype=np.int32)[places])
+
+    def _code(self, label: str) -> int:
+        if label not in self._codes:
+            self._codes[label] = len(self._codes)
+            self.labels = [*self.labels, label]
+        return self._codes[label]
+
+
+def _weights(name: str, column: Any) -> NDArray[np.float64]:
+    w = np.ascontiguousarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
+    if not (np.isfinite(w) & (w >= 0)).all():
+        raise ValueError(f"column {name!r} has weights that are missing, infinite or below 0")
+    return w

@@ -1,0 +1,155 @@
+"""`likelier stream`: learn and predict row by row; what is printed was said before the row was learned."""
+
+import time
+from argparse import Namespace
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from likelier.cli.words import names, setting
+
+if TYPE_CHECKING:
+    from likelier.saving.online import Kept
+    from likelier.streams.model import Online
+
+# By the names that --format takes: how rows are written, and what stands between the cells of a line.
+TEXT = {"csv": ("csv", ","), "tsv": ("csv", "\t")} | {kind: (kind,) for kind in ("json", "svmlight", "vw")}
+PARQUET = {".parquet", ".pq"}
+
+
+def add(commands: Any) -> None:
+    """The arguments."""
+    parser = commands.add_parser(
+        "stream",
+        help="learn and predict row by row, with progressive figures",
+        description="Answer each row, then learn from it: numbers as they are, words as indicators, hashed "
+        "into weights. The figures are progressive: each row is judged by the answer that it got before "
+        "it was learned from. A line is printed at 1, 2, 4, 8, ... rows.",
+        epilog="example: likelier stream clicks.tsv.gz --target click --set bits=22 -o clicks.lk",
+    )
+    parser.add_argument(
+        "data",
+        nargs="+",
+        metavar="DATA",
+        help="CSV, TSV, JSON lines, svmlight, VW or Parquet files, gzip as well; - is standard input",
+    )
+    parser.add_argument("--format", choices=[*TEXT, "parquet"], help="where names do not say it")
+    parser.add_argument("--target", metavar="Y", help="the column to be predicted (not for svmlight, VW)")
+    parser.add_argument(
+        "--features", type=names, metavar="A,B,C", help="the columns to predict from (all others)"
+    )
+    parser.add_argument("--ignore", type=names, default=[], metavar="A,B,C", help="columns to leave out")
+    parser.add_argument(
+        "--words", type=names, default=[], metavar="A,B,C", help="columns that are no numbers"
+    )
+    parser.add_argument(
+        "--weight", metavar="W", help="a column of weights: each scales the step of its row"
+    )
+    parser.add_argument("--no-header", action="store_true", help="the columns are called 0, 1, 2, ...")
+    parser.add_argument(
+        "--cross",
+        type=names,
+        action="append",
+        default=[],
+        metavar="A,B",
+        help="columns (VW: namespaces) to be taken together as well; may be given again",
+    )
+    parser.add_argument(
+        "--set",
+        type=setting,
+        action="append",
+        default=[],
+        dest="settings",
+        metavar="NAME=VALUE",
+        help="a setting of OnlineClassifier, for example optimizer=ftrl; may be given again",
+    )
+    parser.add_argument("--from", dest="start", metavar="OLD.lk", help="go on from a model that was saved")
+    parser.add_argument("-o", "--output", metavar="M.lk", help="where to save the model")
+    parser.add_argument("--no-learn", action="store_true", help="answer only")
+    parser.add_argument(
+        "--predictions", metavar="FILE", help="the answers, a line for each row (CSV); - prints"
+    )
+    parser.add_argument("--strict", action="store_true", help="stop at the first line that cannot be read")
+    parser.add_argument("--quiet", action="store_true", help="print the last line of figures only")
+    parser.set_defaults(run=run)
+
+
+def run(options: Namespace) -> None:
+    """Learn, print, save. A stream that ends before its time leaves the model of the rows that came."""
+    from likelier.cli.watching import Watching
+    from likelier.saving import disk
+    from likelier.saving.online import save_online
+    from likelier.streams.session import BadLine, Session
+
+    if options.output:
+        disk.place_for(Path(options.output))  # before hours of work, not after
+    kept = _kept(options)
+    feed = _feed(options, kept.model)
+    session = Session(kept.model, learning=not options.no_learn, strict=options.strict)
+    start, problem = time.perf_counter(), None
+    with Watching(session, feed.size, options.predictions, quiet=options.quiet) as watching:
+        try:
+            session.follow(feed)
+        except BadLine:
+            raise
+        except (KeyboardInterrupt, ValueError, OSError) as found:
+            problem = found
+    seconds = time.perf_counter() - start
+    if options.output and (session.rows or problem is None):
+        kept.model.reading = {"columns": feed.columns, "target": options.target, "weight": options.weight}
+        save_online(kept, options.output)
+    if session.rows or problem is None:
+        watching.summarise(seconds, options.output)
+    if problem is not None:
+        raise problem
+
+
+def _kept(options: Namespace) -> "Kept":
+    """The model to go on from, or a new one."""
+    from likelier.saving.online import Kept, load_online
+    from likelier.streams.model import Online
+    from likelier.streams.settings import Settings
+
+    if options.start is None:
+        given = dict(options.settings) | ({"interactions": options.cross} if options.cross else {})
+        known = [one.name for one in fields(Settings)]
+        for name in given:
+            if name not in known:
+                raise ValueError(f"--set {name}: it is one of {', '.join(known)}")
+        return Kept(Online(Settings(**given)))
+    for asked, argument in ((options.settings, "--set"), (options.cross, "--cross")):
+        if asked:
+            raise ValueError(f"{argument} cannot be changed with --from: {options.start} goes on as it is")
+    kept = load_online(options.start)
+    for name in ("target", "weight"):
+        if getattr(options, name) is None:
+            setattr(options, name, kept.model.reading.get(name))
+    return kept
+
+
+def _feed(options: Namespace, model: "Online") -> Any:
+    """Parquet by name or by --format; all else is text."""
+    from likelier.streams.feeding import WORD, TextFeed, Wish
+    from likelier.streams.reading import Format
+
+    wish = Wish(
+        Format(*TEXT[options.format]) if options.format in TEXT else None,
+        options.target,
+        options.weight,
+        options.features,
+        options.ignore,
+        model.settings.interactions,
+        model.settings.non_finite == "raise",
+        False if options.no_header else None,
+        not options.no_learn,
+    )
+    labels = [str(label) for label in model.labels]
+    columns = dict(model.reading.get("columns", {})) | dict.fromkeys(options.words, WORD)
+    endings = {Path(path).suffix.lower() for path in options.data}
+    if options.format != "parquet" and (options.format in TEXT or not endings & PARQUET):
+        return TextFeed(options.data, wish, labels, columns)
+    if options.format is None and not endings <= PARQUET:
+        raise ValueError("DATA: Parquet files and text cannot be one stream: make it two, with --from")
+    from likelier.cli.parquet_feed import ParquetFeed
+
+    return ParquetFeed(options.data, wish, labels, columns)

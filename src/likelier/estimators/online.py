@@ -1,0 +1,295 @@
+"""Rows one by one: answered, then learned from."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from likelier import _core
+from likelier.estimators import door
+from likelier.estimators.decisions import Decisions
+from likelier.estimators.streamed import ROWS, Marks, labels_in, marked, rows_of
+from likelier.streams.model import Online, labels_array, plain_label
+from likelier.streams.settings import Settings
+
+Floats = NDArray[np.float64]
+
+
+class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
+    """Linear scores of hashed features, moved a step by every row that has a label.
+
+    A row is a dict of features, or a row of a table or an array. Numbers count as they are (0: absent),
+    strings and truths as indicators name=value; all of them are hashed into 2^bits weights (Weinberger et
+    al. 2009). Two classes: one score; more: softmax, or for margin losses one against the rest. optimizer:
+    "adagrad" (Duchi et al. 2011; normalised, Ross et al. 2013; invariant to how weights are split,
+    Karampatziakis & Langford 2011), "ftrl" (McMahan et al. 2013; l1 leaves few weights) or "sgd".
+    interactions: features taken together, as in [("user", "ad")]; half_life: in rows, what was learned
+    fades; class_weight="balanced": by how often classes came so far. non_finite: NaN and infinite cells
+    are skipped and counted, or refused ("raise"). passes: over the rows in `fit`.
+
+    Settings hold from the first row on: changed ones need a `fit`. See docs/online.md.
+    """
+
+    assumes = "discriminative; additive in features of any type; linear; learned row by row"
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    _model: Online
+    _labels: list[Any]
+    _codes: dict[Any, int]
+    _intake: "_core.Intake"
+    _learner: "_core.Learner"
+
+    def __init__(
+        self,
+        loss: str = "log_loss",
+        optimizer: str = "adagrad",
+        *,
+        bits: int = 18,
+        learning_rate: float | None = None,
+        power: float = 0.5,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        beta: float = 1.0,
+        normalised: bool = True,
+        invariant: bool = True,
+        interactions: Any = None,
+        half_life: float | None = None,
+        class_weight: Any = None,
+        non_finite: str = "skip",
+        passes: int = 1,
+    ) -> None:
+        self.loss = loss
+        self.optimizer = optimizer
+        self.bits = bits
+        self.learning_rate = learning_rate
+        self.power = power
+        self.l1 = l1
+        self.l2 = l2
+        self.beta = beta
+        self.normalised = normalised
+        self.invariant = invariant
+        self.interactions = interactions
+        self.half_life = half_life
+        self.class_weight = class_weight
+        self.non_finite = non_finite
+        self.passes = passes
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.non_finite == "skip"
+        tags.input_tags.sparse = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_model" in vars(self)
+
+    def _settings(self) -> Settings:
+        held = self.get_params(deep=False)
+        held.pop("passes")
+        return Settings(**held)
+
+    # ---- one row -------------------------------------------------------------------------------------
+    def learn_one(self, x: Mapping[str, Any], y: Any, sample_weight: float = 1.0) -> Self:
+        """A step at one row, a dict of features; a label not met before is a class more."""
+        try:
+            code = self._codes[y]
+        except (AttributeError, KeyError, TypeError):
+            return self._learn_new(x, y, sample_weight)
+        self._intake.learn_one(self._learner, x, code, sample_weight)
+        return self
+
+    def _learn_new(self, x: Any, y: Any, sample_weight: float) -> Self:
+        """Of a label not met before, which is met if nothing is wrong with its row."""
+        label = plain_label(y)
+        model = self._model if "_model" in vars(self) else Online(self._settings())
+        if label in model.codes:  # NumPy has labels that cannot be looked up
+            model.intake.learn_one(model.learner, x, model.codes[label], sample_weight)
+            return self
+        before = model.intake.factors
+        model.intake.factors = [*before, model.settings.factor(label)]
+        try:
+            model.intake.learn_one(model.learner, x, model.K, sample_weight)
+        except BaseException:
+            model.intake.factors = before
+            raise
+        model.intake.factors = before
+        model.meet(label)
+        return self._publish(model)
+
+    def predict_one(self, x: Mapping[str, Any]) -> Any:
+        """The label of the largest score; None before any row was learned from."""
+        if "_model" not in vars(self):
+            return None
+        labels = self._labels
+        return labels[self._intake.predict_one(self._learner, x) if len(labels) > 1 else 0]
+
+    def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
+        """p(C_k | x) by label, in the order of `classes_`; empty before any row was learned from."""
+        if "_model" not in vars(self):
+            return {}
+        P = self._intake.predict_proba_one(self._learner, x)
+        return dict(zip(self._labels, P, strict=True)) if len(self._labels) > 1 else {self._labels[0]: 1.0}
+
+    def _publish(self, model: Online) -> Self:
+        self._model, self._labels, self._codes = model, model.labels, model.codes
+        self._intake, self._learner = model.intake, model.learner
+        return self
+
+    # ---- many rows -----------------------------------------------------------------------------------
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Start afresh, and learn from all rows in their order; classes are sorted."""
+        door.number("passes", self.passes, 1, whole=True)
+        settings = self._settings()
+        rows = rows_of(self, X, known=False)
+        found, y, w = labels_in(self, rows, y, sample_weight)
+        door.weighty(len(found))
+        model = Online(settings, found.tolist())
+        shown = rows.shown
+        self._learn(model, *marked(rows, found, y, w, model.codes), self.passes)
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+        self.__dict__.update(shown)
+        return self._publish(model)
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows in their order; `classes`, all labels that can come, are needed at first."""
+        first = "_model" not in vars(self)
+        model = self._begun(classes) if first else self._model
+        if not first:
+            self.check_settings()
+            self._check_classes(model, classes)
+        rows = rows_of(self, X, known=not first)
+        found, y, w = labels_in(self, rows, y, sample_weight)
+        new = [label for label in found.tolist() if label not in model.codes]
+        if new:
+            raise ValueError(
+                f"The target label(s) {new} in y do not exist in the initial classes {model.labels}: name "
+                "all at the first call, or let learn_one meet them"
+            )
+        if not first and (rows.n is None or rows.n > ROWS):
+            model = model.copy()  # what goes wrong in a later batch leaves the model as it was
+        self._learn(model, *marked(rows, found, y, w, model.codes), 1)
+        for name, value in rows.shown.items():
+            self.__dict__.setdefault(name, value)
+        return self._publish(model)
+
+    def _begun(self, classes: Any) -> Online:
+        if classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        return Online(self._settings(), door.classes_of(self, classes).tolist())
+
+    def check_settings(self) -> None:
+        """Refuse settings that are not those of the first row."""
+        if self._model.settings != self._settings():
+            raise ValueError(
+                "settings were changed since the first row was learned from: set them back, or start "
+                "afresh with fit"
+            )
+
+    def _check_classes(self, model: Online, classes: Any) -> None:
+        if classes is not None and set(door.classes_of(self, classes).tolist()) != set(model.labels):
+            raise ValueError(
+                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: "
+                f"{model.labels!r}"
+            )
+
+    @staticmethod
+    def _learn(model: Online, rows: Any, marks: Marks, passes: int) -> None:
+        for _ in range(passes):
+            for batch in rows.hashed(model.intake, marks):
+                model.learn(batch)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """p(C_k | x), (n, K), columns as in `classes_`."""
+        door.fitted(self)
+        rows = rows_of(self, X, known=True)
+        batches = [self._learner.predict(batch) for batch in rows.hashed(self._intake, Marks())]
+        P = np.concatenate(batches) if len(batches) != 1 else batches[0]
+        return P if self._model.K > 1 else np.ones((len(P), 1))
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """ln p(C_k | x), (n, K)."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    def decision_function(self, X: Any) -> Floats:
+        """The score of each class, (n, K), up to a term that all share; of two their difference, (n,)."""
+        Z = self.predict_log_proba(X)
+        return np.asarray(Z[:, 1] - Z[:, 0]) if self._model.K == 2 else Z
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label of the largest score."""
+        P = self.predict_proba(X)
+        return np.asarray(self.classes_[P.argmax(axis=1)])
+
+    # ---- what has come -------------------------------------------------------------------------------
+    def _known(self, name: str) -> Online:
+        if "_model" not in vars(self):
+            raise AttributeError(f"{name} is there once a row has been learned from")
+        return self._model
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, in the order of the columns of `predict_proba`."""
+        return labels_array(self._known("classes_").labels)
+
+    @property
+    def class_count_(self) -> Floats:
+        """The weight of the rows of each class."""
+        model = self._known("class_count_")
+        counts = model.intake.counts
+        return np.array(counts + [0.0] * (model.K - len(counts)))
+
+    @property
+    def mistakes_(self) -> int:
+        """Rows whose label, before it was learned from, was not the answer."""
+        return self._known("mistakes_").intake.mistakes
+
+    @property
+    def skipped_(self) -> int:
+        """Cells of rows learned from that were NaN or infinite."""
+        return self._known("skipped_").intake.skipped
+
+    @property
+    def steps_(self) -> int:
+        """Rows learned from."""
+        return self._known("steps_").learner.counters["steps"]
+
+    @property
+    def clipped_(self) -> int:
+        """Steps cut short, lest weights run away."""
+        return self._known("clipped_").learner.counters["clipped"]
+
+    @property
+    def used_(self) -> int:
+        """How many of the 2^bits weights features have taken."""
+        return self._known("used_").learner.counters["used"]
+
+    @property
+    def collision_rate_(self) -> float:
+        """The share of cells learned from that met another feature's weight."""
+        counted = self._known("collision_rate_").learner.counters
+        return counted["collisions"] / max(counted["cells"], 1)
+
+    @classmethod
+    def of(cls, model: Online, passes: int = 1) -> Self:
+        """An estimator that shows this model."""
+        held = {one.name: getattr(model.settings, one.name) for one in fields(Settings)}
+        held["interactions"] = list(model.settings.interactions) or None
+        return cls(**held, passes=passes)._publish(model)
+
+    # ---- copies --------------------------------------------------------------------------------------
+    def __getstate__(self) -> dict[str, Any]:
+        held: dict[str, Any] = super().__getstate__()
+        return {key: value for key, value in held.items() if key not in _SHORT}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "_model" in vars(self):
+            self._publish(self._model)
+
+
+_SHORT = ("_labels", "_codes", "_intake", "_learner")  # of the model, for learn_one to find at once

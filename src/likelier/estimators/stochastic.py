@@ -1,0 +1,371 @@
+"""Linear classifiers by a step at every row, in epochs over shuffled rows, as scikit-learn's are."""
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.utils import check_random_state
+from tqdm import tqdm
+
+from likelier.cores import cores
+from likelier.data import Arrays, Chunk, Source
+from likelier.estimators import door
+from likelier.estimators.discriminative import precoded, single
+from likelier.estimators.scoring import refuse_new
+from likelier.estimators.weighing import class_totals, weights_by_class
+from likelier.estimators.weighted import Weighted
+from likelier.estimators.weights import Course as Way
+from likelier.estimators.weights import Weights
+from likelier.online.stochastic import Course, Rows, Stand, Task, Walk, Watch, walk_all
+
+Floats = NDArray[np.float64]
+
+SEEDS = np.iinfo(np.int32).max  # scikit-learn draws its seeds below this
+
+
+@dataclass(frozen=True)
+class Strides:
+    """What further steps go on from."""
+
+    theta: Floats  # (q, p + 1)
+    mean: Floats | None  # (q, p + 1)
+    squares: Floats | None  # (q, p + 1), Σg²
+    t: float  # the next turn
+    n: Floats  # (K,), rows of each class so far
+    mistakes: int
+
+    def stands(self, apart: bool) -> list[Stand]:
+        """Of one problem, or of one for each class."""
+        parts = [slice(k, k + 1) for k in range(len(self.theta))] if apart else [slice(None)]
+
+        def of(array: Floats | None, part: slice) -> Floats | None:
+            return None if array is None else np.ascontiguousarray(array[part])
+
+        return [
+            Stand(self.theta[part].copy(), of(self.mean, part), of(self.squares, part), self.t)
+            for part in parts
+        ]
+
+    def after(self, walks: Sequence[Walk], turns: int) -> "Strides":
+        def all_of(arrays: list[Floats | None]) -> Floats | None:
+            kept = [array for array in arrays if array is not None]
+            return np.concatenate(kept) if kept else None
+
+        return replace(
+            self,
+            theta=np.concatenate([walk.stand.theta for walk in walks]),
+            mean=all_of([walk.stand.mean for walk in walks]),
+            squares=all_of([walk.stand.squares for walk in walks]),
+            t=self.t + turns,
+            mistakes=self.mistakes + int(sum(walk.mistakes.sum() for walk in walks)),
+        )
+
+
+class Journey(NamedTuple):
+    """Where epochs have led, the mean loss of each, and whether they ended by themselves."""
+
+    strides: Strides
+    losses: Floats
+    ended: bool
+    walks: tuple[Walk, ...] = ()  # of rows in memory
+
+
+class Striding(Weighted):
+    """Steps, and the weights that they lead to. A subclass says how they are taken (`_course`)."""
+
+    max_iter: int
+    tol: float | None
+    verbose: int
+    n_jobs: int | None
+    random_state: Any
+    early_stopping: bool
+    validation_fraction: float
+    class_weight: Any
+    warm_start: bool
+    _statistics: Strides | None
+
+    @abstractmethod
+    def _course(self) -> Course:
+        """How steps are taken, checked."""
+
+    def _apart(self, K: int) -> bool:
+        """Whether each of K classes is told from the rest by itself."""
+        return K > 2
+
+    # ---- fitting -----------------------------------------------------------------------------------
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Fit to rows X and their labels y, or to a source that has both.
+
+        A source is read part by part in its order; rows are shuffled within a part only.
+        """
+        course = self._course()
+        most = int(door.number("max_iter", self.max_iter, 1, whole=True))
+        source = door.training(self, X, y, sample_weight)
+        target = self._target_of(source)
+        if len(target) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes in the data: the number of "
+                f"classes has to be greater than one; got one class: {target[0]}"
+            )
+        start = self._begun(course, target, source.p, coef_init, intercept_init)
+        with door.naming(source):
+            found = self._travel(precoded(source, target), target, course, start, most)
+        self._warn_of_end(found, most)
+        return self._publish(self._led(found, course, single(source)), found.strides, target, source.names)
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows: one epoch of steps, from where the last ones led.
+
+        `classes`, all labels that can ever come, are needed at the first call. class_weight="balanced"
+        goes by the classes seen so far.
+        """
+        course = self._course()
+        if door.truth("early_stopping", self.early_stopping):
+            raise ValueError(
+                "early_stopping should be False with partial_fit: one epoch has nothing to stop"
+            )
+        known = self._known_classes(classes)
+        if len(known) < 2:
+            raise ValueError(f"the number of classes has to be greater than one; got {known.tolist()}")
+        source = door.training(self, X, y, sample_weight, known="_model" in vars(self))
+        refuse_new(source, known)
+        start = self._go_on(course, known, source.p)
+        with door.naming(source):
+            found = self._travel(precoded(source, known), known, course, start, 1)
+        names = getattr(self, "feature_names_in_", source.names)
+        return self._publish(self._led(found, course, single(source)), found.strides, known, names)
+
+    def _travel(
+        self, source: Source, target: NDArray[Any], course: Course, start: Strides, most: int
+    ) -> Journey:
+        """At most so many epochs over all rows."""
+        K = len(target)
+        start = replace(start, n=start.n + counted(source, K))
+        door.weighty(start.n)
+        factor = weights_by_class(self.class_weight, target, start.n)
+        route = _Route(course, K, self._apart(K), factor, self._workers())
+        if not isinstance(source, Arrays):
+            if self.early_stopping:
+                raise ValueError(
+                    "early_stopping holds rows out of those in memory, and X is a source: load its rows, "
+                    "or set early_stopping=False."
+                )
+            with progress(self.verbose, most) as watch:
+                return route.by_parts(source, start, self._seeds(K, None)[0], most, watch)
+        (chunk,) = source.parts(len(source) * source.X.row_bytes)[0]()
+        seeds, held = self._seeds(K, chunk)
+        with progress(self.verbose, most * len(seeds)) as watch:
+            return route.whole(Rows.of(chunk, held), start, seeds, most, watch)
+
+    def _workers(self) -> int:
+        if self.n_jobs is None:
+            return cores()
+        jobs = int(door.number("n_jobs", self.n_jobs, -np.inf, whole=True))
+        return jobs if jobs > 0 else max(1, cores() + 1 + jobs)
+
+    def _seeds(self, K: int, chunk: Chunk | None) -> tuple[list[int], NDArray[np.uint8] | None]:
+        """A seed for each problem, and the rows held out, drawn as and when scikit-learn draws them."""
+        if self._apart(K):
+            held = self._held(chunk)
+            drawn = check_random_state(self.random_state).randint(SEEDS, size=K)
+            rngs = [check_random_state(int(seed)) for seed in drawn]
+            for rng in rngs:
+                rng.randint(1, SEEDS)  # the seed of an order that is never asked for
+            return [int(rng.randint(SEEDS)) for rng in rngs], held
+        rng = check_random_state(self.random_state)
+        rng.randint(1, SEEDS)
+        held = self._held(chunk)
+        return [int(rng.randint(SEEDS))], held
+
+    def _held(self, chunk: Chunk | None) -> NDArray[np.uint8] | None:
+        if chunk is None or not door.truth("early_stopping", self.early_stopping):
+            return None
+        share = door.number("validation_fraction", self.validation_fraction, 0, 1)
+        assert chunk.y is not None
+        n = len(chunk.y)
+        split = StratifiedShuffleSplit(test_size=share, random_state=self.random_state)
+        train, test = next(split.split(np.zeros((n, 1)), chunk.y))
+        if chunk.w is not None and not chunk.w[test].any():
+            raise ValueError(
+                "The sample weights for validation set are all zero, consider using a different random "
+                "state."
+            )
+        if not (len(train) and len(test)):
+            raise ValueError(
+                f"{n} rows with validation_fraction={share:g} leave {len(train)} to learn from and "
+                f"{len(test)} to judge by: change it, or set early_stopping=False."
+            )
+        held = np.zeros(n, dtype=np.uint8)
+        held[test] = 1
+        return held
+
+    # ---- where to begin ----------------------------------------------------------------------------
+    def _begun(
+        self, course: Course, target: NDArray[Any], p: int, coef: Any, intercept: Any
+    ) -> Strides:
+        before: Weights | None = vars(self).get("_model")
+        if door.truth("warm_start", self.warm_start) and before is not None:
+            coef = before.W if coef is None else coef
+            intercept = before.intercept if intercept is None else intercept
+        K = len(target)
+        q = 1 if K == 2 else K
+        theta = np.zeros((q, p + 1))
+        theta[:, :p] = _given("coef_init", coef, (q, p))
+        theta[:, p] = _given("intercept_init", intercept, (q,))
+        return _fresh(course, theta, K)
+
+    def _go_on(self, course: Course, known: NDArray[Any], p: int) -> Strides:
+        before: Strides | None = vars(self).get("_statistics")
+        K = len(known)
+        if before is None:
+            if "_model" in vars(self):
+                raise ValueError(
+                    f"this {type(self).__name__} was saved without statistics: it predicts, and cannot "
+                    "learn on. Save it with them."
+                )
+            return _fresh(course, np.zeros((1 if K == 2 else K, p + 1)), K)
+        # Settings may have changed since: what is wanted now and was not kept begins here.
+        begun = _fresh(course, before.theta, K)
+        mean = None if begun.mean is None else begun.mean if before.mean is None else before.mean
+        squares = None if begun.squares is None else begun.squares if before.squares is None else before.squares
+        return replace(before, mean=mean, squares=squares)
+
+    # ---- what is shown -----------------------------------------------------------------------------
+    def _led(self, found: Journey, course: Course, of_single: bool) -> Weights:
+        strides = found.strides
+        averaged = strides.mean is not None and course.average <= strides.t - 1
+        theta = strides.mean if averaged else strides.theta
+        assert theta is not None
+        epochs = len(found.losses)
+        trace = np.full((epochs + 1, 3), np.nan)
+        trace[1:, 0] = found.losses
+        reason = "nothing more was gained" if found.ended else f"{epochs} epochs made"
+        way = Way(trace, found.ended, reason, "sgd", "a step at every row")
+        return Weights(theta[:, :-1].copy(), theta[:, -1].copy(), np.zeros(theta.shape[1] - 1), way, of_single)
+
+    def _shown(self, model: Weights, statistics: Strides | None, target: NDArray[Any]) -> dict[str, Any]:
+        shown = super()._shown(model, statistics, target) | {"n_iter_": len(model.course.trace) - 1}
+        for name in ("solver_", "solver_reason_"):
+            del shown[name]
+        if statistics is not None:
+            shown |= {"t_": statistics.t, "mistakes_": statistics.mistakes}
+        return shown
+
+    def _warn_of_end(self, found: Journey, most: int) -> None:
+        if self.tol is not None and len(found.losses) == most:
+            warnings.warn(
+                f"{type(self).__name__}: {most} epochs did not bring convergence (tol={self.tol:g}; mean loss "
+                f"{found.losses[-1]:.6g}). Raise max_iter, loosen tol, or scale the columns.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+class _Route(NamedTuple):
+    """Problems, and how they are gone about."""
+
+    course: Course
+    K: int
+    apart: bool
+    factor: Floats | None  # (K,)
+    workers: int
+
+    def tasks(self, seeds: Sequence[int]) -> list[Task]:
+        factor = np.ones(self.K) if self.factor is None else self.factor
+        if self.apart:  # as in scikit-learn, the weight of a class counts where it is the one
+            return [Task(seed, k, (1.0, float(factor[k]))) for k, seed in enumerate(seeds)]
+        return [Task(seed, 1, tuple(factor.tolist())) for seed in seeds]
+
+    def whole(
+        self, rows: Rows, start: Strides, seeds: Sequence[int], most: int, watch: Watch | None
+    ) -> Journey:
+        """Epochs over rows in memory."""
+        stands, tasks = start.stands(self.apart), self.tasks(seeds)
+        walks = walk_all(rows, self.course, stands, tasks, most, self.workers, watch)
+        epochs = max(len(walk.losses) for walk in walks)
+        losses = [np.pad(walk.losses, (0, epochs - len(walk.losses)), mode="edge") for walk in walks]
+        strides = start.after(walks, epochs * len(rows.codes))
+        return Journey(strides, np.mean(losses, axis=0), all(walk.ended for walk in walks), tuple(walks))
+
+    def by_parts(
+        self, source: Source, start: Strides, seeds: Sequence[int], most: int, watch: Watch | None
+    ) -> Journey:
+        """Epochs over rows that are read part by part, and shuffled within a part."""
+        rngs = [check_random_state(seed) for seed in seeds]
+        course, strides, losses, values = self.course, start, list[float](), list[float]()
+        idle, ended = 0, False
+        while len(losses) < most and not ended:
+            loss, n = 0.0, 0
+            for chunk in (chunk for part in source.parts(0) for chunk in part()):
+                once = self._replace(course=replace(course, tol=None))
+                found = once.whole(Rows.of(chunk), strides, [int(rng.randint(SEEDS)) for rng in rngs], 1, None)
+                loss += float(found.losses[0]) * chunk.X.shape[0]
+                n += chunk.X.shape[0]
+                strides = found.strides
+            losses.append(loss / n)
+            W = strides.theta[:, :-1]
+            penalty = course.strength * (course.l2 / 2 * np.sum(W**2) + course.l1 * np.abs(W).sum())
+            values.append(losses[-1] + float(penalty) / (len(W) if self.apart else 1))
+            if watch is not None:
+                watch(losses[-1])
+            gained = course.tol is None or not values[-1] > min(values[:-1], default=np.inf) - course.tol
+            idle = 0 if gained else idle + 1
+            if idle >= course.patience:
+                ended = course.rate != "adaptive" or course.eta0 <= 1e-6
+                course, idle = replace(course, eta0=course.eta0 / 5), 0
+        return Journey(strides, np.array(losses), ended)
+
+
+def counted(source: Source, K: int) -> Floats:
+    """Rows of each class, whatever they weigh; of a source, their weights."""
+    if isinstance(source, Arrays):
+        assert source.y is not None
+        return np.bincount(source.y[source.y >= 0], minlength=K).astype(np.float64)
+    return class_totals(source, K)
+
+
+def _fresh(course: Course, theta: Floats, K: int) -> Strides:
+    q, width = theta.shape
+    stand = Stand.start(q, width - 1, course, theta)
+    return Strides(stand.theta, stand.mean, stand.squares, 1.0, np.zeros(K), 0)
+
+
+def _given(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
+    """Where to begin, in this shape; None: at 0."""
+    if value is None:
+        return np.zeros(shape)
+    found = np.asarray(value, dtype=np.float64)
+    if found.size != np.prod(shape) or (found.ndim > 1 and found.shape != shape):
+        raise ValueError(f"Provided {name} does not match dataset: it has shape {found.shape}, not {shape}.")
+    if not np.isfinite(found).all():
+        raise ValueError(f"{name} contains NaN or infinity.")
+    return found.reshape(shape)
+
+
+@contextmanager
+def progress(verbose: int, most: int) -> Iterator[Watch | None]:
+    """A progress bar, if one is wanted."""
+    if not verbose:
+        yield None
+        return
+    with tqdm(total=most, unit="epoch") as bar:
+
+        def watch(loss: float) -> None:
+            bar.update()
+            bar.set_postfix(loss=f"{loss:.6g}")
+
+        yield watch

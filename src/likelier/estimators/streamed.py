@@ -1,0 +1,230 @@
+"""The door of online models: rows of any kind, as what can be hashed a batch at a time."""
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from likelier import _core
+from likelier.data import CSR, Chunk, Columns, Dense, Stored, levels_of
+from likelier.data.cells import block_columns, frame_columns
+from likelier.data.labels import first_seen
+from likelier.estimators import door
+from likelier.estimators.sources import stored
+from likelier.model import levels
+
+ROWS = 1 << 16  # that are hashed at a time
+Batches = Iterator["_core.HashedRows"]
+Floats = NDArray[np.float64]
+
+
+class Marks(NamedTuple):
+    """Labels as codes, and weights, of rows to learn from; None: of rows to answer, and 1 each."""
+
+    codes: NDArray[np.int32] | None = None
+    weights: Floats | None = None
+
+    def rows(self, start: int, stop: int) -> "Marks":
+        """Those of some rows."""
+        codes = None if self.codes is None else self.codes[start:stop]
+        return Marks(codes, None if self.weights is None else self.weights[start:stop])
+
+
+class Rows(Protocol):
+    """Rows to hash."""
+
+    @property
+    def n(self) -> int | None:
+        """How many; None: they are read from files, a batch at a time."""
+
+    @property
+    def shown(self) -> Mapping[str, Any]:
+        """What a model fitted to them says of their columns."""
+
+    def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches: ...
+
+
+def _cuts(n: int) -> Iterator[tuple[int, int]]:
+    return ((start, min(n, start + ROWS)) for start in range(0, n, ROWS))
+
+
+@dataclass(frozen=True)
+class Dicts:
+    """Features by name, a dict for each row."""
+
+    X: list[Any]
+
+    @property
+    def n(self) -> int:
+        return len(self.X)
+
+    @property
+    def shown(self) -> Mapping[str, Any]:
+        return {}
+
+    def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
+        for start, stop in _cuts(self.n):
+            yield intake.dicts(self.X[start:stop], *marks.rows(start, stop))
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of one type each."""
+
+    columns: list["_core.Column"]
+    n: int
+    shown: Mapping[str, Any]
+
+    def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
+        for start, stop in _cuts(self.n):
+            yield intake.columns(self.columns, start, stop, *marks.rows(start, stop))
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """Compressed sparse rows; columns without names go by number."""
+
+    X: CSR
+    names: Sequence[str]
+    shown: Mapping[str, Any]
+
+    @property
+    def n(self) -> int:
+        return self.X.shape[0]
+
+    def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
+        for start, stop in _cuts(self.n):
+            X = self.X.rows(start, stop)
+            yield intake.sparse(
+                X.starts, X.columns, X.values, list(self.names), X.p, *marks.rows(start, stop)
+            )
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """Rows of files, with the labels and weights that are in them; a cell that is missing is NaN."""
+
+    source: Stored
+    found: NDArray[Any] | None = None  # the sorted labels, of rows to learn from
+    codes: NDArray[np.int32] | None = None  # of these
+
+    n = None
+
+    @property
+    def shown(self) -> Mapping[str, Any]:
+        return {"feature_names_in_": np.asarray(self.source.names, dtype=object)}
+
+    def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
+        names = [str(name) for name in self.source.names]
+        source = self.source if self.found is None else self.source.coded(self.found)
+        for part in source.parts(0):
+            for chunk in part():
+                yield from self._batch(chunk, names).hashed(intake, self._marks(chunk))
+
+    def _batch(self, chunk: Chunk, names: list[str]) -> Table:
+        assert isinstance(chunk.X, Dense | Columns)
+        return Table(block_columns(chunk.X, names, gaps=True), chunk.X.shape[0], {})
+
+    def _marks(self, chunk: Chunk) -> Marks:
+        if self.codes is None or chunk.y is None:
+            return Marks()
+        return Marks(np.append(self.codes, np.int32(-1))[chunk.y], chunk.w)
+
+
+# ---- X -----------------------------------------------------------------------------------------------
+def rows_of(estimator: Any, X: Any, *, known: bool) -> Rows:
+    """X, whatever it is. known: arrays are to have the columns that they had before."""
+    if stored(X):
+        return Scanned(_worded(estimator, X))
+    if isinstance(X, Mapping) and not issparse(X):
+        raise TypeError("X is one dict: many rows are a list of dicts; for one, learn_one and predict_one.")
+    if isinstance(X, list) and X and isinstance(X[0], Mapping):
+        return Dicts(X)
+    frame = door.opened(X)
+    if isinstance(frame, nw.DataFrame):
+        return _frame(estimator, frame)
+    block = door.rows_of(estimator, frame)
+    n, p = block.shape
+    names = _array_names(estimator, p) if known else []
+    shown = {} if names else {"n_features_in_": p}
+    if isinstance(block, CSR):
+        return Sparse(block, names, shown)
+    return Table(block_columns(block, names or None, gaps=False), n, shown)
+
+
+def _worded(estimator: Any, X: Stored) -> Stored:
+    source = X.worded()
+    usable = source.texts(list(source.names))
+    others = {name: kind for name, kind in source.others(list(source.names)).items() if name not in usable}
+    if others:
+        some = ", ".join(f"{name!r} ({kind})" for name, kind in others.items())
+        raise ValueError(
+            f"{type(estimator).__name__} takes numbers, words and truths, and these columns hold none: "
+            f"{some}. Leave them out, as in scan(path, features=[...])."
+        )
+    return source
+
+
+def _frame(estimator: Any, frame: Any) -> Table:
+    if frame.shape[0] == 0:
+        raise ValueError(f"Found array with 0 sample(s) (shape={frame.shape}): a minimum of 1 is required.")
+    if getattr(estimator, "n_features_in_", None) is not None and not _numbered(frame.columns):
+        name = type(estimator).__name__
+        warnings.warn(f"X has feature names, but {name} was fitted without feature names", stacklevel=5)
+    columns = frame_columns(frame, strict=estimator.non_finite == "raise")
+    names = np.asarray([str(name) for name in frame.columns], dtype=object)
+    return Table(columns, frame.shape[0], {"feature_names_in_": names})
+
+
+def _numbered(names: Sequence[Any]) -> bool:
+    return all(str(name).isdigit() for name in names)
+
+
+def _array_names(estimator: Any, p: int) -> list[str]:
+    """The names of an array's columns: those of the frame that was fitted, or none."""
+    names, kind = getattr(estimator, "feature_names_in_", None), type(estimator).__name__
+    known = getattr(estimator, "n_features_in_", None) if names is None else len(names)
+    if known is not None and known != p:
+        raise ValueError(f"X has {p} features, but {kind} is expecting {known} features as input.")
+    if names is None:
+        return []
+    said = f"X does not have valid feature names, but {kind} was fitted with feature names"
+    warnings.warn(said, stacklevel=5)
+    return [str(name) for name in names]
+
+
+# ---- y -----------------------------------------------------------------------------------------------
+def labels_in(estimator: Any, rows: Rows, y: Any, sample_weight: Any) -> tuple[NDArray[Any], Any, Any]:
+    """The labels of rows that weigh something, sorted; y and weights, checked."""
+    if isinstance(rows, Scanned):
+        if y is not None or sample_weight is not None:
+            raise ValueError("X is a source, and brings y and weights along: pass neither of them.")
+        if len(rows.source.targets) != 1:
+            raise ValueError("the source needs one target: name its column, as in scan(path, target='y').")
+        found = levels(rows.source)
+        door.weighty(len(found))
+        return found, None, None
+    assert rows.n is not None
+    y = door.labels_of(estimator, y)
+    if len(y) != rows.n:
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: "
+            f"X has {rows.n} rows, y has {len(y)}."
+        )
+    w = door.weights_of(sample_weight, len(y))
+    return levels_of(y if w is None else y[w > 0]), y, w
+
+
+def marked(rows: Rows, found: NDArray[Any], y: Any, w: Any, codes: Mapping[Any, int]) -> tuple[Rows, Marks]:
+    """Rows with their labels by these codes; one that has none is not learned from: it weighs nothing."""
+    if isinstance(rows, Scanned):
+        table = np.array([codes.get(label, -1) for label in found.tolist()], dtype=np.int32)
+        return Scanned(rows.source, found, table), Marks()
+    places, seen = first_seen(y)
+    table = np.array([codes.get(label, -1) for label in seen.tolist()], dtype=np.int32)
+    return rows, Marks(table[places], w)

@@ -1,0 +1,173 @@
+"""Online models to files and back, without scikit-learn: the stream on the command line starts fast."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.saving import disk
+from likelier.saving.disk import Archive, require
+from likelier.saving.values import decode, encode
+from likelier.streams.model import Online, plain_label
+from likelier.streams.settings import Settings
+
+NAME = "OnlineClassifier"
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass
+class Kept:
+    """A model, and what belongs to the estimator that shows it."""
+
+    model: Online
+    passes: int = 1
+    n_features: int | None = None
+    feature_names: list[str] | None = None
+    about: dict[str, Any] = field(default_factory=dict)
+
+
+def save_online(kept: Kept, path: str | os.PathLike[str]) -> None:
+    """Write a model to a file, whole or not at all."""
+    disk.write(Path(path), content_of(kept))
+
+
+def load_online(path: str | os.PathLike[str]) -> Kept:
+    """The model in a file, which goes on as the one that was saved."""
+    with disk.opened(Path(path)) as archive:
+        return kept_in(archive)
+
+
+# ---- out -----------------------------------------------------------------------------------------
+def content_of(kept: Kept) -> bytes:
+    """The bytes of a file."""
+    model, arrays = kept.model, Arrays()
+    counts = model.intake.counts
+    params = {one.name: getattr(model.settings, one.name) for one in fields(Settings)}
+    state = model.state()
+    fitted = {
+        "target": _objects(model.labels),
+        "n_features": kept.n_features,
+        "feature_names": None if kept.feature_names is None else _objects(kept.feature_names),
+        "reading": model.reading,
+        "table": _few(state.pop("table")),
+        "online": state,
+    }
+    params["passes"] = kept.passes
+    header = {
+        "likelier": version("likelier"),
+        "estimator": NAME,
+        "rows": counts + [0.0] * (model.K - len(counts)),
+        **({"about": dict(kept.about)} if kept.about else {}),
+        "params": {key: encode(value, f"params/{key}", arrays, {}) for key, value in params.items()},
+        "fitted": {key: encode(value, key, arrays, {}) for key, value in fitted.items()},
+    }
+    return disk.packed(header, arrays)
+
+
+def _objects(values: list[Any]) -> NDArray[Any]:
+    held = np.empty(len(values), dtype=object)
+    held[:] = values
+    return held
+
+
+def _few(table: NDArray[np.float32]) -> dict[str, Any]:
+    """The rows of the table that hold anything, and which they are; all of them if that is no more."""
+    magnitudes = table.view(np.uint32) & 0x7FFFFFFF  # -0 is nothing, too
+    there = np.flatnonzero(magnitudes.any(axis=1)).astype(np.uint32)
+    shape = list(table.shape)
+    if len(there) * (table.shape[1] + 1) < table.size:
+        return {"shape": shape, "at": there, "cells": table[there]}
+    return {"shape": shape, "at": None, "cells": table}
+
+
+# ---- in ------------------------------------------------------------------------------------------
+def kept_in(archive: Archive) -> Kept:
+    """What an open file holds, checked."""
+    require(archive.header.get("estimator") == NAME, f"it holds a {archive.header.get('estimator')!r:.80}")
+    left = archive.names
+
+    def take(array: str) -> NDArray[Any]:
+        require(array in left, f"array {array!r:.80} is not there, or is used twice")
+        left.remove(array)
+        return archive.array(array)
+
+    params = {key: decode(value, take, {}) for key, value in archive.section("params").items()}
+    parts = {key: decode(value, take, {}) for key, value in archive.section("fitted").items()}
+    require(not left, f"nothing refers to array {', '.join(sorted(left)):.80}")
+    wanted = {"target", "n_features", "feature_names", "reading", "table", "online"}
+    require(parts.keys() == wanted, f"its parts are not {', '.join(sorted(wanted))}")
+    unknown = params.keys() - {one.name for one in fields(Settings)} - {"passes"}
+    require(not unknown, f"{NAME} has no hyper-parameter {', '.join(sorted(unknown)):.80}")
+    passes = params.pop("passes", 1)
+    require(type(passes) is int and passes > 0, f"passes is {passes!r:.80}")
+    settings, labels = Settings(**params), _labels(parts["target"])
+    model = Online.of(settings, labels, _reading(parts["reading"]), _state(settings, labels, parts))
+    about = archive.header.get("about")
+    p, names = parts["n_features"], parts["feature_names"]
+    require(p is None or (type(p) is int and p > 0), f"{p!r:.80} is not a number of columns")
+    return Kept(model, passes, p, _names(names), dict(about) if isinstance(about, dict) else {})
+
+
+def _labels(target: Any) -> list[Any]:
+    require(type(target) is np.ndarray and target.ndim == 1, "the classes are not a list of labels")
+    labels = target.tolist()
+    for label in labels:
+        require(plain_label(label) is label, "the classes are not plain labels")
+    require(len(set(labels)) == len(labels), "a class is there twice")
+    return labels
+
+
+def _reading(given: Any) -> dict[str, Any]:
+    require(
+        isinstance(given, dict) and all(isinstance(key, str) for key in given), "its reading is no dict"
+    )
+    return dict(given)
+
+
+def _names(given: Any) -> list[str] | None:
+    if given is None:
+        return None
+    good = type(given) is np.ndarray and given.ndim == 1 and all(type(name) is str for name in given)
+    require(good, "the feature names are not strings")
+    return [str(name) for name in given]
+
+
+def _state(settings: Settings, labels: list[Any], parts: Mapping[str, Any]) -> dict[str, Any]:
+    state, K = parts["online"], len(labels)
+    require(isinstance(state, dict), "what was learned is no dict")
+    state = dict(state)
+    counts = state.get("counts")
+    good = type(counts) is np.ndarray and counts.dtype == np.float64 and counts.ndim == 1
+    require(good and len(counts) <= K and (counts >= 0).all(), "the counts of classes are none")
+    for name, value in state.items():
+        if name != "counts":
+            require(
+                type(value) in (int, float) and value >= 0, f"{name} is {value!r:.80}, which is no count"
+            )
+    require(
+        state.get("K") == K or (K <= 1 and state.get("K", 2) <= K), f"weights of {state.get('K')} classes"
+    )
+    return state | {"table": _table(settings, parts["table"])}
+
+
+def _table(settings: Settings, given: Any) -> NDArray[np.float32]:
+    require(
+        isinstance(given, dict) and given.keys() == {"shape", "at", "cells"}, "there is no table of weights"
+    )
+    (slots, stride), at, cells = given["shape"], given["at"], given["cells"]
+    fits = slots == 2**settings.bits + 1 and type(stride) is int and type(cells) is np.ndarray
+    require(fits and cells.dtype == np.float32, "the table of weights is not that of its settings")
+    if at is None:
+        require(cells.shape == (slots, stride), "the table of weights has another shape")
+        return np.ascontiguousarray(cells)
+    good = type(at) is np.ndarray and at.dtype == np.uint32 and cells.shape == (len(at), stride)
+    require(good and (np.diff(at.astype(np.int64)) > 0).all(), "the places of weights are none")
+    require(len(at) == 0 or int(at[-1]) < slots, "a weight is beyond the table")
+    table = np.zeros((slots, stride), dtype=np.float32)
+    table[at.astype(np.int64)] = cells
+    return table

@@ -1,0 +1,193 @@
+"""How well probabilities foretold the labels that came after them."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from likelier import _core
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+BINS = _core.figure_bins
+GROUPS = 15  # of a calibration
+
+
+class Calibration(NamedTuple):
+    """Groups of rows of about equal weight, by the probability that something comes to pass."""
+
+    p: Floats  # mean probability
+    rate: Floats  # how often it came to pass
+    weight: Floats
+
+
+@dataclass(eq=False)
+class Figures:
+    """Log-loss, mistakes, Brier's score, AUC and calibration of rows judged so far: sums, which merge.
+
+    Weight 2 is the row twice, weight 0 or a negative code the row absent. A label that P has no column for
+    had the probability 0. Two classes are judged by the probability of the second; more by that of the
+    likeliest. Its level is counted in 4096 fixed bins, each at most 1/64 of min(p, 1 - p) wide, from which
+    AUC and calibration are made.
+    """
+
+    totals: Floats  # rows, weight, loss, mistakes, squares, clipped
+    classes: Floats  # (K, 3): weight, Σ w p_k, mistakes
+    bins: Floats  # (BINS, 3): weight where it did not come to pass, where it did, Σ w p
+
+    @classmethod
+    def start(cls, K: int = 2) -> Self:
+        return cls(np.zeros(6), np.zeros((max(K, 2), 3)), np.zeros((BINS, 3)))
+
+    def update(self, P: ArrayLike, codes: ArrayLike, weights: ArrayLike | None = None) -> None:
+        """Rows answered with P (n, any number of classes so far), whose labels are known now."""
+        P = np.ascontiguousarray(P, dtype=np.float64)
+        codes = np.ascontiguousarray(codes, dtype=np.int32)
+        w = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+        if P.ndim != 2 or codes.shape != P.shape[:1] or (w is not None and w.shape != codes.shape):
+            shapes = P.shape, codes.shape, None if w is None else w.shape
+            raise ValueError(
+                "P, codes and weights have shapes {}, {} and {}: (n, K), (n,), (n,)".format(*shapes)
+            )
+        if P.shape[1] < 2:
+            P = np.hstack([P, np.zeros((len(P), 2 - P.shape[1]))])
+        before = self.classes, self.bins
+        self.grow(max(P.shape[1], int(codes.max(initial=-1)) + 1))
+        bad = _core.figures(P, codes, w, self.totals, self.classes, self.bins)
+        if bad >= 0:
+            self.classes, self.bins = before
+            weight = 1.0 if w is None else w[bad]
+            raise ValueError(
+                f"row {bad} of these cannot be judged: its probabilities {P[bad].tolist()} must be at "
+                f"least 0 and sum to 1, its weight {weight} must be finite and at least 0"
+            )
+
+    def grow(self, K: int) -> None:
+        """Room for K classes."""
+        if K > self.K:
+            if self.K == 2:
+                self.bins = _folded(self.bins)
+            self.classes = np.vstack([self.classes, np.zeros((K - self.K, 3))])
+
+    def merge(self, other: Self) -> None:
+        self.grow(other.K)
+        self.totals += other.totals
+        self.classes[: other.K] += other.classes
+        self.bins += _folded(other.bins) if self.K > other.K == 2 else other.bins
+
+    @property
+    def nbytes(self) -> int:
+        return self.totals.nbytes + self.classes.nbytes + self.bins.nbytes
+
+    @property
+    def K(self) -> int:
+        return len(self.classes)
+
+    @property
+    def rows(self) -> int:
+        return int(self.totals[0])
+
+    @property
+    def weight(self) -> float:
+        return float(self.totals[1])
+
+    @property
+    def log_loss(self) -> float:
+        """Mean of -ln p_y, where p_y < 1e-15 counts as 1e-15; `clipped` is their weight."""
+        return mean_loss(self.totals)
+
+    @property
+    def clipped(self) -> float:
+        return float(self.totals[5])
+
+    @property
+    def mistakes(self) -> float:
+        """Weight of rows whose label was not the likeliest class (of equals, the first)."""
+        return float(self.totals[3])
+
+    @property
+    def error(self) -> float:
+        return mean_error(self.totals)
+
+    @property
+    def brier(self) -> float:
+        """Mean of Σ_k (p_k - [y = k])² (Brier 1950), halved for two classes."""
+        return _ratio(self.totals[4], self.totals[1]) / (2 if self.K == 2 else 1)
+
+    @property
+    def rates(self) -> Floats:
+        """(K,) how often each class came."""
+        return self.classes[:, 0] / self.weight if self.weight else np.full(self.K, np.nan)
+
+    @property
+    def expected(self) -> Floats:
+        """(K,) how often each class was expected: its mean probability."""
+        return self.classes[:, 1] / self.weight if self.weight else np.full(self.K, np.nan)
+
+    @property
+    def errors(self) -> Floats:
+        """(K,) the share of mistakes among the rows of each class."""
+        n = self.classes[:, 0]
+        return np.asarray(np.divide(self.classes[:, 2], n, out=np.full(self.K, np.nan), where=n > 0))
+
+    @property
+    def auc(self) -> float:
+        """How often a row of the second of two classes had more of it than one of the first.
+
+        Rows of one bin count half (Hanley & McNeil 1982): right to `auc_error`. NaN of more classes.
+        """
+        below = np.cumsum(self.bins[:, 0]) - self.bins[:, 0] / 2
+        return _ratio(below @ self.bins[:, 1], self._pairs)
+
+    @property
+    def auc_error(self) -> float:
+        """Half the share of pairs within one bin: `auc` is no further from that without bins."""
+        return _ratio(self.bins[:, 0] @ self.bins[:, 1] / 2, self._pairs)
+
+    @property
+    def _pairs(self) -> float:
+        return float(np.prod(self.bins[:, :2].sum(axis=0))) if self.K == 2 else 0.0
+
+    def calibration(self, groups: int = GROUPS, *, positive: int = 1) -> Calibration:
+        """Of two classes, the probability of the class `positive` and how often it came; of more, the
+        probability of the likeliest and how often it was right. Groups are runs of bins.
+        """
+        misses, hits, p = self.bins.T
+        n = misses + hits
+        place = ((np.cumsum(n) - n / 2) * groups / max(self.weight, 1e-300)).astype(int)
+        N, H, Q = (np.bincount(place, each).astype(np.float64) for each in (n, hits, p))
+        there = N > 0
+        rate, p = H[there] / N[there], Q[there] / N[there]
+        if positive == 0 and self.K == 2:
+            return Calibration(1 - p[::-1], 1 - rate[::-1], N[there][::-1])
+        return Calibration(p, rate, N[there])
+
+    @property
+    def calibration_error(self) -> float:
+        """Mean over groups of |rate - mean p| (expected calibration error: Naeini et al. 2015)."""
+        found = self.calibration()
+        return _ratio(found.weight @ np.abs(found.rate - found.p), self.weight)
+
+
+def mean_loss(totals: Floats) -> float:
+    """-ln p_y, of sums or of the difference of two."""
+    return _ratio(totals[2], totals[1])
+
+
+def mean_error(totals: Floats) -> float:
+    """Mistakes, of sums or of the difference of two."""
+    return _ratio(totals[3], totals[1])
+
+
+def _ratio(sum_: Any, weight: Any) -> float:
+    return float(sum_) / float(weight) if weight else float("nan")
+
+
+def _folded(bins: Floats) -> Floats:
+    """Bins by the second of two classes as bins by the likelier: the lower half is of the first class."""
+    half = BINS // 2
+    lower = bins[:half][::-1]  # p there is 1 - p of the first
+    first = np.column_stack([lower[:, 1], lower[:, 0], lower[:, 0] + lower[:, 1] - lower[:, 2]])
+    return np.vstack([np.zeros((half, 3)), bins[half:] + first])

@@ -1,0 +1,68 @@
+"""What the answers of a model were worth, once the labels are known."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.streams.asking import Answer
+from likelier.streams.curve import Curve
+
+AT_ONCE = 256  # rows that are judged together
+
+
+class Judge:
+    """Holds answers against labels, in the order in which it is told of them.
+
+    An answer that says nothing is taken for equal probabilities of all labels met so far, at least two. A
+    label that the answer does not name had the probability 0; but if the model had never learned it, then
+    1/(K+1) beside K labels named, whose probabilities are scaled down: it could not be known.
+    """
+
+    def __init__(self, curve: Curve) -> None:
+        self.labels: dict[Any, int] = {}  # codes, in the order of appearance
+        self._curve = curve
+        self._rows: list[list[float]] = []
+        self._codes: list[int] = []
+        self._weights: list[float] = []
+
+    def add(self, answer: Answer, y: Any, weight: float, *, new: bool) -> None:
+        """One row. new: the model had never learned this label when it answered."""
+        known = self.labels
+        for label in answer:
+            known.setdefault(label, len(known))
+        code = known.setdefault(y, len(known))
+        K, width = len(answer), max(len(known), 2)
+        if K:
+            row = [0.0] * width
+            unknown = new and y not in answer
+            for label, p in answer.items():
+                row[known[label]] = p * K / (K + 1) if unknown else p
+            if unknown:
+                row[code] = 1 / (K + 1)
+        else:
+            row = [1 / width] * width
+        self._rows.append(row)
+        self._codes.append(code)
+        self._weights.append(weight)
+        if len(self._rows) == AT_ONCE:
+            self.settle()
+
+    def add_many(self, P: NDArray[np.float64], labels: list[Any], y: list[Any], weights: Any) -> None:
+        """Rows answered together with P, a column for each of `labels`."""
+        columns = [self.labels.setdefault(label, len(self.labels)) for label in labels]
+        codes = np.array([self.labels.setdefault(label, len(self.labels)) for label in y], dtype=np.int32)
+        wide = np.zeros((len(P), max(len(self.labels), 2)))
+        wide[:, columns] = P
+        self.settle().update(wide, codes, weights)
+
+    def settle(self) -> Curve:
+        """The curve, with all that was added."""
+        if self._rows:
+            P = np.zeros((len(self._rows), max(map(len, self._rows))))
+            for i, row in enumerate(self._rows):
+                P[i, : len(row)] = row
+            codes, weights = np.array(self._codes, dtype=np.int32), np.array(self._weights)
+            self._rows, self._codes, self._weights = [], [], []
+            self._curve.update(P, codes, weights)
+        return self._curve

@@ -1,0 +1,103 @@
+"""An online model: settings, the labels met so far, weights, and the count of what came."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier import _core
+from likelier.streams.settings import Settings
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class Online:
+    """Answers rows and learns from them: classes are the labels, in this order.
+
+    reading: what a reader of text has found, in plain words and numbers, for the next to read alike.
+    """
+
+    settings: Settings
+    labels: list[Any] = field(default_factory=list)
+    reading: dict[str, Any] = field(default_factory=dict)
+    learner: "_core.Learner" = field(init=False)
+    intake: "_core.Intake" = field(init=False)
+    codes: dict[Any, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.learner, self.intake = self.settings.learner(), self.settings.intake()
+        given, self.labels, self.codes = self.labels, [], {}
+        for label in given:
+            self.meet(label)
+        if len(given) > 1:
+            self.learner.grow(len(given))
+
+    @property
+    def K(self) -> int:
+        return len(self.labels)
+
+    def meet(self, label: Any) -> int:
+        """The code of a label, which may be new."""
+        if label not in self.codes:
+            self.codes[label] = len(self.labels)
+            self.labels.append(label)
+            self.intake.factors = [*self.intake.factors, self.settings.factor(label)]
+        return self.codes[label]
+
+    def learn(self, rows: "_core.HashedRows") -> Floats:
+        """A step at each row; the probabilities from before it, (n, K)."""
+        self.intake.weigh(rows)
+        P = self.learner.learn(rows)
+        self.intake.judge(rows, P)
+        return P
+
+    # ---- kept ----------------------------------------------------------------------------------------
+    def state(self) -> dict[str, Any]:
+        """All that it has learned, as plain numbers and arrays."""
+        kept = self.learner.state()
+        kept["counts"] = np.array(self.intake.counts, dtype=np.float64)
+        return kept | {"mistakes": self.intake.mistakes, "skipped": self.intake.skipped}
+
+    @classmethod
+    def of(cls, settings: Settings, labels: Iterable[Any], reading: dict[str, Any], state: Any) -> Self:
+        """The model that had this state."""
+        kept = dict(state)
+        made = cls(settings, list(labels), dict(reading))
+        made.intake.counts = [float(n) for n in kept.pop("counts")]
+        made.intake.mistakes, made.intake.skipped = kept.pop("mistakes"), kept.pop("skipped")
+        made.learner.restore(kept)
+        return made
+
+    def copy(self) -> Self:
+        return type(self).of(self.settings, self.labels, self.reading, self.state())
+
+    def __reduce__(self) -> Any:
+        return type(self).of, (self.settings, self.labels, self.reading, self.state())
+
+
+def plain_label(y: Any) -> Any:
+    """A label as Python has it: a string, a truth or a number."""
+    label = y.item() if isinstance(y, np.generic) else y
+    if label is None or (isinstance(label, float) and math.isnan(label)):
+        raise ValueError("a row to learn from needs a label, and y is missing (None or NaN)")
+    if not isinstance(label, str | bytes | bool | int | float):
+        raise TypeError(
+            f"y is {label!r:.80}, of type {type(label).__name__}: a label is a string, a number or a truth"
+        )
+    return label
+
+
+def labels_array(labels: list[Any]) -> NDArray[Any]:
+    """Labels as an array: of their own type if it is one, else of objects."""
+    kinds = {type(label) for label in labels}
+    if len(kinds) == 1 and kinds <= {str, bool, int, float}:
+        found = np.array(labels)
+        if found.tolist() == labels:  # not beyond 64 bits, and no zeros at the end of strings
+            return found
+    held = np.empty(len(labels), dtype=object)
+    held[:] = labels
+    return held

@@ -1,0 +1,113 @@
+"""A stream followed to its end: each row is answered, judged and learned from."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.streams.ahead import Fill, ahead
+from likelier.streams.curve import Curve
+from likelier.streams.feeding import Told
+from likelier.streams.model import Online
+
+Floats = NDArray[np.float64]
+SPARE = 4  # batches that are read ahead
+
+
+class Feed(Protocol):
+    """Where rows come from."""
+
+    def fills(self) -> Iterator[Fill[Told]]: ...
+
+
+class BadLine(ValueError):
+    """A line that could not be read, where none may be."""
+
+
+@dataclass
+class Session:
+    """A model, and what has become of the rows that came."""
+
+    model: Online
+    curve: Curve = field(default_factory=Curve)
+    learning: bool = True
+    strict: bool = False  # the first line that cannot be read ends it
+    told: Told | None = None
+    rows: int = 0
+    cells: int = 0
+    # Told of each batch: the probabilities, and what has been found so far.
+    watch: Callable[[Floats, Told], None] | None = None
+
+    def follow(self, feed: Feed) -> None:
+        """All rows of a feed, in their order. Ctrl-C ends it between two batches, and is raised then."""
+        batches = ahead(feed.fills(), [self.model.intake.rows() for _ in range(SPARE)])
+        with Patience() as patience:
+            while True:
+                with patience.waiting():
+                    batch = next(batches, None)
+                if batch is None:
+                    return
+                self._take(*batch)
+
+    def _take(self, rows: Any, told: Told) -> None:
+        if self.strict and told.bad:
+            raise BadLine(f"{told.first_bad[0]}. Without --strict such lines are counted and passed over.")
+        self.told = told
+        if self.learning:
+            for text in told.labels[self.model.K :]:
+                self.model.meet(label_of(text))
+        self.rows += len(rows)
+        self.cells += rows.cells
+        codes, weights = rows.codes, rows.weights
+        P = self.model.learn(rows) if self.learning else self.model.learner.predict(rows)
+        if len(codes):
+            self.curve.update(P, codes, weights)
+        if self.watch is not None:
+            self.watch(P, told)
+
+
+class Patience:
+    """Ctrl-C and the wish to end are heard while it waits, and at no other time."""
+
+    def __init__(self) -> None:
+        self._before: dict[int, Any] = {}
+        self._waiting = self._heard = False
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():  # others hear no signals
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._hear)
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        self._waiting = True
+        try:
+            if self._heard:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self._waiting = False
+
+    def _hear(self, number: int, frame: object) -> None:
+        self._heard = True
+        if self._waiting:
+            raise KeyboardInterrupt
+
+
+def label_of(text: str) -> Any:
+    """A label as it is written; a whole number is one."""
+    try:
+        number = int(text)
+    except ValueError:
+        return text
+    return number if str(number) == text else text

@@ -1,0 +1,99 @@
+"""Rows that were answered and wait for their labels."""
+
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+from likelier.streams.asking import Answer, Asked
+
+PLAIN = frozenset([str, int, float, bool, bytes, type(None)])  # cannot change, and need no copy
+
+
+class Row(NamedTuple):
+    """A row as it was when it was answered."""
+
+    x: Any
+    answer: Answer
+    made: Any  # the moment
+    weight: float
+    known: int  # labels that the model had learned by then
+
+
+class Waiting:
+    """Rows in the order in which they came. Each leaves with its label, or expires.
+
+    A row expires when its moment is more than `horizon` ago, or when more than `most` wait and it is the
+    oldest; it is then learned as the class `default`, or, if there is none, not at all. Time does not run
+    backwards: an earlier moment than the latest is taken for the latest.
+    """
+
+    def __init__(
+        self, model: Asked, horizon: Any = None, default: Any = None, most: int | None = None
+    ) -> None:
+        if most is not None and most < 1:
+            raise ValueError(f"most={most}: room for one row is needed at least")
+        if horizon is not None and not horizon >= type(horizon)(0):
+            raise ValueError(f"horizon={horizon}: labels cannot come before their rows")
+        self.model, self.horizon, self.default, self.most = model, horizon, default, most
+        self.rows: OrderedDict[Hashable, Row] = OrderedDict()
+        self.now: Any = None
+        self.backwards = 0  # moments that were taken for later ones
+
+    def go(self, at: Any) -> Any:
+        """To this moment; what is the moment then."""
+        if at != at or at is None:
+            raise ValueError(f"{at!r} is no moment")
+        if self.now is None or at >= self.now:
+            self.now = at
+        else:
+            self.backwards += 1
+        return self.now
+
+    def answer(self, id: Hashable, x: Any, weight: float = 1.0) -> Row:
+        """Asks the model, and keeps the row as it is at this moment."""
+        x = _copied(x)
+        row = Row(x, self.model.ask(x), self.now, weight, len(self.model.taught))
+        self.rows[id] = row
+        return row
+
+    def join(self, id: Hashable, y: Any, weight: float | None = None) -> Row:
+        """Learns the label of a row that waits."""
+        row = self.rows[id]
+        self.model.teach(row.x, y, row.weight if weight is None else weight)
+        del self.rows[id]
+        return row
+
+    def new(self, row: Row, y: Any) -> bool:
+        """Whether the model had never learned this label when it answered."""
+        return self.model.taught.get(y, row.known) >= row.known
+
+    def expired(self) -> Iterator[tuple[Hashable, Row]]:
+        """Lets rows expire whose time has run out, oldest first; each when it is asked for."""
+        if self.horizon is not None:
+            while self.rows and next(iter(self.rows.values())).made + self.horizon < self.now:
+                yield self._expire()
+
+    def crowded(self) -> Iterator[tuple[Hashable, Row]]:
+        """Lets rows expire for which there is no room, oldest first."""
+        while self.most is not None and len(self.rows) > self.most:
+            yield self._expire()
+
+    def rest(self) -> Iterator[tuple[Hashable, Row]]:
+        """Lets all rows expire, oldest first."""
+        while self.rows:
+            yield self._expire()
+
+    def _expire(self) -> tuple[Hashable, Row]:
+        id, row = next(iter(self.rows.items()))
+        if self.default is not None:
+            self.model.teach(row.x, self.default, row.weight)
+        del self.rows[id]  # not before: a model that refuses the class loses no row
+        return id, row
+
+
+def _copied(x: Any) -> Any:
+    """As it is now, whatever becomes of it."""
+    if not isinstance(x, dict):
+        return deepcopy(x)
+    return {name: value if type(value) in PLAIN else deepcopy(value) for name, value in x.items()}

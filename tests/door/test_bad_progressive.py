@@ -1,0 +1,147 @@
+"""Streams, models and settings that progressive validation and Pending cannot take."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import likelier as lk
+
+
+class Frequencies:
+    def __init__(self):
+        self.n = {}
+
+    def predict_proba_one(self, x):
+        total = sum(self.n.values())
+        return {label: n / total for label, n in self.n.items()}
+
+    def learn_one(self, x, y):
+        self.n[y] = self.n.get(y, 0) + 1
+
+
+class Answering(Frequencies):
+    def __init__(self, answer):
+        super().__init__()
+        self.answer = answer
+
+    def predict_proba_one(self, x):
+        return self.answer
+
+
+ROWS = [({"a": 1.0}, 0), ({"a": 2.0}, 1)]
+FRAME = pd.DataFrame({"a": [1.0, 2.0], "y": [0, 1]})
+
+
+def notes(found):
+    return getattr(found.value, "__notes__", [])
+
+
+@pytest.mark.parametrize("model", [object(), "model"])
+def test_models_that_cannot_learn_on(model):
+    with pytest.raises(TypeError, match="has no learn_one"):
+        lk.progressive(model, ROWS)
+    with pytest.raises(TypeError, match="has no learn_one"):
+        lk.Pending(model)
+
+
+def test_a_regression_is_no_classifier():
+    with pytest.raises(TypeError, match="LinearRegression has no classes_"):
+        lk.progressive(lk.LinearRegression(), [(np.eye(3), np.arange(3.0))])
+
+
+@pytest.mark.parametrize("answer", [{0: 0.5, 1: 0.6}, {0: 1.5, 1: -0.5}, {0: np.nan, 1: 0.5}])
+def test_answers_that_are_no_probabilities(answer):
+    with pytest.raises(ValueError, match="probabilities are at least 0 and sum to 1") as found:
+        lk.progressive(Answering(answer), ROWS)
+    assert notes(found) == ["at row 0 of the stream"]
+    pending = lk.Pending(Answering(answer))
+    with pytest.raises(ValueError, match="the model answered"):
+        pending.predict(0, {})
+    assert len(pending) == 0
+
+
+def test_an_answer_of_zeros_says_nothing():
+    assert lk.progressive(Answering({0: 0.0, 1: 0.0}), ROWS).log_loss == pytest.approx(np.log(2))
+
+
+@pytest.mark.parametrize(
+    ("stream", "settings", "message"),
+    [
+        (FRAME, {}, "a target that is not named"),
+        (FRAME, {"target": "z"}, r"no column 'z': target= and weight= name columns of \['a', 'y'\]"),
+        (FRAME, {"target": "y", "weight": "w"}, "no column 'w'"),
+        ([{"a": 1}], {}, "row 0 is a dict: target= names"),
+        ([{"a": 1, "y": 0}, {"a": 1}], {"target": "y"}, "row 1 has no 'y'"),
+        ([{"a": 1, "y": 0}], {"target": "y", "weight": "w"}, "row 0 has no 'w'"),
+        ([({"a": 1}, 0), {"a"}], {}, r"row 1 is \{'a'\}"),
+        ([({"a": 1},)], {}, "row 0 is"),
+        ((np.eye(3), [0, 1]), {}, "X has 3 rows and y 2 labels"),
+        ((np.eye(3), [0, 1, 0], [1.0]), {}, "X has 3 rows and 1 weights"),
+        ([(np.eye(3), [0, 1])], {}, "X has 3 rows and y 2 labels"),
+        (FRAME, {"target": "y", "batch": 0}, "batch=0"),
+        (ROWS, {"window": 0}, "window=0"),
+        (ROWS, {"most": 0}, "most=0"),
+        (ROWS, {"label_horizon": -1}, "horizon=-1"),
+        (ROWS, {"label_horizon": np.nan}, "horizon=nan"),
+        (ROWS, {"delay": -1}, "a delay of -1"),
+        (ROWS, {"delay": "late"}, "no feature 'late'"),
+        (ROWS, {"moment": "when"}, "no feature 'when'"),
+        (ROWS, {"moment": lambda x: np.nan}, "nan is no moment"),
+        (ROWS, {"moment": lambda x: None}, "None is no moment"),
+    ],
+)
+def test_streams_and_settings_that_are_refused(stream, settings, message):
+    with pytest.raises(ValueError, match=message):
+        lk.progressive(Frequencies(), stream, **settings)
+
+
+def test_what_is_no_stream():
+    with pytest.raises(TypeError, match="a int is no stream"):
+        lk.progressive(Frequencies(), 5)
+
+
+def test_a_label_that_is_none_is_named():
+    with pytest.raises(TypeError, match=r"the label \[1\] is none") as found:
+        lk.progressive(Frequencies(), [({}, 0), ({}, [1])])
+    assert notes(found) == ["at row 1 of the stream"]
+
+
+def test_weights_that_a_model_cannot_take():
+    with pytest.raises(TypeError, match=r"Frequencies\.learn_one takes no weight"):
+        lk.progressive(Frequencies(), [({}, 0, 2.0)])
+    for weight in (-1.0, np.nan):
+        with pytest.raises(ValueError, match=f"the weight {weight} is none"):
+            lk.progressive(Frequencies(), [({}, 0, weight)])
+
+
+@pytest.mark.parametrize(
+    "settings", [{"label_horizon": 1}, {"moment": "a"}, {"delay": "a"}, {"delay": lambda x, y, t: 1}]
+)
+def test_batches_have_no_moments(settings):
+    with pytest.raises(ValueError, match="GaussianNB learns batches"):
+        lk.progressive(lk.GaussianNB(), FRAME, target="y", **settings)
+
+
+def test_rows_for_a_model_of_batches():
+    with pytest.raises(TypeError, match="GaussianNB learns arrays and frames, and a row came"):
+        lk.progressive(lk.GaussianNB(), ROWS)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"most": 0}, "most=0"),
+        ({"horizon": -1}, "horizon=-1"),
+        ({"unknown": "ignore"}, "'raise' or 'count'"),
+    ],
+)
+def test_settings_of_pending_that_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        lk.Pending(Frequencies(), **settings)
+
+
+def test_moments_that_are_none():
+    pending = lk.Pending(Frequencies())
+    with pytest.raises(ValueError, match="nan is no moment"):
+        pending.predict(0, {}, at=np.nan)
+    assert len(pending) == 0

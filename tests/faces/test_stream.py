@@ -1,0 +1,236 @@
+"""`likelier stream`, as people and other programs use it."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import likelier as lk
+from likelier.cli import main
+from likelier.saving.online import load_online
+
+HEAVY = ("sklearn", "pyarrow", "scipy", "pandas", "narwhals", "matplotlib")
+
+
+def rows(n: int, seed: int = 0) -> pd.DataFrame:
+    """Numbers and words, some missing, and a label that both speak for."""
+    rng = np.random.default_rng(seed)
+    x, colour = rng.normal(size=n).round(3), rng.choice(["red", "green", "blue"], n)
+    z = 2 * x + np.where(colour == "red", 2.0, -1.0)
+    label = np.where(rng.random(n) < 1 / (1 + np.exp(-z)), "yes", "no")
+    count = rng.poisson(3, n)
+    frame = pd.DataFrame({"x": x, "colour": colour, "count": count, "label": label})
+    frame.loc[::7, "colour"] = None
+    frame.loc[::11, "x"] = None
+    return frame
+
+
+def dicts(frame: pd.DataFrame) -> Iterator[tuple[dict[str, Any], str]]:
+    """Rows without what is missing, and their labels."""
+    for row in frame.to_dict("records"):
+        label = row.pop("label")
+        yield {k: v for k, v in row.items() if v is not None and v == v}, label
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The current folder, with 600 rows in several formats."""
+    monkeypatch.chdir(tmp_path)
+    frame = rows(600)
+    frame.to_csv("rows.csv", index=False)
+    frame.to_csv("rows.tsv", index=False, sep="\t")
+    frame.to_csv("rows.csv.gz", index=False)
+    frame.to_parquet("rows.parquet", row_group_size=100)
+    frame[:250].to_csv("first.csv", index=False)
+    frame[250:].to_csv("second.csv", index=False)
+    with Path("rows.jsonl").open("w") as file:
+        for row in frame.to_dict("records"):
+            file.write(json.dumps({k: None if v is None or v != v else v for k, v in row.items()}) + "\n")
+    return tmp_path
+
+
+def stream(*arguments: str) -> int:
+    return main(["stream", *arguments, "--target", "label"])
+
+
+def same(a: str, b: str) -> None:
+    """Models that have learned the same, bit for bit."""
+    one, other = load_online(a).model, load_online(b).model
+    assert one.labels == other.labels
+    for (name, x), (_, y) in zip(one.state().items(), other.state().items(), strict=True):
+        np.testing.assert_array_equal(x, y, err_msg=name)
+
+
+def test_a_line_at_every_doubling_and_the_model_that_learn_one_gives(folder, capsys):
+    assert stream("rows.csv", "-o", "m.lk") == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert lines[0].split()[:2] == ["rows", "log-loss"]
+    assert [int(line.split()[0]) for line in lines[1:12]] == [*(2**k for k in range(10)), 600]
+    assert "600 rows, 2 classes" in out
+    assert err == ""
+    model, by_hand = lk.load("m.lk"), lk.OnlineClassifier()
+    for x, label in dicts(rows(600)):
+        by_hand.learn_one(x, label)
+    frame = rows(50, seed=1).drop(columns="label")
+    assert model.classes_.tolist() == by_hand.classes_.tolist()
+    np.testing.assert_array_equal(model.predict_proba(frame), by_hand.predict_proba(frame))
+    assert model.mistakes_ == by_hand.mistakes_ == int(lines[11].split()[-1])
+
+
+@pytest.mark.parametrize("other", ["rows.tsv", "rows.csv.gz", "rows.jsonl", "rows.parquet"])
+def test_the_same_rows_give_the_same_model_in_every_format(folder, other):
+    stream("rows.csv", "-o", "a.lk")
+    stream(other, "-o", "b.lk")
+    same("a.lk", "b.lk")
+
+
+def test_a_stream_that_is_resumed_goes_on_as_if_it_had_not_stopped(folder):
+    stream("rows.csv", "-o", "whole.lk", "--set", "optimizer=ftrl", "--cross", "colour,count")
+    stream("first.csv", "-o", "part.lk", "--set", "optimizer=ftrl", "--cross", "colour,count")
+    assert main(["stream", "second.csv", "--from", "part.lk", "-o", "rest.lk"]) == 0  # the target is known
+    same("whole.lk", "rest.lk")
+    stream("first.csv", "second.csv", "-o", "both.lk", "--set", "optimizer=ftrl", "--cross", "colour,count")
+    same("whole.lk", "both.lk")
+
+
+def test_settings_cannot_be_changed_on_the_way(folder, capsys):
+    stream("first.csv", "-o", "part.lk")
+    assert stream("second.csv", "--from", "part.lk", "--set", "bits=20") == 2
+    assert "--set cannot be changed with --from" in capsys.readouterr().err
+    assert stream("second.csv", "--set", "bitz=20") == 2
+    assert "--set bitz: it is one of loss, optimizer" in capsys.readouterr().err
+
+
+def test_answers_come_before_they_are_learned_from(folder, capsys):
+    stream("rows.csv", "--predictions", "-", "--quiet")
+    answers = [line.split(",") for line in capsys.readouterr().out.splitlines()]
+    assert answers[0] == ["prediction", "probability"]
+    by_hand, expected = lk.OnlineClassifier(), []
+    for x, label in dicts(rows(600)):
+        expected.append(by_hand.predict_proba_one(x))
+        by_hand.learn_one(x, label)
+    assert len(answers) == 601
+    for (said, p), proba in list(zip(answers[1:], expected, strict=True))[50:]:
+        assert said == max(proba, key=proba.get)
+        assert float(p) == pytest.approx(proba[said], abs=1e-5)
+
+
+def test_no_learning_leaves_the_model(folder, capsys):
+    stream("first.csv", "-o", "part.lk")
+    assert stream("second.csv", "--from", "part.lk", "--no-learn", "-o", "same.lk") == 0
+    same("part.lk", "same.lk")
+    model, frame = lk.load("part.lk"), pd.read_csv("second.csv")
+    P = model.predict_proba(frame.drop(columns="label"))
+    codes = (frame["label"] == model.classes_[1]).to_numpy().astype(int)
+    loss = -np.log(P[np.arange(len(P)), codes]).mean()
+    assert f"{loss:.4f}" in capsys.readouterr().out
+
+
+def test_lines_that_cannot_be_read_are_counted_and_shown(folder, capsys):
+    lines = Path("rows.csv").read_text().splitlines()
+    lines.insert(100, "1,2")
+    lines.insert(200, '3,"never closed,1,yes')
+    Path("bad.csv").write_text("\n".join([*lines[:200], "1,2,3,4,5,6", *lines[201:]]) + "\n")
+    assert stream("bad.csv", "-o", "m.lk") == 0
+    out, err = capsys.readouterr()
+    assert "600 rows" in out
+    assert "bad.csv, line 101" in err
+    assert "2 lines could not be read" in err
+    Path("m.lk").unlink()
+    assert stream("bad.csv", "-o", "m.lk", "--strict") == 2
+    assert "line 101" in capsys.readouterr().err
+    assert not Path("m.lk").exists()
+
+
+def test_cells_that_are_no_numbers_any_more_are_words(folder, capsys):
+    frame = rows(3000).astype({"count": object})
+    frame.loc[2500, "count"] = "many"
+    frame.loc[2600, "x"] = np.inf
+    frame.to_csv("changed.csv", index=False)
+    assert stream("changed.csv", "-o", "m.lk") == 0
+    err = capsys.readouterr().err
+    assert "1 cell of number columns taken as words" in err
+    assert "1 cell skipped: NaN or infinite" in err
+
+
+def test_a_packed_file_that_is_cut_short_leaves_what_was_learned(folder, capsys):
+    content = gzip.compress(Path("rows.csv").read_bytes() * 3)
+    Path("cut.csv.gz").write_bytes(content[: len(content) // 2])
+    assert stream("cut.csv.gz", "-o", "m.lk") == 2
+    assert "cut short" in capsys.readouterr().err
+    assert lk.load("m.lk").steps_ > 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["rows.csv", "--target", "lable"], "no column 'lable'"),
+        (["none.csv", "--target", "label"], "none.csv: No such file or directory"),
+        (["rows.csv"], "Name it with --target"),
+        (["rows.parquet", "rows.csv", "--target", "label"], "cannot be one stream"),
+        (["rows.csv", "--target", "label", "-o", "no/where.lk"], "there is no folder"),
+        (["rows.csv", "--target", "label", "--from", "rows.csv"], "is not a model that can be loaded"),
+        (["rows.parquet", "--target", "lable"], "did you mean 'label'?"),
+        (["rows.csv", "--target", "label", "--set", "optimizer=adam"], "optimizer='adam'"),
+        (["rows.parquet", "--format", "csv", "--target", "label"], "Parquet"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(folder, capsys, arguments, said):
+    assert main(["stream", *arguments]) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1
+    assert not list(Path().glob("*.lk"))
+
+
+# ---- as a process ----------------------------------------------------------------------------------
+PROGRAM = "import sys; from likelier.cli import main; sys.exit(main(sys.argv[1:]))"
+
+
+def test_text_needs_none_of_the_heavy_libraries(folder):
+    program = (
+        "import sys; from likelier.cli import main; code = main(sys.argv[1:]); "
+        f"print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr); sys.exit(code)"
+    )
+    arguments = ["stream", "rows.csv", "--target", "label", "-o", "m.lk"]
+    run = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, check=True)
+    assert run.stderr.decode().strip() == "[]"
+    again = subprocess.run(
+        [sys.executable, "-c", program, *arguments, "--from", "m.lk"], capture_output=True, check=True
+    )
+    assert again.stderr.decode().strip() == "[]"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_a_model_of_the_rows_that_came(folder, number):
+    arguments = ["stream", "-", "--target", "label", "--predictions", "-", "-o", "m.lk"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(Path("first.csv").read_bytes())
+    process.stdin.flush()
+    # All rows are answered while the pipe stays open: the heading, and 250 lines.
+    assert len([process.stdout.readline() for _ in range(251)]) == 251
+    time.sleep(0.05)
+    os.kill(process.pid, number)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "interrupted" in err.decode()
+    stream("first.csv", "-o", "whole.lk")
+    same("whole.lk", "m.lk")

@@ -1,0 +1,359 @@
+"""What holds for OnlineClassifier, whatever rows come as."""
+
+import copy
+import math
+import pickle
+import string
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import likelier as lk
+
+Online = lk.OnlineClassifier
+WAYS = [
+    Online(bits=8),
+    Online(optimizer="ftrl", bits=8, l1=0.01),
+    Online(optimizer="sgd", bits=8, half_life=50),
+    Online("hinge", bits=8, interactions=[("a", "w")]),
+    Online("modified_huber", bits=8, class_weight="balanced"),
+    Online(bits=8, class_weight={"x": 2.0}),
+]
+every_way = pytest.mark.parametrize("estimator", WAYS, ids=str)
+
+
+def bits(model):
+    """All that a model has learned, as bytes."""
+    return {key: np.asarray(value).tobytes() for key, value in model._model.state().items()}
+
+
+@st.composite
+def tables(draw, labels="xyz"):
+    """Columns of every type, with gaps, and labels and weights."""
+    n = draw(st.integers(1, 12))
+    some = {
+        "a": st.floats(-1e3, 1e3) | st.none(),
+        "i": st.integers(-(2**40), 2**40),
+        "w": st.sampled_from(["", "u", "vwxyz", "ä ö"]) | st.none(),
+        "b": st.booleans(),
+        "t": st.booleans() | st.none(),
+    }
+    columns = {name: draw(st.lists(of, min_size=n, max_size=n)) for name, of in some.items()}
+    y = draw(st.lists(st.sampled_from(labels), min_size=n, max_size=n))
+    w = draw(st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=n, max_size=n))
+    return columns, y, np.array(w)
+
+
+def dicts(columns):
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+SCHEMA = pa.schema({"a": pa.float64(), "i": pa.int64(), "w": pa.string(), "b": pa.bool_(), "t": pa.bool_()})
+
+
+def arrow(columns):
+    return pa.table(columns, schema=SCHEMA)
+
+
+def pandas_arrow(columns):
+    return arrow(columns).to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def pandas_objects(columns):
+    return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
+
+
+def categorical(columns):
+    """Words as categories, which lie in another order."""
+    frame = pl.from_arrow(arrow(columns))
+    return frame.with_columns(pl.col("w").cast(pl.Enum(["vwxyz", "u", "ä ö", ""])))
+
+
+FRAMES = [
+    arrow,
+    lambda columns: arrow(columns).to_batches()[0],
+    lambda columns: pl.from_arrow(arrow(columns)),
+    pandas_arrow,
+    categorical,
+]
+
+
+# ---- one row or many -----------------------------------------------------------------------------------
+@every_way
+@given(tables())
+def test_many_rows_are_one_row_after_the_other_bit_for_bit(estimator, table):
+    columns, y, w = table
+    one = clone(estimator).partial_fit([{}], ["x"], classes=["x", "y", "z"], sample_weight=[0.0])
+    for x, label, weight in zip(dicts(columns), y, w, strict=True):
+        one.learn_one(x, label, weight)
+    many = clone(estimator).partial_fit(dicts(columns), y, ["x", "y", "z"], w)
+    assert bits(one) == bits(many)
+    assert one.mistakes_ == many.mistakes_
+    P = many.predict_proba(dicts(columns))
+    assert [list(one.predict_proba_one(x).values()) for x in dicts(columns)] == P.tolist()
+    assert [one.predict_one(x) for x in dicts(columns)] == many.predict(dicts(columns)).tolist()
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@given(tables())
+def test_a_frame_is_a_list_of_dicts_bit_for_bit(frame, table):
+    columns, y, w = table
+    model = Online(bits=8, interactions=[("a", "w"), ("w", "b")])
+    by_dicts = clone(model).partial_fit(dicts(columns), y, ["x", "y", "z"], w)
+    by_frame = clone(model).partial_fit(frame(columns), y, ["x", "y", "z"], w)
+    assert bits(by_dicts) == bits(by_frame)
+    np.testing.assert_array_equal(by_dicts.predict_proba(dicts(columns)), by_frame.predict_proba(frame(columns)))
+
+
+@given(tables())
+def test_plain_pandas_is_its_records(table):
+    columns, y, _ = table
+    plain = pd.DataFrame({"a": pd.Series(columns["a"], dtype=float), "i": columns["i"], "w": columns["w"]})
+    mixed = pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
+    for frame in (plain, mixed[["a", "w"]].assign(t=mixed["t"].astype(object))):
+        by_frame = Online(bits=8).partial_fit(frame, y, list("xyz"))
+        rows = frame.to_dict("records")
+        rows = [{k: None if k in "wt" and v is not None and v != v else v for k, v in x.items()} for x in rows]
+        assert bits(by_frame) == bits(Online(bits=8).partial_fit(rows, y, list("xyz")))
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_dense_and_sparse_rows_are_dicts_by_number(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(20, 5)) * (rng.random((20, 5)) < 0.6)
+    y = rng.integers(0, 3, 20)
+    by_dicts = Online(bits=6).partial_fit([dict(enumerate(x)) for x in X.tolist()], y, [0, 1, 2])
+    for rows in (X, np.asfortranarray(X), X[::-1][::-1], csr_array(X), X.tolist()):
+        assert bits(Online(bits=6).partial_fit(rows, y, [0, 1, 2])) == bits(by_dicts)
+    single = Online(bits=6).fit(X.astype(np.float32), y)
+    assert bits(single) == bits(Online(bits=6).fit(csr_array(X.astype(np.float32)), y))
+
+
+def test_batches_of_any_size_give_the_same_bits(monkeypatch):
+    X, y = load_breast_cancer(return_X_y=True)
+    whole = Online(bits=10).fit(X, y)
+    monkeypatch.setattr("likelier.estimators.streamed.ROWS", 7)
+    for rows in (X, csr_array(X), [dict(enumerate(x)) for x in X.tolist()]):
+        assert bits(Online(bits=10).fit(rows, y)) == bits(whole)
+        again = Online(bits=10).partial_fit(X[:100], y[:100], [0, 1]).partial_fit(X[100:], y[100:])
+        assert bits(again) == bits(whole)
+    np.testing.assert_array_equal(whole.predict_proba(X), whole.predict_proba(csr_array(X)))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_files_are_frames(suffix, tmp_path):
+    rng = np.random.default_rng(1)
+    words = rng.choice(["u", "v", "w"], 500)
+    frame = pl.DataFrame(
+        {"n": rng.normal(size=500), "w": words, "b": rng.random(500) < 0.5, "y": rng.choice(["no", "yes"], 500)}
+    ).with_columns(pl.when(pl.col("n") > 1).then(None).otherwise(pl.col("b")).alias("t"))
+    path = tmp_path / f"rows.{suffix}"
+    frame.write_csv(path) if suffix == "csv" else frame.write_parquet(path)
+    source = lk.scan(path, target="y")
+    frame = pl.read_csv(path) if suffix == "csv" else frame
+    model, by_frame = Online(bits=8).fit(source), Online(bits=8).fit(frame.drop("y"), frame["y"])
+    assert bits(model) == bits(by_frame)
+    np.testing.assert_array_equal(model.predict_proba(source), by_frame.predict_proba(frame.drop("y")))
+    again = Online(bits=8).partial_fit(source, classes=["no", "yes"])
+    assert bits(again) == bits(model)
+
+
+# ---- what an answer is -----------------------------------------------------------------------------------
+@every_way
+@given(tables())
+def test_answers_change_nothing_and_are_probabilities(estimator, table):
+    columns, y, w = table
+    model = clone(estimator).partial_fit(dicts(columns), y, list("xyz"), w)
+    before = bits(model)
+    P = model.predict_proba(arrow(columns))
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+    assert (P >= 0).all()
+    for x in dicts(columns):
+        model.predict_one(x)
+        model.predict_proba_one(x)
+    model.decision_function(dicts(columns))
+    assert bits(model) == before
+
+
+def test_columns_go_by_name():
+    frame = pl.DataFrame({"a": [1.0, 2.0, 3.0], "w": ["u", "v", "u"]})
+    model = Online(bits=8).fit(frame, [0, 1, 1])
+    np.testing.assert_allclose(
+        model.predict_proba(frame.select("w", "a", pl.lit("other").alias("new"))), model.predict_proba(frame)
+    )
+    assert model.predict_proba(frame.select("w")).shape == (3, 2)
+    assert model.feature_names_in_.tolist() == ["a", "w"]
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.predict(np.ones((2, 2)))
+
+
+def test_classes_grow_in_the_order_in_which_they_come():
+    model = Online(bits=8)
+    assert model.predict_one({"a": 1.0}) is None
+    assert model.predict_proba_one({"a": 1.0}) == {}
+    for label in ("b", "a", "c", "a"):
+        model.learn_one({"w": label}, label)
+        assert model.predict_one({"w": "b"}) == "b"
+    assert model.classes_.tolist() == ["b", "a", "c"]
+    assert list(model.predict_proba_one({})) == ["b", "a", "c"]
+    assert model.class_count_.tolist() == [1, 2, 1]
+    assert model.steps_ == 4
+    np.testing.assert_array_equal(
+        model.predict_proba([{"w": "a"}])[0], list(model.predict_proba_one({"w": "a"}).values())
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [([3, 1, 2], "i"), (["b", "a"], "U"), ([True, False], "b"), ([1, "a"], "O"), ([np.int8(1), np.int64(2)], "i")],
+)
+def test_labels_are_of_any_plain_kind(labels, kind):
+    model = Online(bits=4)
+    for label in labels:
+        model.learn_one({}, label)
+    assert model.classes_.dtype.kind == kind
+    assert model.classes_.tolist() == labels
+    assert type(model.predict_one({})) in (int, str, bool)
+
+
+def test_it_learns():
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(150)
+    assert Online(passes=5).fit(X[order], y[order]).score(X, y) > 0.9
+    words = [{"w": string.ascii_lowercase[label], "noise": float(x[0])} for x, label in zip(X, y, strict=True)]
+    model = Online(bits=10)
+    for i in order:
+        model.learn_one(words[i], int(y[i]))
+    assert model.mistakes_ < 30
+    assert model.predict(words).tolist() == y.tolist()
+
+
+def test_interactions_tell_apart_what_no_sum_can():
+    rng = np.random.default_rng(0)
+    pairs = rng.integers(0, 2, (2000, 2))
+    rows = [{"user": f"u{a}", "ad": f"a{b}"} for a, b in pairs]
+    y = pairs[:, 0] ^ pairs[:, 1]
+    assert Online(interactions=[("user", "ad")]).fit(rows, y).score(rows, y) == 1
+    assert Online().fit(rows, y).score(rows, y) < 0.8
+
+
+def test_a_half_life_follows_a_drift():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=6000)
+    y = np.where(np.arange(6000) < 4000, x > 0, x < 0)
+    rows = [{"x": v} for v in x.tolist()]
+    late = {}
+    for half_life in (None, 200):
+        model = Online(half_life=half_life, bits=4).fit(rows[:4000], y[:4000])
+        before = model.mistakes_
+        late[half_life] = model.partial_fit(rows[4000:], y[4000:]).mistakes_ - before
+    assert late[200] < late[None]
+
+
+def test_rare_classes_weigh_more_when_balanced():
+    rng = np.random.default_rng(0)
+    y = (rng.random(3000) < 0.05).astype(int)
+    rows = [{"x": v} for v in (rng.normal(size=3000) + y).tolist()]
+    plain, balanced = Online().fit(rows, y), Online(class_weight="balanced").fit(rows, y)
+    assert balanced.predict(rows).mean() > 5 * plain.predict(rows).mean()
+    heavy = Online(class_weight={1: 19.0}).fit(rows, y)
+    assert heavy.predict(rows).mean() > 5 * plain.predict(rows).mean()
+
+
+def test_a_weight_of_nothing_changes_nothing():
+    model = Online(bits=4).fit([{"a": 1}, {"a": 2}], [0, 1])
+    before = bits(model)
+    model.learn_one({"a": 5}, 1, 0.0).learn_one({"a": 5}, "new", 0.0)
+    model.partial_fit([{"a": 5}], [1], sample_weight=[0.0])
+    assert bits(model) == before
+    assert model.classes_.tolist() == [0, 1]
+    fresh = Online(bits=4).fit([{"a": 1}, {"a": 2}, {"a": 3}], [0, 1, 2], sample_weight=[1, 1, 0])
+    assert fresh.classes_.tolist() == [0, 1]
+
+
+def test_fit_starts_afresh_and_partial_fit_goes_on():
+    X, y = load_iris(return_X_y=True)
+    model = Online(bits=6).fit(X, y)
+    once = bits(model)
+    assert bits(model.fit(X, y)) == once
+    assert model.partial_fit(X, y).steps_ == 300
+    assert bits(Online(bits=6, passes=2).fit(X, y)) == bits(model)
+
+
+# ---- copies ------------------------------------------------------------------------------------------------
+@every_way
+@given(tables())
+def test_copies_are_the_same_and_go_on_alone(estimator, table):
+    columns, y, w = table
+    model = clone(estimator).partial_fit(dicts(columns), y, list("xyz"), w)
+    others = [pickle.loads(pickle.dumps(model)), copy.deepcopy(model)]
+    before = bits(model)
+    for other in others:
+        assert bits(other) == before
+        other.learn_one({"a": 1.0}, "new")
+        assert bits(model) == before
+    assert bits(model.learn_one({"a": 1.0}, "new")) == bits(others[0]) == bits(others[1])
+
+
+@every_way
+@given(table=tables())
+def test_a_saved_model_goes_on_bit_for_bit(estimator, table, tmp_path_factory):
+    columns, y, w = table
+    model = clone(estimator).partial_fit(dicts(columns), y, list("xyz"), w)
+    path = tmp_path_factory.mktemp("m") / "m.lk"
+    lk.save(model, path)
+    again = lk.load(path)
+    assert again.get_params() == model.get_params() | {"interactions": again.interactions}
+    for one in (model, again):
+        one.partial_fit(arrow(columns), y)
+        one.learn_one({"w": "more"}, "new")
+    assert bits(again) == bits(model)
+    assert again.predict_proba(dicts(columns)).tolist() == model.predict_proba(dicts(columns)).tolist()
+
+
+def test_a_file_is_as_large_as_what_was_learned(tmp_path):
+    rows = [{"w": str(i)} for i in range(1000)]
+    lk.save(Online(bits=18).fit(rows[:10], np.arange(10) % 2), tmp_path / "few.lk")
+    lk.save(Online(bits=4).fit(rows, np.arange(1000) % 2), tmp_path / "full.lk")
+    assert (tmp_path / "few.lk").stat().st_size < 8000
+    assert lk.load(tmp_path / "full.lk").used_ == 16
+
+
+def test_collisions_are_counted():
+    rows = [{"w": str(i)} for i in range(64)]
+    wide, narrow = (Online(bits=bits).fit(rows, np.arange(64) % 2) for bits in (24, 3))
+    assert (wide.collision_rate_, wide.used_) == (0, 64)
+    assert narrow.collision_rate_ == (64 - 8) / 64
+
+
+# ---- scikit-learn ------------------------------------------------------------------------------------------
+def expected_failures(estimator):
+    why = "each row is a step: a weight scales it, and is not a repetition"
+    return {
+        "check_sample_weight_equivalence_on_dense_data": why,
+        "check_sample_weight_equivalence_on_sparse_data": why,
+    }
+
+
+@parametrize_with_checks(
+    [Online(passes=5), Online(optimizer="ftrl", passes=10)], expected_failed_checks=expected_failures
+)
+def test_scikit_learn_takes_it_for_one_of_its_own(estimator, check):
+    check(estimator)
+
+
+def test_decisions_are_by_cost():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = Online().fit(X, y)
+    careful = model.decide(X, costs=[[0, 100], [1, 0]])
+    assert (careful == 0).sum() > (model.predict(X) == 0).sum()
+    assert math.isclose(model.score(X, y), (model.predict(X) == y).mean())
