@@ -94,7 +94,7 @@ class Descending {
         Sums& sums = weights.sums;
         const double a = w * sums.inflation;
         sums.total += a;
-        if (weights.rule.scaled()) {
+        if (weights.rule.normalised) {
             sums.norms += a * (features.average(a, sums.total + sums.inflation) + 1);
         } else {
             features.plain();
@@ -137,7 +137,7 @@ class Descending {
     template <bool single>
     void gather(Weights& weights, const HashedCell* row, int64_t n) {
         const int64_t q = single ? 1 : weights.q(), height = features.height();
-        const bool scaled = weights.rule.scaled();
+        const bool scaled = weights.rule.normalised;
         double *x = features.x.data(), *seen = features.seen.data(), *mean = features.mean.data();
         double *square = features.square.data(), *sums = G.data();
         Slot** slots = features.slots.data();
@@ -175,7 +175,7 @@ class Descending {
         const Rule& rule = weights.rule;
         const auto steps = static_cast<double>(weights.counters.steps);
         double base = rule.rate;
-        if (rule.scaled()) base *= std::sqrt(weights.sums.total / weights.sums.norms);
+        if (rule.normalised) base *= std::sqrt(weights.sums.total / weights.sums.norms);
         if (rule.optimizer == Optimizer::sgd) base *= std::pow(1 + steps, -rule.power);
         return base;
     }
@@ -198,7 +198,7 @@ class Descending {
     // How far a step of unit size moves score k, and how much of it the intercept has to take back.
     void measure(const Weights& weights, int64_t k) {
         double* r = rates.data() + k * features.height();
-        if (weights.rule.scaled()) r[features.n - 1] *= kLift;
+        if (weights.rule.normalised) r[features.n - 1] *= kLift;
         vd length{}, back{};
         for (int64_t c = 0; c < features.whole(); c += kLanes) {
             const vd U = load(&features.u[c]), by = load(r + c) * U;

@@ -31,6 +31,15 @@ struct Slot {
     uint32_t
         renewal;  // how often the table's sums had been scaled down when it was last brought up to date
 
+    // One more value, in a row of weight a.
+    void count(double x, double a) {
+        const double all = seen + a, part = a / all;
+        most = std::max(most, static_cast<float>(std::abs(x)));
+        mean = static_cast<float>(mean + part * (x - mean));
+        square = static_cast<float>(square + part * (x * x - square));
+        seen = static_cast<float>(all);
+    }
+
     Pair* pairs() { return reinterpret_cast<Pair*>(this + 1); }
     const Pair* pairs() const { return reinterpret_cast<const Pair*>(this + 1); }
 };

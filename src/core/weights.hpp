@@ -23,7 +23,6 @@ struct Rule {
     bool normalised = true, invariant = true;
 
     bool proximal() const { return optimizer == Optimizer::ftrl; }
-    bool scaled() const { return normalised && !proximal(); }
     bool forgets() const { return half_life > 0; }
 };
 
@@ -106,6 +105,15 @@ class Weights {
         }
     }
 
+    // x, as far as values of its feature have gone: beyond that nothing is known. FTRL's weights, which are
+    // never seen by themselves, are for x in units of its root mean square.
+    double reached(const Slot& slot, double x) const {
+        x = tamed(x);
+        if (!rule.normalised) return x;
+        if (std::abs(x) > slot.most) x = std::copysign(double{slot.most}, x);
+        return rule.proximal() && x != 0 ? x / std::sqrt(slot.square) : x;
+    }
+
     // ---- forgetting --------------------------------------------------------------------------------
     void renew(Slot& slot) const {
         if (slot.renewal == renewals) return;
@@ -180,12 +188,6 @@ class Weights {
     Slots slots;
     int64_t known = 0;
     uint32_t renewals = 0;
-
-    // x, as far as values of its feature have gone: beyond that nothing is known.
-    double reached(const Slot& slot, double x) const {
-        x = tamed(x);
-        return rule.scaled() && std::abs(x) > slot.most ? std::copysign(double{slot.most}, x) : x;
-    }
 
     // Four sums side by side: one alone would wait for each product.
     double score(const HashedCell* row, int64_t n) const {
