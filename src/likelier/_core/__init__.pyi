@@ -397,7 +397,7 @@ class Learner:
         bits: int = 18,
         optimizer: str = "adagrad",
         loss: str = "log_loss",
-        rate: float = 0.8,
+        rate: float | None = None,
         power: float = 0.5,
         beta: float = 1.0,
         l1: float = 0.0,
