@@ -86,8 +86,7 @@ class JSONParser : public LineParser {
 
     // A member is wanted if what it is in is, or if it is named itself.
     bool nested(bool wants) const {
-        return (wants || (wanted.features && wanted.features->contains(name))) &&
-               !wanted.ignored.contains(name);
+        return (wants || (wanted.features && wanted.features->contains(name))) && !wanted.ignores(name);
     }
 
     // A member of the row: its target, its weight, or a feature.
