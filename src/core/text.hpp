@@ -51,8 +51,10 @@ struct Wanted {
     bool finite = false;  // a row with a number that is not finite is a bad line
 
     bool feature(std::string_view name) const {
-        return (!features || features->contains(name)) && !ignored.contains(name);
+        return (!features || features->contains(name)) && !ignores(name);
     }
+    // Names are not hashed for a set that is empty, as it is for most.
+    bool ignores(std::string_view name) const { return !ignored.empty() && ignored.contains(name); }
 };
 
 // As much of it as a message can show.

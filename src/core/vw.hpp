@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "marks.hpp"
 #include "svmlight.hpp"
 #include "text.hpp"
 
@@ -56,21 +57,24 @@ class VWParser : public LineParser {
     }
 
     static bool ends_value(char c) { return is_space(c) || c == '|'; }
-    static bool ends_name(char c) { return ends_value(c) || c == ':'; }
 
-    template <bool (*ends)(char)>
-    static std::string_view until(const char*& at, const char* end) {
+    static std::string_view read_name(const char*& at, const char* end) {
         const char* first = at;
-        while (at < end && !ends(*at)) ++at;
+        at = first_of<false, ' ', '\t', ':', '|'>(at, end);
+        return {first, static_cast<size_t>(at - first)};
+    }
+    static std::string_view read_value(const char*& at, const char* end) {
+        const char* first = at;
+        at = first_of<false, ' ', '\t', '|'>(at, end);
         return {first, static_cast<size_t>(at - first)};
     }
 
     // A namespace, from its bar to the next.
     bool features(const char*& at, const char* end, HashedRows& rows) {
-        const std::string_view space = until<ends_name>(++at, end);
+        const std::string_view space = read_name(++at, end);
         double scale = 1;
         if (at < end && *at == ':') {
-            const std::string_view written = until<ends_value>(++at, end);
+            const std::string_view written = read_value(++at, end);
             if (!read_number(written, scale) || !std::isfinite(scale))
                 return fail("the scale '" + shown(written) + "' of " + std::string(space) +
                             " is not a number");
@@ -86,7 +90,7 @@ class VWParser : public LineParser {
 
     bool feature(const char*& at, const char* end, uint64_t field, double scale, bool wants,
                  HashedRows& rows) {
-        const std::string_view name = until<ends_name>(at, end);
+        const std::string_view name = read_name(at, end);
         uint64_t key = hash_of_padded(name, field);
         double x = 1;
         if (at < end && *at == ':') {
@@ -95,7 +99,7 @@ class VWParser : public LineParser {
                 x = value_of(d, at);
                 at = d.stop;
             } else {
-                const std::string_view written = until<ends_value>(at, end);
+                const std::string_view written = read_value(at, end);
                 if (!wants) return true;
                 if (is_not_finite(written)) return not_finite(name, rows);
                 key = hash_of_padded(written, key);
