@@ -142,6 +142,15 @@ def test_dense_and_sparse_rows_are_dicts_by_number(seed):
     assert bits(single) == bits(Online(bits=6).fit(csr_array(X.astype(np.float32)), y))
 
 
+def test_an_array_of_objects_is_dicts_by_number():
+    X = np.array([[1.5, "u", True], [None, "v", False], [2.0, None, True]], dtype=object)
+    y = [0, 1, 1]
+    by_dicts = Online(bits=8).fit([dict(enumerate(x)) for x in X.tolist()], y)
+    assert bits(Online(bits=8).fit(X, y)) == bits(by_dicts)
+    words = np.array([["u", "1"], ["v", "2"], ["u", "1"]])
+    assert Online(bits=8).fit(words, y).weight_of("1", "2") != {1: 0.0}
+
+
 def test_batches_of_any_size_give_the_same_bits(monkeypatch):
     X, y = load_breast_cancer(return_X_y=True)
     whole = Online(bits=10).fit(X, y)
@@ -398,7 +407,7 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(
-    [Online(passes=5), Online(optimizer="ftrl", passes=10)], expected_failed_checks=expected_failures
+    [Online(), Online(optimizer="ftrl", passes=10)], expected_failed_checks=expected_failures
 )
 def test_scikit_learn_takes_it_for_one_of_its_own(estimator, check):
     check(estimator)

@@ -29,10 +29,10 @@ def plan(
     table = scan(paths, target, features or None, format=format)
     held = table.files[0].names
     truth = target or (known if known in held else None)
-    if not features:  # fitted to an array: all columns that are nothing else
-        p = model.n_features_in_
+    if not features:  # fitted to an array, or to rows of any names: all columns that are nothing else
+        p = getattr(model, "n_features_in_", None)
         features = [name for name in table.names if name not in (*keep, truth)]
-        if len(features) != p:
+        if p is not None and len(features) != p:
             raise ValueError(
                 f"{type(model).__name__} takes {counted(p, 'column')}, and here are {len(features)}"
             )
@@ -111,7 +111,7 @@ class Answers:
     def _table(self, batch: Any) -> Any:
         source, keep, truth = self.plan
         X = batch.select(list(source.names))
-        if not hasattr(self.model, "feature_names_in_"):
+        if hasattr(self.model, "n_features_in_") and not hasattr(self.model, "feature_names_in_"):
             X = np.column_stack([arrow.numbers(column) for column in X.columns])
         found: list[Any] = []
         answers = None

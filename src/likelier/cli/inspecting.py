@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from likelier.saving.describing import Description
 
 MOST_LINES = 30
-_ODD = {"skipped": "cell skipped, not finite", "clipped": "step cut short"}
 
 
 def add(commands: Any) -> None:
@@ -69,12 +68,13 @@ def _lines(found: "Description") -> list[str]:
 def _online(met: dict[str, float], bits: int) -> list[str]:
     """What a model that learns row by row has met."""
     steps, collided = max(met["steps"], 1), met["collisions"] / max(met["cells"], 1)
-    odd = [counted(met[key], word) for key, word in _ODD.items() if met[key]]
+    odd = [f"{counted(met['skipped'], 'cell')} not finite, and skipped"] if met["skipped"] else []
+    odd += [f"{counted(met['clipped'], 'step')} cut short"] if met["clipped"] else []
     return [
         f"steps     {met['steps']:,}, {counted(met['mistakes'], 'mistake')} on the way "
         f"({met['mistakes'] / steps:.2%})",
         f"weights   {met['used']:,} of {2**bits:,} taken; {collided:.2%} of cells share another's",
-        *([f"          {', '.join(odd)}"] if odd else []),
+        *([f"          {'; '.join(odd)}"] if odd else []),
     ]
 
 

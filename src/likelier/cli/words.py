@@ -31,6 +31,7 @@ MODELS = {
     "logistic-regression-cv": "LogisticRegressionCV",
     "linear-svc": "LinearSVC",
     "perceptron": "Perceptron",
+    "online-classifier": "OnlineClassifier",
     "sgd": "SGDClassifier",
     "linear-regression": "LinearRegression",
     "ridge": "Ridge",

@@ -12,6 +12,7 @@ from likelier import _core
 from likelier.estimators import door
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.streamed import ROWS, Marks, labels_in, marked, rows_of
+from likelier.streams.feeding import WORD
 from likelier.streams.model import Online, labels_array, plain_label
 from likelier.streams.settings import Settings
 
@@ -34,6 +35,7 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
     """
 
     assumes = "discriminative; additive in features of any type; linear; learned row by row"
+    _takes_categories = True
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     _model: Online
@@ -80,7 +82,7 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.non_finite == "skip"
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = tags.input_tags.string = tags.input_tags.categorical = True
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -298,6 +300,11 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
         text = None if word is None else str(word)
         W = _core.online_weights(model.learner, _core.key_of(str(name), text))
         return dict(zip(model.labels if len(W) > 1 else model.labels[1:2], W, strict=False))
+
+    def _categories(self) -> list[str]:
+        """Columns whose text is words, whatever it looks like: those that were when a stream was read."""
+        columns = self._model.reading.get("columns", {}) if "_model" in vars(self) else {}
+        return [name for name, kind in columns.items() if kind == WORD]
 
     # ---- copies --------------------------------------------------------------------------------------
     def __getstate__(self) -> dict[str, Any]:

@@ -117,7 +117,8 @@ class Scanned:
 
     @property
     def shown(self) -> Mapping[str, Any]:
-        return {"feature_names_in_": np.asarray(self.source.names, dtype=object)}
+        names = np.asarray(self.source.names, dtype=object)
+        return {"n_features_in_": len(names), "feature_names_in_": names}
 
     def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
         names = [str(name) for name in self.source.names]
@@ -151,13 +152,27 @@ def rows_of(estimator: Any, X: Any, *, known: bool) -> Rows:
     frame = door.opened(X)
     if isinstance(frame, nw.DataFrame):
         return _frame(estimator, frame)
+    if isinstance(frame, np.ndarray) and frame.dtype.kind in "OU" and frame.ndim == 2 and frame.size:
+        n, p = frame.shape
+        names = _array_names(estimator, p) if known else []
+        return Table(_objects(estimator, frame, names), n, _unnamed(names, p))
     block = door.rows_of(estimator, frame)
     n, p = block.shape
     names = _array_names(estimator, p) if known else []
-    shown = {} if names else {"n_features_in_": p}
     if isinstance(block, CSR):
-        return Sparse(block, names, shown)
-    return Table(block_columns(block, names or None, gaps=False), n, shown)
+        return Sparse(block, names, _unnamed(names, p))
+    return Table(block_columns(block, names or None, gaps=False), n, _unnamed(names, p))
+
+
+def _objects(estimator: Any, X: NDArray[Any], names: list[str]) -> list["_core.Column"]:
+    """The columns of an array of objects: each cell is read as a dict's values are."""
+    strict = estimator.non_finite == "raise"
+    named = names or [str(j) for j in range(X.shape[1])]
+    return [_core.Column.objects(name, X[:, j].tolist(), strict) for j, name in enumerate(named)]
+
+
+def _unnamed(names: list[str], p: int) -> Mapping[str, Any]:
+    return {} if names else {"n_features_in_": p}
 
 
 def _worded(estimator: Any, X: Stored) -> Stored:
@@ -176,12 +191,13 @@ def _worded(estimator: Any, X: Stored) -> Stored:
 def _frame(estimator: Any, frame: Any) -> Table:
     if frame.shape[0] == 0:
         raise ValueError(f"Found array with 0 sample(s) (shape={frame.shape}): a minimum of 1 is required.")
-    if getattr(estimator, "n_features_in_", None) is not None and not _numbered(frame.columns):
+    nameless = hasattr(estimator, "n_features_in_") and not hasattr(estimator, "feature_names_in_")
+    if nameless and not _numbered(frame.columns):
         name = type(estimator).__name__
         warnings.warn(f"X has feature names, but {name} was fitted without feature names", stacklevel=5)
     columns = frame_columns(frame, strict=estimator.non_finite == "raise")
     names = np.asarray([str(name) for name in frame.columns], dtype=object)
-    return Table(columns, frame.shape[0], {"feature_names_in_": names})
+    return Table(columns, frame.shape[0], {"n_features_in_": len(names), "feature_names_in_": names})
 
 
 def _numbered(names: Sequence[Any]) -> bool:
