@@ -87,6 +87,8 @@ MODELS = {
     "logistic-cv": (lk.LogisticRegressionCV(Cs=3, cv=3), iris(WORDS, names=True)),
     "svc": (lk.LinearSVC(), iris(WORDS)),
     "svc-hinge-two": (lk.LinearSVC(loss="hinge"), iris([0, 1, 1], names=True)),
+    "sgd": (lk.SGDClassifier("log_loss", average=True, random_state=0), iris(WORDS, names=True)),
+    "sgd-softmax": (lk.SGDClassifier("softmax", learning_rate="adagrad", random_state=0), iris()),
     "kernels": (lk.KernelDensityClassifier(), iris(WORDS, names=True)),
     "kernels-cv-gaps": (lk.KernelDensityClassifier("cv"), gappy()),
     "kernels-number": (lk.KernelDensityClassifier(0.2, priors=[0.5, 0.25, 0.25]), iris()),
