@@ -168,6 +168,7 @@ void bind_stochastic(nb::module_& m) {
             nb::arg("out").noconvert())
         .def_prop_ro("ended", [](const StepsHeld& self) { return self.steps.ended; })
         .def_prop_ro("bad", [](const StepsHeld& self) { return self.steps.bad; })
+        .def_prop_ro("clipped", [](const StepsHeld& self) { return self.steps.clipped; })
         .def_prop_ro("t", [](const StepsHeld& self) { return self.steps.t; })
         .def_prop_ro(
             "losses", [](const StepsHeld& self) { return array_of(self.steps.losses); },

@@ -97,7 +97,7 @@ class Stochastic {
         set(theta, weights.vector, weights.bias);
         if (mean) set(mean, weights.past, weights.past_bias);
         if (squares) set(squares, weights.squares, weights.bias_squares);
-        weights.begin(course.l1 > 0 && !adaptive(), now());
+        weights.begin(course.l1 > 0, now());
     }
 
     // At most so many epochs more.
@@ -109,6 +109,7 @@ class Stochastic {
                     epoch(row, scores);
                     if (bad < 0) judge(row, scores);
                 }
+                clipped += scores.clipped;
             });
         });
     }
@@ -131,8 +132,9 @@ class Stochastic {
     }
 
     bool ended = false;
-    int64_t bad = -1;                    // a row whose score is no finite number: what was learned is void
-    std::vector<double> losses, judged;  // by epoch: mean loss before each step; the score of held rows
+    int64_t clipped = 0;                   // steps whose slope was cut to what is bearable
+    int64_t bad = -1;                      // a row whose score is no finite number: what was learned is void
+    std::vector<double> losses, judged;    // by epoch: mean loss before each step; the score of held rows
     std::vector<int64_t> mistakes, steps;  // by epoch
     std::vector<int64_t> diary_turns, diary_rows;
     double t;  // of the next turn

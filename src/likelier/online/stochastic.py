@@ -112,6 +112,7 @@ class Walk:
     ended: bool  # whether nothing more was gained, rather than all epochs made
     turns: Ints  # with a diary: of each step its turn, from 1,
     rows: Ints  # and its row
+    clipped: int  # steps whose slope was cut to 1e12: they diverge
 
 
 class Task(NamedTuple):
@@ -157,6 +158,7 @@ def walk(
         native.ended,
         native.diary_turns,
         native.diary_rows,
+        native.clipped,
     )
 
 
