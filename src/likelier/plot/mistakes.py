@@ -22,7 +22,7 @@ def mistakes(model: Any, *, bound: Any = None, ax: Any = None) -> Any:
     ax = axes(ax)
     turns, *counts = model.mistake_curve_.T
     classes = [str(label) for label in model.classes_][-len(counts) :]
-    levels = [] if bound is None else np.atleast_1d(bound.bound)
+    levels: Any = [] if bound is None else np.atleast_1d(bound.bound)
     for k, (label, count) in enumerate(zip(classes, counts, strict=True)):
         color = COLORS[k % len(COLORS)]
         ax.plot(turns, count, "o-", color=color, markersize=4, label=f"{label} against the rest")
