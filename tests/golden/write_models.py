@@ -91,6 +91,8 @@ MODELS = {
     "perceptron-average": (lk.Perceptron(weights="average", max_iter=5, tol=None), iris()),
     "perceptron-voted": (lk.Perceptron(weights="voted", max_iter=5, tol=None), iris(WORDS, names=True)),
     "perceptron-random-two": (lk.Perceptron(weights="random", max_iter=5, tol=None), iris([0, 1, 1])),
+    "sgd": (lk.SGDClassifier("log_loss", average=True, random_state=0), iris(WORDS, names=True)),
+    "sgd-softmax": (lk.SGDClassifier("softmax", learning_rate="adagrad", random_state=0), iris()),
     "kernels": (lk.KernelDensityClassifier(), iris(WORDS, names=True)),
     "kernels-cv-gaps": (lk.KernelDensityClassifier("cv"), gappy()),
     "kernels-number": (lk.KernelDensityClassifier(0.2, priors=[0.5, 0.25, 0.25]), iris()),

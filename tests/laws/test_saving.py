@@ -246,8 +246,9 @@ def test_every_estimator_can_be_saved():
     lists = [*ESTIMATORS, *COUNTS, *REGRESSIONS, fit(LDA(), problem()).to_linear()]
     lists += [*MIXTURES, *DISCRIMINANTS]
     lists.append(lk.CategoricalNB())  # whose laws are in test_categorical.py
-    # And in test_logistic.py, test_margin.py, test_perceptron.py.
-    lists += [lk.LogisticRegression(), lk.LogisticRegressionCV(), lk.LinearSVC(), lk.Perceptron()]
+    # And in test_logistic.py, test_margin.py, test_sgd.py, test_perceptron.py.
+    lists += [lk.LogisticRegression(), lk.LogisticRegressionCV(), lk.LinearSVC()]
+    lists += [lk.SGDClassifier(), lk.Perceptron()]
     assert {type(estimator).__name__ for estimator in lists} == set(SAVED)
 
 
