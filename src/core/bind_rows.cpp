@@ -115,8 +115,9 @@ void bind_stochastic(nb::module_& m) {
                std::optional<Vector<uint8_t>> held, Vector<double> by_class, In theta,
                std::optional<In> mean, std::optional<In> squares, double t, int positive, int64_t K,
                int loss, double epsilon, int rate, double eta0, double power, double alpha, double t0,
-               double strength, double l2, double l1, int64_t average, bool intercept, double decay, bool shuffle,
-               uint32_t seed, double tol, int64_t patience, bool still, bool diary, bool in_order, double refusal) {
+               double strength, double l2, double l1, int64_t average, bool intercept, double decay,
+               bool shuffle, uint32_t seed, double tol, int64_t patience, bool still, bool diary,
+               bool in_order, double refusal) {
                 const Course course{static_cast<StepLoss>(loss),
                                     epsilon,
                                     K,
@@ -146,9 +147,10 @@ void bind_stochastic(nb::module_& m) {
             nb::arg("by_class"), nb::arg("theta"), nb::arg("mean").none(), nb::arg("squares").none(),
             nb::kw_only(), nb::arg("t"), nb::arg("positive"), nb::arg("K"), nb::arg("loss"),
             nb::arg("epsilon"), nb::arg("rate"), nb::arg("eta0"), nb::arg("power"), nb::arg("alpha"),
-            nb::arg("t0"), nb::arg("strength"), nb::arg("l2"), nb::arg("l1"), nb::arg("average"), nb::arg("intercept"),
-            nb::arg("decay"), nb::arg("shuffle"), nb::arg("seed"), nb::arg("tol"), nb::arg("patience"),
-            nb::arg("still"), nb::arg("diary"), nb::arg("in_order"), nb::arg("refusal"))
+            nb::arg("t0"), nb::arg("strength"), nb::arg("l2"), nb::arg("l1"), nb::arg("average"),
+            nb::arg("intercept"), nb::arg("decay"), nb::arg("shuffle"), nb::arg("seed"), nb::arg("tol"),
+            nb::arg("patience"), nb::arg("still"), nb::arg("diary"), nb::arg("in_order"),
+            nb::arg("refusal"))
         .def(
             "run",
             [](StepsHeld& self, int64_t most) {

@@ -29,9 +29,9 @@ struct Course {
     int64_t K;  // scores
     Rate rate;
     double eta0, power;
-    double alpha, t0;  // optimal: η = 1 / (alpha (t0 + t - 1))
+    double alpha, t0;         // optimal: η = 1 / (alpha (t0 + t - 1))
     double strength, l2, l1;  // of the penalty: strength (l2 ‖w‖²/2 + l1 ‖w‖₁)
-    int64_t average;  // from this turn on; 0: never
+    int64_t average;          // from this turn on; 0: never
     bool intercept;
     double decay;  // δ
     bool shuffle;
@@ -85,7 +85,8 @@ class Stochastic {
           n(row_count(X)),
           p(column_count(X)),
           q(course.loss == StepLoss::softmax ? course.K : 1),
-          weights(with_plain_rows(X, course.in_order, [](auto& row) { return row.places(); }), q == 1 ? 1 : padded(q)),
+          weights(with_plain_rows(X, course.in_order, [](auto& row) { return row.places(); }),
+                  q == 1 ? 1 : padded(q)),
           eta(course.eta0),
           turns(n) {
         if (n > std::numeric_limits<int32_t>::max())
@@ -132,9 +133,9 @@ class Stochastic {
     }
 
     bool ended = false;
-    int64_t clipped = 0;                   // steps whose slope was cut to what is bearable
-    int64_t bad = -1;                      // a row whose score is no finite number: what was learned is void
-    std::vector<double> losses, judged;    // by epoch: mean loss before each step; the score of held rows
+    int64_t clipped = 0;                 // steps whose slope was cut to what is bearable
+    int64_t bad = -1;                    // a row whose score is no finite number: what was learned is void
+    std::vector<double> losses, judged;  // by epoch: mean loss before each step; the score of held rows
     std::vector<int64_t> mistakes, steps;  // by epoch
     std::vector<int64_t> diary_turns, diary_rows;
     double t;  // of the next turn

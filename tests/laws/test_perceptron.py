@@ -1,7 +1,7 @@
 """The laws of the perceptron: which weights it reports, as all of them made one by one; and its bounds."""
 
 import pickle
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -379,6 +379,51 @@ def test_it_is_saved_with_all_that_it_goes_on_from(kind, tmp_path):
         np.testing.assert_array_equal(other.mistake_curve_, model.mistake_curve_)
     lk.save(model, tmp_path / "lean.lk", statistics=False)
     np.testing.assert_array_equal(lk.load(tmp_path / "lean.lk").predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("voters/item/0/rows", lambda a: a + 10_000),
+        ("voters/item/0/lasting", lambda a: -a),
+        ("kept/columns", lambda a: a + 3),
+        ("kept/starts", lambda a: a[::-1].copy()),
+    ],
+)
+def test_voters_that_cannot_be_are_refused(part, change, tmp_path):
+    """Kernels follow these numbers."""
+    X, t = noisy()
+    model = fitted(X, t, 2, "voted")
+    model._model = spoil(model._model, part.split("/"), change)
+    with pytest.raises(ValueError, match=r"cannot be saved: .*(contradict|is not)"):
+        lk.save(model, tmp_path / "never.lk")
+
+
+def spoil(record, path, change):
+    """The same record, one of its arrays changed."""
+    if not path:
+        return change(record)
+    if path[0] == "item":
+        at = int(path[1])
+        return tuple(spoil(one, path[2:], change) if i == at else one for i, one in enumerate(record))
+    return replace(record, **{path[0]: spoil(getattr(record, path[0]), path[1:], change)})
+
+
+@kinds
+def test_files_are_rows_in_order(kind, tmp_path):
+    """Part by part: each goes on from where the one before it ended."""
+    X, t = noisy()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    for i, rows in enumerate((slice(70), slice(70, None))):
+        frame.assign(y=t)[rows].to_csv(tmp_path / f"{i}.csv", index=False)
+    source = lk.scan(tmp_path / "*.csv", target="y")
+    model, whole = fitted(source, None, 3, kind), fitted(frame, t, 3, kind)
+    assert model.mistakes_ == whole.mistakes_
+    np.testing.assert_array_equal(model.mistake_curve_, whole.mistake_curve_)
+    if kind != "random":
+        found = model.decision_function(frame)
+        np.testing.assert_allclose(found, whole.decision_function(frame), rtol=1e-9, atol=1e-12)
+    assert str(model.mistake_bound(source)) == str(whole.mistake_bound(frame, t))
 
 
 # ---- bad input ---------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """What a perceptron leaves: weights or voters, and how it went."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -11,8 +10,8 @@ from numpy.typing import NDArray
 from likelier.data import CSR
 from likelier.estimators.stochastic import Journey, Route, Strides
 from likelier.estimators.weights import Weights
-from likelier.online.perceptron import Draw, Follower, Poll, Pool, Tally, curve, follow
-from likelier.online.stochastic import SPARSE_DECAY, Rows, Stand, Task, Walk, Watch
+from likelier.online.perceptron import Draw, Follower, Poll, Pool, Record, Tally, curve
+from likelier.online.stochastic import SPARSE_DECAY, Rows, Stand, Task, Watch, walk_all
 from likelier.online.votes import Voters, Votes, gathered, none_kept
 from likelier.scores import Scores
 
@@ -113,24 +112,18 @@ class Followed(Route):
             )
         tasks, stands = self.tasks(seeds), start.stands(self.apart)
         followers = [self._follower(rows, start, k, task, decay) for k, task in enumerate(tasks)]
-
-        def one(k: int) -> tuple[Tally, Walk]:
-            record = (start.tallies[k], followers[k])
-            return follow(rows, self.course, tasks[k], stands[k], record, most, watch)
-
-        with ThreadPoolExecutor(max(1, min(self.workers, len(tasks)))) as pool:
-            runs = list(pool.map(one, range(len(tasks))))
-        walks = [walk for _, walk in runs]
-        epochs = max(len(walk.losses) for walk in walks)
-        losses = [np.pad(walk.losses, (0, epochs - len(walk.losses)), mode="edge") for walk in walks]
-        after = start.after(walks, epochs * len(rows.codes))
+        records = [Record.of(*one) for one in zip(stands, start.tallies, followers, strict=True)]
+        told = [record.after for record in records]
+        walks = walk_all(rows, self.course, stands, tasks, most, self.workers, watch, told)
+        found = Journey.of(start, rows, walks)
+        after = found.strides
         assert isinstance(after, Progress)
         plain = (
             start.plain and start.decay in (None, decay) and (rows.w is None or bool((rows.w == 1).all()))
         )
-        after = replace(after, tallies=tuple(tally for tally, _ in runs), decay=decay, plain=plain)
-        after = _with_weights(after, rows, followers)
-        return Journey(after, np.mean(losses, axis=0), all(walk.ended for walk in walks), tuple(walks))
+        tallies = tuple(record.tally for record in records)
+        after = replace(after, tallies=tallies, decay=decay, plain=plain)
+        return found._replace(strides=_with_weights(after, rows, followers))
 
     def _follower(self, rows: Rows, start: Progress, k: int, task: Task, decay: float) -> Follower:
         if start.kind not in ("voted", "random"):

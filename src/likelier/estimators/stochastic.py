@@ -77,6 +77,15 @@ class Journey(NamedTuple):
     clipped: int  # steps that had to be cut
     walks: tuple[Walk, ...] = ()  # of rows in memory
 
+    @classmethod
+    def of(cls, start: Strides, rows: Rows, walks: Sequence[Walk]) -> "Journey":
+        """Over rows in memory."""
+        epochs = max(len(walk.losses) for walk in walks)
+        losses = [np.pad(walk.losses, (0, epochs - len(walk.losses)), mode="edge") for walk in walks]
+        strides = start.after(walks, epochs * len(rows.codes))
+        ended, clipped = all(walk.ended for walk in walks), sum(walk.clipped for walk in walks)
+        return cls(strides, np.mean(losses, axis=0), ended, clipped, tuple(walks))
+
 
 class Striding(Weighted):
     """Steps, and the weights that they lead to. A subclass says how they are taken (`_course`)."""
@@ -219,9 +228,7 @@ class Striding(Weighted):
         return held
 
     # ---- where to begin ----------------------------------------------------------------------------
-    def _begun(
-        self, course: Course, target: NDArray[Any], p: int, coef: Any, intercept: Any
-    ) -> Strides:
+    def _begun(self, course: Course, target: NDArray[Any], p: int, coef: Any, intercept: Any) -> Strides:
         before: Weights | None = vars(self).get("_model")
         if door.truth("warm_start", self.warm_start) and before is not None:
             coef = before.W if coef is None else coef
@@ -259,7 +266,9 @@ class Striding(Weighted):
         trace[1:, 0] = found.losses
         reason = "nothing more was gained" if found.ended else f"{epochs} epochs made"
         way = Way(trace, found.ended, reason, "sgd", "a step at every row")
-        return Weights(theta[:, :-1].copy(), theta[:, -1].copy(), np.zeros(theta.shape[1] - 1), way, of_single)
+        return Weights(
+            theta[:, :-1].copy(), theta[:, -1].copy(), np.zeros(theta.shape[1] - 1), way, of_single
+        )
 
     def _shown(self, model: Weights, statistics: Strides | None, target: NDArray[Any]) -> dict[str, Any]:
         shown = super()._shown(model, statistics, target) | {"n_iter_": len(model.course.trace) - 1}
@@ -307,12 +316,9 @@ class Route:
     ) -> Journey:
         """Epochs over rows in memory."""
         stands, tasks = start.stands(self.apart), self.tasks(seeds)
-        walks = walk_all(rows, self.course, stands, tasks, most, self.workers, watch)
-        epochs = max(len(walk.losses) for walk in walks)
-        losses = [np.pad(walk.losses, (0, epochs - len(walk.losses)), mode="edge") for walk in walks]
-        strides = start.after(walks, epochs * len(rows.codes))
-        ended, clipped = all(walk.ended for walk in walks), sum(walk.clipped for walk in walks)
-        return Journey(strides, np.mean(losses, axis=0), ended, clipped, tuple(walks))
+        return Journey.of(
+            start, rows, walk_all(rows, self.course, stands, tasks, most, self.workers, watch)
+        )
 
     def by_parts(
         self, source: Source, start: Strides, seeds: Sequence[int], most: int, watch: Watch | None
@@ -325,7 +331,9 @@ class Route:
             loss, n, before = 0.0, 0, strides.mistakes
             for chunk in (chunk for part in source.parts(0) for chunk in part()):
                 once = replace(self, course=replace(course, tol=None))
-                found = once.whole(Rows.of(chunk), strides, [int(rng.randint(SEEDS)) for rng in rngs], 1, None)
+                found = once.whole(
+                    Rows.of(chunk), strides, [int(rng.randint(SEEDS)) for rng in rngs], 1, None
+                )
                 loss += float(found.losses[0]) * chunk.X.shape[0]
                 n += chunk.X.shape[0]
                 strides, clipped = found.strides, clipped + found.clipped
@@ -369,7 +377,9 @@ def _given(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
         return np.zeros(shape)
     found = np.asarray(value, dtype=np.float64)
     if found.size != np.prod(shape) or (found.ndim > 1 and found.shape != shape):
-        raise ValueError(f"Provided {name} does not match dataset: it has shape {found.shape}, not {shape}.")
+        raise ValueError(
+            f"Provided {name} does not match dataset: it has shape {found.shape}, not {shape}."
+        )
     if not np.isfinite(found).all():
         raise ValueError(f"{name} contains NaN or infinity.")
     return found.reshape(shape)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from likelier import _core
 from likelier.data import CSR
 from likelier.data.matrix import Block
-from likelier.online.stochastic import Course, Rows, Stand, Task, Walk, Watch, walk
+from likelier.online.stochastic import Stand
 from likelier.online.votes import Epoch, Numbers, Voters, weighted_sum
 
 Floats = NDArray[np.float64]
@@ -123,6 +123,10 @@ class Record:
     tally: Tally
     follower: Follower
 
+    @classmethod
+    def of(cls, stand: Stand, tally: Tally, follower: Follower) -> Self:
+        return cls(stand.theta.copy(), int(stand.t), tally, follower)
+
     def after(self, native: _core.Stochastic) -> None:
         epoch = Epoch(int(native.t) - self.t, native.diary_turns - self.t + 1, native.diary_rows)
         self.follower.after(epoch, self.theta[0], self.tally.turns)
@@ -130,18 +134,3 @@ class Record:
         self.t = int(native.t)
         native.theta(self.theta)
         native.forget()
-
-
-def follow(
-    rows: Rows,
-    course: Course,
-    task: Task,
-    stand: Stand,
-    record: tuple[Tally, Follower],
-    most: int,
-    watch: Watch | None,
-) -> tuple[Tally, Walk]:
-    """At most so many epochs."""
-    told = Record(stand.theta.copy(), int(stand.t), *record)
-    found = walk(rows, course, stand, task, most, watch, told.after)
-    return told.tally, found

@@ -170,16 +170,18 @@ def walk_all(
     epochs: int,
     workers: int,
     watch: Watch | None = None,
+    told: Sequence[Told | None] | None = None,
 ) -> list[Walk]:
     """The same for several problems on the same rows, side by side."""
+    told = [None] * len(tasks) if told is None else told
 
-    def one(stand: Stand, task: Task) -> Walk:
-        return walk(rows, course, stand, task, epochs, watch)
+    def one(stand: Stand, task: Task, told: Told | None) -> Walk:
+        return walk(rows, course, stand, task, epochs, watch, told)
 
     if min(workers, len(tasks)) == 1:
-        return [one(stand, task) for stand, task in zip(stands, tasks, strict=True)]
+        return [one(*problem) for problem in zip(stands, tasks, told, strict=True)]
     with ThreadPoolExecutor(min(workers, len(tasks))) as pool:
-        return list(pool.map(one, stands, tasks))
+        return list(pool.map(one, stands, tasks, told))
 
 
 def _native(rows: Rows, course: Course, stand: Stand, task: Task) -> _core.Stochastic:
