@@ -260,9 +260,9 @@ HeldColumn objects(std::string name, nb::list values, bool strict) {
 
 // ---- the intake --------------------------------------------------------------------------------------
 using Codes = std::optional<Vector<int32_t>>;
-using Weights = std::optional<Vector<double>>;
+using RowWeights = std::optional<Vector<double>>;
 
-Marks marks_of(const Codes& codes, const Weights& weights, int64_t n) {
+Marks marks_of(const Codes& codes, const RowWeights& weights, int64_t n) {
     const bool fits = (!codes || static_cast<int64_t>(codes->shape(0)) == n) &&
                       (!weights || static_cast<int64_t>(weights->shape(0)) == n);
     if (!fits) throw std::invalid_argument("codes and weights are one for each row");
@@ -291,7 +291,7 @@ class Intake {
         return rows;
     }
 
-    HashedRows dicts(const nb::list& X, const Codes& codes, const Weights& weights) const {
+    HashedRows dicts(const nb::list& X, const Codes& codes, const RowWeights& weights) const {
         HashedRows rows = empty();
         DictReader reader(rows, strict);
         const auto n = static_cast<int64_t>(nb::len(X));
@@ -309,7 +309,7 @@ class Intake {
     }
 
     HashedRows columns(const nb::list& X, int64_t start, int64_t stop, const Codes& codes,
-                       const Weights& weights) const {
+                       const RowWeights& weights) const {
         HashedRows rows = empty();
         std::vector<const FeatureColumn*> listed;
         std::vector<std::string> names;
@@ -337,7 +337,7 @@ class Intake {
     template <class T, class Index>
     HashedRows sparse(Vector<Index> starts, Vector<Index> places, Vector<T> data,
                       const std::vector<std::string>& names, int64_t p, const Codes& codes,
-                      const Weights& weights) const {
+                      const RowWeights& weights) const {
         const auto n = static_cast<int64_t>(starts.shape(0)) - 1;
         bool fits = n >= 0 && places.shape(0) == data.shape(0) && starts(0) >= 0 &&
                     static_cast<size_t>(starts(n)) <= places.shape(0) &&
@@ -381,16 +381,19 @@ class Intake {
     }
 
     // ---- one row -----------------------------------------------------------------------------------
-    void learn_one(Learner& learner, const nb::object& x, int32_t code, double weight) {
+    // Whether the step was cut short.
+    bool learn_one(Learner& learner, const nb::object& x, int32_t code, double weight) {
         if (!(weight >= 0) || std::isinf(weight))
             throw nb::value_error("sample_weight is a finite number, not below 0");
         read(x.ptr());
         weight = tally.weigh(code, weight);
         const auto K = std::max<int64_t>({learner.K(), code + 1, 2});
         P.assign(K, 0.0);
+        const int64_t clipped = learner.inside().counters.clipped;
         learner.learn(one.row(0), one.count(0), code, weight, P.data());
         tally.judge(code, weight, P.data(), K);
         tally.skipped += one.skipped;
+        return learner.inside().counters.clipped != clipped;
     }
 
     int64_t predict_one(const Learner& learner, const nb::object& x) {
@@ -430,8 +433,23 @@ class Intake {
     }
 };
 
-uint64_t key_of(std::string_view name, std::optional<std::string> word) {
+uint64_t key_of(const std::string& name, const std::optional<std::string>& word) {
     return word ? word_key(name_key(name), *word) : name_key(name);
+}
+
+// Z (n, q).
+void scores(const Learner& learner, const HashedRows& rows, Array<double> Z) {
+    const int64_t n = rows.size(), q = learner.inside().q();
+    if (Z.ndim() != 2 || static_cast<int64_t>(Z.shape(0)) != n || static_cast<int64_t>(Z.shape(1)) != q)
+        throw std::invalid_argument("Z has a row for each, and a column for each score");
+    nb::gil_scoped_release free;
+    for (int64_t i = 0; i < n; ++i) learner.inside().scores(rows.row(i), rows.count(i), Z.data() + i * q);
+}
+
+std::vector<double> weights_of(const Learner& learner, uint64_t key) {
+    std::vector<double> W(learner.inside().q());
+    learner.inside().of_feature(key, W.data());
+    return W;
 }
 
 }  // namespace
@@ -473,8 +491,8 @@ void likelier::bind_cells(nb::module_& m) {
         .def("predict_one", &Intake::predict_one)
         .def("predict_proba_one", &Intake::predict_proba_one);
 
-    m.def(
-        "key_of",
-        [](const std::string& name, std::optional<std::string> word) { return key_of(name, word); },
-        nb::arg("name"), nb::arg("word").none());
+    m.def("key_of", &key_of, nb::arg("name"), nb::arg("word").none());
+    m.def("online_scores", &scores);
+    m.def("online_weights", &weights_of);
+    m.def("online_nonzero", [](const Learner& learner) { return learner.inside().nonzero(); });
 }

@@ -42,15 +42,17 @@ inline double push(OnlineLoss loss, double m) {
     return 0;
 }
 
-// The d ≥ 0 with d + e^m (e^d - 1) = h: where the margin of the logistic loss gets to. The left side is
-// convex, and both bounds at the start are above the root: Newton's steps only ever come down to it.
+// The d ≥ 0 with d + e^m (e^d - 1) = h: how far the margin of the logistic loss gets. The left side is
+// convex, and both guesses (e^d cut after d²/2, and d left out) are above the root: Newton's steps only
+// come down to it.
 inline double logistic_move(double m, double h) {
-    const double e = std::exp(m);
-    double d = std::min(h / (1 + e), std::log1p(h / e));
+    const double e = std::exp(m), all = 1 + e;
+    double d = 2 * h / (all + std::sqrt(all * all + 2 * e * h));
+    if (d > 1) d = std::min(d, std::log1p(h / e));
     for (int turn = 0; turn < 30; ++turn) {
         const double grown = e * std::exp(d), down = (d + grown - e - h) / (1 + grown);
         d -= down;
-        if (!(down > 1e-7 * d)) break;  // quadratic: what is left is below 1e-14
+        if (!(down > 1e-6 * d)) break;  // quadratic: what is left is below 1e-12
     }
     return std::max(d, 0.0);
 }

@@ -113,6 +113,12 @@ class Stochastic {
         });
     }
 
+    // The diary begins anew: whoever reads it after each epoch needs room for one.
+    void forget() {
+        diary_turns.clear();
+        diary_rows.clear();
+    }
+
     // (q, p + 1)
     void theta(double* out) const {
         get(out, [&](int64_t at) { return weights.weight(at); }, weights.bias);
@@ -125,8 +131,8 @@ class Stochastic {
     }
 
     bool ended = false;
-    int64_t bad = -1;                      // a row whose score is no finite number: what was learned is void
-    std::vector<double> losses, judged;    // by epoch: mean loss before each step; the score of held rows
+    int64_t bad = -1;                    // a row whose score is no finite number: what was learned is void
+    std::vector<double> losses, judged;  // by epoch: mean loss before each step; the score of held rows
     std::vector<int64_t> mistakes, steps;  // by epoch
     std::vector<int64_t> diary_turns, diary_rows;
     double t;  // of the next turn
@@ -185,7 +191,9 @@ class Stochastic {
         }
     }
 
-    int32_t own(uint32_t turn) const { return q > 1 ? rows.codes[turn >> 1] : static_cast<int32_t>(turn & 1); }
+    int32_t own(uint32_t turn) const {
+        return q > 1 ? rows.codes[turn >> 1] : static_cast<int32_t>(turn & 1);
+    }
 
     template <class Row, class Scores>
     void epoch(Row& row, Scores& scores) {
@@ -273,7 +281,9 @@ class Stochastic {
     }
 
     static bool moves(double force) { return force != 0; }
-    bool moves(const double* force) const { return std::any_of(force, force + q, [](double d) { return d != 0; }); }
+    bool moves(const double* force) const {
+        return std::any_of(force, force + q, [](double d) { return d != 0; });
+    }
 
     LIKELIER_INLINE void took(int64_t i) {
         ++steps.back();

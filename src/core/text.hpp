@@ -25,7 +25,7 @@ struct ByHash {
 using Names = std::unordered_set<std::string, ByHash, std::equal_to<>>;
 
 // Labels as codes, in order of appearance.
-class Labels {
+class LabelCodes {
   public:
     std::vector<std::string> known;
 
@@ -71,7 +71,7 @@ class TextParser {
     static constexpr size_t kShown = 80, kKept = 10;     // bytes of a bad line, and how many of them
 
     const Wanted wanted;
-    Labels labels;
+    LabelCodes labels;
     int64_t lines = 0, bad = 0;
     int64_t changed = 0;  // cells of number columns that were words
     std::vector<BadLine> first_bad;

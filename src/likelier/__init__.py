@@ -21,6 +21,7 @@ _WHERE = {
     "MultinomialNB": "likelier.estimators.counts",
     "OnlineClassifier": "likelier.estimators.online",
     "Pending": "likelier.streams.pending",
+    "Perceptron": "likelier.estimators.perceptron",
     "PoissonNB": "likelier.estimators.counts",
     "Mixture": "likelier.estimators.mixture",
     "MixtureDiscriminantAnalysis": "likelier.estimators.mixture_discriminant",
@@ -29,6 +30,7 @@ _WHERE = {
     "SGDClassifier": "likelier.estimators.sgd_classifier",
     "SeparationWarning": "likelier.data",
     "SkippedWarning": "likelier.data",
+    "average": "likelier.estimators.merging",
     "compare": "likelier.comparing",
     "load": "likelier.saving.models",
     "merge": "likelier.estimators.merging",
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from likelier.estimators.logistic import LogisticRegression as LogisticRegression
     from likelier.estimators.logistic_cv import LogisticRegressionCV as LogisticRegressionCV
     from likelier.estimators.margin import LinearSVC as LinearSVC
+    from likelier.estimators.merging import average as average
     from likelier.estimators.merging import merge as merge
     from likelier.estimators.mixed_bayes import NaiveBayes as NaiveBayes
     from likelier.estimators.mixture import GaussianMixture as GaussianMixture
@@ -66,6 +69,7 @@ if TYPE_CHECKING:
     )
     from likelier.estimators.naive_bayes import GaussianNB as GaussianNB
     from likelier.estimators.online import OnlineClassifier as OnlineClassifier
+    from likelier.estimators.perceptron import Perceptron as Perceptron
     from likelier.estimators.quadratic_discriminant import (
         QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis,
     )

@@ -264,6 +264,10 @@ def test_calibration_is_of_the_larger_of_two_labels(first):
     np.testing.assert_allclose(other.get_xydata(), 1 - points.get_xydata()[::-1])
 
 
+def test_calibration_is_of_the_second_of_labels_without_an_order():
+    assert lk.plot.calibration(labels([1, "a", 1])).get_xlabel() == "probability of a"
+
+
 def test_calibration_of_more_classes_is_that_of_the_likeliest():
     found = labels(["a", "b", "c"] * 20)
     ax = lk.plot.calibration(found)

@@ -87,6 +87,17 @@ MODELS = {
     "logistic-cv": (lk.LogisticRegressionCV(Cs=3, cv=3), iris(WORDS, names=True)),
     "svc": (lk.LinearSVC(), iris(WORDS)),
     "svc-hinge-two": (lk.LinearSVC(loss="hinge"), iris([0, 1, 1], names=True)),
+    "online": (lk.OnlineClassifier(bits=6), iris(WORDS)),
+    "online-names": (
+        lk.OnlineClassifier(
+            optimizer="ftrl", l1=0.1, bits=10, interactions=[("d", "länge")], half_life=100.0, passes=2
+        ),
+        iris([True, True, False], names=True),
+    ),
+    "perceptron": (lk.Perceptron(max_iter=5, tol=None), iris(WORDS, names=True)),
+    "perceptron-average": (lk.Perceptron(weights="average", max_iter=5, tol=None), iris()),
+    "perceptron-voted": (lk.Perceptron(weights="voted", max_iter=5, tol=None), iris(WORDS, names=True)),
+    "perceptron-random-two": (lk.Perceptron(weights="random", max_iter=5, tol=None), iris([0, 1, 1])),
     "kernels": (lk.KernelDensityClassifier(), iris(WORDS, names=True)),
     "kernels-cv-gaps": (lk.KernelDensityClassifier("cv"), gappy()),
     "kernels-number": (lk.KernelDensityClassifier(0.2, priors=[0.5, 0.25, 0.25]), iris()),
@@ -131,6 +142,10 @@ def answers(model, X):
     return said | {"predict": labels.tolist() if labels.dtype.kind == "f" else [str(v) for v in labels]}
 
 
+def _learns_on(model):
+    return hasattr(model, "learn_one") or getattr(model, "_statistics", None) is not None
+
+
 def write(name, model, X, **how):
     path = FOLDER / f"v{VERSION}" / f"{name}.lk"
     if path.exists():
@@ -141,7 +156,7 @@ def write(name, model, X, **how):
     some = np.asarray(X)[::25]
     expected = {
         "estimator": type(model).__name__,
-        "statistics": how.get("statistics", True) and getattr(model, "_statistics", None) is not None,
+        "statistics": how.get("statistics", True) and _learns_on(model),
         "rows": some.tolist(),
         "answers": answers(model, some),
     }

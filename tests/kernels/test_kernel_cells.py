@@ -2,6 +2,7 @@
 
 import math
 from decimal import Decimal
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -24,7 +25,9 @@ def feature(core, name, value):
         yield from twin(core, value, name + ".")
     elif isinstance(value, list | tuple):
         for i, one in enumerate(value):
-            yield from feature(core, name, one) if isinstance(one, str) else feature(core, f"{name}.{i}", one)
+            yield from (
+                feature(core, name, one) if isinstance(one, str) else feature(core, f"{name}.{i}", one)
+            )
     elif value is not None and math.isfinite(value) and value != 0:
         yield core.key_of(name, None), float(value)
 
@@ -36,13 +39,15 @@ def intake(core, interactions=(), strict=False, balanced=False):
 def cells(core, rows):
     keys, values, starts, *_ = core.cells_of(rows)
     pairs = list(zip(keys.tolist(), values.tolist(), strict=True))
-    return [pairs[a:b] for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    return [pairs[a:b] for a, b in pairwise(starts)]
 
 
 names = st.text(st.characters(codec="utf-8"), max_size=20) | st.integers(-5, 10**12)
 numbers = st.floats() | st.integers(-(10**20), 10**20) | st.booleans()
 plain = st.none() | numbers | st.text(st.characters(codec="utf-8"), max_size=20)
-nested = st.recursive(plain, lambda of: st.lists(of, max_size=3) | st.dictionaries(names, of, max_size=3), max_leaves=6)
+nested = st.recursive(
+    plain, lambda of: st.lists(of, max_size=3) | st.dictionaries(names, of, max_size=3), max_leaves=6
+)
 
 
 @given(st.lists(st.dictionaries(names, nested, max_size=6), max_size=5))
@@ -53,7 +58,13 @@ def test_dicts_give_the_cells_of_their_twin(core, X):
 
 def test_numbers_of_numpy_and_what_pandas_has_for_none(core):
     pandas = pytest.importorskip("pandas")
-    x = {"a": np.float32(0.5), "b": np.int8(-3), "c": np.bool_(True), "d": np.str_("w"), "e": np.uint64(2**63)}
+    x = {
+        "a": np.float32(0.5),
+        "b": np.int8(-3),
+        "c": np.bool_(True),
+        "d": np.str_("w"),
+        "e": np.uint64(2**63),
+    }
     rows = intake(core).dicts([x | {"f": pandas.NA, "g": np.float16(2)}], None, None)
     same = {"a": 0.5, "b": -3, "c": True, "d": "w", "e": 2**63, "g": 2.0}
     assert cells(core, rows) == [list(twin(core, same))]
@@ -65,9 +76,11 @@ def test_cells_that_are_not_finite_are_counted(core):
     assert rows.cells == 1
 
 
-@pytest.mark.parametrize("value", [Decimal(1), 1j, b"x", object(), np.datetime64("2020-01-01"), {1, 2}, np.ones(2)])
+@pytest.mark.parametrize(
+    "value", [Decimal(1), 1j, b"x", object(), np.datetime64("2020-01-01"), {1, 2}, np.ones(2)]
+)
 def test_values_that_are_no_features_are_refused_by_name(core, value):
-    with pytest.raises(TypeError, match="row 1: feature 'age'.*number, a string"):
+    with pytest.raises(TypeError, match=r"row 1: feature 'age'.*number, a string"):
         intake(core).dicts([{}, {"age": value}], None, None)
 
 
@@ -86,12 +99,12 @@ def test_rows_that_are_no_dicts_are_refused(core, x):
 def test_strict_reading_names_the_feature(core):
     with pytest.raises(ValueError, match=r"row 1: feature 'a\.b' is nan"):
         intake(core, strict=True).dicts([{"a": 1}, {"a": {"b": math.nan}}], None, None)
+    reader, column = intake(core, strict=True), core.Column.numbers("x", np.array([0.0, 1.0, -np.inf]))
     with pytest.raises(ValueError, match="row 2: feature 'x' is not a finite number"):
-        column = core.Column.numbers("x", np.array([0.0, 1.0, -np.inf]))
-        intake(core, strict=True).columns([column], 0, 3, None, None)
+        reader.columns([column], 0, 3, None, None)
+    starts, places, data = np.array([0, 0, 1], np.int32), np.array([7], np.int32), np.array([np.nan])
     with pytest.raises(ValueError, match="row 1: feature '7' is not a finite number"):
-        starts, places, data = np.array([0, 0, 1], np.int32), np.array([7], np.int32), np.array([np.nan])
-        intake(core, strict=True).sparse(starts, places, data, [], 9, None, None)
+        reader.sparse(starts, places, data, [], 9, None, None)
 
 
 def test_dicts_without_end_are_refused(core):
@@ -116,7 +129,10 @@ def test_columns_of_numbers_of_any_type_and_step(core, dtype):
 
 
 def test_columns_of_words_are_those_of_dicts(core):
-    words, there = ["ä", "", "long words, longer than any register is wide", "b"], np.array([1, 1, 1, 0], bool)
+    words, there = (
+        ["ä", "", "long words, longer than any register is wide", "b"],
+        np.array([1, 1, 1, 0], bool),
+    )
     text = "".join(words).encode()
     starts = np.cumsum([0, *(len(word.encode()) for word in words)])
     coded = core.Column.coded("c", np.array([1, -1, 0, 1], np.int32), ["no", "yes"])
@@ -179,7 +195,9 @@ def test_crosses_are_products_of_what_is_there(core):
 
 def test_one_row_is_learned_as_many_are(core):
     rng = np.random.default_rng(0)
-    X = [{"a": float(rng.normal()), "w": str(rng.integers(9)), "b": bool(rng.integers(2))} for _ in range(50)]
+    X = [
+        {"a": float(rng.normal()), "w": str(rng.integers(9)), "b": bool(rng.integers(2))} for _ in range(50)
+    ]
     codes, weights = rng.integers(0, 3, 50).astype(np.int32), rng.uniform(0, 2, 50)
     one, many = (intake(core, [("w", "b")]) for _ in range(2))
     by_one, by_many = (core.Learner(bits=8) for _ in range(2))

@@ -38,23 +38,21 @@ def frame_columns(X: frames.Frame, *, strict: bool) -> list["_core.Column"]:
 
 
 def _column(series: Any, strict: bool) -> "_core.Column | None":
-    name, (kind, values) = str(series.name), frames.read(series)
+    name, plain = str(series.name), getattr(series.to_native(), "dtype", None)
+    if isinstance(plain, np.dtype) and plain.kind == "O":  # each is read as a dict's values are
+        return _core.Column.objects(name, series.to_list(), strict)
+    kind, values = frames.read(series)
     if kind == "time":
         return None
     if kind == "bool":
         return _truths(name, series, values)
-    if kind == "number" and values is not None and values.dtype.kind != "O":
+    if kind == "number" and values is not None:
         return _numbers(name, series, values)
     if series.dtype in (nw.Categorical, nw.Enum):
         return _words(name, frames.factor(series))
-    if series.dtype == nw.String and not _plain_objects(series):
+    if series.dtype == nw.String:
         return _text(name, series.to_arrow())
     return _core.Column.objects(name, series.to_list(), strict)
-
-
-def _plain_objects(series: Any) -> bool:
-    """Whether it is an array of Python's objects: these are read where they lie."""
-    return getattr(getattr(series.to_native(), "dtype", None), "kind", "") == "O"
 
 
 def _numbers(name: str, series: Any, values: NDArray[Any]) -> "_core.Column":

@@ -98,24 +98,22 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
             code = self._codes[y]
         except (AttributeError, KeyError, TypeError):
             return self._learn_new(x, y, sample_weight)
-        self._intake.learn_one(self._learner, x, code, sample_weight)
+        if self._intake.learn_one(self._learner, x, code, sample_weight):
+            self._model.warn_of_clipping()
         return self
 
     def _learn_new(self, x: Any, y: Any, sample_weight: float) -> Self:
         """Of a label not met before, which is met if nothing is wrong with its row."""
         label = plain_label(y)
+        if sample_weight == 0:
+            return self  # a row that is not there has no label
         model = self._model if "_model" in vars(self) else Online(self._settings())
-        if label in model.codes:  # NumPy has labels that cannot be looked up
-            model.intake.learn_one(model.learner, x, model.codes[label], sample_weight)
-            return self
         before = model.intake.factors
         model.intake.factors = [*before, model.settings.factor(label)]
         try:
             model.intake.learn_one(model.learner, x, model.K, sample_weight)
-        except BaseException:
+        finally:
             model.intake.factors = before
-            raise
-        model.intake.factors = before
         model.meet(label)
         return self._publish(model)
 
@@ -216,9 +214,14 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
             return np.asarray(np.log(self.predict_proba(X)))
 
     def decision_function(self, X: Any) -> Floats:
-        """The score of each class, (n, K), up to a term that all share; of two their difference, (n,)."""
-        Z = self.predict_log_proba(X)
-        return np.asarray(Z[:, 1] - Z[:, 0]) if self._model.K == 2 else Z
+        """The score of each class, (n, K); of two the score of the second against the first, (n,)."""
+        door.fitted(self)
+        K, found = self._model.K, []
+        for batch in rows_of(self, X, known=True).hashed(self._intake, Marks()):
+            found.append(np.empty((len(batch), K if K > 2 else 1)))
+            _core.online_scores(self._learner, batch, found[-1])
+        Z = np.concatenate(found)
+        return Z if K > 2 else np.asarray(Z[:, 0])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of the largest score."""
@@ -280,6 +283,21 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
         held = {one.name: getattr(model.settings, one.name) for one in fields(Settings)}
         held["interactions"] = list(model.settings.interactions) or None
         return cls(**held, passes=passes)._publish(model)
+
+    @property
+    def nonzero_(self) -> int:
+        """How many weights are not 0: fewer than `used_` where l1 has taken them away."""
+        return _core.online_nonzero(self._known("nonzero_").learner)
+
+    def weight_of(self, name: str, word: Any = None) -> dict[Any, float]:
+        """What a number of this name, or this word, adds to the score of each class (of two: the second).
+
+        Features that share a slot share the weight.
+        """
+        model = self._known("weight_of")
+        text = None if word is None else str(word)
+        W = _core.online_weights(model.learner, _core.key_of(str(name), text))
+        return dict(zip(model.labels if len(W) > 1 else model.labels[1:2], W, strict=False))
 
     # ---- copies --------------------------------------------------------------------------------------
     def __getstate__(self) -> dict[str, Any]:

@@ -157,7 +157,7 @@ class Striding(Weighted):
         start = replace(start, n=start.n + counted(source, K))
         door.weighty(start.n)
         factor = weights_by_class(self.class_weight, target, start.n)
-        route = _Route(course, K, self._apart(K), factor, self._workers())
+        route = self._route(course, K, factor)
         if not isinstance(source, Arrays):
             if self.early_stopping:
                 raise ValueError(
@@ -170,6 +170,9 @@ class Striding(Weighted):
         seeds, held = self._seeds(K, chunk)
         with progress(self.verbose, most * len(seeds)) as watch:
             return route.whole(Rows.of(chunk, held), start, seeds, most, watch)
+
+    def _route(self, course: Course, K: int, factor: Floats | None) -> "Route":
+        return Route(course, K, self._apart(K), factor, self._workers())
 
     def _workers(self) -> int:
         if self.n_jobs is None:
@@ -275,7 +278,8 @@ class Striding(Weighted):
             )
 
 
-class _Route(NamedTuple):
+@dataclass(frozen=True)
+class Route:
     """Problems, and how they are gone about."""
 
     course: Course
@@ -309,14 +313,15 @@ class _Route(NamedTuple):
         course, strides, losses, values = self.course, start, list[float](), list[float]()
         idle, ended = 0, False
         while len(losses) < most and not ended:
-            loss, n = 0.0, 0
+            loss, n, before = 0.0, 0, strides.mistakes
             for chunk in (chunk for part in source.parts(0) for chunk in part()):
-                once = self._replace(course=replace(course, tol=None))
+                once = replace(self, course=replace(course, tol=None))
                 found = once.whole(Rows.of(chunk), strides, [int(rng.randint(SEEDS)) for rng in rngs], 1, None)
                 loss += float(found.losses[0]) * chunk.X.shape[0]
                 n += chunk.X.shape[0]
                 strides = found.strides
             losses.append(loss / n)
+            ended = course.still and strides.mistakes == before
             W = strides.theta[:, :-1]
             penalty = course.strength * (course.l2 / 2 * np.sum(W**2) + course.l1 * np.abs(W).sum())
             values.append(losses[-1] + float(penalty) / (len(W) if self.apart else 1))
@@ -325,7 +330,7 @@ class _Route(NamedTuple):
             gained = course.tol is None or not values[-1] > min(values[:-1], default=np.inf) - course.tol
             idle = 0 if gained else idle + 1
             if idle >= course.patience:
-                ended = course.rate != "adaptive" or course.eta0 <= 1e-6
+                ended = ended or course.rate != "adaptive" or course.eta0 <= 1e-6
                 course, idle = replace(course, eta0=course.eta0 / 5), 0
         return Journey(strides, np.array(losses), ended)
 

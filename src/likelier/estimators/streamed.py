@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from likelier import _core
-from likelier.data import CSR, Chunk, Columns, Dense, Stored, levels_of
+from likelier.data import CSR, Chunk, Columns, Dense, Source, Stored, levels_of
 from likelier.data.cells import block_columns, frame_columns
 from likelier.data.labels import first_seen
 from likelier.estimators import door
@@ -121,7 +121,10 @@ class Scanned:
 
     def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
         names = [str(name) for name in self.source.names]
-        source = self.source if self.found is None else self.source.coded(self.found)
+        if self.found is None:
+            source: Source = self.source.taking(names, y=False).worded()
+        else:
+            source = self.source.coded(self.found)
         for part in source.parts(0):
             for chunk in part():
                 yield from self._batch(chunk, names).hashed(intake, self._marks(chunk))

@@ -123,20 +123,29 @@ class Task(NamedTuple):
 
 
 Watch = Callable[[float], None]  # after an epoch: its mean loss
+Told = Callable[[_core.Stochastic], None]  # after an epoch: all that can be known
 
 
 def walk(
-    rows: Rows, course: Course, stand: Stand, task: Task, epochs: int, watch: Watch | None = None
+    rows: Rows,
+    course: Course,
+    stand: Stand,
+    task: Task,
+    epochs: int,
+    watch: Watch | None = None,
+    told: Told | None = None,
 ) -> Walk:
     """Epochs of steps, at most so many."""
     native = _native(rows, course, stand, task)
-    at_once = 1 if watch is not None else max(1, AT_ONCE // _cells(rows.X))
+    at_once = 1 if watch is not None or told is not None else max(1, AT_ONCE // _cells(rows.X))
     made = 0
     while made < epochs and not native.ended:
         native.run(min(at_once, epochs - made))
         if native.bad >= 0:
             _refuse(rows, native.bad)
         made = len(native.steps)
+        if told is not None:
+            told(native)
         if watch is not None:
             watch(float(native.losses[-1]))
     return Walk(

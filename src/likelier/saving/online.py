@@ -54,7 +54,7 @@ def content_of(kept: Kept) -> bytes:
         "n_features": kept.n_features,
         "feature_names": None if kept.feature_names is None else _objects(kept.feature_names),
         "reading": model.reading,
-        "table": _few(state.pop("table")),
+        "table": _few(state.pop("table"), state.pop("tags")),
         "online": state,
     }
     params["passes"] = kept.passes
@@ -75,14 +75,12 @@ def _objects(values: list[Any]) -> NDArray[Any]:
     return held
 
 
-def _few(table: NDArray[np.float32]) -> dict[str, Any]:
+def _few(table: NDArray[np.float32], tags: NDArray[np.uint32]) -> dict[str, Any]:
     """The rows of the table that hold anything, and which they are; all of them if that is no more."""
-    magnitudes = table.view(np.uint32) & 0x7FFFFFFF  # -0 is nothing, too
-    there = np.flatnonzero(magnitudes.any(axis=1)).astype(np.uint32)
-    shape = list(table.shape)
-    if len(there) * (table.shape[1] + 1) < table.size:
-        return {"shape": shape, "at": there, "cells": table[there]}
-    return {"shape": shape, "at": None, "cells": table}
+    there = np.flatnonzero(table.any(axis=1) | tags.any(axis=1)).astype(np.uint32)
+    if len(there) * (table.shape[1] + 2) < len(table) * (table.shape[1] + 1):
+        return {"slots": len(table), "at": there, "cells": table[there], "tags": tags[there]}
+    return {"slots": len(table), "at": None, "cells": table, "tags": tags}
 
 
 # ---- in ------------------------------------------------------------------------------------------
@@ -115,7 +113,7 @@ def kept_in(archive: Archive) -> Kept:
 
 def _labels(target: Any) -> list[Any]:
     require(type(target) is np.ndarray and target.ndim == 1, "the classes are not a list of labels")
-    labels = target.tolist()
+    labels: list[Any] = target.tolist()
     for label in labels:
         require(plain_label(label) is label, "the classes are not plain labels")
     require(len(set(labels)) == len(labels), "a class is there twice")
@@ -141,7 +139,7 @@ def _state(settings: Settings, labels: list[Any], parts: Mapping[str, Any]) -> d
     state, K = parts["online"], len(labels)
     require(isinstance(state, dict), "what was learned is no dict")
     state = dict(state)
-    counts = state.get("counts")
+    counts: Any = state.get("counts")
     good = type(counts) is np.ndarray and counts.dtype == np.float64 and counts.ndim == 1
     require(good and len(counts) <= K and (counts >= 0).all(), "the counts of classes are none")
     for name, value in state.items():
@@ -149,25 +147,25 @@ def _state(settings: Settings, labels: list[Any], parts: Mapping[str, Any]) -> d
             require(
                 type(value) in (int, float) and value >= 0, f"{name} is {value!r:.80}, which is no count"
             )
-    require(
-        state.get("K") == K or (K <= 1 and state.get("K", 2) <= K), f"weights of {state.get('K')} classes"
-    )
-    return state | {"table": _table(settings, parts["table"])}
+    require(state.get("K", K + 1) <= K, f"it has weights of {state.get('K')!r:.80} classes, and {K} labels")
+    return state | _table(settings, parts["table"])
 
 
-def _table(settings: Settings, given: Any) -> NDArray[np.float32]:
-    require(
-        isinstance(given, dict) and given.keys() == {"shape", "at", "cells"}, "there is no table of weights"
-    )
-    (slots, stride), at, cells = given["shape"], given["at"], given["cells"]
-    fits = slots == 2**settings.bits + 1 and type(stride) is int and type(cells) is np.ndarray
-    require(fits and cells.dtype == np.float32, "the table of weights is not that of its settings")
+def _table(settings: Settings, given: Any) -> dict[str, NDArray[Any]]:
+    wanted = {"slots", "at", "cells", "tags"}
+    require(isinstance(given, dict) and given.keys() == wanted, "it has no table of weights")
+    slots = 2**settings.bits + 1
+    require(given["slots"] == slots, f"a table of {given['slots']!r:.80} slots is not one of its bits")
+    at, cells, tags = given["at"], given["cells"], given["tags"]
+    good = all(type(array) is np.ndarray and array.ndim == 2 for array in (cells, tags))
+    good = good and cells.dtype == np.float32 and tags.dtype == np.uint32 and tags.shape == (len(cells), 1)
+    require(good and np.isfinite(cells).all(), "the table of weights is none, or holds NaN or infinity")
     if at is None:
-        require(cells.shape == (slots, stride), "the table of weights has another shape")
-        return np.ascontiguousarray(cells)
-    good = type(at) is np.ndarray and at.dtype == np.uint32 and cells.shape == (len(at), stride)
-    require(good and (np.diff(at.astype(np.int64)) > 0).all(), "the places of weights are none")
-    require(len(at) == 0 or int(at[-1]) < slots, "a weight is beyond the table")
-    table = np.zeros((slots, stride), dtype=np.float32)
-    table[at.astype(np.int64)] = cells
-    return table
+        return {"table": np.ascontiguousarray(cells), "tags": np.ascontiguousarray(tags)}
+    good = type(at) is np.ndarray and at.dtype == np.uint32 and at.shape == (len(cells),)
+    places = at.astype(np.int64) if good else np.zeros(0)
+    require(good and (np.diff(places) > 0).all(), "the places of weights are none")
+    require(len(at) == 0 or places[-1] < slots, "a weight is beyond the table")
+    table, held = np.zeros((slots, cells.shape[1]), np.float32), np.zeros((slots, 1), np.uint32)
+    table[places], held[places] = cells, tags
+    return {"table": table, "tags": held}

@@ -1,6 +1,7 @@
 """An online model: settings, the labels met so far, weights, and the count of what came."""
 
 import math
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -12,6 +13,10 @@ from likelier import _core
 from likelier.streams.settings import Settings
 
 Floats = NDArray[np.float64]
+
+
+class ClippedWarning(UserWarning):
+    """Steps of an online model were cut short."""
 
 
 @dataclass
@@ -27,14 +32,19 @@ class Online:
     learner: "_core.Learner" = field(init=False)
     intake: "_core.Intake" = field(init=False)
     codes: dict[Any, int] = field(init=False)
+    warned: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         self.learner, self.intake = self.settings.learner(), self.settings.intake()
         given, self.labels, self.codes = self.labels, [], {}
         for label in given:
             self.meet(label)
-        if len(given) > 1:
-            self.learner.grow(len(given))
+        self._room()
+
+    def _room(self) -> None:
+        """Scores for all classes that are known; one alone is nothing to tell apart."""
+        if self.K > 1:
+            self.learner.grow(self.K)
 
     @property
     def K(self) -> int:
@@ -50,10 +60,24 @@ class Online:
 
     def learn(self, rows: "_core.HashedRows") -> Floats:
         """A step at each row; the probabilities from before it, (n, K)."""
+        before = self.learner.counters["clipped"]
         self.intake.weigh(rows)
         P = self.learner.learn(rows)
         self.intake.judge(rows, P)
+        if self.learner.counters["clipped"] != before:
+            self.warn_of_clipping()
         return P
+
+    def warn_of_clipping(self) -> None:
+        """Say once that a step was cut short."""
+        if not self.warned:
+            self.warned = True
+            warnings.warn(
+                "a step was cut short, lest weights run away: learning_rate is too large for these rows, "
+                "or a value or weight of a row is. The model is finite; the count of such steps goes on.",
+                ClippedWarning,
+                stacklevel=4,
+            )
 
     # ---- kept ----------------------------------------------------------------------------------------
     def state(self) -> dict[str, Any]:
@@ -70,6 +94,7 @@ class Online:
         made.intake.counts = [float(n) for n in kept.pop("counts")]
         made.intake.mistakes, made.intake.skipped = kept.pop("mistakes"), kept.pop("skipped")
         made.learner.restore(kept)
+        made._room()
         return made
 
     def copy(self) -> Self:
