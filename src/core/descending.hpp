@@ -55,7 +55,8 @@ struct Features {
         for (int64_t c = 0; c < whole(); c += kLanes) {
             const vd X = load(&x[c]), count = load(&seen[c]) + splat(a), part = splat(a) / count;
             const vd before = load(&mean[c]), first = before + part * (X - before);
-            const vd old = load(&square[c]), second = old + part * (X * X - old);
+            // Not in the form of a difference, which would leave 0 of a small square after a large one.
+            const vd second = (splat(1.0) - part) * load(&square[c]) + part * X * X;
             const vd share = count / splat(total), common = share * share * first;
             const vd over = splat(1.0) / root(second), U = (X - common) * over;
             store(&seen[c], count);
@@ -123,14 +124,15 @@ class Descending {
 
     Features features;
     Buffer G, rates;                                                // (q, height)
-    std::vector<double> lengths, backs, steps, reach, moved, P, Q;  // (q)
+    std::vector<double> lengths, backs, steps, reach, moved, room;  // (q), the last (3, q)
 
     void reserve(int64_t n, int64_t q) {
         features.reserve(n);
         const auto all = static_cast<size_t>(features.height() * q);
         if (all == G.size()) return;
         for (Buffer* each : {&G, &rates}) each->resize(all);
-        for (auto* each : {&lengths, &backs, &steps, &reach, &moved, &P, &Q}) each->resize(q);
+        for (auto* each : {&lengths, &backs, &steps, &reach, &moved}) each->resize(q);
+        room.resize(3 * q);
     }
 
     // What the table says of the features of the row. One that a row has twice counts once.
@@ -218,7 +220,7 @@ class Descending {
             for (int64_t k = 0; k < q; ++k) steps[k] = reach[k] * push[k];
         } else if (rule.loss == OnlineLoss::log_loss && q > 1) {
             std::copy(Z, Z + q, moved.begin());
-            softmax_move(moved.data(), reach.data(), q, code, P.data(), Q.data());
+            softmax_move(moved.data(), reach.data(), q, code, room.data());
             for (int64_t k = 0; k < q; ++k) steps[k] = moved[k] - Z[k];
         } else {
             for (int64_t k = 0; k < q; ++k) {
