@@ -12,7 +12,8 @@
 // the score: the model stays linear in x, and rows without the feature need not be touched. f² takes from
 // common features what the intercept says already (an air pressure near 1000 would fight it for as long as
 // the stream lasts) and leaves rare ones alone. A value beyond all that were seen shrinks the weight, so
-// that no score leaps because of one cell. SGD has (1 + steps)^-power in place of (beta + G)^-power.
+// that no score leaps because of one cell. SGD has (1 + steps)^-power in place of (beta + G)^-power; steps
+// that are forgotten do not count.
 #pragma once
 
 #include <algorithm>
@@ -51,13 +52,14 @@ struct Features {
 
     // Counts them in a row of weight a, of rows that weigh `total`; ‖u‖².
     double average(double a, double total) {
+        const vd per_row = splat(1 / total);
         vd norm{};
         for (int64_t c = 0; c < whole(); c += kLanes) {
             const vd X = load(&x[c]), count = load(&seen[c]) + splat(a), part = splat(a) / count;
             const vd before = load(&mean[c]), first = before + part * (X - before);
             // Not in the form of a difference, which would leave 0 of a small square after a large one.
             const vd second = (splat(1.0) - part) * load(&square[c]) + part * X * X;
-            const vd share = count / splat(total), common = share * share * first;
+            const vd share = count * per_row, common = share * share * first;
             const vd over = splat(1.0) / root(second), U = (X - common) * over;
             store(&seen[c], count);
             store(&mean[c], first);
@@ -71,16 +73,10 @@ struct Features {
     }
 
     // As they are: no units, no means.
-    double plain() {
-        vd norm{};
-        for (int64_t c = 0; c < whole(); c += kLanes) {
-            const vd X = load(&x[c]);
-            store(&centre[c], vd{});
-            store(&inverse[c], splat(1.0));
-            store(&u[c], X);
-            norm += X * X;
-        }
-        return likelier::total(norm);
+    void plain() {
+        std::copy_n(x.begin(), whole(), u.begin());
+        std::fill_n(inverse.begin(), whole(), 1.0);
+        std::fill_n(centre.begin(), whole(), 0.0);
     }
 };
 
@@ -102,7 +98,7 @@ class Descending {
         }
         features.u[n] = features.inverse[n] = 1;
         features.centre[n] = 0;
-        const double base = rate(weights);
+        const double base = rate(weights, (sums.total - a) / sums.inflation);
         for (int64_t k = 0; k < q; ++k) {
             if (weights.rule.optimizer == Optimizer::adagrad) {
                 adapt(weights, k, a * push[k] * push[k], base);
@@ -172,14 +168,13 @@ class Descending {
         slot.most = static_cast<float>(size);
     }
 
-    // The rate of a feature of unit size that has met no slope yet.
-    static double rate(const Weights& weights) {
+    // The rate of a feature of unit size that has met no slope yet; `past` rows are not forgotten.
+    static double rate(const Weights& weights, double past) {
         const Rule& rule = weights.rule;
-        const auto steps = static_cast<double>(weights.counters.steps);
         double base = rule.rate;
         if (rule.normalised) base *= std::sqrt(weights.sums.total / weights.sums.norms);
-        if (rule.optimizer == Optimizer::sgd) base *= std::pow(1 + steps, -rule.power);
-        return base;
+        if (rule.optimizer != Optimizer::sgd) return base;
+        return base * std::pow(1 + (rule.forgets() ? past : weights.counters.steps), -rule.power);
     }
 
     // G += slope u²; r = base (beta + G)^-power, where that is no 0^-power.

@@ -58,7 +58,7 @@ class Twin:
         self.fade = 0.5 ** (1 / others["half_life"]) if others.get("half_life") else 1.0
         self.normalised, self.invariant = others.get("normalised", True), others.get("invariant", True)
         self.K = self.steps = 0
-        self.total = self.norms = 0.0
+        self.total = self.norms = self.past = 0.0
         self.slots: dict[int, dict[str, Any]] = {}
         self.intercept = self._new()
 
@@ -157,6 +157,7 @@ class Twin:
     def _descend(
         self, row: Row, code: int, w: float, Z: list[float], signs: list[float], pushes: list[float]
     ) -> None:
+        self.past = self.steps if self.fade == 1 else self.total
         self.total += w
         found = []  # slot, u, 1 / s, centre
         for key, x in row:
@@ -192,7 +193,7 @@ class Twin:
     def _rate(self, slot: dict[str, Any], k: int, base: float) -> float:
         lift = 4 if self.normalised and slot is self.intercept else 1
         if self.optimizer == "sgd":
-            return lift * base * (1 + self.steps) ** -self.power
+            return lift * base * (1 + self.past) ** -self.power
         return lift * base * (self.beta + slot["G"][k]) ** -self.power
 
     def _moves(
