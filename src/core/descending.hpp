@@ -12,7 +12,8 @@
 // the score: the model stays linear in x, and rows without the feature need not be touched. f² takes from
 // common features what the intercept says already (an air pressure near 1000 would fight it for as long as
 // the stream lasts) and leaves rare ones alone. A value beyond all that were seen shrinks the weight, so
-// that no score leaps because of one cell. SGD has (1 + steps)^-power in place of (beta + G)^-power.
+// that no score leaps because of one cell. SGD has (1 + steps)^-power in place of (beta + G)^-power; steps
+// that are forgotten do not count.
 #pragma once
 
 #include <algorithm>
@@ -51,12 +52,14 @@ struct Features {
 
     // Counts them in a row of weight a, of rows that weigh `total`; ‖u‖².
     double average(double a, double total) {
+        const vd per_row = splat(1 / total);
         vd norm{};
         for (int64_t c = 0; c < whole(); c += kLanes) {
             const vd X = load(&x[c]), count = load(&seen[c]) + splat(a), part = splat(a) / count;
             const vd before = load(&mean[c]), first = before + part * (X - before);
-            const vd old = load(&square[c]), second = old + part * (X * X - old);
-            const vd share = count / splat(total), common = share * share * first;
+            // Not in the form of a difference, which would leave 0 of a small square after a large one.
+            const vd second = (splat(1.0) - part) * load(&square[c]) + part * X * X;
+            const vd share = count * per_row, common = share * share * first;
             const vd over = splat(1.0) / root(second), U = (X - common) * over;
             store(&seen[c], count);
             store(&mean[c], first);
@@ -70,16 +73,10 @@ struct Features {
     }
 
     // As they are: no units, no means.
-    double plain() {
-        vd norm{};
-        for (int64_t c = 0; c < whole(); c += kLanes) {
-            const vd X = load(&x[c]);
-            store(&centre[c], vd{});
-            store(&inverse[c], splat(1.0));
-            store(&u[c], X);
-            norm += X * X;
-        }
-        return likelier::total(norm);
+    void plain() {
+        std::copy_n(x.begin(), whole(), u.begin());
+        std::fill_n(inverse.begin(), whole(), 1.0);
+        std::fill_n(centre.begin(), whole(), 0.0);
     }
 };
 
@@ -101,7 +98,7 @@ class Descending {
         }
         features.u[n] = features.inverse[n] = 1;
         features.centre[n] = 0;
-        const double base = rate(weights);
+        const double base = rate(weights, (sums.total - a) / sums.inflation);
         for (int64_t k = 0; k < q; ++k) {
             if (weights.rule.optimizer == Optimizer::adagrad) {
                 adapt(weights, k, a * push[k] * push[k], base);
@@ -123,14 +120,15 @@ class Descending {
 
     Features features;
     Buffer G, rates;                                                // (q, height)
-    std::vector<double> lengths, backs, steps, reach, moved, P, Q;  // (q)
+    std::vector<double> lengths, backs, steps, reach, moved, room;  // (q), the last (3, q)
 
     void reserve(int64_t n, int64_t q) {
         features.reserve(n);
         const auto all = static_cast<size_t>(features.height() * q);
         if (all == G.size()) return;
         for (Buffer* each : {&G, &rates}) each->resize(all);
-        for (auto* each : {&lengths, &backs, &steps, &reach, &moved, &P, &Q}) each->resize(q);
+        for (auto* each : {&lengths, &backs, &steps, &reach, &moved}) each->resize(q);
+        room.resize(3 * q);
     }
 
     // What the table says of the features of the row. One that a row has twice counts once.
@@ -170,14 +168,13 @@ class Descending {
         slot.most = static_cast<float>(size);
     }
 
-    // The rate of a feature of unit size that has met no slope yet.
-    static double rate(const Weights& weights) {
+    // The rate of a feature of unit size that has met no slope yet; `past` rows are not forgotten.
+    static double rate(const Weights& weights, double past) {
         const Rule& rule = weights.rule;
-        const auto steps = static_cast<double>(weights.counters.steps);
         double base = rule.rate;
         if (rule.normalised) base *= std::sqrt(weights.sums.total / weights.sums.norms);
-        if (rule.optimizer == Optimizer::sgd) base *= std::pow(1 + steps, -rule.power);
-        return base;
+        if (rule.optimizer != Optimizer::sgd) return base;
+        return base * std::pow(1 + (rule.forgets() ? past : weights.counters.steps), -rule.power);
     }
 
     // G += slope u²; r = base (beta + G)^-power, where that is no 0^-power.
@@ -218,7 +215,7 @@ class Descending {
             for (int64_t k = 0; k < q; ++k) steps[k] = reach[k] * push[k];
         } else if (rule.loss == OnlineLoss::log_loss && q > 1) {
             std::copy(Z, Z + q, moved.begin());
-            softmax_move(moved.data(), reach.data(), q, code, P.data(), Q.data());
+            softmax_move(moved.data(), reach.data(), q, code, room.data());
             for (int64_t k = 0; k < q; ++k) steps[k] = moved[k] - Z[k];
         } else {
             for (int64_t k = 0; k < q; ++k) {

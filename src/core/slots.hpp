@@ -36,7 +36,7 @@ struct Slot {
         const double all = seen + a, part = a / all;
         most = std::max(most, static_cast<float>(std::abs(x)));
         mean = static_cast<float>(mean + part * (x - mean));
-        square = static_cast<float>(square + part * (x * x - square));
+        square = static_cast<float>((1 - part) * square + part * x * x);
         seen = static_cast<float>(all);
     }
 
