@@ -1,11 +1,12 @@
 // What Python can call of the solvers that step at every row.
+#include <vector>
+
 #include "bind.hpp"
 #include "dual.hpp"
 #include "row.hpp"
 #include "sgd.hpp"
 #include "stochastic.hpp"
-
-#include <vector>
+#include "votes.hpp"
 
 using namespace likelier;
 
@@ -35,6 +36,19 @@ std::pair<double, int64_t> py_sgd_epoch(const Held& X, In shift, Vector<int32_t>
     const SgdSums sums =
         sgd_epoch(X.view, shift.data(), task, loss_of(loss), K, W.data(), mean.data(), taken);
     return {sums.loss, sums.taken};
+}
+
+std::optional<std::pair<int64_t, int64_t>> py_votes(const Held& X, const Held& kept, Vector<double> start,
+                                                    double intercept, Vector<int64_t> rows,
+                                                    Vector<double> steps, Vector<double> lasting,
+                                                    double decay, Out out) {
+    const Voters voters{start.data(), intercept,      rows.data(),
+                        steps.data(), lasting.data(), static_cast<int64_t>(rows.shape(0)),
+                        decay};
+    nb::gil_scoped_release free;
+    const Cell bad = votes(X.view, kept.view, voters, out.data());
+    if (!bad.found()) return std::nullopt;
+    return std::pair{bad.row, bad.column};
 }
 
 // What the rows of a dual solver are, beside X: the same for all its calls.
@@ -101,8 +115,9 @@ void bind_stochastic(nb::module_& m) {
                std::optional<Vector<uint8_t>> held, Vector<double> by_class, In theta,
                std::optional<In> mean, std::optional<In> squares, double t, int positive, int64_t K,
                int loss, double epsilon, int rate, double eta0, double power, double alpha, double t0,
-               double strength, double l2, double l1, int64_t average, bool intercept, double decay, bool shuffle,
-               uint32_t seed, double tol, int64_t patience, bool still, bool diary, bool in_order, double refusal) {
+               double strength, double l2, double l1, int64_t average, bool intercept, double decay,
+               bool shuffle, uint32_t seed, double tol, int64_t patience, bool still, bool diary,
+               bool in_order, double refusal) {
                 const Course course{static_cast<StepLoss>(loss),
                                     epsilon,
                                     K,
@@ -125,16 +140,17 @@ void bind_stochastic(nb::module_& m) {
                                     diary,
                                     in_order,
                                     refusal};
-                new (self) StepsHeld(X, codes, weights, held, by_class, positive, course, t, theta, mean,
-                                     squares);
+                new (self)
+                    StepsHeld(X, codes, weights, held, by_class, positive, course, t, theta, mean, squares);
             },
             nb::arg("X"), nb::arg("codes"), nb::arg("weights").none(), nb::arg("held").none(),
             nb::arg("by_class"), nb::arg("theta"), nb::arg("mean").none(), nb::arg("squares").none(),
             nb::kw_only(), nb::arg("t"), nb::arg("positive"), nb::arg("K"), nb::arg("loss"),
             nb::arg("epsilon"), nb::arg("rate"), nb::arg("eta0"), nb::arg("power"), nb::arg("alpha"),
-            nb::arg("t0"), nb::arg("strength"), nb::arg("l2"), nb::arg("l1"), nb::arg("average"), nb::arg("intercept"),
-            nb::arg("decay"), nb::arg("shuffle"), nb::arg("seed"), nb::arg("tol"), nb::arg("patience"),
-            nb::arg("still"), nb::arg("diary"), nb::arg("in_order"), nb::arg("refusal"))
+            nb::arg("t0"), nb::arg("strength"), nb::arg("l2"), nb::arg("l1"), nb::arg("average"),
+            nb::arg("intercept"), nb::arg("decay"), nb::arg("shuffle"), nb::arg("seed"), nb::arg("tol"),
+            nb::arg("patience"), nb::arg("still"), nb::arg("diary"), nb::arg("in_order"),
+            nb::arg("refusal"))
         .def(
             "run",
             [](StepsHeld& self, int64_t most) {
@@ -142,6 +158,7 @@ void bind_stochastic(nb::module_& m) {
                 self.steps.run(most);
             },
             nb::arg("most"))
+        .def("forget", [](StepsHeld& self) { self.steps.forget(); })
         .def(
             "theta", [](const StepsHeld& self, Out out) { self.steps.theta(out.data()); },
             nb::arg("out").noconvert())
@@ -153,18 +170,34 @@ void bind_stochastic(nb::module_& m) {
             nb::arg("out").noconvert())
         .def_prop_ro("ended", [](const StepsHeld& self) { return self.steps.ended; })
         .def_prop_ro("bad", [](const StepsHeld& self) { return self.steps.bad; })
+        .def_prop_ro("clipped", [](const StepsHeld& self) { return self.steps.clipped; })
         .def_prop_ro("t", [](const StepsHeld& self) { return self.steps.t; })
-        .def_prop_ro("losses", [](const StepsHeld& self) { return array_of(self.steps.losses); }, nb::rv_policy::automatic)
-        .def_prop_ro("judged", [](const StepsHeld& self) { return array_of(self.steps.judged); }, nb::rv_policy::automatic)
-        .def_prop_ro("mistakes", [](const StepsHeld& self) { return array_of(self.steps.mistakes); }, nb::rv_policy::automatic)
-        .def_prop_ro("steps", [](const StepsHeld& self) { return array_of(self.steps.steps); }, nb::rv_policy::automatic)
-        .def_prop_ro("diary_turns", [](const StepsHeld& self) { return array_of(self.steps.diary_turns); }, nb::rv_policy::automatic)
-        .def_prop_ro("diary_rows", [](const StepsHeld& self) { return array_of(self.steps.diary_rows); }, nb::rv_policy::automatic);
+        .def_prop_ro(
+            "losses", [](const StepsHeld& self) { return array_of(self.steps.losses); },
+            nb::rv_policy::automatic)
+        .def_prop_ro(
+            "judged", [](const StepsHeld& self) { return array_of(self.steps.judged); },
+            nb::rv_policy::automatic)
+        .def_prop_ro(
+            "mistakes", [](const StepsHeld& self) { return array_of(self.steps.mistakes); },
+            nb::rv_policy::automatic)
+        .def_prop_ro(
+            "steps", [](const StepsHeld& self) { return array_of(self.steps.steps); },
+            nb::rv_policy::automatic)
+        .def_prop_ro(
+            "diary_turns", [](const StepsHeld& self) { return array_of(self.steps.diary_turns); },
+            nb::rv_policy::automatic)
+        .def_prop_ro(
+            "diary_rows", [](const StepsHeld& self) { return array_of(self.steps.diary_rows); },
+            nb::rv_policy::automatic);
 }
 
 }  // namespace
 
 void likelier::bind_rows(nb::module_& m) {
+    m.def("votes", &py_votes, nb::arg("X"), nb::arg("kept"), nb::arg("start"), nb::arg("intercept"),
+          nb::arg("rows"), nb::arg("steps"), nb::arg("lasting"), nb::arg("decay"),
+          nb::arg("out").noconvert());
     m.def(
         "deal",
         [](Array<int64_t> order, uint64_t seed) {

@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "bind.hpp"
@@ -23,21 +24,40 @@ T named(const std::string& name, const char* what, std::initializer_list<const c
     throw std::invalid_argument("there is no " + std::string(what) + " '" + name + "'");
 }
 
-Rule rule_of(int bits, const std::string& optimizer, const std::string& loss, double rate, double power,
-             double beta, double l1, double l2, double half_life, bool normalised, bool invariant) {
-    if (bits < 1 || bits > 30) throw std::invalid_argument("bits are 1 to 30");
-    return {bits,
-            named<Optimizer>(optimizer, "optimizer", {"sgd", "adagrad", "ftrl"}),
-            named<OnlineLoss>(loss, "loss",
-                              {"log_loss", "hinge", "squared_hinge", "perceptron", "modified_huber"}),
-            rate,
-            power,
-            beta,
-            l1,
-            l2,
-            half_life,
-            normalised,
-            invariant};
+void check(bool holds, const char* what) {
+    if (!holds) throw std::invalid_argument(what);
+}
+
+// Rates that do well on streams of many kinds, each with the other settings as they are.
+double usual_rate(Optimizer optimizer) {
+    return optimizer == Optimizer::sgd ? 3 : optimizer == Optimizer::adagrad ? 0.8 : 0.3;
+}
+
+Rule rule_of(int bits, const std::string& optimizer, const std::string& loss, std::optional<double> rate,
+             double power, double beta, double l1, double l2, double half_life, bool normalised,
+             bool invariant) {
+    Rule rule;
+    rule.optimizer = named<Optimizer>(optimizer, "optimizer", {"sgd", "adagrad", "ftrl"});
+    rule.loss = named<OnlineLoss>(loss, "loss",
+                                  {"log_loss", "hinge", "squared_hinge", "perceptron", "modified_huber"});
+    rule.bits = bits;
+    rule.rate = rate.value_or(usual_rate(rule.optimizer));
+    rule.power = power;
+    rule.beta = beta;
+    rule.l1 = l1;
+    rule.l2 = l2;
+    rule.half_life = half_life;
+    rule.normalised = normalised;
+    rule.invariant = invariant;
+    check(bits >= 1 && bits <= 30, "bits must be from 1 to 30");
+    check(rule.rate > 0 && rule.rate <= 1e9, "rate must be above 0, and at most 1e9");
+    check(power >= 0 && power <= 1, "power must be from 0 to 1");
+    check(beta >= 0 && beta <= 1e9, "beta must be from 0 to 1e9");
+    check(l1 >= 0 && l1 <= 1e9 && l2 >= 0 && l2 <= 1e9, "l1 and l2 must be from 0 to 1e9");
+    check(l1 == 0 || rule.proximal(), "l1 is for optimizer='ftrl' alone: other steps never end at 0");
+    check(half_life == 0 || (half_life >= 1 && std::isfinite(half_life)),
+          "half_life is a number of rows, at least 1; 0: nothing is forgotten");
+    return rule;
 }
 
 template <class T>
@@ -169,14 +189,14 @@ void likelier::bind_streams(nb::module_& m) {
     nb::class_<Learner>(m, "Learner")
         .def(
             "__init__",
-            [](Learner* self, int bits, const std::string& optimizer, const std::string& loss, double rate,
-               double power, double beta, double l1, double l2, double half_life, bool normalised,
-               bool invariant) {
+            [](Learner* self, int bits, const std::string& optimizer, const std::string& loss,
+               std::optional<double> rate, double power, double beta, double l1, double l2,
+               double half_life, bool normalised, bool invariant) {
                 new (self) Learner(rule_of(bits, optimizer, loss, rate, power, beta, l1, l2, half_life,
                                            normalised, invariant));
             },
             nb::kw_only(), nb::arg("bits") = 18, nb::arg("optimizer") = "adagrad",
-            nb::arg("loss") = "log_loss", nb::arg("rate") = 0.8, nb::arg("power") = 0.5,
+            nb::arg("loss") = "log_loss", nb::arg("rate") = nb::none(), nb::arg("power") = 0.5,
             nb::arg("beta") = 1.0, nb::arg("l1") = 0.0, nb::arg("l2") = 0.0, nb::arg("half_life") = 0.0,
             nb::arg("normalised") = true, nb::arg("invariant") = true)
         .def_prop_ro("K", &Learner::K)

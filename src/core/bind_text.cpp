@@ -76,7 +76,8 @@ const CSVParser* delimited(const TextParser& parser) {
 
 nb::list columns_of(const TextParser& parser, bool numbers) {
     const auto* csv = delimited(parser);
-    return csv && csv->settled ? all_decoded(csv->columns_of(numbers)) : nb::list();
+    return csv && csv->settled ? all_decoded(csv->schema.names_of(numbers ? Role::number : Role::word))
+                               : nb::list();
 }
 
 }  // namespace
@@ -132,12 +133,12 @@ void likelier::bind_text(nb::module_& m) {
         .def_prop_ro("names",
                      [](const TextParser& parser) {
                          const auto* csv = delimited(parser);
-                         return csv ? all_decoded(csv->names) : nb::list();
+                         return csv ? all_decoded(csv->schema.names) : nb::list();
                      })
         .def_prop_ro("header",
                      [](const TextParser& parser) {
                          const auto* csv = delimited(parser);
-                         return csv && csv->header;
+                         return csv && csv->schema.header;
                      })
         .def_prop_ro("numbers", [](const TextParser& parser) { return columns_of(parser, true); })
         .def_prop_ro("words", [](const TextParser& parser) { return columns_of(parser, false); });

@@ -11,11 +11,11 @@
 
 namespace likelier {
 
-constexpr double kLeastChance = 1e-15;  // what the logarithm takes a smaller probability for
-constexpr double kOff = 1e-4;     // probabilities sum to 1 up to this
-constexpr int kFine = 6;          // bits of the fraction that a bin keeps
-constexpr int64_t kHalf = 32 << kFine;
-constexpr int64_t kBins = 2 * kHalf;
+constexpr double kClip = 1e-15;   // what the logarithm takes a smaller probability for
+constexpr double kSumOff = 1e-4;  // probabilities sum to 1 up to this
+constexpr int kFineBits = 6;      // bits of the fraction that a bin keeps
+constexpr int64_t kHalfBins = 32 << kFineBits;
+constexpr int64_t kBins = 2 * kHalfBins;
 
 // What is added up. Weights, not rows, are counted in all but the first of `totals`.
 struct FigureSums {
@@ -33,12 +33,13 @@ struct Judged {
     double weight(int64_t i) const { return codes[i] < 0 ? 0.0 : weights ? weights[i] : 1.0; }
 };
 
-// Where q <= 1/2 is among kHalf levels: the leading bits of a float are its logarithm, piecewise linear,
-// so that a level is at most 1/64 of q wide, and the same on every machine. Below 2^-33 is one level.
+// Where q <= 1/2 is among kHalfBins levels: the leading bits of a float are its logarithm, piecewise
+// linear, so that a level is at most 1/64 of q wide, and the same on every machine. Below 2^-33 is one
+// level.
 inline int64_t level(double q) {
-    constexpr int64_t half = int64_t{1022} << kFine;  // those bits of 1/2
-    const int64_t bits = std::bit_cast<int64_t>(q) >> (52 - kFine);
-    return std::clamp(bits - (half - kHalf), int64_t{0}, kHalf - 1);
+    constexpr int64_t half = int64_t{1022} << kFineBits;  // those bits of 1/2
+    const int64_t bits = std::bit_cast<int64_t>(q) >> (52 - kFineBits);
+    return std::clamp(bits - (half - kHalfBins), int64_t{0}, kHalfBins - 1);
 }
 
 // Levels of p up to 1/2, then those of 1 - p downwards.
@@ -58,17 +59,47 @@ inline int64_t unjudgeable(const Judged& rows) {
             sum += p[k];
             least = std::min(least, p[k]);
         }
-        if (!(std::abs(sum - 1) <= kOff && least == 0 && w > 0 && std::isfinite(w))) return i;
+        if (!(std::abs(sum - 1) <= kSumOff && least == 0 && w > 0 && std::isfinite(w))) return i;
     }
     return -1;
 }
+
+// Σ -w ln p. Rows that weigh 1 are multiplied first, sixteen at a time, which stays above 1e-240: one
+// logarithm for all of them.
+class LogLoss {
+  public:
+    void add(double p, double w) {
+        if (w != 1) {
+            sum -= w * std::log(p);
+            return;
+        }
+        product *= p;
+        if (++held == 16) settle();
+    }
+
+    double total() {
+        settle();
+        return sum;
+    }
+
+  private:
+    double sum = 0, product = 1;
+    int held = 0;
+
+    void settle() {
+        sum -= std::log(product);
+        product = 1;
+        held = 0;
+    }
+};
 
 // All rows into the sums. several: by the likeliest class, otherwise by the second of two. Q: columns of P,
 // where the compiler is to know them.
 template <int64_t Q = 0>
 void judge(const Judged& rows, bool several, const FigureSums& sums) {
     const int64_t q = Q ? Q : rows.q;
-    double n = 0, weight = 0, loss = 0, mistakes = 0, squares = 0, clipped = 0;
+    double n = 0, weight = 0, mistakes = 0, squares = 0, clipped = 0;
+    LogLoss loss;
     for (int64_t i = 0; i < rows.n; ++i) {
         const double w = rows.weight(i), *p = rows.P + i * q;
         if (w == 0) continue;
@@ -92,12 +123,12 @@ void judge(const Judged& rows, bool several, const FigureSums& sums) {
         sums.classes[3 * code + 2] += wrong;
         n += 1;
         weight += w;
-        loss -= w * std::log(std::max(own, kLeastChance));
+        loss.add(std::max(own, kClip), w);
         mistakes += wrong;
         squares += w * (square - 2 * own + 1);
-        clipped += own < kLeastChance ? w : 0.0;
+        clipped += own < kClip ? w : 0.0;
     }
-    const double added[] = {n, weight, loss, mistakes, squares, clipped};
+    const double added[] = {n, weight, loss.total(), mistakes, squares, clipped};
     for (int k = 0; k < 6; ++k) sums.totals[k] += added[k];
 }
 

@@ -42,14 +42,14 @@ using Growing = std::vector<T, Unfilled<T>>;
 
 // Writes cells of a row for which there is room, and whether one is there or not costs no branch.
 struct CellWriter {
-    HashedCell* cell;
-    uint64_t* field;
+    HashedCell* cells;
+    uint64_t* fields;
+    size_t count = 0;
 
     void add(uint64_t of, uint64_t key, double value, bool there = true) {
-        *cell = {key, value};
-        *field = of;
-        cell += there;
-        field += there;
+        cells[count] = {key, value};
+        fields[count] = of;
+        count += there;
     }
 };
 
@@ -115,8 +115,8 @@ class HashedRows {
         return {cells.data() + n, fields.data() + c};
     }
     void written(const CellWriter& writer) {
-        cells.resize(writer.cell - cells.data());
-        fields.resize(writer.field - fields.data());
+        cells.resize(writer.cells + writer.count - cells.data());
+        fields.resize(writer.fields + writer.count - fields.data());
     }
 
   private:

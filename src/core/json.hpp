@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "marks.hpp"
 #include "text.hpp"
 
 namespace likelier {
@@ -85,8 +86,7 @@ class JSONParser : public LineParser {
 
     // A member is wanted if what it is in is, or if it is named itself.
     bool nested(bool wants) const {
-        return (wants || (wanted.features && wanted.features->contains(name))) &&
-               !wanted.ignored.contains(name);
+        return (wants || (wanted.features && wanted.features->contains(name))) && !wanted.ignores(name);
     }
 
     // A member of the row: its target, its weight, or a feature.
@@ -135,11 +135,12 @@ class JSONParser : public LineParser {
             if (depth == kDeepest) return fail("more than 64 objects and arrays in one another");
             return *at == '{' ? object(depth + 1, wants) : array(depth + 1, wants);
         }
-        if (literal("true")) return word("True", wants);
-        if (literal("false")) return word("False", wants);
-        if (literal("null")) return true;
         double x;
-        if (!number(x)) return wrong("a value");
+        if (!number(x)) {
+            if (literal("true")) return word("True", wants);
+            if (literal("false")) return word("False", wants);
+            return literal("null") || wrong("a value");
+        }
         if (!wants) return true;
         if (!std::isfinite(x)) return not_finite(name, *out);
         const uint64_t key = name_key(name);
@@ -177,18 +178,20 @@ class JSONParser : public LineParser {
         return true;
     }
 
-    // As JSON has them, and NaN, Infinity and -Infinity, as many write them.
+    // NaN, Infinity and -Infinity, as many write them.
+    bool not_a_number(const char* first, bool minus, double& x) {
+        const std::string_view rest(first, end - first);
+        const size_t length = rest.starts_with("Infinity") ? 8 : rest.starts_with("NaN") && !minus ? 3 : 0;
+        if (length > 0) at = first + length;
+        x = std::numeric_limits<double>::quiet_NaN();
+        return length > 0;
+    }
+
+    // As JSON has them, and those.
     bool number(double& x) {
         const bool minus = at < end && *at == '-';
         const char* first = at + minus;
-        for (std::string_view word : {"NaN", "Infinity"}) {
-            if (!std::string_view(first, end - first).starts_with(word) || (minus && word == "NaN"))
-                continue;
-            at = first + word.size();
-            x = std::numeric_limits<double>::quiet_NaN();
-            return true;
-        }
-        if (first == end || !is_digit(*first)) return false;
+        if (first == end || !is_digit(*first)) return not_a_number(first, minus, x);
         const Decimal d = decimal(at, end);
         const bool leading_zero = *first == '0' && first + 1 < end && is_digit(first[1]);
         if (leading_zero || d.stop[-1] == '.') return false;
@@ -202,7 +205,7 @@ class JSONParser : public LineParser {
     // A string that begins here. Without escapes it is looked at where it stands.
     bool string(std::string_view& text) {
         const char* first = ++at;
-        while (at < end && *at != '"' && *at != '\\' && static_cast<unsigned char>(*at) >= 0x20) ++at;
+        at = first_of<true, '"', '\\'>(at, end);
         if (at < end && *at == '"') {
             text = {first, static_cast<size_t>(at++ - first)};
             return true;
@@ -210,11 +213,10 @@ class JSONParser : public LineParser {
         unescaped.assign(first, at);
         while (at < end && *at != '"') {
             if (static_cast<unsigned char>(*at) < 0x20) return fail("a control character in a string");
-            if (*at != '\\') {
-                unescaped += *at++;
-            } else if (!escape()) {
-                return false;
-            }
+            if (*at == '\\' && !escape()) return false;
+            const char* more = at;
+            at = first_of<true, '"', '\\'>(at, end);
+            unescaped.append(more, at);
         }
         if (at == end) return fail("a string is not closed");
         ++at;

@@ -101,8 +101,8 @@ class Learner {
             link(loss, Z, K(), P);
             return;
         }
+        P[0] = belief(loss, -*Z);  // not 1 - P[1], which is 0 long before this is
         P[1] = belief(loss, *Z);
-        P[0] = 1 - P[1];
     }
 
     void make_room(int32_t code, double* P) const {
@@ -132,9 +132,10 @@ class Learner {
         const double inflation = weights.sums.inflation;
         weights.sums.total += w * inflation;
         for (int64_t c = 0; c <= n; ++c) {
-            const double x = c < n ? tamed(row[c].value) : 1;
             Slot& slot = c < n ? weights.met(row[c]) : weights.intercept();
             weights.renew(slot);
+            if (c < n && rule.normalised) slot.count(tamed(row[c].value), w * inflation);
+            const double x = c < n ? weights.reached(slot, row[c].value) : 1;
             for (int64_t k = 0; k < weights.q(); ++k) {
                 Pair& pair = slot.pairs()[k];
                 const double g = -w * push[k] * x, before = pair.G / inflation;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 namespace likelier {
 
@@ -42,15 +43,17 @@ inline double push(OnlineLoss loss, double m) {
     return 0;
 }
 
-// The d ≥ 0 with d + e^m (e^d - 1) = h: where the margin of the logistic loss gets to. The left side is
-// convex, and both bounds at the start are above the root: Newton's steps only ever come down to it.
+// The d ≥ 0 with d + e^m (e^d - 1) = h: how far the margin of the logistic loss gets. The left side is
+// convex, and both guesses (e^d cut after d²/2, and d left out) are above the root: Newton's steps only
+// come down to it.
 inline double logistic_move(double m, double h) {
-    const double e = std::exp(m);
-    double d = std::min(h / (1 + e), std::log1p(h / e));
+    const double e = std::exp(m), all = 1 + e;
+    double d = 2 * h / (all + std::sqrt(all * all + 2 * e * h));
+    if (d > 1) d = std::min(d, std::log1p(h / e));
     for (int turn = 0; turn < 30; ++turn) {
         const double grown = e * std::exp(d), down = (d + grown - e - h) / (1 + grown);
         d -= down;
-        if (!(down > 1e-7 * d)) break;  // quadratic: what is left is below 1e-14
+        if (!(down > 1e-6 * d)) break;  // quadratic: what is left is below 1e-12
     }
     return std::max(d, 0.0);
 }
@@ -91,17 +94,29 @@ inline void link(OnlineLoss loss, const double* Z, int64_t K, double* P) {
 }
 
 // The scores of softmax after a step of lengths h, in place: dz_k/ds = h_k (y_k - P_k) for s from 0 to 1,
-// by midpoints, each part so short that no score moves by more than a quarter. P (K) and half (K) are room.
-inline void softmax_move(double* Z, const double* h, int64_t K, int64_t own, double* P, double* half) {
+// by Runge and Kutta's rule in parts so short that no score moves by more than a half: good to 1e-3 for any
+// length. `room` has 3 K numbers.
+inline void softmax_move(double* Z, const double* h, int64_t K, int64_t own, double* room) {
+    double *at = room, *speed = room + K, *sum = room + 2 * K;
+    const auto go = [&](const double* z) {
+        link(OnlineLoss::log_loss, z, K, speed);
+        double fastest = 0;
+        for (int64_t k = 0; k < K; ++k) {
+            speed[k] = h[k] * ((k == own) - speed[k]);
+            fastest = std::max(fastest, std::abs(speed[k]));
+        }
+        return fastest;
+    };
     double left = 1;
     for (int part = 0; left > 0 && part < 400; ++part) {
-        link(OnlineLoss::log_loss, Z, K, P);
-        double fastest = 0;
-        for (int64_t k = 0; k < K; ++k) fastest = std::max(fastest, h[k] * std::abs((k == own) - P[k]));
-        const double ds = fastest * left > 0.25 ? 0.25 / fastest : left;
-        for (int64_t k = 0; k < K; ++k) half[k] = Z[k] + ds / 2 * h[k] * ((k == own) - P[k]);
-        link(OnlineLoss::log_loss, half, K, P);
-        for (int64_t k = 0; k < K; ++k) Z[k] += ds * h[k] * ((k == own) - P[k]);
+        const double fastest = go(Z), ds = fastest * left > 0.5 ? 0.5 / fastest : left;
+        std::copy(speed, speed + K, sum);
+        for (const auto& [on, times] : {std::pair{0.5, 2.0}, std::pair{0.5, 2.0}, std::pair{1.0, 1.0}}) {
+            for (int64_t k = 0; k < K; ++k) at[k] = Z[k] + on * ds * speed[k];
+            go(at);
+            for (int64_t k = 0; k < K; ++k) sum[k] += times * speed[k];
+        }
+        for (int64_t k = 0; k < K; ++k) Z[k] += ds / 6 * sum[k];
         left -= ds;
     }
 }

@@ -1,6 +1,7 @@
 // Where separators stand in text: 64 bytes at a time become the bits of a word.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -55,8 +56,31 @@ class AnyOf {
     char a, b, c;
 };
 
-// The places of such bytes in [at, at + n), counted from `at`; 64 bytes past the end may be read. They are
-// written eight at a time, whether or not there are so many: a branch for each would often be guessed
+// Where the first of these bytes, or, if `control`, of those below a space, stands; `end`: there is none.
+// Sixteen are looked at together, past the end too.
+template <bool control, char... stops>
+inline const char* first_of(const char* at, const char* end) {
+    for (; at < end; at += 16) {
+#if defined(__SSE2__)
+        const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+        __m128i found =
+            control ? _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1f)), v) : _mm_setzero_si128();
+        ((found = _mm_or_si128(found, _mm_cmpeq_epi8(v, _mm_set1_epi8(stops)))), ...);
+        const auto bits = static_cast<uint32_t>(_mm_movemask_epi8(found));
+#else
+        uint32_t bits = 0;
+        for (int k = 0; k < 16; ++k)
+            bits |=
+                uint32_t{(control && static_cast<unsigned char>(at[k]) < 0x20) || ((at[k] == stops) || ...)}
+                << k;
+#endif
+        if (bits) return std::min(at + std::countr_zero(bits), end);
+    }
+    return end;
+}
+
+// The places of bytes of a kind in [at, at + n), counted from `at`; 64 bytes past the end may be read. They
+// are written eight at a time, whether or not there are so many: a branch for each would often be guessed
 // wrong.
 inline size_t find_marks(const AnyOf& any, const char* at, uint32_t n, std::vector<uint32_t>& places) {
     if (places.size() < n + 64u) places.resize(n + 64u);

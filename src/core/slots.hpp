@@ -31,6 +31,15 @@ struct Slot {
     uint32_t
         renewal;  // how often the table's sums had been scaled down when it was last brought up to date
 
+    // One more value, in a row of weight a.
+    void count(double x, double a) {
+        const double all = seen + a, part = a / all;
+        most = std::max(most, static_cast<float>(std::abs(x)));
+        mean = static_cast<float>(mean + part * (x - mean));
+        square = static_cast<float>((1 - part) * square + part * x * x);
+        seen = static_cast<float>(all);
+    }
+
     Pair* pairs() { return reinterpret_cast<Pair*>(this + 1); }
     const Pair* pairs() const { return reinterpret_cast<const Pair*>(this + 1); }
 };
@@ -76,24 +85,25 @@ class Slots {
     Slots(Slots&&) = default;
     Slots& operator=(Slots&&) = default;
     Slots(int bits, int64_t room)
-        : room(room), size(checked(bits, room)), memory((size + 1) * stride()), bits(bits) {}
+        : bits(bits),
+          room(room),
+          size(checked(bits, room)),
+          stride(bytes(room)),
+          memory((size + 1) * stride) {}
 
     Slot& of(uint64_t key) const { return at(static_cast<int64_t>(key & (size - 1))); }
     Slot& intercept() const { return at(size); }
-    Slot& at(int64_t number) const { return *reinterpret_cast<Slot*>(memory.begin() + number * stride()); }
+    Slot& at(int64_t number) const { return *reinterpret_cast<Slot*>(memory.begin() + number * stride); }
 
     // Pairs for at least `q` scores; those that are new are zeros.
     void widen(int64_t q) {
         if (q <= room) return;
         Slots wide(bits, wide_enough(q));
         for (int64_t s = 0; s <= size; ++s) {
-            const Slot& from = at(s);
-            Slot& to = wide.at(s);
-            to = from;
-            std::copy(from.pairs(), from.pairs() + room, to.pairs());
+            wide.at(s) = at(s);
+            std::copy(at(s).pairs(), at(s).pairs() + room, wide.at(s).pairs());
         }
-        memory = std::move(wide.memory);
-        room = wide.room;
+        *this = std::move(wide);
     }
 
     // Throws if so many scores are too many.
@@ -102,12 +112,13 @@ class Slots {
     int64_t count() const { return size; }
 
   private:
-    int64_t room;  // pairs in a slot
-    int64_t size;  // slots beside the intercept's
-    Zeros memory;
     int bits;
+    int64_t room;    // pairs in a slot
+    int64_t size;    // slots beside the intercept's
+    int64_t stride;  // bytes
+    Zeros memory;
 
-    int64_t stride() const { return static_cast<int64_t>(sizeof(Slot)) + room * sizeof(Pair); }
+    static int64_t bytes(int64_t room) { return static_cast<int64_t>(sizeof(Slot) + room * sizeof(Pair)); }
 
     int64_t wide_enough(int64_t q) const {
         int64_t wide = room;
@@ -117,8 +128,7 @@ class Slots {
 
     static int64_t checked(int bits, int64_t room) {
         const int64_t size = int64_t{1} << bits;
-        const int64_t each = static_cast<int64_t>(sizeof(Slot)) + room * sizeof(Pair);
-        if (each > kMostBytes / size)
+        if (bytes(room) > kMostBytes / size)
             throw std::length_error("a table of 2^" + std::to_string(bits) + " slots with room for " +
                                     std::to_string(room) + " scores takes more than " +
                                     std::to_string(kMostBytes >> 30) + " GB: use fewer bits");

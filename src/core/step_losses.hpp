@@ -121,9 +121,16 @@ class OneScore {
     }
 
     // -pace ℓ'(z), for a row of weight w.
-    LIKELIER_INLINE Force force(double pace, double w) const {
-        return -pace * std::clamp(slope_by_score(curve, z, t), -kSteepest, kSteepest) * w;
+    LIKELIER_INLINE Force force(double pace, double w) {
+        double slope = slope_by_score(curve, z, t);
+        if (std::abs(slope) > kSteepest) {
+            slope = std::copysign(kSteepest, slope);
+            ++clipped;
+        }
+        return -pace * slope * w;
     }
+
+    int64_t clipped = 0;
 
   private:
     const Curve curve;
@@ -164,6 +171,8 @@ class ManyScores {
         for (int64_t k = 0; k < width; ++k) d[k] = pace * w * ((k == own) - one.chance(k));
         return d.data();
     }
+
+    int64_t clipped = 0;  // never: no slope is more than 1
 
   private:
     const int64_t K, width;

@@ -4,7 +4,7 @@
 // (past + a · vector) / grown, of which a step changes its own cells (Bottou 2012). The l1 penalty is
 // cumulative: a cell that is met owes what all turns so far would have cut from it (Tsuruoka, Tsujii &
 // Ananiadou 2009). With adagrad every weight has a pace of its own, η₀ / √Σg² (Duchi, Hazan & Singer 2011),
-// and pays what it owes of both penalties by their proximal steps: between two meetings its pace stands still.
+// and pays its l2 penalty by proximal steps when it is met: between two meetings its pace stands still.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,9 @@ class StepWeights {
             length += std::abs(w);
         }
         if (cutting) cut.assign(vector.size(), 0.0);
-        if (!squares.empty()) paid.assign(vector.size() / width, now);
+        if (squares.empty()) return;
+        paid.assign(vector.size() / width, now);
+        owed = cut;
     }
 
     void shrink(double by) {
@@ -83,15 +85,7 @@ class StepWeights {
     // Cut towards 0 what the cells of a row owe of u, the l1 penalty of all turns so far.
     template <class Row>
     void clip(const Row& row, double u) {
-        each_weight(row, [&](int64_t at, double) {
-            double& w = vector[at];
-            const double before = w;
-            if (w > 0)
-                w = std::max(0.0, w - (u + cut[at]) / scale);
-            else if (w < 0)
-                w = std::min(0.0, w + (u - cut[at]) / scale);
-            cut[at] += rounded(scale * (w - before));
-        });
+        each_weight(row, [&](int64_t at, double, int64_t) { clip(at, u); });
     }
 
     // ---- adagrad: the scale stays 1 ----
@@ -106,8 +100,8 @@ class StepWeights {
 
     template <class Row, class Force>
     void add_adaptive(const Row& row, Force force, double eta, bool measured) {
-        each_weight(row, [&](int64_t at, double x) {
-            const double g = x * lane(force, at % width);
+        each_weight(row, [&](int64_t at, double x, int64_t k) {
+            const double g = x * lane(force, k);
             if (g == 0) return;
             squares[at] += g * g;
             const double step = eta * g / std::sqrt(squares[at]);
@@ -144,7 +138,18 @@ class StepWeights {
   private:
     double inverse = 1, a = 0, grown = 1;
     std::vector<int64_t> paid;  // (places,), the turn up to which penalties are paid
+    Buffer owed;                // of the l1 penalty, by each weight at its own pace
     Buffer scaled = Buffer(width);
+
+    LIKELIER_INLINE void clip(int64_t at, double u) {
+        double& w = vector[at];
+        const double before = w;
+        if (w > 0)
+            w = std::max(0.0, w - (u + cut[at]) / scale);
+        else if (w < 0)
+            w = std::min(0.0, w + (u - cut[at]) / scale);
+        cut[at] += rounded(scale * (w - before));
+    }
 
     void fold() {
         for (size_t at = 0; at < past.size(); ++at) past[at] = (past[at] + a * vector[at]) / grown;
@@ -158,17 +163,17 @@ class StepWeights {
         return scaled.data();
     }
 
-    // f(where a weight lies, the cell that it multiplies)
+    // f(where a weight lies, the cell that it multiplies, of which score it is)
     template <class Row, class F>
     LIKELIER_INLINE void each_weight(const Row& row, F&& f) const {
         for (int64_t c = 0; c < row.cells(); ++c)
-            for (int64_t k = 0; k < width; ++k) f(row.column(c) * width + k, row.value(c));
+            for (int64_t k = 0; k < width; ++k) f(row.column(c) * width + k, row.value(c), k);
     }
 
     template <class Row>
     LIKELIER_INLINE void measure(const Row& row) {
         double sum = 0, sizes = 0;
-        each_weight(row, [&](int64_t at, double) {
+        each_weight(row, [&](int64_t at, double, int64_t) {
             sum += vector[at] * vector[at];
             sizes += std::abs(vector[at]);
         });
@@ -181,11 +186,14 @@ class StepWeights {
         paid[j] = now;
         if (turns == 0) return;
         for (int64_t at = j * width; at < (j + 1) * width; ++at) {
-            if (squares[at] == 0 || vector[at] == 0) continue;
+            if (squares[at] == 0) continue;
             const double pace = eta / std::sqrt(squares[at]), before = vector[at];
-            double size = std::abs(before) * (l2 > 0 ? std::pow(1 + pace * l2, -turns) : 1.0);
-            size = std::max(0.0, size - turns * pace * l1);
-            vector[at] = std::copysign(size, before);
+            const double less = 1 + pace * l2;
+            vector[at] /= turns == 1 ? less : std::pow(less, turns);
+            if (l1 > 0) {
+                owed[at] += turns * pace * l1;
+                clip(at, owed[at]);
+            }
             if (!past.empty()) past[at] -= a * (vector[at] - before);
         }
     }

@@ -29,9 +29,9 @@ struct Course {
     int64_t K;  // scores
     Rate rate;
     double eta0, power;
-    double alpha, t0;  // optimal: η = 1 / (alpha (t0 + t - 1))
+    double alpha, t0;         // optimal: η = 1 / (alpha (t0 + t - 1))
     double strength, l2, l1;  // of the penalty: strength (l2 ‖w‖²/2 + l1 ‖w‖₁)
-    int64_t average;  // from this turn on; 0: never
+    int64_t average;          // from this turn on; 0: never
     bool intercept;
     double decay;  // δ
     bool shuffle;
@@ -85,7 +85,8 @@ class Stochastic {
           n(row_count(X)),
           p(column_count(X)),
           q(course.loss == StepLoss::softmax ? course.K : 1),
-          weights(with_plain_rows(X, course.in_order, [](auto& row) { return row.places(); }), q == 1 ? 1 : padded(q)),
+          weights(with_plain_rows(X, course.in_order, [](auto& row) { return row.places(); }),
+                  q == 1 ? 1 : padded(q)),
           eta(course.eta0),
           turns(n) {
         if (n > std::numeric_limits<int32_t>::max())
@@ -97,7 +98,7 @@ class Stochastic {
         set(theta, weights.vector, weights.bias);
         if (mean) set(mean, weights.past, weights.past_bias);
         if (squares) set(squares, weights.squares, weights.bias_squares);
-        weights.begin(course.l1 > 0 && !adaptive(), now());
+        weights.begin(course.l1 > 0, now());
     }
 
     // At most so many epochs more.
@@ -109,8 +110,15 @@ class Stochastic {
                     epoch(row, scores);
                     if (bad < 0) judge(row, scores);
                 }
+                clipped += scores.clipped;
             });
         });
+    }
+
+    // The diary begins anew: whoever reads it after each epoch needs room for one.
+    void forget() {
+        diary_turns.clear();
+        diary_rows.clear();
     }
 
     // (q, p + 1)
@@ -125,8 +133,9 @@ class Stochastic {
     }
 
     bool ended = false;
-    int64_t bad = -1;                      // a row whose score is no finite number: what was learned is void
-    std::vector<double> losses, judged;    // by epoch: mean loss before each step; the score of held rows
+    int64_t clipped = 0;                 // steps whose slope was cut to what is bearable
+    int64_t bad = -1;                    // a row whose score is no finite number: what was learned is void
+    std::vector<double> losses, judged;  // by epoch: mean loss before each step; the score of held rows
     std::vector<int64_t> mistakes, steps;  // by epoch
     std::vector<int64_t> diary_turns, diary_rows;
     double t;  // of the next turn
@@ -185,7 +194,9 @@ class Stochastic {
         }
     }
 
-    int32_t own(uint32_t turn) const { return q > 1 ? rows.codes[turn >> 1] : static_cast<int32_t>(turn & 1); }
+    int32_t own(uint32_t turn) const {
+        return q > 1 ? rows.codes[turn >> 1] : static_cast<int32_t>(turn & 1);
+    }
 
     template <class Row, class Scores>
     void epoch(Row& row, Scores& scores) {
@@ -273,7 +284,9 @@ class Stochastic {
     }
 
     static bool moves(double force) { return force != 0; }
-    bool moves(const double* force) const { return std::any_of(force, force + q, [](double d) { return d != 0; }); }
+    bool moves(const double* force) const {
+        return std::any_of(force, force + q, [](double d) { return d != 0; });
+    }
 
     LIKELIER_INLINE void took(int64_t i) {
         ++steps.back();

@@ -21,11 +21,19 @@ inline std::string_view canonical(std::string_view label, char (&room)[32]) {
     return {room, static_cast<size_t>(stop - room)};
 }
 
-// The next run of characters that are no spaces or tabs; empty: there is none.
+inline bool is_space(char c) {
+    return c == ' ' || c == '\t';
+}
+
+inline const char* behind_spaces(const char* at, const char* end) {
+    while (at < end && is_space(*at)) ++at;
+    return at;
+}
+
+// The next run of characters that are no spaces; empty: there is none.
 inline std::string_view next_token(const char*& at, const char* end) {
-    while (at < end && (*at == ' ' || *at == '\t')) ++at;
-    const char* first = at;
-    while (at < end && *at != ' ' && *at != '\t') ++at;
+    const char* first = behind_spaces(at, end);
+    for (at = first; at < end && !is_space(*at);) ++at;
     return {first, static_cast<size_t>(at - first)};
 }
 
@@ -39,25 +47,40 @@ class SvmlightParser : public LineParser {
     bool line(std::string_view text, HashedRows& rows) override {
         const char* at = text.data();
         const char* end = at + std::min(text.find('#'), text.size());
-        std::string_view token = next_token(at, end);
+        const std::string_view token = next_token(at, end);
         if (token.empty()) return true;
-        int32_t code = kUnlabelled;
         std::string_view label;
         char room[32];
         if (token.find(':') == token.npos) {
             double x;
             if (!read_number(token, x)) return fail("the label '" + shown(token) + "' is not a number");
             label = canonical(token, room);
-            token = next_token(at, end);
+        } else {
+            at = token.data();
         }
-        for (; !token.empty(); token = next_token(at, end))
-            if (!cell(token, rows)) return false;
-        if (!label.empty()) code = labels.code(label);
-        rows.end(code, 1);
+        while ((at = behind_spaces(at, end)) < end)
+            if (!plain_cell(at, end, rows) && !cell(next_token(at, end), rows)) return false;
+        rows.end(label.empty() ? kUnlabelled : labels.code(label), 1);
         return true;
     }
 
   private:
+    // A cell of digits and a number, which is nearly every one; false: it is something else.
+    bool plain_cell(const char*& at, const char* end, HashedRows& rows) {
+        uint64_t place = 0;
+        const char* colon = take_digits(at, end, place);
+        if (colon == at || colon == end || *colon != ':' || *at == '0') return false;
+        const Decimal d = decimal(colon + 1, end);
+        if (!d.stop || (d.stop < end && !is_space(*d.stop))) return false;
+        const std::string_view index(at, colon - at);
+        const double x = value_of(d, colon + 1);
+        if (!std::isfinite(x) || !wanted.feature(index)) return false;
+        at = d.stop;
+        const uint64_t key = hash_of_padded(index, 0);
+        rows.number(key, key, x);
+        return true;
+    }
+
     bool cell(std::string_view token, HashedRows& rows) {
         const size_t colon = token.find(':');
         if (colon == token.npos) return fail("'" + shown(token) + "' is no index:value");
@@ -69,7 +92,7 @@ class SvmlightParser : public LineParser {
         if (index.empty()) return fail("'" + shown(token) + "' has no index");
         while (index.size() > 1 && index[0] == '0') index.remove_prefix(1);
         double x;
-        const bool number = read_padded_number(written, x);
+        const bool number = read_number(written, x);
         if (!number && !is_not_finite(written))
             return fail("the value '" + shown(written) + "' of " + std::string(index) + " is not a number");
         if (!wanted.feature(index)) return true;

@@ -25,7 +25,7 @@ struct ByHash {
 using Names = std::unordered_set<std::string, ByHash, std::equal_to<>>;
 
 // Labels as codes, in order of appearance.
-class Labels {
+class LabelCodes {
   public:
     std::vector<std::string> known;
 
@@ -51,8 +51,10 @@ struct Wanted {
     bool finite = false;  // a row with a number that is not finite is a bad line
 
     bool feature(std::string_view name) const {
-        return (!features || features->contains(name)) && !ignored.contains(name);
+        return (!features || features->contains(name)) && !ignores(name);
     }
+    // Names are not hashed for a set that is empty, as it is for most.
+    bool ignores(std::string_view name) const { return !ignored.empty() && ignored.contains(name); }
 };
 
 // As much of it as a message can show.
@@ -71,7 +73,7 @@ class TextParser {
     static constexpr size_t kShown = 80, kKept = 10;     // bytes of a bad line, and how many of them
 
     const Wanted wanted;
-    Labels labels;
+    LabelCodes labels;
     int64_t lines = 0, bad = 0;
     int64_t changed = 0;  // cells of number columns that were words
     std::vector<BadLine> first_bad;

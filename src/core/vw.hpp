@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "marks.hpp"
 #include "svmlight.hpp"
 #include "text.hpp"
 
@@ -55,22 +56,25 @@ class VWParser : public LineParser {
         return count < 2 || read_weight(tokens[1], weight);
     }
 
-    static bool ends_name(char c) { return c == ' ' || c == '\t' || c == ':' || c == '|'; }
-    static bool ends_value(char c) { return c == ' ' || c == '\t' || c == '|'; }
+    static bool ends_value(char c) { return is_space(c) || c == '|'; }
 
-    template <class Ends>
-    static std::string_view until(const Ends& ends, const char*& at, const char* end) {
+    static std::string_view read_name(const char*& at, const char* end) {
         const char* first = at;
-        while (at < end && !ends(*at)) ++at;
+        at = first_of<false, ' ', '\t', ':', '|'>(at, end);
+        return {first, static_cast<size_t>(at - first)};
+    }
+    static std::string_view read_value(const char*& at, const char* end) {
+        const char* first = at;
+        at = first_of<false, ' ', '\t', '|'>(at, end);
         return {first, static_cast<size_t>(at - first)};
     }
 
     // A namespace, from its bar to the next.
     bool features(const char*& at, const char* end, HashedRows& rows) {
-        const std::string_view space = until(ends_name, ++at, end);
+        const std::string_view space = read_name(++at, end);
         double scale = 1;
         if (at < end && *at == ':') {
-            const std::string_view written = until(ends_value, ++at, end);
+            const std::string_view written = read_value(++at, end);
             if (!read_number(written, scale) || !std::isfinite(scale))
                 return fail("the scale '" + shown(written) + "' of " + std::string(space) +
                             " is not a number");
@@ -78,7 +82,7 @@ class VWParser : public LineParser {
         const bool wants = wanted.feature(space);
         const uint64_t field = name_key(space);
         while (true) {
-            while (at < end && (*at == ' ' || *at == '\t')) ++at;
+            at = behind_spaces(at, end);
             if (at == end || *at == '|') return true;
             if (!feature(at, end, field, scale, wants, rows)) return false;
         }
@@ -86,16 +90,19 @@ class VWParser : public LineParser {
 
     bool feature(const char*& at, const char* end, uint64_t field, double scale, bool wants,
                  HashedRows& rows) {
-        const std::string_view name = until(ends_name, at, end);
+        const std::string_view name = read_name(at, end);
         uint64_t key = hash_of_padded(name, field);
         double x = 1;
         if (at < end && *at == ':') {
-            const std::string_view written = until(ends_value, ++at, end);
-            if (!wants) return true;
-            if (!read_padded_number(written, x)) {
+            const Decimal d = decimal(++at, end);
+            if (d.stop && (d.stop == end || ends_value(*d.stop))) {
+                x = value_of(d, at);
+                at = d.stop;
+            } else {
+                const std::string_view written = read_value(at, end);
+                if (!wants) return true;
                 if (is_not_finite(written)) return not_finite(name, rows);
                 key = hash_of_padded(written, key);
-                x = 1;
                 ++changed;
             }
         }

@@ -23,7 +23,6 @@ struct Rule {
     bool normalised = true, invariant = true;
 
     bool proximal() const { return optimizer == Optimizer::ftrl; }
-    bool scaled() const { return normalised && !proximal(); }
     bool forgets() const { return half_life > 0; }
 };
 
@@ -106,9 +105,12 @@ class Weights {
         }
     }
 
-    // W (q), those of one feature.
+    // W (q), what one unit of a feature adds to the scores.
     void of_feature(uint64_t key, double* W) const {
-        for (int64_t k = 0; k < q(); ++k) W[k] = weight(slots.of(key), k);
+        const Slot& slot = slots.of(key);
+        const bool in_units = rule.normalised && rule.proximal() && slot.square > 0;
+        for (int64_t k = 0; k < q(); ++k)
+            W[k] = weight(slot, k) / (in_units ? std::sqrt(double{slot.square}) : 1.0);
     }
 
     // Slots with a weight that is not 0, without the intercept's.
@@ -120,6 +122,15 @@ class Weights {
             found += any;
         }
         return found;
+    }
+
+    // x, as far as values of its feature have gone: beyond that nothing is known. FTRL's weights, which are
+    // never seen by themselves, are for x in units of its root mean square.
+    double reached(const Slot& slot, double x) const {
+        x = tamed(x);
+        if (!rule.normalised) return x;
+        if (std::abs(x) > slot.most) x = std::copysign(double{slot.most}, x);
+        return rule.proximal() && x != 0 ? x / std::sqrt(slot.square) : x;
     }
 
     // ---- forgetting --------------------------------------------------------------------------------
@@ -196,12 +207,6 @@ class Weights {
     Slots slots;
     int64_t known = 0;
     uint32_t renewals = 0;
-
-    // x, as far as values of its feature have gone: beyond that nothing is known.
-    double reached(const Slot& slot, double x) const {
-        x = tamed(x);
-        return rule.scaled() && std::abs(x) > slot.most ? std::copysign(double{slot.most}, x) : x;
-    }
 
     // Four sums side by side: one alone would wait for each product.
     double score(const HashedCell* row, int64_t n) const {

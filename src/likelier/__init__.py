@@ -22,6 +22,7 @@ _WHERE = {
     "MultinomialNB": "likelier.estimators.counts",
     "OnlineClassifier": "likelier.estimators.online",
     "Pending": "likelier.streams.pending",
+    "Perceptron": "likelier.estimators.perceptron",
     "PoissonNB": "likelier.estimators.counts",
     "Mixture": "likelier.estimators.mixture",
     "MixtureDiscriminantAnalysis": "likelier.estimators.mixture_discriminant",
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     )
     from likelier.estimators.naive_bayes import GaussianNB as GaussianNB
     from likelier.estimators.online import OnlineClassifier as OnlineClassifier
+    from likelier.estimators.perceptron import Perceptron as Perceptron
     from likelier.estimators.quadratic_discriminant import (
         QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis,
     )

@@ -62,3 +62,14 @@ def test_loss_path(example):
     assert len(ends) == 5
     assert len(set(ends)) == 2  # those that arrive, arrive at one point
     assert "as it is: steepest: 1000 steps, not there yet" in said
+
+
+def test_which_weights(example):
+    said = example("which_weights", STREAMS=6)
+    wrong = {kind: (float(mean), float(worst)) for kind, mean, worst in re.findall(FIGURES, said)}
+    for kind in ("average", "voted"):
+        assert wrong[kind][1] < 12.5
+        assert wrong[kind][1] + 2 < min(wrong["last"][0], wrong["random"][0])
+
+
+FIGURES = r"(\w+): ([\d.]+)% wrong after 2048 rows, worst ([\d.]+)%"

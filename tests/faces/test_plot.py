@@ -264,6 +264,10 @@ def test_calibration_is_of_the_larger_of_two_labels(first):
     np.testing.assert_allclose(other.get_xydata(), 1 - points.get_xydata()[::-1])
 
 
+def test_calibration_is_of_the_second_of_labels_without_an_order():
+    assert lk.plot.calibration(labels([1, "a", 1])).get_xlabel() == "probability of a"
+
+
 def test_calibration_of_more_classes_is_that_of_the_likeliest():
     found = labels(["a", "b", "c"] * 20)
     ax = lk.plot.calibration(found)
@@ -281,3 +285,25 @@ def test_progress_that_cannot_be_drawn():
             draw(5)
     with pytest.raises(ValueError, match=r"positive='z': the model has the classes \['a', 'b'\]"):
         lk.plot.calibration(labels(["a", "b"]), positive="z")
+
+
+# ---- mistakes ----------------------------------------------------------------------------------------
+def test_mistakes_are_drawn_as_they_were_counted_and_below_their_bounds():
+    X, y = load_iris(return_X_y=True)
+    model = lk.Perceptron(max_iter=5, tol=None).fit(X, y)
+    found = model.mistake_bound(X, y)
+    *lines, _ = (line.get_xydata() for line in lk.plot.mistakes(model, bound=found).get_lines())
+    for k, (drawn, level) in enumerate(zip(lines[::2], lines[1::2], strict=True)):
+        np.testing.assert_array_equal(drawn, model.mistake_curve_[:, [0, 1 + k]])
+        assert drawn[-1, 1] <= level[0, 1] == found.bound[k]
+    two = lk.Perceptron().fit(X[50:], y[50:])
+    ax = lk.plot.mistakes(two)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "2 against the rest",
+        "always mistaken",
+    ]
+
+
+def test_a_model_that_counts_no_mistakes_has_none_to_draw(two):
+    with pytest.raises(ValueError, match="no mistake_curve_"):
+        lk.plot.mistakes(lk.LogisticRegression().fit(*two))

@@ -134,6 +134,16 @@ def test_what_only_looks_like_a_number_is_a_word(core, cell):
     assert parser.changed == 1
 
 
+@pytest.mark.parametrize("cell", ["", " ", "NA", " N/A ", "null", '""', '" "'])
+def test_what_stands_for_nothing_is_absent_from_a_number_column(core, cell):
+    parser = core.TextParser("csv", header=False, numbers=["0", "1"])
+    assert parsed(core, parser, f"{cell},1\n1,{cell}\n".encode()) == [
+        (number("1", 1.0), -1, 1.0),
+        (number("0", 1.0), -1, 1.0),
+    ]
+    assert parser.changed == 0
+
+
 def test_types_are_settled_by_the_first_rows_and_hold(core):
     head, rest = "x,y\n" + "1,a\n" * 1000, "word,2\n3,NA\ninf,5\n"
     parser = core.TextParser("csv")
@@ -201,7 +211,7 @@ def test_a_first_line_that_names_the_target_is_a_header(core, text, target, head
         (
             b"a,b\n1,2\n",
             {"target": "y"},
-            "no column 'y', which is to be the target column: there are a, b.",
+            "no column 'y', which is to be the target: there are a, b.",
         ),
         (b"a,b\n1,2\n", {"features": ["a", "z"]}, "no column 'z'"),
         (b"a,b\n1,2\n", {"crosses": [("a", "z")]}, "no column 'z'"),

@@ -283,3 +283,14 @@ def sgd(X: Array, y: Array, squares: Array, loss: int, *, W: Array, **task: Any)
             mean += (W - mean) * since / averaged
             since, way = 0, 0.0
     return W, mean, total, t
+
+
+def votes(X: Array, kept: Array, *, start: Array, intercept: float, **told: Any) -> Array:
+    """How long the weight vectors that say yes have lasted, less those that say no; one by one."""
+    rows, steps, lasting = told["rows"], told["steps"], told["lasting"]
+    w, b = start.copy(), intercept
+    total = lasting[0] * np.sign(X @ w + b)
+    for i, s, lasted in zip(rows, steps, lasting[1:], strict=True):
+        w, b = w + s * kept[i], b + s * told["decay"]
+        total += lasted * np.sign(X @ w + b)
+    return np.asarray(total)

@@ -3,6 +3,8 @@
 import copy
 import pickle
 import threading
+import time
+from collections import deque
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -214,6 +216,14 @@ def test_a_probability_of_0_is_clipped_and_counted():
     assert figures.clipped == 3
     assert figures.K == 6
     assert figures.errors[5] == 1
+
+
+def test_one_class_is_one_of_two():
+    one, two = Figures.start(), Figures.start()
+    one.update(np.ones((3, 1)), [0, 0, 1])
+    two.update([[1.0, 0.0]] * 3, [0, 0, 1])
+    same(one, two)
+    assert one.nbytes == 8 * (6 + 2 * 3 + 4096 * 3)
 
 
 def test_no_rows_have_no_figures():
@@ -433,6 +443,10 @@ def test_labels_that_could_not_be_known_are_expected_a_little():
     assert found.figures.totals[2] == pytest.approx(-np.log(P).sum())
     assert found.figures.clipped == 0
 
+    late = [({"t": t, "wait": 99 if y == "b" else 0}, y) for t, y in enumerate("bab")]
+    found = lk.progressive(Frequencies(), late, delay="wait")
+    np.testing.assert_array_equal(found.figures.classes[:, 2], [1, 1])  # of equals, b came first; then not
+
     class Sure(Frequencies):
         def predict_proba_one(self, x):
             return {"a": 1.0}
@@ -440,6 +454,7 @@ def test_labels_that_could_not_be_known_are_expected_a_little():
     model = Sure()
     found = lk.progressive(model, [({"t": t}, y) for t, y in enumerate("bb")])
     assert found.figures.clipped == 1
+    assert "1 labels of probability 0, counted as 1e-15" in str(found)
     assert found.figures.totals[2] == pytest.approx(np.log(2) - np.log(1e-15))
 
 
@@ -471,6 +486,26 @@ def test_weights_are_passed_on_and_counted(name):
         model.learn_one = lambda x, y, w=1.0: Frequencies.learn_one(model, x, y, w)
     found = lk.progressive(model, rows)
     assert found.figures.weight == sum(w for _, _, w in rows) == sum(model.n.values())
+
+
+def test_an_online_classifier_answers_what_it_would_by_hand(data_file):
+    """Prices that drift, labels 100 rows late: the same answers, and the same weights."""
+    frame = pd.read_csv(data_file("elec2.csv.gz"), nrows=2000)
+    by_hand, coming, P, y = lk.OnlineClassifier(bits=10), deque(), [], []
+    for x in frame.to_dict("records"):
+        y.append(x.pop("class"))
+        while coming and coming[0][0] + 100 < len(P):
+            by_hand.learn_one(*coming.popleft()[1:])
+        P.append(by_hand.predict_proba_one(x))
+        coming.append((len(y) - 1, x, y[-1]))
+    for _, *row in coming:
+        by_hand.learn_one(*row)
+    late = lk.progressive(lk.OnlineClassifier(bits=10), frame, target="class", delay=100)
+    x = frame.drop(columns="class")
+    np.testing.assert_array_equal(late.model.predict_proba(x), by_hand.predict_proba(x))
+    loss = -sum(np.log(answer.get(label, 1 / 2)) for answer, label in zip(P, y, strict=True))
+    assert late.figures.totals[2] == pytest.approx(loss, rel=1e-12)
+    assert late.log_loss > lk.progressive(lk.OnlineClassifier(bits=10), frame, target="class").log_loss
 
 
 # ---- streams of all kinds --------------------------------------------------------------------------
@@ -642,6 +677,11 @@ def test_what_is_learned_is_the_row_as_it_was():
     assert pending.learn(1, "a")
     assert taught == [{"n": 1, "list": ["u"], "nested": {"k": [1]}}]
     assert pending.figures.log_loss == 0  # by the answer that was given
+    row = np.zeros(2)
+    pending.predict(2, row)
+    row[:] = 1
+    pending.learn(2, "a")
+    np.testing.assert_array_equal(taught[-1], [0, 0])
 
 
 def test_expired_rows_count_as_the_default_class_in_the_order_of_time():
@@ -763,6 +803,7 @@ def test_threads_take_turns():
         def predict_proba_one(self, x):
             self.inside += 1
             self.most = max(self.most, self.inside)
+            time.sleep(1e-5)  # others may come in here, if they are let
             self.inside -= 1
             return {0: 0.5, 1: 0.5}
 
@@ -773,7 +814,7 @@ def test_threads_take_turns():
     pending = lk.Pending(Counting(), horizon=1000, default=0)
 
     def serve(worker):
-        for t in range(300):
+        for t in range(60):
             pending.predict((worker, t), {"t": t})
             pending.learn((worker, t), t % 2)
 
@@ -782,5 +823,5 @@ def test_threads_take_turns():
         each.start()
     for each in workers:
         each.join()
-    assert pending.model.learned == pending.joined == pending.figures.rows == 1200
+    assert pending.model.learned == pending.joined == pending.figures.rows == 240
     assert pending.model.most == 1

@@ -246,8 +246,9 @@ def test_every_estimator_can_be_saved():
     lists = [*ESTIMATORS, *COUNTS, *REGRESSIONS, fit(LDA(), problem()).to_linear()]
     lists += [*MIXTURES, *DISCRIMINANTS]
     lists.append(lk.CategoricalNB())  # whose laws are in test_categorical.py
-    # And in test_logistic.py, test_margin.py, test_online.py.
+    # And in files of their own.
     lists += [lk.LogisticRegression(), lk.LogisticRegressionCV(), lk.LinearSVC(), lk.OnlineClassifier()]
+    lists += [lk.Perceptron(), lk.SGDClassifier()]
     assert {type(estimator).__name__ for estimator in lists} == set(SAVED)
 
 

@@ -30,6 +30,7 @@ MODELS = {
     "logistic-regression": "LogisticRegression",
     "logistic-regression-cv": "LogisticRegressionCV",
     "linear-svc": "LinearSVC",
+    "perceptron": "Perceptron",
     "online-classifier": "OnlineClassifier",
     "sgd": "SGDClassifier",
     "linear-regression": "LinearRegression",

@@ -74,7 +74,17 @@ class Journey(NamedTuple):
     strides: Strides
     losses: Floats
     ended: bool
+    clipped: int  # steps that had to be cut
     walks: tuple[Walk, ...] = ()  # of rows in memory
+
+    @classmethod
+    def of(cls, start: Strides, rows: Rows, walks: Sequence[Walk]) -> "Journey":
+        """Over rows in memory."""
+        epochs = max(len(walk.losses) for walk in walks)
+        losses = [np.pad(walk.losses, (0, epochs - len(walk.losses)), mode="edge") for walk in walks]
+        strides = start.after(walks, epochs * len(rows.codes))
+        ended, clipped = all(walk.ended for walk in walks), sum(walk.clipped for walk in walks)
+        return cls(strides, np.mean(losses, axis=0), ended, clipped, tuple(walks))
 
 
 class Striding(Weighted):
@@ -146,6 +156,7 @@ class Striding(Weighted):
         start = self._go_on(course, known, source.p)
         with door.naming(source):
             found = self._travel(precoded(source, known), known, course, start, 1)
+        self._warn_of_end(found, 0)
         names = getattr(self, "feature_names_in_", source.names)
         return self._publish(self._led(found, course, single(source)), found.strides, known, names)
 
@@ -157,7 +168,7 @@ class Striding(Weighted):
         start = replace(start, n=start.n + counted(source, K))
         door.weighty(start.n)
         factor = weights_by_class(self.class_weight, target, start.n)
-        route = _Route(course, K, self._apart(K), factor, self._workers())
+        route = self._route(course, K, factor)
         if not isinstance(source, Arrays):
             if self.early_stopping:
                 raise ValueError(
@@ -170,6 +181,9 @@ class Striding(Weighted):
         seeds, held = self._seeds(K, chunk)
         with progress(self.verbose, most * len(seeds)) as watch:
             return route.whole(Rows.of(chunk, held), start, seeds, most, watch)
+
+    def _route(self, course: Course, K: int, factor: Floats | None) -> "Route":
+        return Route(course, K, self._apart(K), factor, self._workers())
 
     def _workers(self) -> int:
         if self.n_jobs is None:
@@ -214,9 +228,7 @@ class Striding(Weighted):
         return held
 
     # ---- where to begin ----------------------------------------------------------------------------
-    def _begun(
-        self, course: Course, target: NDArray[Any], p: int, coef: Any, intercept: Any
-    ) -> Strides:
+    def _begun(self, course: Course, target: NDArray[Any], p: int, coef: Any, intercept: Any) -> Strides:
         before: Weights | None = vars(self).get("_model")
         if door.truth("warm_start", self.warm_start) and before is not None:
             coef = before.W if coef is None else coef
@@ -240,8 +252,7 @@ class Striding(Weighted):
             return _fresh(course, np.zeros((1 if K == 2 else K, p + 1)), K)
         # Settings may have changed since: what is wanted now and was not kept begins here.
         begun = _fresh(course, before.theta, K)
-        mean = None if begun.mean is None else begun.mean if before.mean is None else before.mean
-        squares = None if begun.squares is None else begun.squares if before.squares is None else before.squares
+        mean, squares = _kept(begun.mean, before.mean), _kept(begun.squares, before.squares)
         return replace(before, mean=mean, squares=squares)
 
     # ---- what is shown -----------------------------------------------------------------------------
@@ -255,7 +266,9 @@ class Striding(Weighted):
         trace[1:, 0] = found.losses
         reason = "nothing more was gained" if found.ended else f"{epochs} epochs made"
         way = Way(trace, found.ended, reason, "sgd", "a step at every row")
-        return Weights(theta[:, :-1].copy(), theta[:, -1].copy(), np.zeros(theta.shape[1] - 1), way, of_single)
+        return Weights(
+            theta[:, :-1].copy(), theta[:, -1].copy(), np.zeros(theta.shape[1] - 1), way, of_single
+        )
 
     def _shown(self, model: Weights, statistics: Strides | None, target: NDArray[Any]) -> dict[str, Any]:
         shown = super()._shown(model, statistics, target) | {"n_iter_": len(model.course.trace) - 1}
@@ -266,7 +279,14 @@ class Striding(Weighted):
         return shown
 
     def _warn_of_end(self, found: Journey, most: int) -> None:
-        if self.tol is not None and len(found.losses) == most:
+        if found.clipped:
+            warnings.warn(
+                f"{type(self).__name__}: steps diverge: {found.clipped} of them were so steep (1e12) that they "
+                "were cut. Scale the columns (StandardScaler), or take smaller steps (a smaller eta0).",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        elif self.tol is not None and len(found.losses) == most:
             warnings.warn(
                 f"{type(self).__name__}: {most} epochs did not bring convergence (tol={self.tol:g}; mean loss "
                 f"{found.losses[-1]:.6g}). Raise max_iter, loosen tol, or scale the columns.",
@@ -275,7 +295,8 @@ class Striding(Weighted):
             )
 
 
-class _Route(NamedTuple):
+@dataclass(frozen=True)
+class Route:
     """Problems, and how they are gone about."""
 
     course: Course
@@ -295,11 +316,9 @@ class _Route(NamedTuple):
     ) -> Journey:
         """Epochs over rows in memory."""
         stands, tasks = start.stands(self.apart), self.tasks(seeds)
-        walks = walk_all(rows, self.course, stands, tasks, most, self.workers, watch)
-        epochs = max(len(walk.losses) for walk in walks)
-        losses = [np.pad(walk.losses, (0, epochs - len(walk.losses)), mode="edge") for walk in walks]
-        strides = start.after(walks, epochs * len(rows.codes))
-        return Journey(strides, np.mean(losses, axis=0), all(walk.ended for walk in walks), tuple(walks))
+        return Journey.of(
+            start, rows, walk_all(rows, self.course, stands, tasks, most, self.workers, watch)
+        )
 
     def by_parts(
         self, source: Source, start: Strides, seeds: Sequence[int], most: int, watch: Watch | None
@@ -307,16 +326,19 @@ class _Route(NamedTuple):
         """Epochs over rows that are read part by part, and shuffled within a part."""
         rngs = [check_random_state(seed) for seed in seeds]
         course, strides, losses, values = self.course, start, list[float](), list[float]()
-        idle, ended = 0, False
+        idle, ended, clipped = 0, False, 0
         while len(losses) < most and not ended:
-            loss, n = 0.0, 0
+            loss, n, before = 0.0, 0, strides.mistakes
             for chunk in (chunk for part in source.parts(0) for chunk in part()):
-                once = self._replace(course=replace(course, tol=None))
-                found = once.whole(Rows.of(chunk), strides, [int(rng.randint(SEEDS)) for rng in rngs], 1, None)
+                once = replace(self, course=replace(course, tol=None))
+                found = once.whole(
+                    Rows.of(chunk), strides, [int(rng.randint(SEEDS)) for rng in rngs], 1, None
+                )
                 loss += float(found.losses[0]) * chunk.X.shape[0]
                 n += chunk.X.shape[0]
-                strides = found.strides
+                strides, clipped = found.strides, clipped + found.clipped
             losses.append(loss / n)
+            ended = course.still and strides.mistakes == before
             W = strides.theta[:, :-1]
             penalty = course.strength * (course.l2 / 2 * np.sum(W**2) + course.l1 * np.abs(W).sum())
             values.append(losses[-1] + float(penalty) / (len(W) if self.apart else 1))
@@ -325,16 +347,16 @@ class _Route(NamedTuple):
             gained = course.tol is None or not values[-1] > min(values[:-1], default=np.inf) - course.tol
             idle = 0 if gained else idle + 1
             if idle >= course.patience:
-                ended = course.rate != "adaptive" or course.eta0 <= 1e-6
+                ended = ended or course.rate != "adaptive" or course.eta0 <= 1e-6
                 course, idle = replace(course, eta0=course.eta0 / 5), 0
-        return Journey(strides, np.array(losses), ended)
+        return Journey(strides, np.array(losses), ended, clipped)
 
 
 def counted(source: Source, K: int) -> Floats:
     """Rows of each class, whatever they weigh; of a source, their weights."""
     if isinstance(source, Arrays):
         assert source.y is not None
-        return np.bincount(source.y[source.y >= 0], minlength=K).astype(np.float64)
+        return np.bincount(source.y + 1, minlength=K + 1)[1:].astype(np.float64)  # the first: no label
     return class_totals(source, K)
 
 
@@ -344,13 +366,20 @@ def _fresh(course: Course, theta: Floats, K: int) -> Strides:
     return Strides(stand.theta, stand.mean, stand.squares, 1.0, np.zeros(K), 0)
 
 
+def _kept(wanted: Floats | None, before: Floats | None) -> Floats | None:
+    """What was kept, if it is wanted; what is wanted, if it was not kept."""
+    return before if wanted is not None and before is not None else wanted
+
+
 def _given(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
     """Where to begin, in this shape; None: at 0."""
     if value is None:
         return np.zeros(shape)
     found = np.asarray(value, dtype=np.float64)
     if found.size != np.prod(shape) or (found.ndim > 1 and found.shape != shape):
-        raise ValueError(f"Provided {name} does not match dataset: it has shape {found.shape}, not {shape}.")
+        raise ValueError(
+            f"Provided {name} does not match dataset: it has shape {found.shape}, not {shape}."
+        )
     if not np.isfinite(found).all():
         raise ValueError(f"{name} contains NaN or infinity.")
     return found.reshape(shape)

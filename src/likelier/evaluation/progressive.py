@@ -69,8 +69,9 @@ class Progressive:
             "late": self.late,
             "unanswered": self.unanswered,
             "moments that ran backwards": self.backwards,
+            "labels of probability 0, counted as 1e-15": self.figures.clipped,
         }
-        said = [f"{n} {what}" for what, n in counts.items() if n]
+        said = [f"{n:.10g} {what}" for what, n in counts.items() if n]
         head = f"{self.rows} rows, {len(self.classes)} classes: {', '.join(said) or 'nothing learned'}"
         return "\n".join([head, "", HEADING, *map(line, self.table)])
 

@@ -112,6 +112,7 @@ class Walk:
     ended: bool  # whether nothing more was gained, rather than all epochs made
     turns: Ints  # with a diary: of each step its turn, from 1,
     rows: Ints  # and its row
+    clipped: int  # steps whose slope was cut to 1e12: they diverge
 
 
 class Task(NamedTuple):
@@ -123,20 +124,29 @@ class Task(NamedTuple):
 
 
 Watch = Callable[[float], None]  # after an epoch: its mean loss
+Told = Callable[[_core.Stochastic], None]  # after an epoch: all that can be known
 
 
 def walk(
-    rows: Rows, course: Course, stand: Stand, task: Task, epochs: int, watch: Watch | None = None
+    rows: Rows,
+    course: Course,
+    stand: Stand,
+    task: Task,
+    epochs: int,
+    watch: Watch | None = None,
+    told: Told | None = None,
 ) -> Walk:
     """Epochs of steps, at most so many."""
     native = _native(rows, course, stand, task)
-    at_once = 1 if watch is not None else max(1, AT_ONCE // _cells(rows.X))
+    at_once = 1 if watch is not None or told is not None else max(1, AT_ONCE // _cells(rows.X))
     made = 0
     while made < epochs and not native.ended:
         native.run(min(at_once, epochs - made))
         if native.bad >= 0:
             _refuse(rows, native.bad)
         made = len(native.steps)
+        if told is not None:
+            told(native)
         if watch is not None:
             watch(float(native.losses[-1]))
     return Walk(
@@ -148,6 +158,7 @@ def walk(
         native.ended,
         native.diary_turns,
         native.diary_rows,
+        native.clipped,
     )
 
 
@@ -159,16 +170,18 @@ def walk_all(
     epochs: int,
     workers: int,
     watch: Watch | None = None,
+    told: Sequence[Told | None] | None = None,
 ) -> list[Walk]:
     """The same for several problems on the same rows, side by side."""
+    told = [None] * len(tasks) if told is None else told
 
-    def one(stand: Stand, task: Task) -> Walk:
-        return walk(rows, course, stand, task, epochs, watch)
+    def one(stand: Stand, task: Task, told: Told | None) -> Walk:
+        return walk(rows, course, stand, task, epochs, watch, told)
 
     if min(workers, len(tasks)) == 1:
-        return [one(stand, task) for stand, task in zip(stands, tasks, strict=True)]
+        return [one(*problem) for problem in zip(stands, tasks, told, strict=True)]
     with ThreadPoolExecutor(min(workers, len(tasks))) as pool:
-        return list(pool.map(one, stands, tasks))
+        return list(pool.map(one, stands, tasks, told))
 
 
 def _native(rows: Rows, course: Course, stand: Stand, task: Task) -> _core.Stochastic:

@@ -1,4 +1,4 @@
-"""How a stream went."""
+"""How well the probabilities of a stream were meant."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,32 +7,13 @@ from likelier.plot.axes import COLORS, MARKERS, axes
 from likelier.streams.figures import GROUPS
 
 
-def mistakes(found: Any, *, ax: Any = None) -> Any:
-    """Mistakes so far against rows so far: the flatter the line, the better the model has become.
-
-    found: what `lk.progressive` returned, or a `Pending`; or several of them by name.
-    """
-    ax = axes(ax)
-    for i, (name, each) in enumerate(_named(found, "the model").items()):
-        curve = each.curve
-        if not len(curve.rows):
-            raise ValueError(f"{name} was judged by no row: there is nothing to draw")
-        label = f"{name}: {curve.mistakes[-1]:.10g} mistakes, {100 * each.figures.error:.2f} %"
-        ax.plot([0, *curve.rows], [0, *curve.mistakes], color=COLORS[i % len(COLORS)], label=label)
-    ax.set_xlabel("rows")
-    ax.set_ylabel("mistakes")
-    ax.set_ylim(bottom=0)
-    ax.legend(framealpha=0.9)
-    return ax
-
-
 def calibration(found: Any, *, groups: int = GROUPS, positive: Any = None, ax: Any = None) -> Any:
     """How often something came to pass against the probability that it had; on the diagonal is right.
 
-    found: as for `mistakes`. Of two classes it is the class `positive`, by default the larger label; of
+    found: what `lk.progressive` returned, or a `Pending`; or several of them by name. Of two classes it is the class `positive`, by default the larger label; of
     more, that the likeliest class is right. groups: points, each of rows of about equal weight.
     """
-    several = _named(found, "the model")
+    several = named(found)
     first = next(iter(several.values()))
     two = first.figures.K == 2
     if two and positive is None and first.classes:
@@ -55,8 +36,9 @@ def calibration(found: Any, *, groups: int = GROUPS, positive: Any = None, ax: A
     return ax
 
 
-def _named(found: Any, name: str) -> Mapping[str, Any]:
-    several = found if isinstance(found, Mapping) else {name: found}
+def named(found: Any) -> Mapping[str, Any]:
+    """Results by name, checked: one alone is that of the model."""
+    several = found if isinstance(found, Mapping) else {"the model": found}
     if not several:
         raise ValueError("there is nothing to draw: give one result at least")
     for each in several.values():

@@ -38,8 +38,8 @@ def check(record: Any, sizes: Sizes, kinds: Kinds) -> None:
     kind, name = kinds[type(record)], type(record).__name__
     held = {field: getattr(record, field) for field in field_names(kind.cls)}
     for field, value in held.items():
-        good = _fits(value, _hints(kind.cls)[field], kinds)
-        require(good, f"{name}.{field} is of a wrong type: {value!r:.80}")
+        if not _fits(value, _hints(kind.cls)[field], kinds):  # to write out every value takes long
+            raise ValueError(f"{name}.{field} is of a wrong type: {value!r:.80}")
     # Whole numbers first: what they say, the sizes of arrays can be held against.
     for field in sorted(held, key=lambda field: type(held[field]) is not int):
         for part in _parts(held[field]):

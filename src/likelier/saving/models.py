@@ -29,6 +29,7 @@ from likelier.estimators.mixture import GaussianMixture, Mixture
 from likelier.estimators.mixture_discriminant import MixtureDiscriminantAnalysis
 from likelier.estimators.naive_bayes import GaussianNB
 from likelier.estimators.online import OnlineClassifier
+from likelier.estimators.perceptron import Perceptron
 from likelier.estimators.plan import PlannedBayes
 from likelier.estimators.quadratic_discriminant import QuadraticDiscriminantAnalysis
 from likelier.estimators.regression import LinearRegression, Ridge
@@ -91,6 +92,7 @@ ESTIMATORS = {
         Face(LogisticRegression, Weights),
         Face(LogisticRegressionCV, Tried),
         Face(LinearSVC, Weights),
+        Face(Perceptron, Weights),
         Face(SGDClassifier, Weights),
         Face(LinearRegression, Lines),
         Face(Ridge, Lines),
@@ -282,7 +284,7 @@ def _become_fitted(estimator: Any, face: Face, parts: dict[str, Any]) -> Any:
     require(type(p) is int and p > 0, f"{p!r:.80} is not a number of columns")
     _check_names(names, p)
     sizes = {"p": p, **(_targets(target) if issubclass(face.cls, LeastSquares) else _classes(target))}
-    require(type(model) is face.model, f"the model is not a {face.model.__name__}")
+    require(isinstance(model, face.model), f"the model is not a {face.model.__name__}")
     check(model, sizes)
     if face.params is not None:
         require(type(model.params) is face.params, f"the densities are not {face.params.__name__}")

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier.data import CSR
 from likelier.estimators.least_squares import Lines
 from likelier.estimators.linear_discriminant import LinearBayes
 from likelier.estimators.logistic_cv import Tried
+from likelier.estimators.mistaken import Progress, Voted
 from likelier.estimators.plan import Choice, Part, Plan, PlannedBayes, PlannedParts
 from likelier.estimators.stepping import Steps
 from likelier.estimators.stochastic import Strides
@@ -45,6 +47,8 @@ from likelier.families.pooled import OfAll, Shared
 from likelier.inference import Information, Separation, Solution
 from likelier.mixing import Blend, Selection, Stepwise, Way
 from likelier.model import Bayes, Unweighed
+from likelier.online.perceptron import Tally
+from likelier.online.votes import Voters
 from likelier.saving import kinds
 from likelier.saving.kinds import Kind, Sizes
 from likelier.scores import Affine, Scores
@@ -212,6 +216,34 @@ def _strode(found: Strides) -> Any:
     return found.t >= 1 and found.mistakes >= 0 and np.all(found.n >= 0) and squares
 
 
+def _stored(rows: CSR) -> Any:
+    """Kernels follow columns and starts."""
+    starts, columns = rows.starts, rows.columns
+    typed = rows.values.dtype == np.float64 and columns.dtype == starts.dtype == np.int32
+    ordered = typed and len(starts) and starts[0] == 0 and np.all(np.diff(starts) >= 0)
+    return ordered and starts[-1] == len(columns) and np.all((columns >= 0) & (columns < rows.p))
+
+
+def _lasting(voters: Voters) -> Any:
+    return np.all(voters.lasting >= 0) and voters.lasting.sum() > 0
+
+
+def _voting(model: Voted) -> Any:
+    r = model.kept.shape[0]
+    known = all(np.all((one.rows >= 0) & (one.rows < r)) for one in model.voters)
+    return known and len(model.voters) == len(model.W)
+
+
+def _counted_up(tally: Tally) -> Any:
+    doublings = tally.doublings
+    grown = np.all(np.diff(doublings) >= 0) and len(doublings) == tally.turns.bit_length()
+    return grown and 0 <= tally.latest <= tally.mistakes <= tally.turns
+
+
+def _went(found: Progress) -> Any:
+    return _strode(found) and len(found.tallies) == len(found.theta) and found.forgotten >= 0
+
+
 def _tabled(table: Selection) -> Any:
     each = (table.n_components, table.covariance_type, table.log_likelihood, table.bic, table.converged)
     return len({len(one) for one in each}) == 1
@@ -342,6 +374,15 @@ RECORDS = {
         },
         _walked,
         gaps=("losses",),
+    ),
+    "data.CSR": Kind(CSR, {"values": "c", "columns": "c", "starts": "1+r", "p": "p"}, _stored),
+    "online.Voters": Kind(Voters, {"start": "p", "rows": "m", "steps": "m", "lasting": "1+m"}, _lasting),
+    "online.Tally": Kind(Tally, {"doublings": "d"}, _counted_up),
+    "model.Voted": Kind(Voted, {"W": "q p", "b": "q", "shift": "p"}, _voting),
+    "model.Progress": Kind(
+        Progress,
+        {"n": "K", **dict.fromkeys(("theta", "mean", "squares", "start", "drawn"), "q 1+p")},
+        _went,
     ),
     "inference.Separation": Kind(Separation, {}, lambda found: found.classes),
     "model.Solution": Kind(Solution, {"b": "p q", "free": "f p"}),

@@ -9,6 +9,7 @@ from likelier.streams.asking import Answer
 from likelier.streams.curve import Curve
 
 AT_ONCE = 256  # rows that are judged together
+UNDER = 1 - 2.0**-40  # a label that could not be named is not the likeliest, not even among equals
 
 
 class Judge:
@@ -39,7 +40,7 @@ class Judge:
             for label, p in answer.items():
                 row[known[label]] = p * K / (K + 1) if unknown else p
             if unknown:
-                row[code] = 1 / (K + 1)
+                row[code] = UNDER / (K + 1)
         else:
             row = [1 / width] * width
         self._rows.append(row)

@@ -109,9 +109,9 @@ class Pending:
 
     @property
     def figures(self) -> Figures:
-        """Of rows that left: with their label, or as the default class."""
+        """Of rows that left until now: with their label, or as the default class."""
         with self._lock:
-            return self._judge.settle().figures
+            return deepcopy(self._judge.settle().figures)
 
     @property
     def table(self) -> tuple[Snapshot, ...]:

@@ -47,6 +47,7 @@ class Text:
 
     def __init__(self, path: str | os.PathLike[str], size: int = BLOCK_BYTES) -> None:
         self.name = "standard input" if path == "-" else os.fspath(path)
+        self.position = 0  # bytes that have been read, as they lie on disk
         self._size = size
         self._owned = path != "-"
         self._file = os.open(path, os.O_RDONLY) if self._owned else _STANDARD_INPUT
@@ -75,11 +76,6 @@ class Text:
             yield self.start
         yield from self._blocks
 
-    @property
-    def position(self) -> int:
-        """How many bytes have been read, as they lie on disk; of a pipe 0."""
-        return 0 if self._waits or self._file < 0 else os.lseek(self._file, 0, os.SEEK_CUR)
-
     def close(self) -> None:
         if self._owned and self._file >= 0:
             os.close(self._file)
@@ -102,6 +98,7 @@ class Text:
             block = os.read(self._file, self._size)
             if not block:
                 return
+            self.position += len(block)
             yield block
 
     def _unpacked(self) -> Iterator[bytes]:

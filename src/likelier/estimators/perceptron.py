@@ -1,0 +1,246 @@
+"""The perceptron, and the choice of which of its weights to report."""
+
+import warnings
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
+
+from likelier.data import DegenerateWarning, Source
+from likelier.estimators import door
+from likelier.estimators.discriminative import precoded
+from likelier.estimators.generative import Contributions
+from likelier.estimators.linear import LinearClassifier
+from likelier.estimators.mistaken import Followed, Progress, Voted
+from likelier.estimators.publishing import Names
+from likelier.estimators.scoring import refuse_new
+from likelier.estimators.sgd_classifier import PENALTIES, shares
+from likelier.estimators.stochastic import Journey, Route, Strides, Striding
+from likelier.estimators.weights import Weights
+from likelier.evaluation import MistakeBound, Problem, mistake_bound
+from likelier.online.stochastic import Course
+
+Floats = NDArray[np.float64]
+
+KINDS = ("last", "average", "voted", "random")
+
+
+def _has_line(self: Any) -> bool:
+    if self.weights == "voted":
+        raise AttributeError(
+            "weights='voted': no single line answers, but the votes of all weights. Take "
+            "weights='average', which is near it."
+        )
+    return True
+
+
+class Perceptron(Striding):
+    """w += y x wherever y w·x <= 0 (Rosenblatt 1958): drop-in for scikit-learn's, to the same weights.
+
+    weights: which of all its weights answer. "last": those after the last row. "average": the mean of those
+    before the first row and after each. "voted": all of them, by the sign of the score, each as often as
+    it lasted rows (Freund & Schapire 1999); the mistaken rows are kept, not the weights, and beyond
+    `max_mistakes` of a problem the latest vote. "random": one of them, drawn by how long it lasted. More
+    than two classes: one against the rest, each; by votes, the class with the largest mean vote.
+
+    It ends as scikit-learn's does, and after an epoch without a mistake. The weight of a row scales its
+    step; how long weights last is counted in rows. `mistakes_` counts steps, `class_mistakes_` those of
+    each class's problem, `mistake_curve_` (c, 1 + q) how many there were after 1, 2, 4, … rows.
+    """
+
+    assumes = "discriminative; nothing of rows, which may come in any order; linear boundary"
+
+    def __init__(
+        self,
+        *,
+        penalty: str | None = None,
+        alpha: float = 0.0001,
+        l1_ratio: float = 0.15,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        shuffle: bool = True,
+        verbose: int = 0,
+        eta0: float = 1.0,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        weights: str = "last",
+        max_mistakes: int = 100_000,
+    ) -> None:
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.verbose = verbose
+        self.eta0 = eta0
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.weights = weights
+        self.max_mistakes = max_mistakes
+
+    # ---- how steps are taken -----------------------------------------------------------------------
+    def _course(self) -> Course:
+        self._check_kind()
+        alpha = door.number("alpha", self.alpha, 0)
+        l2, l1 = shares(self.penalty, self.l1_ratio)
+        return Course(
+            loss="perceptron",
+            rate="constant",
+            eta0=door.number("eta0", self.eta0, np.finfo(np.float64).tiny),
+            strength=alpha,
+            l2=l2,
+            l1=l1,
+            average=int(self.weights == "average"),
+            intercept=door.truth("fit_intercept", self.fit_intercept),
+            shuffle=door.truth("shuffle", self.shuffle),
+            tol=None if self.tol is None else door.number("tol", self.tol, 0),
+            patience=int(door.number("n_iter_no_change", self.n_iter_no_change, 1, whole=True)),
+            still=self.penalty is None,  # a penalty moves weights at every turn
+            diary=True,
+        )
+
+    def _check_kind(self) -> None:
+        for name, value, words in (("weights", self.weights, KINDS), ("penalty", self.penalty, PENALTIES)):
+            if value not in words:
+                raise ValueError(f"{name}={value!r}: it is one of {', '.join(map(str, words))}")
+        if self.weights != "last" and self.penalty is not None:
+            raise ValueError(
+                f"weights={self.weights!r} goes with penalty=None: a penalty moves weights at every row, "
+                "not only at mistakes. SGDClassifier(loss='perceptron', average=True) has means of such."
+            )
+
+    def _route(self, course: Course, K: int, factor: Floats | None) -> Route:
+        most = int(door.number("max_mistakes", self.max_mistakes, 1, whole=True))
+        return Followed(course, K, self._apart(K), factor, self._workers(), most)
+
+    # ---- where to begin, and to go on ----------------------------------------------------------------
+    def _begun(self, course: Course, target: NDArray[Any], p: int, coef: Any, intercept: Any) -> Strides:
+        before = vars(self).get("_statistics")
+        warm = door.truth("warm_start", self.warm_start) and coef is None and intercept is None
+        if warm and before and before.theta.shape[1] == p + 1 and np.array_equal(self._target, target):
+            return self._go_on(course, target, p)
+        fresh = super()._begun(course, target, p, coef, intercept)
+        return Progress.begun(self.weights, fresh, plain=self.penalty is None and self.class_weight is None)
+
+    def _go_on(self, course: Course, known: NDArray[Any], p: int) -> Strides:
+        found = super()._go_on(course, known, p)
+        plain = self.penalty is None and self.class_weight is None
+        if not isinstance(found, Progress):
+            return Progress.begun(self.weights, found, plain=plain)
+        if found.kind != self.weights:
+            raise ValueError(
+                f"weights={self.weights!r}: what was learned so far is kept for weights={found.kind!r}. "
+                "Set them back, or fit again."
+            )
+        model = self._model
+        if isinstance(model, Voted):
+            found = replace(found, kept=model.kept, voters=model.voters)
+        return replace(found, plain=found.plain and plain)
+
+    def _travel(
+        self, source: Source, target: NDArray[Any], course: Course, start: Strides, most: int
+    ) -> Journey:
+        found = super()._travel(source, target, course, start, most)
+        before, after = start, found.strides
+        assert isinstance(before, Progress)
+        assert isinstance(after, Progress)
+        if after.forgotten and not before.forgotten:
+            warnings.warn(
+                f"Perceptron: there were more than max_mistakes={self.max_mistakes} mistakes: the weights "
+                "of the latest have a vote, those before them none. Raise max_mistakes, or take "
+                "weights='average', which needs no memory.",
+                DegenerateWarning,
+                stacklevel=3,
+            )
+        return found
+
+    # ---- what is shown -----------------------------------------------------------------------------
+    def _led(self, found: Journey, course: Course, of_single: bool) -> Weights:
+        model, after = super()._led(found, course, of_single), found.strides
+        assert isinstance(after, Progress)
+        theta = after.theta if after.drawn is None else after.drawn
+        theta = after.average if after.mean is not None else theta
+        way = replace(model.course, solver="perceptron", why="a step at every mistake")
+        if found.ended and not any(tally.latest for tally in after.tallies):
+            way = replace(way, reason="an epoch without a mistake")
+        model = replace(model, W=theta[:, :-1].copy(), b=theta[:, -1].copy(), course=way)
+        if after.kept is None:
+            return model
+        assert after.decay is not None
+        return Voted(**vars(model), kept=after.kept, voters=after.voters, decay=after.decay)
+
+    def _publish(self, model: Any, statistics: Any | None, target: Any, names: Names) -> Self:
+        if statistics is not None:  # the model has them
+            statistics = replace(statistics, kept=None, voters=())
+        return super()._publish(model, statistics, target, names)
+
+    def _shown(self, model: Weights, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
+        shown = super()._shown(model, statistics, target)
+        return shown if statistics is None else shown | statistics.shown
+
+    # ---- where there is a line -----------------------------------------------------------------------
+    @available_if(_has_line)  # type: ignore[untyped-decorator]
+    def to_linear(self) -> LinearClassifier:
+        """The weights alone, as a classifier that predicts the same."""
+        return super().to_linear()
+
+    @available_if(_has_line)  # type: ignore[untyped-decorator]
+    def contributions(self, X: Any) -> Contributions:
+        """What each column adds to each class's score, (n, K, p), beside a base (K,): the intercepts."""
+        return super().contributions(X)
+
+    @available_if(_has_line)  # type: ignore[untyped-decorator]
+    def sparsify(self) -> Self:
+        """Show `coef_` as a sparse matrix; answers do not change."""
+        return super().sparsify()
+
+    @available_if(_has_line)  # type: ignore[untyped-decorator]
+    def densify(self) -> Self:
+        """Show `coef_` as an array again."""
+        return super().densify()
+
+    # ---- bounds --------------------------------------------------------------------------------------
+    def mistake_bound(self, X: Any, y: Any = None, epochs: float | None = None) -> MistakeBound:
+        """How many mistakes there could have been at most, and were, on the rows that it was fitted to.
+
+        Two classes: numbers; more: an array, a problem for each class. epochs: how often each row is
+        presented, if it is not as often as it was; then no mistakes are reported.
+        """
+        door.fitted(self)
+        counted = self._statistics
+        if not isinstance(counted, Progress) or counted.decay is None or not counted.plain:
+            raise ValueError(
+                "bounds hold for weights that start at 0, without a penalty and without weights of rows or "
+                "classes, and where mistakes were counted: fit a Perceptron so."
+            )
+        if epochs is not None:
+            epochs = door.number("epochs", epochs, 1)
+        source = door.training(self, X, y, None, known=True)
+        refuse_new(source, self._target)
+        labels = [str(label) for label in self._target]
+        labels = labels[1:] if len(labels) == 2 else labels
+        problems = [
+            Problem(label, k, tally.turns, tally.mistakes)
+            for k, (label, tally) in enumerate(
+                zip(labels, counted.tallies, strict=True), len(self._target) - len(labels)
+            )
+        ]
+        with door.naming(source):
+            return mistake_bound(
+                precoded(source, self._target), problems, float(np.sqrt(counted.decay)), epochs
+            )
