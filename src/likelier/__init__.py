@@ -8,6 +8,7 @@ _WHERE = {
     "BernoulliNB": "likelier.estimators.counts",
     "ComplementNB": "likelier.estimators.counts",
     "BayesClassifier": "likelier.estimators.bayes",
+    "ClippedWarning": "likelier.streams.model",
     "DegenerateWarning": "likelier.data",
     "GaussianMixture": "likelier.estimators.mixture",
     "GaussianNB": "likelier.estimators.naive_bayes",
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from likelier.evaluation.progressive import progressive as progressive
     from likelier.saving.models import load as load
     from likelier.saving.models import save as save
+    from likelier.streams.model import ClippedWarning as ClippedWarning
     from likelier.streams.pending import Pending as Pending
 
 __all__ = [*_WHERE, "plot"]

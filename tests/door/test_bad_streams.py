@@ -16,7 +16,6 @@ from sklearn.exceptions import NotFittedError
 import likelier as lk
 from likelier.saving import disk
 from likelier.saving.online import load_online
-from likelier.streams.model import ClippedWarning
 
 Online = lk.OnlineClassifier
 
@@ -204,7 +203,7 @@ def test_steps_that_would_diverge_are_cut_counted_and_said_once():
     rng = np.random.default_rng(0)
     rows = [{"a": v} for v in (1e300 * rng.normal(size=50)).tolist()]
     model = Online(optimizer="sgd", learning_rate=1e6, normalised=False, invariant=False, bits=4)
-    with pytest.warns(ClippedWarning, match="a step was cut short"):
+    with pytest.warns(lk.ClippedWarning, match="a step was cut short"):
         model.fit(rows, np.arange(50) % 2)
     assert model.clipped_ > 0
     assert np.isfinite(model.predict_proba(rows)).all()
