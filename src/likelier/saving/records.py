@@ -14,7 +14,7 @@ from likelier.estimators.linear_discriminant import LinearBayes
 from likelier.estimators.logistic_cv import Tried
 from likelier.estimators.plan import Choice, Part, Plan, PlannedBayes, PlannedParts
 from likelier.estimators.stepping import Steps
-from likelier.estimators.stochastic import Strides
+from likelier.estimators.strides import Strides
 from likelier.estimators.weights import Course, Weights
 from likelier.families import (
     Bernoullis,
