@@ -88,8 +88,8 @@ def _minimum(problem: str, at_least: float, theirs: str, gap: float, what: str) 
 def _online() -> list[Target]:
     """One pass: time beside the fastest of each peer, and loss beside the best of all."""
     arrays = [
-        _pair(f"{model}, one pass", "fit", 2, model, model, "dense-online")
-        for model in ("Perceptron", "SGD", "SGD averaged")
+        _pair(f"{ours}, one pass", "fit", 2, ours, theirs, "dense-online")
+        for ours, theirs in (("Perceptron",) * 2, ("SGD",) * 2, ("SGD, averaged", "SGD averaged"))
     ]
     sparse = [
         Target(

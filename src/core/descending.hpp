@@ -88,7 +88,7 @@ class Descending {
         const int64_t q = weights.q();
         reserve(n + 1, q);
         q == 1 ? gather<true>(weights, row, n) : gather<false>(weights, row, n);
-        Sums& sums = weights.sums;
+        Tallies& sums = weights.sums;
         const double a = w * sums.inflation;
         sums.total += a;
         if (weights.rule.normalised) {

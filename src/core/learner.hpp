@@ -66,7 +66,7 @@ class Learner {
         each(rows, [&](int64_t i) { predict(rows.row(i), rows.count(i), P + i * width); });
     }
 
-    void restore(const float* table, const uint32_t* tags, int64_t K, const Sums& sums,
+    void restore(const float* table, const uint32_t* tags, int64_t K, const Tallies& sums,
                  const Counters& counters) {
         weights.restore(table, tags, K);
         weights.sums = sums;

@@ -80,11 +80,11 @@ class Zeros {
     size_t bytes;
 };
 
-class Slots {
+class SlotTable {
   public:
-    Slots(Slots&&) = default;
-    Slots& operator=(Slots&&) = default;
-    Slots(int bits, int64_t room)
+    SlotTable(SlotTable&&) = default;
+    SlotTable& operator=(SlotTable&&) = default;
+    SlotTable(int bits, int64_t room)
         : bits(bits),
           room(room),
           size(checked(bits, room)),
@@ -98,7 +98,7 @@ class Slots {
     // Pairs for at least `q` scores; those that are new are zeros.
     void widen(int64_t q) {
         if (q <= room) return;
-        Slots wide(bits, wide_enough(q));
+        SlotTable wide(bits, wide_enough(q));
         for (int64_t s = 0; s <= size; ++s) {
             wide.at(s) = at(s);
             std::copy(at(s).pairs(), at(s).pairs() + room, wide.at(s).pairs());

@@ -37,7 +37,7 @@ struct Counters {
 
 // Sums over rows. With forgetting, a row counts `inflation` times: rather than the past being made smaller
 // at every row, the present is made larger.
-struct Sums {
+struct Tallies {
     double total = 0;      // weight of the rows
     double norms = 0;      // Σ‖u‖² over them
     double inflation = 1;  // 2^(rows / half_life), up to a factor
@@ -59,7 +59,7 @@ inline bool cut(double& x, double most) {
 class Weights {
   public:
     const Rule rule;
-    Sums sums;
+    Tallies sums;
     Counters counters;
 
     explicit Weights(const Rule& rule)
@@ -188,7 +188,7 @@ class Weights {
     }
 
     void restore(const float* table, const uint32_t* tags, int64_t K) {
-        slots = Slots(rule.bits, 1);
+        slots = SlotTable(rule.bits, 1);
         renewals = 0;
         known = 0;
         grow(K);
@@ -204,7 +204,7 @@ class Weights {
     static constexpr int kFade = 64;  // a factor of 2^-64
 
     double growth;
-    Slots slots;
+    SlotTable slots;
     int64_t known = 0;
     uint32_t renewals = 0;
 

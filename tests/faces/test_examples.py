@@ -64,6 +64,13 @@ def test_loss_path(example):
     assert "as it is: steepest: 1000 steps, not there yet" in said
 
 
+def test_click_stream(example):
+    said = example("click_stream", ROWS=12_000)
+    apart, together, alone = (float(loss) for loss in re.findall(r"log-loss (?:of )?(0\.\d+)", said))
+    assert together + 0.02 < apart < alone - 0.04
+    assert said.count("12000 rows, 2 classes: 12000 learned") == 2
+
+
 def test_which_weights(example):
     said = example("which_weights", STREAMS=6)
     wrong = {kind: (float(mean), float(worst)) for kind, mean, worst in re.findall(FIGURES, said)}

@@ -470,6 +470,50 @@ def test_weights_of_another_kind_need_another_fit():
         model.set_params(weights="average").partial_fit(X, t)
 
 
+def test_voters_take_rows_of_one_kind():
+    """Dense rows move the intercept by 1, sparse ones by a hundredth."""
+    X, t = noisy()
+    model = lk.Perceptron(weights="voted").partial_fit(X[:99], t[:99], classes=[-1, 1])
+    with pytest.raises(ValueError, match="Go on as it began"):
+        model.partial_fit(sparse.csr_array(X[99:]), t[99:])
+    mixed = lk.Perceptron().partial_fit(X[:99], t[:99], classes=[-1, 1])
+    mixed.partial_fit(sparse.csr_array(X[99:]), t[99:])
+    with pytest.raises(ValueError, match="bounds hold"):
+        mixed.mistake_bound(X, t)
+
+
+@pytest.mark.parametrize("kind", ["last", "average", "random"])
+def test_the_others_are_lines(kind):
+    X, t = noisy()
+    model = lk.Perceptron(weights=kind).fit(X, t)
+    np.testing.assert_array_equal(model.to_linear().predict(X), model.predict(X))
+    parts = model.contributions(X)
+    Z = parts.values.sum(axis=2) + parts.base
+    np.testing.assert_allclose(Z[:, 1] - Z[:, 0], model.decision_function(X), rtol=1e-12, atol=1e-9)
+    np.testing.assert_array_equal(model.sparsify().densify().coef_, model.coef_)
+
+
+@kinds
+def test_a_warm_fit_goes_on_with_all_that_was_counted(kind):
+    X, t = noisy()
+    whole = fitted(X, t, 6, kind)
+    model = fitted(X, t, 3, kind, warm_start=True).fit(X, t)
+    assert model.mistakes_ == whole.mistakes_
+    np.testing.assert_array_equal(model.mistake_curve_, whole.mistake_curve_)
+    np.testing.assert_allclose(
+        model.decision_function(X), whole.decision_function(X), rtol=1e-9, atol=1e-12
+    )
+
+
+def test_bounds_of_more_columns_than_a_hessian_is_made_of():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((40, 2500), density=0.01, rng=rng, format="csr")
+    y = rng.integers(2, size=40)
+    found = fitted(X, y, 9).mistake_bound(X, y)
+    assert found.separable
+    assert found.mistakes <= found.bound <= found.separable_bound * (1 + 1e-6)
+
+
 def test_voters_have_no_weights_to_show():
     X, t = noisy()
     model = lk.Perceptron(weights="voted").fit(X, t)

@@ -311,6 +311,8 @@ def test_wrong_rows_and_labels_are_named():
     model = SGD().partial_fit(X, data.y, classes=data.classes)
     with pytest.raises(ValueError, match="do not exist in the initial classes"):
         model.partial_fit(X, np.where(data.y == "class a", "class q", data.y))
+    with pytest.raises(ValueError, match="all zero"):
+        model.partial_fit(X, data.y, sample_weight=np.zeros(len(X)))
     with pytest.raises(ValueError, match="coef_init does not match"):
         model.fit(X, data.y, coef_init=np.zeros((3, 7)))
     with pytest.raises(ValueError, match="intercept_init contains NaN"):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import CSR
-from likelier.estimators.stochastic import Journey, Route, Strides
+from likelier.estimators.strides import Journey, Route, Strides
 from likelier.estimators.weights import Weights
 from likelier.online.perceptron import Draw, Follower, Poll, Pool, Record, Tally, curve
 from likelier.online.stochastic import SPARSE_DECAY, Rows, Stand, Task, Watch, walk_all

@@ -17,7 +17,8 @@ from likelier.estimators.mistaken import Followed, Progress, Voted
 from likelier.estimators.publishing import Names
 from likelier.estimators.scoring import refuse_new
 from likelier.estimators.sgd_classifier import PENALTIES, shares
-from likelier.estimators.stochastic import Journey, Route, Strides, Striding
+from likelier.estimators.stochastic import Striding
+from likelier.estimators.strides import Journey, Route, Strides
 from likelier.estimators.weights import Weights
 from likelier.evaluation import MistakeBound, Problem, mistake_bound
 from likelier.online.stochastic import Course

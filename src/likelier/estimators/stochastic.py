@@ -2,10 +2,10 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,72 +19,14 @@ from likelier.data import Arrays, Chunk, Source
 from likelier.estimators import door
 from likelier.estimators.discriminative import precoded, single
 from likelier.estimators.scoring import refuse_new
+from likelier.estimators.strides import SEEDS, Journey, Route, Strides
 from likelier.estimators.weighing import class_totals, weights_by_class
 from likelier.estimators.weighted import Weighted
 from likelier.estimators.weights import Course as Way
 from likelier.estimators.weights import Weights
-from likelier.online.stochastic import Course, Rows, Stand, Task, Walk, Watch, walk_all
+from likelier.online.stochastic import Course, Rows, Stand, Watch
 
 Floats = NDArray[np.float64]
-
-SEEDS = np.iinfo(np.int32).max  # scikit-learn draws its seeds below this
-
-
-@dataclass(frozen=True)
-class Strides:
-    """What further steps go on from."""
-
-    theta: Floats  # (q, p + 1)
-    mean: Floats | None  # (q, p + 1)
-    squares: Floats | None  # (q, p + 1), Σg²
-    t: float  # the next turn
-    n: Floats  # (K,), rows of each class so far
-    mistakes: int
-
-    def stands(self, apart: bool) -> list[Stand]:
-        """Of one problem, or of one for each class."""
-        parts = [slice(k, k + 1) for k in range(len(self.theta))] if apart else [slice(None)]
-
-        def of(array: Floats | None, part: slice) -> Floats | None:
-            return None if array is None else np.ascontiguousarray(array[part])
-
-        return [
-            Stand(self.theta[part].copy(), of(self.mean, part), of(self.squares, part), self.t)
-            for part in parts
-        ]
-
-    def after(self, walks: Sequence[Walk], turns: int) -> "Strides":
-        def all_of(arrays: list[Floats | None]) -> Floats | None:
-            kept = [array for array in arrays if array is not None]
-            return np.concatenate(kept) if kept else None
-
-        return replace(
-            self,
-            theta=np.concatenate([walk.stand.theta for walk in walks]),
-            mean=all_of([walk.stand.mean for walk in walks]),
-            squares=all_of([walk.stand.squares for walk in walks]),
-            t=self.t + turns,
-            mistakes=self.mistakes + int(sum(walk.mistakes.sum() for walk in walks)),
-        )
-
-
-class Journey(NamedTuple):
-    """Where epochs have led, the mean loss of each, and whether they ended by themselves."""
-
-    strides: Strides
-    losses: Floats
-    ended: bool
-    clipped: int  # steps that had to be cut
-    walks: tuple[Walk, ...] = ()  # of rows in memory
-
-    @classmethod
-    def of(cls, start: Strides, rows: Rows, walks: Sequence[Walk]) -> "Journey":
-        """Over rows in memory."""
-        epochs = max(len(walk.losses) for walk in walks)
-        losses = [np.pad(walk.losses, (0, epochs - len(walk.losses)), mode="edge") for walk in walks]
-        strides = start.after(walks, epochs * len(rows.codes))
-        ended, clipped = all(walk.ended for walk in walks), sum(walk.clipped for walk in walks)
-        return cls(strides, np.mean(losses, axis=0), ended, clipped, tuple(walks))
 
 
 class Striding(Weighted):
@@ -166,7 +108,6 @@ class Striding(Weighted):
         """At most so many epochs over all rows."""
         K = len(target)
         start = replace(start, n=start.n + counted(source, K))
-        door.weighty(start.n)
         factor = weights_by_class(self.class_weight, target, start.n)
         route = self._route(course, K, factor)
         if not isinstance(source, Arrays):
@@ -177,6 +118,8 @@ class Striding(Weighted):
                 )
             with progress(self.verbose, most) as watch:
                 return route.by_parts(source, start, self._seeds(K, None)[0], most, watch)
+        if source.w is not None:
+            door.weighty(source.w)
         (chunk,) = source.parts(len(source) * source.X.row_bytes)[0]()
         seeds, held = self._seeds(K, chunk)
         with progress(self.verbose, most * len(seeds)) as watch:
@@ -281,75 +224,18 @@ class Striding(Weighted):
     def _warn_of_end(self, found: Journey, most: int) -> None:
         if found.clipped:
             warnings.warn(
-                f"{type(self).__name__}: steps diverge: {found.clipped} of them were so steep (1e12) that they "
-                "were cut. Scale the columns (StandardScaler), or take smaller steps (a smaller eta0).",
+                f"{type(self).__name__}: steps diverge: {found.clipped} of them were so steep (1e12) that "
+                "they were cut. Scale the columns (StandardScaler), or take smaller steps (a smaller eta0).",
                 ConvergenceWarning,
                 stacklevel=3,
             )
         elif self.tol is not None and len(found.losses) == most:
             warnings.warn(
-                f"{type(self).__name__}: {most} epochs did not bring convergence (tol={self.tol:g}; mean loss "
-                f"{found.losses[-1]:.6g}). Raise max_iter, loosen tol, or scale the columns.",
+                f"{type(self).__name__}: {most} epochs did not bring convergence (tol={self.tol:g}; mean "
+                f"loss {found.losses[-1]:.6g}). Raise max_iter, loosen tol, or scale the columns.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-
-@dataclass(frozen=True)
-class Route:
-    """Problems, and how they are gone about."""
-
-    course: Course
-    K: int
-    apart: bool
-    factor: Floats | None  # (K,)
-    workers: int
-
-    def tasks(self, seeds: Sequence[int]) -> list[Task]:
-        factor = np.ones(self.K) if self.factor is None else self.factor
-        if self.apart:  # as in scikit-learn, the weight of a class counts where it is the one
-            return [Task(seed, k, (1.0, float(factor[k]))) for k, seed in enumerate(seeds)]
-        return [Task(seed, 1, tuple(factor.tolist())) for seed in seeds]
-
-    def whole(
-        self, rows: Rows, start: Strides, seeds: Sequence[int], most: int, watch: Watch | None
-    ) -> Journey:
-        """Epochs over rows in memory."""
-        stands, tasks = start.stands(self.apart), self.tasks(seeds)
-        return Journey.of(
-            start, rows, walk_all(rows, self.course, stands, tasks, most, self.workers, watch)
-        )
-
-    def by_parts(
-        self, source: Source, start: Strides, seeds: Sequence[int], most: int, watch: Watch | None
-    ) -> Journey:
-        """Epochs over rows that are read part by part, and shuffled within a part."""
-        rngs = [check_random_state(seed) for seed in seeds]
-        course, strides, losses, values = self.course, start, list[float](), list[float]()
-        idle, ended, clipped = 0, False, 0
-        while len(losses) < most and not ended:
-            loss, n, before = 0.0, 0, strides.mistakes
-            for chunk in (chunk for part in source.parts(0) for chunk in part()):
-                once = replace(self, course=replace(course, tol=None))
-                found = once.whole(
-                    Rows.of(chunk), strides, [int(rng.randint(SEEDS)) for rng in rngs], 1, None
-                )
-                loss += float(found.losses[0]) * chunk.X.shape[0]
-                n += chunk.X.shape[0]
-                strides, clipped = found.strides, clipped + found.clipped
-            losses.append(loss / n)
-            ended = course.still and strides.mistakes == before
-            W = strides.theta[:, :-1]
-            penalty = course.strength * (course.l2 / 2 * np.sum(W**2) + course.l1 * np.abs(W).sum())
-            values.append(losses[-1] + float(penalty) / (len(W) if self.apart else 1))
-            if watch is not None:
-                watch(losses[-1])
-            gained = course.tol is None or not values[-1] > min(values[:-1], default=np.inf) - course.tol
-            idle = 0 if gained else idle + 1
-            if idle >= course.patience:
-                ended = ended or course.rate != "adaptive" or course.eta0 <= 1e-6
-                course, idle = replace(course, eta0=course.eta0 / 5), 0
-        return Journey(strides, np.array(losses), ended, clipped)
 
 
 def counted(source: Source, K: int) -> Floats:

@@ -206,7 +206,11 @@ def _least(ridge: "_Ridge") -> Bound:
     R, nothing = ridge.R, Bound(np.inf, np.inf, float(ridge.turns), 0.0)
     if R == 0:
         return nothing
-    way = [ridge.line(10.0**-k) for k in range(-2, 13)]
+    way: list[Line] = []
+    for k in range(-2, 13):
+        way.append(ridge.line(10.0**-k))
+        if k > -2 and 0 < way[-1].margin <= (1 + 1e-6) * way[-2].margin:
+            break
     best = min(way, key=lambda line: line.root(R))
     margin = max(line.margin for line in way)
     ridge.theta = best.theta
@@ -217,7 +221,7 @@ def _least(ridge: "_Ridge") -> Bound:
         gain = 1 - line.root(R) / best.root(R)
         if gain > 0:
             best, margin = line, max(margin, line.margin)
-        if gain < 1e-6:
+        if gain < 1e-5:
             break
     if best.length == 0 or best.root(R) ** 2 >= ridge.turns:  # v = 0 says as much
         return nothing._replace(margin=margin)

@@ -250,6 +250,6 @@ def _refuse(rows: Rows, row: int) -> None:
         column = int(columns[0])
         raise NonFinite(rows.first + row, column, rows.X.cell(row, column))
     raise ValueError(
-        f"Floating-point under-/overflow occurred: at row {rows.first + row} the score is no finite number any more. "
-        "Scale the columns (StandardScaler), or take smaller steps (a smaller eta0, a larger alpha)."
+        f"Floating-point under-/overflow occurred: at row {rows.first + row} the score is no finite number "
+        "any more. Scale the columns (StandardScaler), or take smaller steps (a smaller eta0, a larger alpha)."
     )

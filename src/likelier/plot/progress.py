@@ -10,8 +10,9 @@ from likelier.streams.figures import GROUPS
 def calibration(found: Any, *, groups: int = GROUPS, positive: Any = None, ax: Any = None) -> Any:
     """How often something came to pass against the probability that it had; on the diagonal is right.
 
-    found: what `lk.progressive` returned, or a `Pending`; or several of them by name. Of two classes it is the class `positive`, by default the larger label; of
-    more, that the likeliest class is right. groups: points, each of rows of about equal weight.
+    found: what `lk.progressive` returned, or a `Pending`; or several of them by name. Of two classes it is
+    the class `positive`, by default the larger label; of more, that the likeliest class is right. groups:
+    points, each of rows of about equal weight.
     """
     several = named(found)
     first = next(iter(several.values()))

@@ -35,7 +35,7 @@ from likelier.estimators.quadratic_discriminant import QuadraticDiscriminantAnal
 from likelier.estimators.regression import LinearRegression, Ridge
 from likelier.estimators.sgd_classifier import SGDClassifier
 from likelier.estimators.stepping import Steps
-from likelier.estimators.stochastic import Strides
+from likelier.estimators.strides import Strides
 from likelier.estimators.typical import scored
 from likelier.estimators.weights import Weights
 from likelier.families import (

@@ -16,7 +16,7 @@ from likelier.estimators.logistic_cv import Tried
 from likelier.estimators.mistaken import Progress, Voted
 from likelier.estimators.plan import Choice, Part, Plan, PlannedBayes, PlannedParts
 from likelier.estimators.stepping import Steps
-from likelier.estimators.stochastic import Strides
+from likelier.estimators.strides import Strides
 from likelier.estimators.weights import Course, Weights
 from likelier.families import (
     Bernoullis,

@@ -1,0 +1,138 @@
+"""Where steps lead: of each class against the rest, or of all at once; in memory, or part by part."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from likelier.data import Source
+from likelier.online.stochastic import Course, Rows, Stand, Task, Walk, Watch, walk_all
+
+Floats = NDArray[np.float64]
+
+SEEDS = np.iinfo(np.int32).max  # scikit-learn draws its seeds below this
+
+
+@dataclass(frozen=True)
+class Strides:
+    """What further steps go on from."""
+
+    theta: Floats  # (q, p + 1)
+    mean: Floats | None  # (q, p + 1)
+    squares: Floats | None  # (q, p + 1), Σg²
+    t: float  # the next turn
+    n: Floats  # (K,), rows of each class so far
+    mistakes: int
+
+    def stands(self, apart: bool) -> list[Stand]:
+        """Of one problem, or of one for each class."""
+        parts = [slice(k, k + 1) for k in range(len(self.theta))] if apart else [slice(None)]
+
+        def of(array: Floats | None, part: slice) -> Floats | None:
+            return None if array is None else np.ascontiguousarray(array[part])
+
+        return [
+            Stand(self.theta[part].copy(), of(self.mean, part), of(self.squares, part), self.t)
+            for part in parts
+        ]
+
+    def after(self, walks: Sequence[Walk], turns: int) -> "Strides":
+        def all_of(arrays: list[Floats | None]) -> Floats | None:
+            kept = [array for array in arrays if array is not None]
+            return np.concatenate(kept) if kept else None
+
+        return replace(
+            self,
+            theta=np.concatenate([walk.stand.theta for walk in walks]),
+            mean=all_of([walk.stand.mean for walk in walks]),
+            squares=all_of([walk.stand.squares for walk in walks]),
+            t=self.t + turns,
+            mistakes=self.mistakes + int(sum(walk.mistakes.sum() for walk in walks)),
+        )
+
+
+class Journey(NamedTuple):
+    """Where epochs have led, the mean loss of each, and whether they ended by themselves."""
+
+    strides: Strides
+    losses: Floats
+    ended: bool
+    clipped: int  # steps that had to be cut
+    walks: tuple[Walk, ...] = ()  # of rows in memory
+
+    @classmethod
+    def of(cls, start: Strides, rows: Rows, walks: Sequence[Walk]) -> "Journey":
+        """Over rows in memory."""
+        epochs = max(len(walk.losses) for walk in walks)
+        losses = [np.pad(walk.losses, (0, epochs - len(walk.losses)), mode="edge") for walk in walks]
+        strides = start.after(walks, epochs * len(rows.codes))
+        ended, clipped = all(walk.ended for walk in walks), sum(walk.clipped for walk in walks)
+        return cls(strides, np.mean(losses, axis=0), ended, clipped, tuple(walks))
+
+
+@dataclass(frozen=True)
+class Route:
+    """Problems, and how they are gone about."""
+
+    course: Course
+    K: int
+    apart: bool
+    factor: Floats | None  # (K,)
+    workers: int
+
+    def tasks(self, seeds: Sequence[int]) -> list[Task]:
+        factor = np.ones(self.K) if self.factor is None else self.factor
+        if self.apart:  # as in scikit-learn, the weight of a class counts where it is the one
+            return [Task(seed, k, (1.0, float(factor[k]))) for k, seed in enumerate(seeds)]
+        return [Task(seed, 1, tuple(factor.tolist())) for seed in seeds]
+
+    def whole(
+        self, rows: Rows, start: Strides, seeds: Sequence[int], most: int, watch: Watch | None
+    ) -> Journey:
+        """Epochs over rows in memory."""
+        stands, tasks = start.stands(self.apart), self.tasks(seeds)
+        walks = walk_all(rows, self.course, stands, tasks, most, self.workers, watch)
+        return Journey.of(start, rows, walks)
+
+    def by_parts(
+        self, source: Source, start: Strides, seeds: Sequence[int], most: int, watch: Watch | None
+    ) -> Journey:
+        """Epochs over rows that are read part by part, and shuffled within a part."""
+        rngs = [check_random_state(seed) for seed in seeds]
+        course, strides, losses, values = self.course, start, list[float](), list[float]()
+        idle, ended, clipped = 0, False, 0
+        while len(losses) < most and not ended:
+            once = replace(self, course=replace(course, tol=None))
+            found, before = once.one_reading(source, strides, rngs), strides.mistakes
+            strides, clipped = found.strides, clipped + found.clipped
+            losses.append(float(found.losses[0]))
+            values.append(losses[-1] + self.penalty(strides))
+            if watch is not None:
+                watch(losses[-1])
+            ended = course.still and strides.mistakes == before
+            gained = course.tol is None or not values[-1] > min(values[:-1], default=np.inf) - course.tol
+            idle = 0 if gained else idle + 1
+            if idle >= course.patience:
+                ended = ended or course.rate != "adaptive" or course.eta0 <= 1e-6
+                course, idle = replace(course, eta0=course.eta0 / 5), 0
+        return Journey(strides, np.array(losses), ended, clipped)
+
+    def one_reading(self, source: Source, strides: Strides, rngs: Sequence[Any]) -> Journey:
+        """An epoch, each part in an order of its own."""
+        loss, n, clipped = 0.0, 0, 0
+        for chunk in (chunk for part in source.parts(0) for chunk in part()):
+            seeds = [int(rng.randint(SEEDS)) for rng in rngs]
+            found = self.whole(Rows.of(chunk), strides, seeds, 1, None)
+            strides, clipped = found.strides, clipped + found.clipped
+            loss += float(found.losses[0]) * chunk.X.shape[0]
+            n += chunk.X.shape[0]
+        return Journey(strides, np.array([loss / n]), False, clipped)
+
+    def penalty(self, strides: Strides) -> float:
+        """Of the weights as they are: the mean of the problems', as their losses are."""
+        W, course = strides.theta[:, :-1], self.course
+        whole = course.strength * (course.l2 / 2 * np.sum(W**2) + course.l1 * np.abs(W).sum())
+        return float(whole) / (len(W) if self.apart else 1)
