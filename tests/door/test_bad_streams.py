@@ -115,7 +115,7 @@ def test_a_bad_row_among_many_is_named_and_none_is_learned(model):
 
 
 def test_later_batches_leave_the_model_as_it_was(model, monkeypatch):
-    monkeypatch.setattr("likelier.estimators.online.ROWS", 2)
+    monkeypatch.setattr("likelier.estimators.online.MANY", 2)
     monkeypatch.setattr("likelier.estimators.streamed.ROWS", 2)
     before = learned(model)
     with pytest.raises(TypeError, match="feature 'a'"):

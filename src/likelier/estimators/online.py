@@ -12,13 +12,14 @@ from likelier import _core
 from likelier.estimators import door
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.sources import stored
-from likelier.estimators.streamed import ROWS, Marks, labels_in, marked, rows_of
+from likelier.estimators.streamed import Marks, labels_in, marked, rows_of
 from likelier.model import levels, targets
 from likelier.streams.feeding import WORD
 from likelier.streams.model import Online, labels_array, plain_label
 from likelier.streams.settings import Settings
 
 Floats = NDArray[np.float64]
+MANY = 1 << 16  # rows: more are not held hashed all at once
 
 
 class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
@@ -150,7 +151,10 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
         door.weighty(len(found))
         model = Online(settings, found.tolist())
         shown = rows.shown
-        self._learn(model, *marked(rows, found, y, w, model.codes), self.passes)
+        rows, marks = marked(rows, found, y, w, model.codes)
+        for _ in range(self.passes):
+            for batch in rows.hashed(model.intake, marks):
+                model.learn(batch)
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(shown)
@@ -171,9 +175,14 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
                 f"The target label(s) {new} in y do not exist in the initial classes {model.labels}: name "
                 "all at the first call, or let learn_one meet them"
             )
-        if not first and (rows.n is None or rows.n > ROWS):
-            model = model.copy()  # what goes wrong in a later batch leaves the model as it was
-        self._learn(model, *marked(rows, found, y, w, model.codes), 1)
+        # What goes wrong in a later batch leaves the model as it was.
+        few = rows.n is not None and rows.n <= MANY
+        if not first and not few:
+            model = model.copy()
+        rows, marks = marked(rows, found, y, w, model.codes)
+        batches = rows.hashed(model.intake, marks)
+        for batch in list(batches) if few else batches:
+            model.learn(batch)
         for name, value in rows.shown.items():
             self.__dict__.setdefault(name, value)
         return self._publish(model)
@@ -197,12 +206,6 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
                 f"`classes={classes!r}` is not the same as on last call to partial_fit, was: "
                 f"{model.labels!r}"
             )
-
-    @staticmethod
-    def _learn(model: Online, rows: Any, marks: Marks, passes: int) -> None:
-        for _ in range(passes):
-            for batch in rows.hashed(model.intake, marks):
-                model.learn(batch)
 
     def predict_proba(self, X: Any) -> Floats:
         """p(C_k | x), (n, K), columns as in `classes_`."""

@@ -18,7 +18,7 @@ from likelier.estimators import door
 from likelier.estimators.sources import stored
 from likelier.model import levels
 
-ROWS = 1 << 16  # that are hashed at a time
+ROWS = 1 << 12  # that are hashed at a time: few enough to stay near the processor
 Batches = Iterator["_core.HashedRows"]
 Floats = NDArray[np.float64]
 
