@@ -291,7 +291,9 @@ class Intake {
         return rows;
     }
 
-    HashedRows dicts(const nb::list& X, const Codes& codes, const RowWeights& weights) const {
+    // first: the number of the first row, for messages.
+    HashedRows dicts(const nb::list& X, const Codes& codes, const RowWeights& weights,
+                     int64_t first) const {
         HashedRows rows = empty();
         DictReader reader(rows, strict);
         const auto n = static_cast<int64_t>(nb::len(X));
@@ -300,8 +302,8 @@ class Intake {
             try {
                 reader.row(PyList_GET_ITEM(X.ptr(), i));
             } catch (const nb::builtin_exception& problem) {
-                throw nb::builtin_exception(problem.type(),
-                                            ("row " + std::to_string(i) + ": " + problem.what()).c_str());
+                throw nb::builtin_exception(
+                    problem.type(), ("row " + std::to_string(first + i) + ": " + problem.what()).c_str());
             }
             marks.end(i, rows);
         }
@@ -480,7 +482,7 @@ void likelier::bind_cells(nb::module_& m) {
             "skipped", [](const Intake& self) { return self.tally.skipped; },
             [](Intake& self, int64_t skipped) { self.tally.skipped = skipped; })
         .def("rows", &Intake::empty)
-        .def("dicts", &Intake::dicts, nb::arg("X"), codes, weights)
+        .def("dicts", &Intake::dicts, nb::arg("X"), codes, weights, nb::arg("first") = 0)
         .def("columns", &Intake::columns, nb::arg("X"), nb::arg("start"), nb::arg("stop"), codes, weights)
         .def("sparse", &Intake::sparse<double, int32_t>)
         .def("sparse", &Intake::sparse<double, int64_t>)

@@ -118,7 +118,7 @@ def test_later_batches_leave_the_model_as_it_was(model, monkeypatch):
     monkeypatch.setattr("likelier.estimators.online.MANY", 2)
     monkeypatch.setattr("likelier.estimators.streamed.ROWS", 2)
     before = learned(model)
-    with pytest.raises(TypeError, match="feature 'a'"):
+    with pytest.raises(TypeError, match="row 2: feature 'a'"):
         model.partial_fit([{"a": 1}, {"a": 2}, {"a": 1j}], ["no"] * 3)
     assert learned(model) == before
 

@@ -69,7 +69,7 @@ class Dicts:
 
     def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
         for start, stop in _cuts(self.n):
-            yield intake.dicts(self.X[start:stop], *marks.rows(start, stop))
+            yield intake.dicts(self.X[start:stop], *marks.rows(start, stop), start)
 
 
 @dataclass(frozen=True)
