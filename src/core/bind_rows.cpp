@@ -1,11 +1,11 @@
 // What Python can call of the solvers that step at every row.
+#include <vector>
+
 #include "bind.hpp"
 #include "dual.hpp"
 #include "row.hpp"
 #include "sgd.hpp"
 #include "stochastic.hpp"
-
-#include <vector>
 
 using namespace likelier;
 
@@ -101,8 +101,9 @@ void bind_stochastic(nb::module_& m) {
                std::optional<Vector<uint8_t>> held, Vector<double> by_class, In theta,
                std::optional<In> mean, std::optional<In> squares, double t, int positive, int64_t K,
                int loss, double epsilon, int rate, double eta0, double power, double alpha, double t0,
-               double strength, double l2, double l1, int64_t average, bool intercept, double decay, bool shuffle,
-               uint32_t seed, double tol, int64_t patience, bool still, bool diary, bool in_order, double refusal) {
+               double strength, double l2, double l1, int64_t average, bool intercept, double decay,
+               bool shuffle, uint32_t seed, double tol, int64_t patience, bool still, bool diary,
+               bool in_order, double refusal) {
                 const Course course{static_cast<StepLoss>(loss),
                                     epsilon,
                                     K,
@@ -125,16 +126,17 @@ void bind_stochastic(nb::module_& m) {
                                     diary,
                                     in_order,
                                     refusal};
-                new (self) StepsHeld(X, codes, weights, held, by_class, positive, course, t, theta, mean,
-                                     squares);
+                new (self)
+                    StepsHeld(X, codes, weights, held, by_class, positive, course, t, theta, mean, squares);
             },
             nb::arg("X"), nb::arg("codes"), nb::arg("weights").none(), nb::arg("held").none(),
             nb::arg("by_class"), nb::arg("theta"), nb::arg("mean").none(), nb::arg("squares").none(),
             nb::kw_only(), nb::arg("t"), nb::arg("positive"), nb::arg("K"), nb::arg("loss"),
             nb::arg("epsilon"), nb::arg("rate"), nb::arg("eta0"), nb::arg("power"), nb::arg("alpha"),
-            nb::arg("t0"), nb::arg("strength"), nb::arg("l2"), nb::arg("l1"), nb::arg("average"), nb::arg("intercept"),
-            nb::arg("decay"), nb::arg("shuffle"), nb::arg("seed"), nb::arg("tol"), nb::arg("patience"),
-            nb::arg("still"), nb::arg("diary"), nb::arg("in_order"), nb::arg("refusal"))
+            nb::arg("t0"), nb::arg("strength"), nb::arg("l2"), nb::arg("l1"), nb::arg("average"),
+            nb::arg("intercept"), nb::arg("decay"), nb::arg("shuffle"), nb::arg("seed"), nb::arg("tol"),
+            nb::arg("patience"), nb::arg("still"), nb::arg("diary"), nb::arg("in_order"),
+            nb::arg("refusal"))
         .def(
             "run",
             [](StepsHeld& self, int64_t most) {
@@ -155,12 +157,24 @@ void bind_stochastic(nb::module_& m) {
         .def_prop_ro("bad", [](const StepsHeld& self) { return self.steps.bad; })
         .def_prop_ro("clipped", [](const StepsHeld& self) { return self.steps.clipped; })
         .def_prop_ro("t", [](const StepsHeld& self) { return self.steps.t; })
-        .def_prop_ro("losses", [](const StepsHeld& self) { return array_of(self.steps.losses); }, nb::rv_policy::automatic)
-        .def_prop_ro("judged", [](const StepsHeld& self) { return array_of(self.steps.judged); }, nb::rv_policy::automatic)
-        .def_prop_ro("mistakes", [](const StepsHeld& self) { return array_of(self.steps.mistakes); }, nb::rv_policy::automatic)
-        .def_prop_ro("steps", [](const StepsHeld& self) { return array_of(self.steps.steps); }, nb::rv_policy::automatic)
-        .def_prop_ro("diary_turns", [](const StepsHeld& self) { return array_of(self.steps.diary_turns); }, nb::rv_policy::automatic)
-        .def_prop_ro("diary_rows", [](const StepsHeld& self) { return array_of(self.steps.diary_rows); }, nb::rv_policy::automatic);
+        .def_prop_ro(
+            "losses", [](const StepsHeld& self) { return array_of(self.steps.losses); },
+            nb::rv_policy::automatic)
+        .def_prop_ro(
+            "judged", [](const StepsHeld& self) { return array_of(self.steps.judged); },
+            nb::rv_policy::automatic)
+        .def_prop_ro(
+            "mistakes", [](const StepsHeld& self) { return array_of(self.steps.mistakes); },
+            nb::rv_policy::automatic)
+        .def_prop_ro(
+            "steps", [](const StepsHeld& self) { return array_of(self.steps.steps); },
+            nb::rv_policy::automatic)
+        .def_prop_ro(
+            "diary_turns", [](const StepsHeld& self) { return array_of(self.steps.diary_turns); },
+            nb::rv_policy::automatic)
+        .def_prop_ro(
+            "diary_rows", [](const StepsHeld& self) { return array_of(self.steps.diary_rows); },
+            nb::rv_policy::automatic);
 }
 
 }  // namespace

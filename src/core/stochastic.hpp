@@ -29,9 +29,9 @@ struct Course {
     int64_t K;  // scores
     Rate rate;
     double eta0, power;
-    double alpha, t0;  // optimal: η = 1 / (alpha (t0 + t - 1))
+    double alpha, t0;         // optimal: η = 1 / (alpha (t0 + t - 1))
     double strength, l2, l1;  // of the penalty: strength (l2 ‖w‖²/2 + l1 ‖w‖₁)
-    int64_t average;  // from this turn on; 0: never
+    int64_t average;          // from this turn on; 0: never
     bool intercept;
     double decay;  // δ
     bool shuffle;
@@ -68,7 +68,7 @@ inline uint32_t next_random(uint32_t& seed) {
 template <class Row>
 double row_square(const Row& row) {
     double sum = 0;
-    for (int64_t c = 0; c < row.cells(); ++c) sum += row.value(c) * row.value(c);
+    for (int64_t c = 0; c < row.cells(); ++c) sum += rounded(row.value(c) * row.value(c));
     return sum;
 }
 
@@ -85,7 +85,8 @@ class Stochastic {
           n(row_count(X)),
           p(column_count(X)),
           q(course.loss == StepLoss::softmax ? course.K : 1),
-          weights(with_plain_rows(X, course.in_order, [](auto& row) { return row.places(); }), q == 1 ? 1 : padded(q)),
+          weights(with_plain_rows(X, course.in_order, [](auto& row) { return row.places(); }),
+                  q == 1 ? 1 : padded(q)),
           eta(course.eta0),
           turns(n) {
         if (n > std::numeric_limits<int32_t>::max())
@@ -126,9 +127,9 @@ class Stochastic {
     }
 
     bool ended = false;
-    int64_t clipped = 0;                   // steps whose slope was cut to what is bearable
-    int64_t bad = -1;                      // a row whose score is no finite number: what was learned is void
-    std::vector<double> losses, judged;    // by epoch: mean loss before each step; the score of held rows
+    int64_t clipped = 0;                 // steps whose slope was cut to what is bearable
+    int64_t bad = -1;                    // a row whose score is no finite number: what was learned is void
+    std::vector<double> losses, judged;  // by epoch: mean loss before each step; the score of held rows
     std::vector<int64_t> mistakes, steps;  // by epoch
     std::vector<int64_t> diary_turns, diary_rows;
     double t;  // of the next turn
@@ -145,7 +146,8 @@ class Stochastic {
     double owed = 0, objective = 0;
     double best = std::numeric_limits<double>::infinity();
 
-    bool adaptive() const { return course.rate == Rate::adagrad; }
+    bool adagrad() const { return course.rate == Rate::adagrad; }
+    bool penalised() const { return course.l2 > 0 || course.l1 > 0; }
     double ridge() const { return course.strength * course.l2; }
     double lasso() const { return course.strength * course.l1; }
     int64_t now() const { return static_cast<int64_t>(t); }
@@ -187,13 +189,15 @@ class Stochastic {
         }
     }
 
-    int32_t own(uint32_t turn) const { return q > 1 ? rows.codes[turn >> 1] : static_cast<int32_t>(turn & 1); }
+    int32_t own(uint32_t turn) const {
+        return q > 1 ? rows.codes[turn >> 1] : static_cast<int32_t>(turn & 1);
+    }
 
     template <class Row, class Scores>
     void epoch(Row& row, Scores& scores) {
         const bool watched = course.tol > -std::numeric_limits<double>::infinity() && !rows.held &&
                              course.rate != Rate::pa1 && course.rate != Rate::pa2;
-        const bool measured = watched && (course.l2 > 0 || course.l1 > 0);
+        const bool measured = watched && penalised();
         mistakes.push_back(0);
         steps.push_back(0);
         objective = 0;
@@ -203,8 +207,7 @@ class Stochastic {
             if (rows.held && rows.held[i]) continue;
             const int32_t label = own(turns[s]);
             row.open(i);
-            if (adaptive() && (course.l2 > 0 || course.l1 > 0))
-                weights.pay(row, now(), course.eta0, ridge(), lasso());
+            if (adagrad() && penalised()) weights.pay(row, now(), course.eta0, ridge(), lasso());
             if (!scores.look(row, weights.vector.data(), weights.scale, weights.bias.data(), label)) {
                 bad = i;
                 return;
@@ -213,12 +216,12 @@ class Stochastic {
             mistakes.back() += scores.mistaken();
             if (measured) objective += 0.5 * ridge() * weights.square + lasso() * weights.length;
             const double w = rows.by_class[label] * (rows.weights ? rows.weights[i] : 1.0);
-            if (adaptive())
-                step_adaptive(row, scores, i, w, measured);
+            if (adagrad())
+                step_adagrad(row, scores, i, w, measured);
             else
                 step(row, scores, i, w, measured);
         }
-        if (adaptive()) weights.pay_all(now(), course.eta0, ridge(), lasso());
+        if (adagrad() && penalised()) weights.pay_all(now(), course.eta0, ridge(), lasso());
         const double loss = scores.counted_up();
         objective += loss;
         losses.push_back(loss / static_cast<double>(learned));
@@ -263,11 +266,11 @@ class Stochastic {
     }
 
     template <class Row, class Scores>
-    void step_adaptive(Row& row, Scores& scores, int64_t i, double w, bool measured) {
+    void step_adagrad(Row& row, Scores& scores, int64_t i, double w, bool measured) {
         const auto force = scores.force(1.0, w);
         if (moves(force)) {
-            weights.add_adaptive(row, force, course.eta0, measured);
-            if (course.intercept) weights.add_bias_adaptive(force, course.eta0);
+            weights.add_adagrad(row, force, course.eta0, measured);
+            if (course.intercept) weights.add_bias_adagrad(force, course.eta0);
             took(i);
         }
         average();
@@ -275,7 +278,9 @@ class Stochastic {
     }
 
     static bool moves(double force) { return force != 0; }
-    bool moves(const double* force) const { return std::any_of(force, force + q, [](double d) { return d != 0; }); }
+    bool moves(const double* force) const {
+        return std::any_of(force, force + q, [](double d) { return d != 0; });
+    }
 
     LIKELIER_INLINE void took(int64_t i) {
         ++steps.back();
