@@ -385,9 +385,10 @@ class Intake {
     bool learn_one(Learner& learner, const nb::object& x, int32_t code, double weight) {
         if (!(weight >= 0) || std::isinf(weight))
             throw nb::value_error("sample_weight is a finite number, not below 0");
+        const auto K = std::max<int64_t>({learner.K(), code + 1, 2});
+        learner.inside().check(K);  // refused here, nothing has changed
         read(x.ptr());
         weight = tally.weigh(code, weight);
-        const auto K = std::max<int64_t>({learner.K(), code + 1, 2});
         P.assign(K, 0.0);
         const int64_t clipped = learner.inside().counters.clipped;
         learner.learn(one.row(0), one.count(0), code, weight, P.data());

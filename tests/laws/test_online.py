@@ -181,6 +181,7 @@ def test_files_are_frames(suffix, tmp_path):
     model, by_frame = Online(bits=8).fit(source), Online(bits=8).fit(frame.drop("y"), frame["y"])
     assert bits(model) == bits(by_frame)
     np.testing.assert_array_equal(model.predict_proba(source), by_frame.predict_proba(frame.drop("y")))
+    assert model.score(source) == by_frame.score(frame.drop("y"), frame["y"])
     again = Online(bits=8).partial_fit(source, classes=["no", "yes"])
     assert bits(again) == bits(model)
 

@@ -11,7 +11,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from likelier import _core
 from likelier.estimators import door
 from likelier.estimators.decisions import Decisions
+from likelier.estimators.sources import stored
 from likelier.estimators.streamed import ROWS, Marks, labels_in, marked, rows_of
+from likelier.model import levels, targets
 from likelier.streams.feeding import WORD
 from likelier.streams.model import Online, labels_array, plain_label
 from likelier.streams.settings import Settings
@@ -159,7 +161,7 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
         first = "_model" not in vars(self)
         model = self._begun(classes) if first else self._model
         if not first:
-            self.check_settings()
+            self._check_settings()
             self._check_classes(model, classes)
         rows = rows_of(self, X, known=not first)
         found, y, w = labels_in(self, rows, y, sample_weight)
@@ -181,7 +183,7 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
             raise ValueError("classes must be passed on the first call to partial_fit.")
         return Online(self._settings(), door.classes_of(self, classes).tolist())
 
-    def check_settings(self) -> None:
+    def _check_settings(self) -> None:
         """Refuse settings that are not those of the first row."""
         if self._model.settings != self._settings():
             raise ValueError(
@@ -229,6 +231,15 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
         """The label of the largest score."""
         P = self.predict_proba(X)
         return np.asarray(self.classes_[P.argmax(axis=1)])
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of rows whose class is found; a source brings y and weights along."""
+        if stored(X):
+            labels = X.taking([], y=True)
+            found = levels(labels)
+            codes, sample_weight = targets(labels.coded(found))
+            y = found[codes]
+        return float(super().score(X, y, sample_weight))
 
     # ---- what has come -------------------------------------------------------------------------------
     def _known(self, name: str) -> Online:

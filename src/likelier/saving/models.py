@@ -160,7 +160,7 @@ def content_of(estimator: Any, *, statistics: bool, about: Mapping[str, Any] | N
 
 def _kept(estimator: OnlineClassifier, about: Mapping[str, Any] | None) -> online.Kept:
     door.fitted(estimator)
-    estimator.check_settings()
+    estimator._check_settings()
     names = getattr(estimator, "feature_names_in_", None)
     return online.Kept(
         estimator._model,
