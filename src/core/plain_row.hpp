@@ -1,8 +1,8 @@
 // Rows where they lie, for loops that take them in any order: no copy, no shift.
 //
 // The weights of a dense row lie in whole vectors. The last vector of a row is read kLanes before its end;
-// the cells that it shares with the one before it are 0 there, so that no cell is left to a loop of its own.
-// A cell's `place` is where its weight lies.
+// the cells that it shares with the one before it are 0 there, so that no cell is left to a loop of its
+// own. A cell's `place` is where its weight lies.
 //
 // Sums over a row that is `InOrder` are taken cell by cell and every product is rounded, as a plain loop
 // without vectors does it. Steps may enlarge any difference in rounding: where they do, only the same
@@ -65,9 +65,7 @@ class PlainRow {
     int64_t cells() const { return X.p; }
     double value(int64_t c) const { return static_cast<double>(x[c]); }
     int64_t column(int64_t c) const { return place(c); }
-    int64_t place(int64_t j) const {
-        return X.p < kLanes || j < (vectors - 1) * kLanes ? j : j + short_by;
-    }
+    int64_t place(int64_t j) const { return X.p < kLanes || j < (vectors - 1) * kLanes ? j : j + short_by; }
 
     // f(place, a vector of cells)
     template <class F>

@@ -76,8 +76,8 @@ LIKELIER_INLINE double slope_by_score(const Curve& curve, double z, double t) {
     return t * curve.at(splat(t * z)).slope[0];
 }
 
-// σ(z) less the label (1 or 0), with the C library's exponential, whose latency is the least; and from -37 on
-// down without the sum, as scikit-learn has it: then the bits are the same.
+// σ(z) less the label (1 or 0), with the C library's exponential, whose latency is the least; and from -37
+// on down without the sum, as scikit-learn has it: then the bits are the same.
 LIKELIER_INLINE double slope_by_score(const Logistic&, double z, double t) {
     if (z <= -37) return std::exp(z) - (t > 0 ? 1.0 : 0.0);
     const double e = std::exp(-z);

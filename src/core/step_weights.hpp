@@ -1,7 +1,7 @@
 // Weights that a step moves in the cells of one row, though a penalty and a mean concern all of them.
 //
-// They are a scale times a vector, so that an l2 penalty costs one product. The mean of all weights so far is
-// (past + a · vector) / grown, of which a step changes its own cells (Bottou 2012). The l1 penalty is
+// They are a scale times a vector, so that an l2 penalty costs one product. The mean of all weights so far
+// is (past + a · vector) / grown, of which a step changes its own cells (Bottou 2012). The l1 penalty is
 // cumulative: a cell that is met owes what all turns so far would have cut from it (Tsuruoka, Tsujii &
 // Ananiadou 2009). With adagrad every weight has a pace of its own, η₀ / √Σg² (Duchi, Hazan & Singer 2011),
 // and pays its l2 penalty by proximal steps when it is met: between two meetings its pace stands still.
@@ -25,11 +25,11 @@ class StepWeights {
     StepWeights(int64_t places, int64_t width) : width(width), vector(places * width), bias(width) {}
 
     const int64_t width;
-    Buffer vector;  // (places, width)
-    Buffer bias;    // (width,)
-    Buffer past, past_bias;        // empty: no mean is wanted
-    Buffer squares, bias_squares;  // Σg²; empty: no adagrad
-    Buffer cut;                    // by the l1 penalty; empty: there is none
+    Buffer vector;                             // (places, width)
+    Buffer bias;                               // (width,)
+    Buffer past, past_bias;                    // empty: no mean is wanted
+    Buffer squares, bias_squares;              // Σg²; empty: no adagrad
+    Buffer cut;                                // by the l1 penalty; empty: there is none
     double scale = 1, square = 0, length = 0;  // ‖w‖² and ‖w‖₁, of the cells of the last step
 
     // Before the first turn, once they are set.
@@ -99,7 +99,7 @@ class StepWeights {
     }
 
     template <class Row, class Force>
-    void add_adaptive(const Row& row, Force force, double eta, bool measured) {
+    void add_adagrad(const Row& row, Force force, double eta, bool measured) {
         each_weight(row, [&](int64_t at, double x, int64_t k) {
             const double g = x * lane(force, k);
             if (g == 0) return;
@@ -112,7 +112,7 @@ class StepWeights {
     }
 
     template <class Force>
-    void add_bias_adaptive(Force force, double eta) {
+    void add_bias_adagrad(Force force, double eta) {
         for (int64_t k = 0; k < width; ++k) {
             const double g = lane(force, k);
             if (g == 0) continue;

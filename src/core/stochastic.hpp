@@ -68,7 +68,7 @@ inline uint32_t next_random(uint32_t& seed) {
 template <class Row>
 double row_square(const Row& row) {
     double sum = 0;
-    for (int64_t c = 0; c < row.cells(); ++c) sum += row.value(c) * row.value(c);
+    for (int64_t c = 0; c < row.cells(); ++c) sum += rounded(row.value(c) * row.value(c));
     return sum;
 }
 
@@ -152,7 +152,8 @@ class Stochastic {
     double owed = 0, objective = 0;
     double best = std::numeric_limits<double>::infinity();
 
-    bool adaptive() const { return course.rate == Rate::adagrad; }
+    bool adagrad() const { return course.rate == Rate::adagrad; }
+    bool penalised() const { return course.l2 > 0 || course.l1 > 0; }
     double ridge() const { return course.strength * course.l2; }
     double lasso() const { return course.strength * course.l1; }
     int64_t now() const { return static_cast<int64_t>(t); }
@@ -202,7 +203,7 @@ class Stochastic {
     void epoch(Row& row, Scores& scores) {
         const bool watched = course.tol > -std::numeric_limits<double>::infinity() && !rows.held &&
                              course.rate != Rate::pa1 && course.rate != Rate::pa2;
-        const bool measured = watched && (course.l2 > 0 || course.l1 > 0);
+        const bool measured = watched && penalised();
         mistakes.push_back(0);
         steps.push_back(0);
         objective = 0;
@@ -212,8 +213,7 @@ class Stochastic {
             if (rows.held && rows.held[i]) continue;
             const int32_t label = own(turns[s]);
             row.open(i);
-            if (adaptive() && (course.l2 > 0 || course.l1 > 0))
-                weights.pay(row, now(), course.eta0, ridge(), lasso());
+            if (adagrad() && penalised()) weights.pay(row, now(), course.eta0, ridge(), lasso());
             if (!scores.look(row, weights.vector.data(), weights.scale, weights.bias.data(), label)) {
                 bad = i;
                 return;
@@ -222,12 +222,12 @@ class Stochastic {
             mistakes.back() += scores.mistaken();
             if (measured) objective += 0.5 * ridge() * weights.square + lasso() * weights.length;
             const double w = rows.by_class[label] * (rows.weights ? rows.weights[i] : 1.0);
-            if (adaptive())
-                step_adaptive(row, scores, i, w, measured);
+            if (adagrad())
+                step_adagrad(row, scores, i, w, measured);
             else
                 step(row, scores, i, w, measured);
         }
-        if (adaptive()) weights.pay_all(now(), course.eta0, ridge(), lasso());
+        if (adagrad() && penalised()) weights.pay_all(now(), course.eta0, ridge(), lasso());
         const double loss = scores.counted_up();
         objective += loss;
         losses.push_back(loss / static_cast<double>(learned));
@@ -272,11 +272,11 @@ class Stochastic {
     }
 
     template <class Row, class Scores>
-    void step_adaptive(Row& row, Scores& scores, int64_t i, double w, bool measured) {
+    void step_adagrad(Row& row, Scores& scores, int64_t i, double w, bool measured) {
         const auto force = scores.force(1.0, w);
         if (moves(force)) {
-            weights.add_adaptive(row, force, course.eta0, measured);
-            if (course.intercept) weights.add_bias_adaptive(force, course.eta0);
+            weights.add_adagrad(row, force, course.eta0, measured);
+            if (course.intercept) weights.add_bias_adagrad(force, course.eta0);
             took(i);
         }
         average();

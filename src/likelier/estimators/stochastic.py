@@ -225,7 +225,7 @@ class Striding(Weighted):
         if found.clipped:
             warnings.warn(
                 f"{type(self).__name__}: steps diverge: {found.clipped} of them were so steep (1e12) that "
-                "they were cut. Scale the columns (StandardScaler), or take smaller steps (a smaller eta0).",
+                "they were cut. Scale the columns (StandardScaler), or lower eta0: smaller steps.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

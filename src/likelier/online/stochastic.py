@@ -251,5 +251,6 @@ def _refuse(rows: Rows, row: int) -> None:
         raise NonFinite(rows.first + row, column, rows.X.cell(row, column))
     raise ValueError(
         f"Floating-point under-/overflow occurred: at row {rows.first + row} the score is no finite number "
-        "any more. Scale the columns (StandardScaler), or take smaller steps (a smaller eta0, a larger alpha)."
+        "any more. Scale the columns (StandardScaler), or take smaller steps: a smaller eta0, a larger "
+        "alpha."
     )

@@ -14,8 +14,8 @@ def mistakes(found: Any, *, bound: Any = None, ax: Any = None) -> Any:
     """Mistakes so far against rows so far: the flatter the line, the better the model has become.
 
     found: a fitted `Perceptron`, with a line for each of its problems; or what `lk.progressive` returned,
-    or a `Pending`, or several of these by name. bound: what `mistake_bound` found of the perceptron, drawn as
-    levels that its mistakes stay below.
+    or a `Pending`, or several of these by name. bound: what `mistake_bound` found of the perceptron, drawn
+    as levels that its mistakes stay below.
     """
     if isinstance(found, BaseEstimator):
         return _of_perceptron(found, bound, axes(ax))
