@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "descending.hpp"
@@ -14,6 +15,9 @@ namespace likelier {
 
 class Learner {
   public:
+    // Held by whoever asks it or learns, for one call. Recursive: a row may be of objects that ask as well.
+    mutable std::recursive_mutex turn;
+
     explicit Learner(const Rule& rule) : weights(rule) {}
 
     int64_t K() const { return weights.K(); }
@@ -41,6 +45,7 @@ class Learner {
             scores(row, n, Z.data());
         }
         if (!(w > 0)) return;
+        was_cut |= cut(w, kHeaviest);
         for (int64_t c = 0; c < n; ++c) was_cut |= std::abs(row[c].value) > kMost;
         set_pushes(code);
         if (weights.rule.proximal()) {
