@@ -6,6 +6,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -28,6 +29,22 @@ using Out = Array<double>;
 struct Held {
     Matrix view;
     nb::object owner;
+};
+
+// One caller at a time. Whoever has to wait lets go of Python meanwhile, so that none who holds the one
+// waits for the other.
+class Turn {
+  public:
+    explicit Turn(std::recursive_mutex& mutex) : mutex(mutex) {
+        if (mutex.try_lock()) return;
+        nb::gil_scoped_release free;
+        mutex.lock();
+    }
+    ~Turn() { mutex.unlock(); }
+    Turn(const Turn&) = delete;
+
+  private:
+    std::recursive_mutex& mutex;
 };
 
 inline Loss loss_of(int number) {

@@ -118,7 +118,9 @@ class DictReader {
     }
 
     std::string_view numbered(PyObject* key, char (&digits)[24]) {
-        if (PyIndex_Check(key) && !PyBool_Check(key)) {
+        const bool whole = PyLong_Check(key) || type_is(key, "numpy.int") || type_is(key, "numpy.uint") ||
+                           type_is(key, "numpy.long") || type_is(key, "numpy.ulong");
+        if (whole && !PyBool_Check(key)) {
             const Py_ssize_t number = PyNumber_AsSsize_t(key, PyExc_OverflowError);
             if (number != -1 || !PyErr_Occurred()) {
                 const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
@@ -387,6 +389,7 @@ class Intake {
     bool learn_one(Learner& learner, const nb::object& x, int32_t code, double weight) {
         if (!(weight >= 0) || std::isinf(weight))
             throw nb::value_error("sample_weight is a finite number, not below 0");
+        const Turn turn(learner.turn);  // before the row is read: others have this room for it as well
         const auto K = std::max<int64_t>({learner.K(), code + 1, 2});
         learner.inside().check(K);  // refused here, nothing has changed
         read(x.ptr());
@@ -400,11 +403,13 @@ class Intake {
     }
 
     int64_t predict_one(const Learner& learner, const nb::object& x) {
+        const Turn turn(learner.turn);
         ask(learner, x.ptr());
         return std::max_element(P.begin(), P.end()) - P.begin();
     }
 
     nb::list predict_proba_one(const Learner& learner, const nb::object& x) {
+        const Turn turn(learner.turn);
         ask(learner, x.ptr());
         nb::list answers;
         for (const double p : P) answers.append(p);
@@ -442,6 +447,7 @@ uint64_t key_of(const std::string& name, const std::optional<std::string>& word)
 
 // Z (n, q).
 void scores(const Learner& learner, const HashedRows& rows, Array<double> Z) {
+    const Turn turn(learner.turn);
     const int64_t n = rows.size(), q = learner.inside().q();
     if (Z.ndim() != 2 || static_cast<int64_t>(Z.shape(0)) != n || static_cast<int64_t>(Z.shape(1)) != q)
         throw std::invalid_argument("Z has a row for each, and a column for each score");
@@ -450,6 +456,7 @@ void scores(const Learner& learner, const HashedRows& rows, Array<double> Z) {
 }
 
 std::vector<double> weights_of(const Learner& learner, uint64_t key) {
+    const Turn turn(learner.turn);
     std::vector<double> W(learner.inside().q());
     learner.inside().of_feature(key, W.data());
     return W;
@@ -497,5 +504,8 @@ void likelier::bind_cells(nb::module_& m) {
     m.def("key_of", &key_of, nb::arg("name"), nb::arg("word").none());
     m.def("online_scores", &scores);
     m.def("online_weights", &weights_of);
-    m.def("online_nonzero", [](const Learner& learner) { return learner.inside().nonzero(); });
+    m.def("online_nonzero", [](const Learner& learner) {
+        const Turn turn(learner.turn);
+        return learner.inside().nonzero();
+    });
 }

@@ -72,6 +72,7 @@ Owned<T> zeros(int64_t n, int64_t width) {
 }
 
 Owned<double> learn(Learner& self, const HashedRows& rows) {
+    const Turn turn(self.turn);
     const auto n = rows.size();
     const int64_t most = n ? *std::max_element(rows.codes.begin(), rows.codes.end()) : -1;
     const int64_t width = std::max<int64_t>({self.K(), most + 1, 2});
@@ -82,6 +83,7 @@ Owned<double> learn(Learner& self, const HashedRows& rows) {
 }
 
 Owned<double> predict(const Learner& self, const HashedRows& rows) {
+    const Turn turn(self.turn);
     const int64_t n = rows.size(), width = std::max<int64_t>(self.K(), 2);
     auto P = zeros<double>(n, width);
     nb::gil_scoped_release free;
@@ -89,7 +91,9 @@ Owned<double> predict(const Learner& self, const HashedRows& rows) {
     return P;
 }
 
-nb::dict counters(const Counters& counted) {
+nb::dict counters(const Learner& self) {
+    const Turn turn(self.turn);
+    const Counters& counted = self.inside().counters;
     nb::dict found;
     found["steps"] = counted.steps;
     found["cells"] = counted.cells;
@@ -100,10 +104,11 @@ nb::dict counters(const Counters& counted) {
 }
 
 nb::dict state(const Learner& self) {
+    const Turn turn(self.turn);
     auto table = zeros<float>(self.inside().rows(), self.inside().width());
     auto tags = zeros<uint32_t>(self.inside().rows(), 1);
     self.inside().save(table.data(), tags.data());
-    nb::dict kept = counters(self.inside().counters);
+    nb::dict kept = counters(self);
     kept["K"] = self.K();
     kept["total"] = self.inside().sums.total;
     kept["norms"] = self.inside().sums.norms;
@@ -114,6 +119,7 @@ nb::dict state(const Learner& self) {
 }
 
 void restore(Learner& self, const nb::dict& kept) {
+    const Turn turn(self.turn);
     const auto count = [&](const char* name) { return nb::cast<int64_t>(kept[name]); };
     const auto sum = [&](const char* name) { return nb::cast<double>(kept[name]); };
     const auto table = nb::cast<nb::ndarray<const float, nb::ndim<2>, nb::c_contig>>(kept["table"]);
@@ -199,9 +205,17 @@ void likelier::bind_streams(nb::module_& m) {
             nb::arg("loss") = "log_loss", nb::arg("rate") = nb::none(), nb::arg("power") = 0.5,
             nb::arg("beta") = 1.0, nb::arg("l1") = 0.0, nb::arg("l2") = 0.0, nb::arg("half_life") = 0.0,
             nb::arg("normalised") = true, nb::arg("invariant") = true)
-        .def_prop_ro("K", &Learner::K)
-        .def_prop_ro("counters", [](const Learner& self) { return counters(self.inside().counters); })
-        .def("grow", &Learner::grow)
+        .def_prop_ro("K",
+                     [](const Learner& self) {
+                         const Turn turn(self.turn);
+                         return self.K();
+                     })
+        .def_prop_ro("counters", &counters)
+        .def("grow",
+             [](Learner& self, int64_t K) {
+                 const Turn turn(self.turn);
+                 self.grow(K);
+             })
         .def("learn", &learn)
         .def("predict", &predict)
         .def("state", &state)

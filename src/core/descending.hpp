@@ -220,7 +220,7 @@ class Descending {
         } else {
             for (int64_t k = 0; k < q; ++k) {
                 const double t = side(q, k, code);
-                steps[k] = t * invariant_move(rule.loss, t * Z[k], reach[k]);
+                steps[k] = t * invariant_move(rule.loss, t * Z[k], t * push[k], reach[k]);
             }
         }
         bool was_cut = false;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "descending.hpp"
@@ -14,6 +15,9 @@ namespace likelier {
 
 class Learner {
   public:
+    // Held by whoever asks it or learns, for one call. Recursive: a row may be of objects that ask as well.
+    mutable std::recursive_mutex turn;
+
     explicit Learner(const Rule& rule) : weights(rule) {}
 
     int64_t K() const { return weights.K(); }
@@ -41,8 +45,9 @@ class Learner {
             scores(row, n, Z.data());
         }
         if (!(w > 0)) return;
+        was_cut |= cut(w, kHeaviest);
         for (int64_t c = 0; c < n; ++c) was_cut |= std::abs(row[c].value) > kMost;
-        set_pushes(code);
+        set_pushes(code, P);
         if (weights.rule.proximal()) {
             follow(row, n, w);
         } else {
@@ -101,8 +106,11 @@ class Learner {
             link(loss, Z, K(), P);
             return;
         }
-        P[0] = belief(loss, -*Z);  // not 1 - P[1], which is 0 long before this is
-        P[1] = belief(loss, *Z);
+        const bool second = *Z > 0;
+        // Not 1 minus the other, which is 0 long before this is.
+        const auto [likelier, other] = beliefs(loss, std::abs(*Z));
+        P[second] = likelier;
+        P[!second] = other;
     }
 
     void make_room(int32_t code, double* P) const {
@@ -112,10 +120,14 @@ class Learner {
     }
 
     // Minus the slope of the loss by each score.
-    void set_pushes(int32_t code) {
+    void set_pushes(int32_t code, const double* P) {
         const int64_t q = weights.q();
         push.resize(q);
-        if (q > 1 && weights.rule.loss == OnlineLoss::log_loss) {
+        if (q == 1 && weights.rule.loss == OnlineLoss::log_loss) {
+            push[0] = code == 1 ? P[0] : -P[1];
+            return;
+        }
+        if (weights.rule.loss == OnlineLoss::log_loss) {
             link(weights.rule.loss, Z.data(), q, push.data());
             for (int64_t k = 0; k < q; ++k) push[k] = (k == code) - push[k];
             return;

@@ -43,33 +43,33 @@ inline double push(OnlineLoss loss, double m) {
     return 0;
 }
 
-// The d ≥ 0 with d + e^m (e^d - 1) = h: how far the margin of the logistic loss gets. The left side is
-// convex, and both guesses (e^d cut after d²/2, and d left out) are above the root: Newton's steps only
-// come down to it.
-inline double logistic_move(double m, double h) {
-    const double e = std::exp(m), all = 1 + e;
+// The d ≥ 0 with d + e^m (e^d - 1) = h: how far the margin of the logistic loss gets from where its push
+// is ψ. The left side is convex, and both guesses (e^d cut after d²/2, and d left out) are above the root:
+// Newton's steps only come down to it.
+inline double logistic_move(double psi, double h) {
+    const double all = 1 / psi, e = all - 1;
     double d = 2 * h / (all + std::sqrt(all * all + 2 * e * h));
     if (d > 1) d = std::min(d, std::log1p(h / e));
     for (int turn = 0; turn < 30; ++turn) {
         const double grown = e * std::exp(d), down = (d + grown - e - h) / (1 + grown);
         d -= down;
-        if (!(down > 1e-6 * d)) break;  // quadratic: what is left is below 1e-12
+        if (!(down > 1e-4 * d)) break;  // quadratic: what is left is below 1e-8, and float32 has no more
     }
     return std::max(d, 0.0);
 }
 
-// How far a step of length h moves the margin. The perceptron's steps are whole ones: they would end at its
-// corner, 0, which weights of 0 never leave.
-inline double invariant_move(OnlineLoss loss, double m, double h) {
+// How far a step of length h moves the margin m, whose push is ψ. The perceptron's steps are whole ones:
+// they would end at its corner, 0, which weights of 0 never leave.
+inline double invariant_move(OnlineLoss loss, double m, double psi, double h) {
     switch (loss) {
         case OnlineLoss::log_loss:
-            return logistic_move(m, h);
+            return logistic_move(psi, h);
         case OnlineLoss::hinge:
             return m < 1 ? std::min(h, 1 - m) : 0;
         case OnlineLoss::squared_hinge:
             return m < 1 ? (1 - m) * -std::expm1(-2 * h) : 0;
         case OnlineLoss::perceptron:
-            return h * push(loss, m);
+            return h * psi;
         case OnlineLoss::modified_huber: {
             const double line = m < -1 ? std::min(4 * h, -1 - m) : 0, from = m + line;
             return line + (from < 1 ? (1 - from) * -std::expm1(-2 * (h - line / 4)) : 0);
@@ -82,6 +82,13 @@ inline double invariant_move(OnlineLoss loss, double m, double h) {
 // 2p - 1 (Zhang, 2004); the other margin losses say nothing of probabilities, and σ is only a convention.
 inline double belief(OnlineLoss loss, double z) {
     return loss == OnlineLoss::modified_huber ? (std::clamp(z, -1.0, 1.0) + 1) / 2 : sigmoid(z);
+}
+
+// What a score z ≥ 0 says of its class, and of the other of two.
+inline std::pair<double, double> beliefs(OnlineLoss loss, double z) {
+    if (loss == OnlineLoss::modified_huber) return {belief(loss, z), belief(loss, -z)};
+    const double e = std::exp(-z);
+    return {1 / (1 + e), e / (1 + e)};
 }
 
 // K scores to probabilities: softmax for log-loss, otherwise beliefs that are made to sum to 1.

@@ -45,6 +45,8 @@ struct Tallies {
 
 // float32 holds the squares of what lies between these, and sums of them.
 constexpr double kLeast = 1e-18, kMost = 1e18, kMostSum = 1e37;
+// Sums of weights, which forgetting inflates by up to 2^64, are among them.
+constexpr double kHeaviest = 1e12;
 
 inline double tamed(double x) {
     return std::copysign(std::clamp(std::abs(x), kLeast, kMost), x);

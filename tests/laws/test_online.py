@@ -4,6 +4,7 @@ import copy
 import math
 import pickle
 import string
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -416,3 +417,46 @@ def test_decisions_are_by_cost():
     careful = model.decide(X, costs=[[0, 100], [1, 0]])
     assert (careful == 0).sum() > (model.predict(X) == 0).sum()
     assert math.isclose(model.score(X, y), (model.predict(X) == y).mean())
+
+
+# ---- threads -------------------------------------------------------------------------------------------
+def test_threads_take_turns_and_classes_that_grow_meanwhile_get_codes_of_their_own():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(4000, 6)), rng.integers(0, 3, 4000)
+    model = Online(bits=8).partial_fit(X, y, [0, 1, 2])
+
+    def batches():
+        for _ in range(5):
+            model.partial_fit(X, y)
+
+    def grow(name):
+        for k in range(400):
+            model.learn_one({"0": 1.0, "who": name}, f"{name} {k // 10}")
+
+    def ask():
+        for _ in range(10):
+            P = model.predict_proba(X)
+            np.testing.assert_allclose(P.sum(axis=1), 1)
+            assert len(model._model.state()["table"]) == 2**8 + 1
+
+    with ThreadPoolExecutor(4) as pool:
+        work = [pool.submit(batches), pool.submit(grow, "a"), pool.submit(grow, "b"), pool.submit(ask)]
+        for each in work:
+            each.result()
+    assert model.steps_ == 6 * 4000 + 800
+    assert len(model.classes_) == model._model.learner.K == 3 + 80
+    np.testing.assert_array_equal(model.class_count_[3:], 10)
+
+
+@pytest.mark.parametrize("optimizer", ["adagrad", "ftrl", "sgd"])
+@pytest.mark.parametrize("half_life", [None, 3.0])
+def test_no_weight_is_so_large_that_the_model_breaks(optimizer, half_life):
+    model = Online(optimizer=optimizer, bits=6, half_life=half_life)
+    rows = [{"a": 1.0 + i % 3, "b": "x"} for i in range(30)]
+    with pytest.warns(UserWarning, match="weight of a row"):
+        model.partial_fit(rows, [i % 3 for i in range(30)], [0, 1, 2], np.full(30, 1e300))
+    assert np.isfinite(model._model.state()["table"]).all()
+    for i in range(300):
+        model.learn_one({"a": 1.0 + i % 3, "b": "x"}, i % 3)
+    assert math.isclose(sum(model.predict_proba_one({"a": 1.0}).values()), 1)
+    assert np.isfinite(model._model.state()["norms"])

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
+from threading import RLock
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from likelier.streams.settings import Settings
 
 Floats = NDArray[np.float64]
 MANY = 1 << 16  # rows: more are not held hashed all at once
+_MEETING = RLock()  # labels that are new come one after another, from whichever threads
 
 
 class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
@@ -112,15 +114,19 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
         label = plain_label(y)
         if sample_weight == 0:
             return self  # a row that is not there has no label
-        model = self._model if "_model" in vars(self) else Online(self._settings())
-        before = model.intake.factors
-        model.intake.factors = [*before, model.settings.factor(label)]
-        try:
-            model.intake.learn_one(model.learner, x, model.K, sample_weight)
-        finally:
-            model.intake.factors = before
-        model.meet(label)
-        return self._publish(model)
+        with _MEETING:
+            model = self._model if "_model" in vars(self) else Online(self._settings())
+            if label in model.codes:  # NumPy's, or met by another thread meanwhile
+                model.intake.learn_one(model.learner, x, model.codes[label], sample_weight)
+                return self
+            before = model.intake.factors
+            model.intake.factors = [*before, model.settings.factor(label)]
+            try:
+                model.intake.learn_one(model.learner, x, model.K, sample_weight)
+            finally:
+                model.intake.factors = before
+            model.meet(label)
+            return self._publish(model)
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
         """The label of the largest score; None before any row was learned from."""
