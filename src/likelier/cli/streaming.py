@@ -1,5 +1,6 @@
 """`likelier stream`: learn and predict row by row; what is printed was said before the row was learned."""
 
+import os
 import time
 from argparse import Namespace
 from dataclasses import fields
@@ -76,6 +77,8 @@ def add(commands: Any) -> None:
 
 def run(options: Namespace) -> None:
     """Learn, print, save. A stream that ends before its time leaves the model of the rows that came."""
+    # Nothing here multiplies matrices, and the threads of a BLAS take a while to start.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from likelier.cli.watching import Watching
     from likelier.saving import disk
     from likelier.saving.online import save_online

@@ -15,6 +15,8 @@ from likelier.streams.curve import HEADING, Curve, Snapshot, line
 from likelier.streams.feeding import Told
 from likelier.streams.session import Session
 
+WINDOW = 1 << 20  # rows: nobody looks at windows here
+
 
 class Watching:
     """Prints a line of figures at 1, 2, 4, ... rows; writes answers if they are wanted."""
@@ -28,7 +30,7 @@ class Watching:
 
     def __enter__(self) -> Self:
         self._open()
-        self.session.curve = Curve(watch=self._mark)
+        self.session.curve = Curve(WINDOW, watch=self._mark)
         self.session.watch = self._watch
         if not self.quiet:
             print(HEADING, file=self.printed, flush=True)

@@ -13,8 +13,9 @@ from pathlib import PurePath
 from types import TracebackType
 from typing import NamedTuple, Self
 
-# So much text, and the cells that it becomes, stay in the second-level cache while they are learned from.
-BLOCK_BYTES = 1 << 18
+# So much text that what Python does for each block is little beside it, and so little that the cells which
+# are made of it stay in cache.
+BLOCK_BYTES = 1 << 19
 # So long nothing may come through a pipe before what has come is taken for all there is for now.
 PAUSE = 0.1
 
