@@ -303,8 +303,7 @@ class Intake {
             try {
                 reader.row(PyList_GET_ITEM(X.ptr(), i));
             } catch (const nb::builtin_exception& problem) {
-                throw nb::builtin_exception(problem.type(),
-                                            ("row " + std::to_string(i) + ": " + problem.what()).c_str());
+                refuse_row(i, problem);
             }
             marks.end(i, rows);
         }
@@ -328,7 +327,11 @@ class Intake {
         const Marks marks = marks_of(codes, weights, stop - start);
         Stopped stopped;
         if (python) {
-            stopped = read_columns(listed, start, stop, marks, strict, rows);
+            try {
+                stopped = read_columns(listed, start, stop, marks, strict, rows);
+            } catch (const nb::builtin_exception& problem) {
+                refuse_row(start + rows.size(), problem);
+            }
         } else {
             nb::gil_scoped_release free;
             stopped = read_columns(listed, start, stop, marks, strict, rows);
@@ -428,6 +431,11 @@ class Intake {
         read(x);
         P.assign(std::max<int64_t>(learner.K(), 2), 0.0);
         learner.predict(one.row(0), one.count(0), P.data());
+    }
+
+    [[noreturn]] static void refuse_row(int64_t i, const nb::builtin_exception& problem) {
+        throw nb::builtin_exception(problem.type(),
+                                    ("row " + std::to_string(i) + ": " + problem.what()).c_str());
     }
 
     [[noreturn]] static void refuse_cell(const Stopped& stopped, const std::string& name) {
