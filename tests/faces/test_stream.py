@@ -140,6 +140,12 @@ def test_inspect_says_what_a_stream_predicted(folder, capsys):
     assert "target    label" in capsys.readouterr().out
 
 
+def test_labels_that_are_no_unicode_pass_through(folder, capfdbinary):
+    Path("latin.csv").write_bytes(b"x,label\n" + b"1,\xe9t\xe9\n2,no\n" * 3 + b"1,\xe9t\xe9\n" * 9)
+    assert stream("latin.csv", "--predictions", "answers.csv", "-o", "m.lk") == 0
+    assert b"\n\xe9t\xe9,0." in Path("answers.csv").read_bytes()
+
+
 def test_settings_cannot_be_changed_on_the_way(folder, capsys):
     stream("first.csv", "-o", "part.lk")
     assert stream("second.csv", "--from", "part.lk", "--set", "bits=20") == 2

@@ -30,7 +30,7 @@ def plan(
     held = table.files[0].names
     truth = target or (known if known in held else None)
     if not features:
-        features = _unnamed(model, table.names, [*keep, truth])
+        features = _unnamed(model, list(table.names), [*keep, truth])
     source = table.taking(features, y=False)
     source.taking([*dict.fromkeys([*features, *keep])], y=False)  # refuses columns that are not there
     check_columns(source, features, model)
