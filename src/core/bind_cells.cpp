@@ -304,8 +304,7 @@ class Intake {
             try {
                 reader.row(PyList_GET_ITEM(X.ptr(), i));
             } catch (const nb::builtin_exception& problem) {
-                throw nb::builtin_exception(
-                    problem.type(), ("row " + std::to_string(first + i) + ": " + problem.what()).c_str());
+                refuse_row(first + i, problem);
             }
             marks.end(i, rows);
         }
@@ -329,7 +328,11 @@ class Intake {
         const Marks marks = marks_of(codes, weights, stop - start);
         Stopped stopped;
         if (python) {
-            stopped = read_columns(listed, start, stop, marks, strict, rows);
+            try {
+                stopped = read_columns(listed, start, stop, marks, strict, rows);
+            } catch (const nb::builtin_exception& problem) {
+                refuse_row(start + rows.size(), problem);
+            }
         } else {
             nb::gil_scoped_release free;
             stopped = read_columns(listed, start, stop, marks, strict, rows);
@@ -338,14 +341,16 @@ class Intake {
         return rows;
     }
 
+    // keys: of the columns, as column_keys has them; empty: they go by number.
     template <class T, class Index>
-    HashedRows sparse(Vector<Index> starts, Vector<Index> places, Vector<T> data,
+    HashedRows sparse(Vector<Index> starts, Vector<Index> places, Vector<T> data, Vector<uint64_t> keys,
                       const std::vector<std::string>& names, int64_t p, const Codes& codes,
                       const RowWeights& weights) const {
         const auto n = static_cast<int64_t>(starts.shape(0)) - 1;
+        const auto named = static_cast<int64_t>(names.size()), known = static_cast<int64_t>(keys.shape(0));
         bool fits = n >= 0 && places.shape(0) == data.shape(0) && starts(0) >= 0 &&
-                    static_cast<size_t>(starts(n)) <= places.shape(0) &&
-                    (names.empty() || static_cast<int64_t>(names.size()) == p);
+                    static_cast<size_t>(starts(n)) <= places.shape(0) && (named == 0 || named == p) &&
+                    (known == 0 || known == p);
         for (int64_t i = 0; fits && i < n; ++i) fits = starts(i) <= starts(i + 1);
         for (int64_t c = fits ? starts(0) : 0; fits && c < starts(n); ++c)
             fits = places(c) >= 0 && places(c) < p;
@@ -355,12 +360,9 @@ class Intake {
         Stopped stopped;
         {
             nb::gil_scoped_release free;
-            std::vector<uint64_t> keys;
-            for (const auto& name : names) keys.push_back(name_key(name));
-            // A table of all columns pays where each is met once on average.
-            for (int64_t j = 0; keys.size() < static_cast<size_t>(p) && starts(n) - starts(0) >= p; ++j)
-                keys.push_back(numbered_key(j));
-            stopped = read_sparse(starts.data(), places.data(), data.data(), n, keys, marks, strict, rows);
+            const uint64_t* of_column = known ? keys.data() : nullptr;
+            stopped =
+                read_sparse(starts.data(), places.data(), data.data(), n, of_column, marks, strict, rows);
         }
         if (stopped.row >= 0) {
             const auto j = static_cast<size_t>(stopped.column);
@@ -432,6 +434,11 @@ class Intake {
         learner.predict(one.row(0), one.count(0), P.data());
     }
 
+    [[noreturn]] static void refuse_row(int64_t i, const nb::builtin_exception& problem) {
+        throw nb::builtin_exception(problem.type(),
+                                    ("row " + std::to_string(i) + ": " + problem.what()).c_str());
+    }
+
     [[noreturn]] static void refuse_cell(const Stopped& stopped, const std::string& name) {
         throw nb::value_error(
             ("row " + std::to_string(stopped.row) + ": feature '" + name +
@@ -443,6 +450,14 @@ class Intake {
 
 uint64_t key_of(const std::string& name, const std::optional<std::string>& word) {
     return word ? word_key(name_key(name), *word) : name_key(name);
+}
+
+// The keys of p columns, by their names or else by their numbers.
+nb::object column_keys(const std::vector<std::string>& names, int64_t p) {
+    auto* keys = new uint64_t[p];
+    nb::capsule owner(keys, [](void* at) noexcept { delete[] static_cast<uint64_t*>(at); });
+    for (int64_t j = 0; j < p; ++j) keys[j] = names.empty() ? numbered_key(j) : name_key(names[j]);
+    return nb::cast(nb::ndarray<nb::numpy, uint64_t, nb::ndim<1>>(keys, {static_cast<size_t>(p)}, owner));
 }
 
 // Z (n, q).
@@ -503,6 +518,11 @@ void likelier::bind_cells(nb::module_& m) {
 
     m.def("key_of", &key_of, nb::arg("name"), nb::arg("word").none());
     m.def("online_scores", &scores);
+    m.def("column_keys", [](const std::vector<std::string>& names, int64_t p) {
+        if (p < 0 || (!names.empty() && static_cast<int64_t>(names.size()) != p))
+            throw std::invalid_argument("names are one for each of p columns, or none");
+        return column_keys(names, p);
+    });
     m.def("online_weights", &weights_of);
     m.def("online_nonzero", [](const Learner& learner) {
         const Turn turn(learner.turn);

@@ -117,13 +117,13 @@ inline uint64_t numbered_key(int64_t j) {
     return name_key({text, static_cast<size_t>(end - text)});
 }
 
-// Compressed sparse rows. keys: of the columns; empty: they go by number.
+// Compressed sparse rows. keys: of the columns; null: they go by number.
 template <class T, class Index>
 Stopped read_sparse(const Index* starts, const Index* places, const T* data, int64_t n,
-                    const std::vector<uint64_t>& keys, const Marks& marks, bool strict, HashedRows& rows) {
+                    const uint64_t* keys, const Marks& marks, bool strict, HashedRows& rows) {
     for (int64_t i = 0; i < n; ++i) {
         for (Index c = starts[i]; c < starts[i + 1]; ++c) {
-            const uint64_t key = keys.empty() ? numbered_key(places[c]) : keys[places[c]];
+            const uint64_t key = keys ? keys[places[c]] : numbered_key(places[c]);
             rows.number(key, key, static_cast<double>(data[c]));
             if (strict && rows.skipped > 0) return {i, static_cast<int64_t>(places[c])};
         }

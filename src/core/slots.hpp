@@ -46,17 +46,24 @@ struct Slot {
 
 constexpr int64_t kMostBytes = int64_t{1} << 35;
 
+class NoRoom : public std::bad_alloc {
+  public:
+    const char* what() const noexcept override {
+        return "there is no memory for the weights: use fewer bits, or fewer classes";
+    }
+};
+
 // Zeros, of which pages that nothing was written to take no memory.
 class Zeros {
   public:
     explicit Zeros(size_t bytes) : bytes(bytes) {
 #ifdef __linux__
         at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (at == MAP_FAILED) throw std::bad_alloc();
+        if (at == MAP_FAILED) throw NoRoom();
         madvise(at, bytes, MADV_HUGEPAGE);  // rows reach all over the table: fewer pages to look up
 #else
         at = std::calloc(bytes, 1);
-        if (!at) throw std::bad_alloc();
+        if (!at) throw NoRoom();
 #endif
     }
     Zeros(Zeros&& other) noexcept : at(nullptr), bytes(0) { *this = std::move(other); }
@@ -95,11 +102,15 @@ class SlotTable {
     Slot& intercept() const { return at(size); }
     Slot& at(int64_t number) const { return *reinterpret_cast<Slot*>(memory.begin() + number * stride); }
 
+    // Whether anything was written there: what was not stays without memory.
+    bool holds(int64_t number) const { return number == size || at(number).tag != 0; }
+
     // Pairs for at least `q` scores; those that are new are zeros.
     void widen(int64_t q) {
         if (q <= room) return;
         SlotTable wide(bits, wide_enough(q));
         for (int64_t s = 0; s <= size; ++s) {
+            if (!holds(s)) continue;
             wide.at(s) = at(s);
             std::copy(at(s).pairs(), at(s).pairs() + room, wide.at(s).pairs());
         }
@@ -131,7 +142,7 @@ class SlotTable {
         if (bytes(room) > kMostBytes / size)
             throw std::length_error("a table of 2^" + std::to_string(bits) + " slots with room for " +
                                     std::to_string(room) + " scores takes more than " +
-                                    std::to_string(kMostBytes >> 30) + " GB: use fewer bits");
+                                    std::to_string(kMostBytes >> 30) + " GB: use fewer bits, or fewer classes");
         return size;
     }
 };

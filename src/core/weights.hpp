@@ -249,6 +249,7 @@ class Weights {
     void split() {
         const float part = rule.loss == OnlineLoss::log_loss ? 0.5f : 1.0f;
         for (int64_t s = 0; s < rows(); ++s) {
+            if (!slots.holds(s)) continue;
             Slot& slot = slots.at(s);
             renew(slot);
             Pair* pairs = slot.pairs();

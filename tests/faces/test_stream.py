@@ -104,6 +104,48 @@ def test_a_stream_that_is_resumed_goes_on_as_if_it_had_not_stopped(folder):
     same("whole.lk", "both.lk")
 
 
+def test_columns_left_out_stay_out_when_a_stream_is_resumed(folder):
+    chosen = ["--target", "label", "--ignore", "count"]
+    assert stream("rows.csv", *chosen, "-o", "whole.lk") == 0
+    assert stream("first.csv", *chosen, "-o", "half.lk") == 0
+    assert stream("second.csv", "--from", "half.lk", "-o", "both.lk") == 0
+    same("whole.lk", "both.lk")
+
+
+@pytest.mark.parametrize("data", ["rows.csv", "rows.parquet"])
+def test_predict_takes_the_columns_that_the_stream_took_and_judges(folder, capsys, data):
+    assert stream(data, "--target", "label", "--ignore", "count", "-o", "m.lk") == 0
+    wide = pd.read_csv("rows.csv").assign(x2=1.0, when=pd.Timestamp("2020-01-01"))
+    wide.to_parquet("wide.parquet")
+    capsys.readouterr()
+    assert main(["predict", "m.lk", "wide.parquet", "--keep", "x,when"]) == 0
+    said = capsys.readouterr()
+    assert "error" in said.err
+    model = lk.load("m.lk")
+    P = [p for x, _ in dicts(rows(600)) for p in [model.predict_proba_one(x | {"count": 0})]]
+    answers = [line.split(",")[2] for line in said.out.splitlines()[1:]]
+    assert answers == [max(p, key=p.get) for p in P]
+
+
+def test_predict_refuses_a_table_without_the_columns_of_the_stream(folder, capsys):
+    assert stream("rows.csv", "--target", "label", "-o", "m.lk") == 0
+    pd.read_csv("rows.csv").to_csv("other.csv", index=False, sep=";")
+    assert main(["predict", "m.lk", "other.csv"]) == 2
+    assert "no column 'x', which the model has learned from" in capsys.readouterr().err
+
+
+def test_inspect_says_what_a_stream_predicted(folder, capsys):
+    assert stream("rows.csv", "--target", "label", "-o", "m.lk") == 0
+    assert main(["inspect", "m.lk"]) == 0
+    assert "target    label" in capsys.readouterr().out
+
+
+def test_labels_that_are_no_unicode_pass_through(folder, capfdbinary):
+    Path("latin.csv").write_bytes(b"x,label\n" + b"1,\xe9t\xe9\n2,no\n" * 3 + b"1,\xe9t\xe9\n" * 9)
+    assert stream("latin.csv", "--predictions", "answers.csv", "-o", "m.lk") == 0
+    assert b"\n\xe9t\xe9,0." in Path("answers.csv").read_bytes()
+
+
 def test_settings_cannot_be_changed_on_the_way(folder, capsys):
     stream("first.csv", "-o", "part.lk")
     assert stream("second.csv", "--from", "part.lk", "--set", "bits=20") == 2
@@ -196,6 +238,15 @@ def test_what_is_wrong_is_said_in_a_line(folder, capsys, arguments, said):
 
 # ---- as a process ----------------------------------------------------------------------------------
 PROGRAM = "import sys; from likelier.cli import main; sys.exit(main(sys.argv[1:]))"
+
+
+def test_classes_that_no_memory_is_enough_for_are_a_line(folder, capsys, monkeypatch):
+    def learn(self: Any, rows: Any) -> Any:
+        raise MemoryError("there is no memory for the weights")
+
+    monkeypatch.setattr("likelier.streams.model.Online.learn", learn)
+    assert stream("rows.csv", "--target", "x", "-o", "m.lk") == 2
+    assert "no memory for the weights" in capsys.readouterr().err
 
 
 def test_text_needs_none_of_the_heavy_libraries(folder):

@@ -460,3 +460,9 @@ def test_no_weight_is_so_large_that_the_model_breaks(optimizer, half_life):
         model.learn_one({"a": 1.0 + i % 3, "b": "x"}, i % 3)
     assert math.isclose(sum(model.predict_proba_one({"a": 1.0}).values()), 1)
     assert np.isfinite(model._model.state()["norms"])
+
+
+def test_a_cell_of_objects_is_refused_with_its_row():
+    frame = pd.DataFrame({"a": pd.Series([1.0, "u", b"v"], dtype=object)})
+    with pytest.raises(TypeError, match="row 2: feature 'a' is b'v'"):
+        Online().fit(frame, [0, 1, 0])

@@ -9,7 +9,7 @@ from likelier.cli.words import Parser, say
 
 # What is wrong with data, files and arguments is said in one line; anything else is a defect, and shows
 # where it happened.
-WRONG = (ValueError, TypeError, OSError, NotImplementedError)
+WRONG = (ValueError, TypeError, OSError, NotImplementedError, MemoryError)
 BROKEN_PIPE, INTERRUPTED = 141, 130  # as shells have it: 128 and the number of the signal
 
 
@@ -48,7 +48,7 @@ def _said(problem: Exception) -> str:
     """In words, without the number that systems give it."""
     if isinstance(problem, OSError) and problem.strerror and problem.filename:
         return f"{problem.filename}: {problem.strerror}"
-    return str(problem)
+    return str(problem) or "there is not enough memory"
 
 
 def _let_go() -> None:

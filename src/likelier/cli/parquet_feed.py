@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from likelier import _core
 from likelier.data.cells import frame_columns
 from likelier.streams.ahead import Fill
-from likelier.streams.feeding import WORD, Told, Wish
+from likelier.streams.feeding import NUMBER, WORD, Told, Wish
 
 ROWS = 2048  # of a batch
 
@@ -47,26 +47,34 @@ class ParquetFeed:
                 names, n = file.schema_arrow.names, file.metadata.num_rows
                 self.wish.check(path, names)
                 for batch in file.iter_batches(ROWS, columns=[name for name in names if self._takes(name)]):
-                    yield partial(self._fill, pa.Table.from_batches([batch]), size * len(batch) // n)
+                    yield partial(self._fill, path, pa.Table.from_batches([batch]), size * len(batch) // n)
 
     def _takes(self, name: str) -> bool:
         wish = self.wish
         wanted = wish.features is None or name in wish.features
         return name in (wish.target, wish.weight) or (wanted and name not in wish.ignored)
 
-    def _fill(self, table: Any, length: int, rows: _core.HashedRows) -> tuple[_core.HashedRows, Told]:
+    def _fill(
+        self, path: str, table: Any, length: int, rows: _core.HashedRows
+    ) -> tuple[_core.HashedRows, Told]:
+        try:
+            made = self._hashed(table)
+        except (ValueError, TypeError) as problem:
+            raise ValueError(f"{path}: {problem}") from problem
+        self._read += length
+        return made, Told(self.labels, self.columns, 0, (), 0, self._read)
+
+    def _hashed(self, table: Any) -> _core.HashedRows:
         named = {name: table[name] for name in (self.wish.target, self.wish.weight) if name is not None}
-        words = [name for name, kind in self.columns.items() if kind == WORD and name in table.column_names]
-        for name in words:
-            at = table.column_names.index(name)
-            table = table.set_column(at, name, table[name].cast(pa.string()))
         features = table.drop_columns(list(named))
+        for at, (name, type_) in enumerate(zip(features.column_names, features.schema.types, strict=True)):
+            if _is_number(type_) and self.columns.setdefault(name, NUMBER) == WORD:
+                features = features.set_column(at, name, features[name].cast(pa.string()))
+            self.columns.setdefault(name, WORD)
         columns = frame_columns(nw.from_native(features, eager_only=True), strict=self.wish.finite)
         codes = None if self.wish.target is None else self._coded(named[self.wish.target])
         weights = None if self.wish.weight is None else _weights(self.wish.weight, named[self.wish.weight])
-        made = self._intake.columns(columns, 0, table.num_rows, codes, weights)
-        self._read += length
-        return made, Told(self.labels, self.columns, 0, (), 0, self._read)
+        return self._intake.columns(columns, 0, table.num_rows, codes, weights)
 
     def _coded(self, column: Any) -> NDArray[np.int32]:
         found = column.combine_chunks().dictionary_encode()
@@ -81,8 +89,13 @@ class ParquetFeed:
         return self._codes[label]
 
 
+def _is_number(kind: Any) -> bool:
+    return any(test(kind) for test in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal))
+
+
 def _weights(name: str, column: Any) -> NDArray[np.float64]:
     w = np.ascontiguousarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
-    if not (np.isfinite(w) & (w >= 0)).all():
-        raise ValueError(f"column {name!r} has weights that are missing, infinite or below 0")
+    bad = ~(np.isfinite(w) & (w >= 0))
+    if bad.any():
+        raise ValueError(f"a weight in column {name!r} is {w[bad][0]}: it is a finite number from 0.")
     return w

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # By the names that --format takes: how rows are written, and what stands between the cells of a line.
 TEXT = {"csv": ("csv", ","), "tsv": ("csv", "\t")} | {kind: (kind,) for kind in ("json", "svmlight", "vw")}
 PARQUET = {".parquet", ".pq"}
+ASKED = ("target", "weight", "features", "ignore")  # which hold for --from, if nothing else is asked for
 
 
 def add(commands: Any) -> None:
@@ -39,7 +40,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--features", type=names, metavar="A,B,C", help="the columns to predict from (all others)"
     )
-    parser.add_argument("--ignore", type=names, default=[], metavar="A,B,C", help="columns to leave out")
+    parser.add_argument("--ignore", type=names, metavar="A,B,C", help="columns to leave out")
     parser.add_argument(
         "--words", type=names, default=[], metavar="A,B,C", help="columns that are no numbers"
     )
@@ -95,11 +96,12 @@ def run(options: Namespace) -> None:
             session.follow(feed)
         except BadLine:
             raise
-        except (KeyboardInterrupt, ValueError, OSError) as found:
+        except (KeyboardInterrupt, ValueError, OSError, MemoryError) as found:
             problem = found
     seconds = time.perf_counter() - start
     if options.output and (session.rows or problem is None):
-        kept.model.reading = {"columns": feed.columns, "target": options.target, "weight": options.weight}
+        kept.model.reading = {"columns": feed.columns, **{name: getattr(options, name) for name in ASKED}}
+        kept.about |= {"target": options.target, "weight": options.weight}
         save_online(kept, options.output)
     if session.rows or problem is None:
         watching.summarise(seconds, options.output)
@@ -124,7 +126,7 @@ def _kept(options: Namespace) -> "Kept":
         if asked:
             raise ValueError(f"{argument} cannot be changed with --from: {options.start} goes on as it is")
     kept = load_online(options.start)
-    for name in ("target", "weight"):
+    for name in ASKED:
         if getattr(options, name) is None:
             setattr(options, name, kept.model.reading.get(name))
     return kept
@@ -140,7 +142,7 @@ def _feed(options: Namespace, model: "Online") -> Any:
         options.target,
         options.weight,
         options.features,
-        options.ignore,
+        options.ignore or [],
         model.settings.interactions,
         model.settings.non_finite == "raise",
         False if options.no_header else None,

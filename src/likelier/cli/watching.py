@@ -63,7 +63,7 @@ class Watching:
 
     def _watch(self, P: NDArray[np.float64], told: Told) -> None:
         if self.out is not None and len(P):
-            self.out.write(answers_of(P, self.session.model.labels).encode())
+            self.out.write(answers_of(P, self.session.model.labels).encode(errors="surrogateescape"))
             self.out.flush()  # whoever asked waits for it
         if self.bar is not None:
             self.bar.update(told.read - self.bar.n)

@@ -98,10 +98,14 @@ class Sparse:
         return self.X.shape[0]
 
     def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
+        names, p = list(self.names), self.X.p
+        # Keys of all columns, once, where each is met once on average; else of the cells, as they come.
+        often = bool(names) or self.X.starts[-1] - self.X.starts[0] >= p
+        keys = _core.column_keys(names, p) if often else np.empty(0, dtype=np.uint64)
         for start, stop in _cuts(self.n):
             X = self.X.rows(start, stop)
             yield intake.sparse(
-                X.starts, X.columns, X.values, list(self.names), X.p, *marks.rows(start, stop)
+                X.starts, X.columns, X.values, keys, names, p, *marks.rows(start, stop)
             )
 
 

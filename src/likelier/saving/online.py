@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from likelier.saving import disk
 from likelier.saving.disk import Archive, require
 from likelier.saving.values import decode, encode
+from likelier.streams.feeding import NUMBER, WORD
 from likelier.streams.model import Online, plain_label
 from likelier.streams.settings import Settings
 
@@ -121,10 +122,19 @@ def _labels(target: Any) -> list[Any]:
 
 
 def _reading(given: Any) -> dict[str, Any]:
-    require(
-        isinstance(given, dict) and all(isinstance(key, str) for key in given), "its reading is no dict"
-    )
+    require(isinstance(given, dict), "how its rows are read is no dict")
+    columns = given.get("columns", {})
+    good = isinstance(columns, dict) and all(kind in (NUMBER, WORD) for kind in columns.values())
+    for name in ("target", "weight"):
+        good = good and isinstance(given.get(name), str | None)
+    for names in (list(columns) if good else [], given.get("features"), given.get("ignore")):
+        good = good and (names is None or _are_names(names))
+    require(good, "how its rows are read is not said in names of columns")
     return dict(given)
+
+
+def _are_names(given: Any) -> bool:
+    return isinstance(given, list) and all(isinstance(name, str) for name in given)
 
 
 def _names(given: Any) -> list[str] | None:

@@ -43,6 +43,8 @@ class Wish(NamedTuple):
         if self.learning and self.target is None:
             some = f" It has the columns {', '.join(columns[:20])}." if columns else ""
             raise ValueError(f"{name}: which column is to be predicted? Name it with --target.{some}")
+        if self.target is not None and self.target == self.weight:
+            raise ValueError(f"{name}: column {self.target!r} cannot be both target and weight")
         if columns is None:
             return
         for column in (self.target, self.weight, *(self.features or []), *self.ignored):
@@ -115,7 +117,10 @@ class TextFeed:
     def _fill(
         self, text: Text, parser: TextParser, block: bytes, last: bool, rows: HashedRows
     ) -> tuple[HashedRows, Told]:
-        parser.parse(block, rows, last)
+        try:
+            parser.parse(block, rows, last)
+        except ValueError as problem:
+            raise ValueError(f"{text.name}: {problem}") from None
         self.labels = parser.labels
         if not self.columns or last:
             self.columns |= dict.fromkeys(parser.numbers, NUMBER) | dict.fromkeys(parser.words, WORD)
