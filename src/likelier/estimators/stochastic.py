@@ -229,7 +229,7 @@ class Striding(Weighted):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        elif self.tol is not None and len(found.losses) == most:
+        elif self.tol is not None and len(found.losses) == most and not found.ended:
             warnings.warn(
                 f"{type(self).__name__}: {most} epochs did not bring convergence (tol={self.tol:g}; mean "
                 f"loss {found.losses[-1]:.6g}). Raise max_iter, loosen tol, or scale the columns.",
