@@ -191,6 +191,17 @@ def test_steps_are_scaled_by_weights_and_turns_counted_in_rows():
 
 
 @kinds
+def test_a_class_whose_rows_all_weigh_nothing_is_absent(kind):
+    X, y = load_iris(return_X_y=True)
+    there = y != 0
+    model = lk.Perceptron(weights=kind, max_iter=5, tol=None)
+    found = clone(model).fit(X, y, sample_weight=there.astype(float))
+    other = clone(model).fit(X[there], y[there], sample_weight=np.ones(there.sum()))
+    np.testing.assert_array_equal(found.decision_function(X), other.decision_function(X))
+    np.testing.assert_array_equal(found.mistake_curve_, other.mistake_curve_)
+
+
+@kinds
 def test_a_start_of_ones_own(kind):
     rng = np.random.default_rng(1)
     X = np.round(2 * rng.standard_normal((20, 3)))
@@ -247,6 +258,15 @@ def test_an_epoch_without_a_mistake_is_the_last(kind):
     assert model.converged_
     assert "without a mistake" in model.stop_reason_
     assert lk.Perceptron(tol=None, max_iter=500).fit(X, [1, 1, 0, 0]).score(X, [1, 1, 0, 0]) == 1
+
+
+def test_rows_that_weigh_nothing_do_not_delay_the_end(tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 2.0, -1.0, -2.0, 3.0], "y": [1, 1, 0, 0, 0], "w": [1, 1, 1, 1, 0]})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    source = lk.scan(tmp_path / "rows.csv", target="y", weight="w")
+    model, whole = lk.Perceptron(tol=None, max_iter=50), lk.Perceptron(tol=None, max_iter=50)
+    whole.fit(frame[["x"]], frame.y, sample_weight=frame.w)
+    assert model.fit(source).n_iter_ == whole.n_iter_ < 10
 
 
 def test_an_end_in_the_last_epoch_is_an_end():
