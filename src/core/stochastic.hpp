@@ -46,7 +46,7 @@ struct Course {
 
 // What is known of the rows beside X.
 struct StepRows {
-    const int32_t* codes;
+    const int32_t* codes;    // below 0: of no class, and without a turn
     int32_t positive;        // the code of the class with a score; softmax: all have
     const double* weights;   // null: 1
     const uint8_t* held;     // rows to judge by, and not to learn from; null: none
@@ -87,12 +87,13 @@ class Stochastic {
           q(course.loss == StepLoss::softmax ? course.K : 1),
           weights(with_plain_rows(X, course.in_order, [](auto& row) { return row.places(); }),
                   q == 1 ? 1 : padded(q)),
-          eta(course.eta0),
-          turns(n) {
+          eta(course.eta0) {
         if (n > std::numeric_limits<int32_t>::max())
             throw std::invalid_argument("rows to shuffle are at most 2^31 - 1");
+        turns.reserve(n);
         for (int64_t i = 0; i < n; ++i) {
-            turns[i] = static_cast<uint32_t>(2 * i + (rows.codes[i] == rows.positive));
+            if (rows.codes[i] < 0) continue;
+            turns.push_back(static_cast<uint32_t>(2 * i + (rows.codes[i] == rows.positive)));
             learned += !rows.held || !rows.held[i];
         }
         set(theta, weights.vector, weights.bias);
@@ -186,9 +187,9 @@ class Stochastic {
     }
 
     template <class Row>
-    LIKELIER_INLINE void fetch(const Row& row, int64_t s) const {
-        if (s + 2 * kTurnsAhead < n) row.announce(turns[s + 2 * kTurnsAhead] >> 1);
-        if (s + kTurnsAhead < n) {
+    LIKELIER_INLINE void fetch(const Row& row, int64_t s, int64_t last) const {
+        if (s + 2 * kTurnsAhead < last) row.announce(turns[s + 2 * kTurnsAhead] >> 1);
+        if (s + kTurnsAhead < last) {
             const int64_t i = turns[s + kTurnsAhead] >> 1;
             row.fetch(i);
             if (rows.weights) __builtin_prefetch(rows.weights + i);
@@ -207,8 +208,9 @@ class Stochastic {
         mistakes.push_back(0);
         steps.push_back(0);
         objective = 0;
-        for (int64_t s = 0; s < n; ++s) {
-            fetch(row, s);
+        const auto last = static_cast<int64_t>(turns.size());
+        for (int64_t s = 0; s < last; ++s) {
+            fetch(row, s, last);
             const int64_t i = turns[s] >> 1;
             if (rows.held && rows.held[i]) continue;
             const int32_t label = own(turns[s]);
@@ -231,7 +233,7 @@ class Stochastic {
         const double loss = scores.counted_up();
         objective += loss;
         losses.push_back(loss / static_cast<double>(learned));
-        if (!weights.finite()) bad = turns[n - 1] >> 1;
+        if (!weights.finite()) bad = turns.back() >> 1;
     }
 
     template <class Row, class Scores>

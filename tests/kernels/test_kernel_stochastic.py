@@ -278,6 +278,21 @@ def test_a_row_that_has_no_score_is_named(core, bad, layout):
         assert len(native.losses) == 0
 
 
+def test_rows_of_no_class_have_no_turn(core):
+    for loss, K in (("hinge", 1), ("softmax", 3)):
+        X, y = problem(50, K=max(K, 2))
+        none = np.arange(50) % 7 == 3
+        how = {"loss": LOSSES.index(loss), "K": K, "shuffle": True, "average": 1}
+        zeros = np.zeros((K, 6))
+        native = core.Stochastic(
+            matrix(core, X, ("C", np.float64)), np.where(none, -1, y).astype(np.int32), None, None,
+            np.ones(max(K, 2)), zeros, zeros, None, **PLAIN | how,
+        )  # fmt: skip
+        native.run(2)
+        _, W, twin = both(core, X[~none], y[~none], **how | {"loss": loss})
+        check(native, read(native.theta, W.shape), twin)
+
+
 def test_held_rows_are_judged_and_not_learned_from(core):
     X, y = problem(50)
     held = (np.arange(50) % 5 == 0).astype(np.uint8)

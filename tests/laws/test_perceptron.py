@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
+from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import likelier as lk
@@ -190,6 +191,17 @@ def test_steps_are_scaled_by_weights_and_turns_counted_in_rows():
 
 
 @kinds
+def test_a_class_whose_rows_all_weigh_nothing_is_absent(kind):
+    X, y = load_iris(return_X_y=True)
+    there = y != 0
+    model = lk.Perceptron(weights=kind, max_iter=5, tol=None)
+    found = clone(model).fit(X, y, sample_weight=there.astype(float))
+    other = clone(model).fit(X[there], y[there], sample_weight=np.ones(there.sum()))
+    np.testing.assert_array_equal(found.decision_function(X), other.decision_function(X))
+    np.testing.assert_array_equal(found.mistake_curve_, other.mistake_curve_)
+
+
+@kinds
 def test_a_start_of_ones_own(kind):
     rng = np.random.default_rng(1)
     X = np.round(2 * rng.standard_normal((20, 3)))
@@ -248,6 +260,22 @@ def test_an_epoch_without_a_mistake_is_the_last(kind):
     assert lk.Perceptron(tol=None, max_iter=500).fit(X, [1, 1, 0, 0]).score(X, [1, 1, 0, 0]) == 1
 
 
+def test_rows_that_weigh_nothing_do_not_delay_the_end(tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 2.0, -1.0, -2.0, 3.0], "y": [1, 1, 0, 0, 0], "w": [1, 1, 1, 1, 0]})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    source = lk.scan(tmp_path / "rows.csv", target="y", weight="w")
+    model, whole = lk.Perceptron(tol=None, max_iter=50), lk.Perceptron(tol=None, max_iter=50)
+    whole.fit(frame[["x"]], frame.y, sample_weight=frame.w)
+    assert model.fit(source).n_iter_ == whole.n_iter_ < 10
+
+
+def test_an_end_in_the_last_epoch_is_an_end():
+    X, y = np.array([[1.0], [2.0], [-1.0], [-2.0]]), [1, 1, 0, 0]
+    model = lk.Perceptron(max_iter=2).fit(X, y)  # without a warning
+    assert model.n_iter_ == 2
+    assert model.converged_
+
+
 def test_epochs_that_do_not_suffice_are_said():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((100, 2)), rng.integers(2, size=100)
@@ -265,8 +293,8 @@ def test_mistakes_are_within_the_bounds(data, dense, shuffled, intercept, eta0):
         shuffle=shuffled, fit_intercept=intercept, max_iter=epochs, tol=None, eta0=eta0, random_state=epochs
     ).fit(X, t)
     found = model.mistake_bound(X, t)
-    assert found.mistakes == model.mistakes_ <= found.bound * (1 + 1e-9)
-    assert found.mistakes <= found.separable_bound * (1 + 1e-9)
+    assert found.mistakes == model.mistakes_ <= found.bound
+    assert found.mistakes <= found.separable_bound
     assert found.epochs == model.n_iter_
     assert found.bound <= found.epochs * len(t)
     if np.isfinite(found.D):
@@ -291,6 +319,42 @@ def test_the_bound_of_two_points_by_hand():
     assert found.separable_bound == pytest.approx(1, rel=1e-5)
     assert found.mistakes == 1
     assert "(R/margin)²" in str(found)
+
+
+def test_rows_held_out_are_presented_in_no_epoch_and_counted_in_the_bound():
+    """Rows to learn from contradict each other, those held out do not: each epoch has all its mistakes."""
+    y = np.tile([-1, 1], 10)
+    split = StratifiedShuffleSplit(test_size=0.5, random_state=0)
+    held = next(split.split(y[:, None], y))[1]
+    X = np.tile([1.0, 0.0], (20, 1))
+    X[held] = np.column_stack([np.zeros(10), y[held]])
+    model = lk.Perceptron(
+        early_stopping=True, validation_fraction=0.5, fit_intercept=False, tol=None, max_iter=50
+    ).fit(X, y)
+    found = model.mistake_bound(X, y)
+    assert found.epochs == model.n_iter_ == 50
+    assert found.mistakes <= found.bound
+    assert model.t_ == 50 * 20 + 1  # as scikit-learn counts
+
+
+def test_a_bound_that_is_met_is_not_missed_by_rounding():
+    """Two rows at right angles, each a mistake: (R/γ)² is 2."""
+    for a, b in np.random.default_rng(0).integers(1, 20, (20, 2)):
+        X, t = np.array([[a, b], [-b, a]], dtype=np.float64), np.array([1, -1])
+        found = lk.Perceptron(fit_intercept=False).fit(X, t).mistake_bound(X, t)
+        assert found.mistakes == 2
+        assert 2 <= found.bound == pytest.approx(2, rel=1e-4)
+        assert 2 <= found.separable_bound == pytest.approx(2, rel=1e-4)
+
+
+def test_other_rows_are_no_rows_for_a_bound():
+    X, t = noisy()
+    model = lk.Perceptron(shuffle=False, max_iter=6, tol=None).fit(X, t)
+    with pytest.raises(ValueError, match=r"not the rows.*1200 were presented, which is no multiple of 7"):
+        model.mistake_bound(X[:7], t[:7])
+    with pytest.raises(ValueError, match=r"not the rows.*no order of these rows"):
+        model.mistake_bound(np.abs(X[:2]) * [[1], [-1]] + [[1], [-1]], [1, -1])
+    assert model.mistake_bound(X[:7], t[:7], epochs=6).mistakes is None
 
 
 def test_rows_that_no_line_parts():

@@ -176,6 +176,31 @@ def test_files_are_read_part_by_part(tmp_path, loss):
         SGD(loss, early_stopping=True).fit(source)
 
 
+@pytest.mark.parametrize("early_stopping", [False, True])
+@pytest.mark.parametrize("loss", ["hinge", "softmax"])
+def test_a_class_whose_rows_all_weigh_nothing_is_absent(loss, early_stopping):
+    """And so are its rows: from losses and mistakes, from the rule for stopping, from turns."""
+    data = problem(K=3)
+    X, there = scaled(data), data.y != data.classes[2]
+    one = SGD(loss, random_state=0, early_stopping=early_stopping)
+    model = clone(one).fit(X, data.y, sample_weight=there.astype(float))
+    assert_same_bits(model, clone(one).fit(X[there], data.y[there], sample_weight=np.ones(there.sum())))
+    assert model.classes_.tolist() == data.classes[:2].tolist()
+
+
+def test_a_file_where_a_class_weighs_nothing(tmp_path):
+    data = problem(K=3, rows=100)
+    X, there = scaled(data), data.y != data.classes[2]
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(y=data.y, w=there.astype(float))
+    for i, rows in enumerate((there, ~there)):  # the second file has no row of a class
+        frame[rows].to_csv(tmp_path / f"{i}.csv", index=False)
+    model = SGD(shuffle=False, **BRIEF).fit(lk.scan(tmp_path / "*.csv", target="y", weight="w"))
+    whole = SGD(shuffle=False, **BRIEF).fit(X[there], data.y[there])
+    np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-9)
+    np.testing.assert_allclose(model.trace_, whole.trace_, rtol=1e-9)
+    assert (model.mistakes_, model.t_) == (whole.mistakes_, whole.t_)
+
+
 def test_balanced_batches_go_by_the_classes_so_far():
     data = problem(K=2)
     X = scaled(data)

@@ -89,7 +89,7 @@ class Progress(Strides):
             "mistakes_": int(counts.sum()),
             "class_mistakes_": counts,
             "mistake_curve_": curve(self.tallies),
-            "t_": 1.0 + max(tally.turns for tally in self.tallies),
+            "t_": 1.0 + max(tally.turns + tally.passed for tally in self.tallies),
         }
 
 
@@ -121,7 +121,11 @@ class Followed(Route):
         plain = (
             start.plain and start.decay in (None, decay) and (rows.w is None or bool((rows.w == 1).all()))
         )
-        tallies = tuple(record.tally for record in records)
+        out = 0 if rows.held is None else int(rows.held.sum())
+        tallies = tuple(
+            replace(record.tally, passed=record.tally.passed + out * len(walk.losses))
+            for record, walk in zip(records, walks, strict=True)
+        )
         after = replace(after, tallies=tallies, decay=decay, plain=plain)
         return found._replace(strides=_with_weights(after, rows, followers))
 

@@ -236,7 +236,7 @@ class Perceptron(Striding):
         labels = [str(label) for label in self._target]
         labels = labels[1:] if len(labels) == 2 else labels
         problems = [
-            Problem(label, k, tally.turns, tally.mistakes)
+            Problem(label, k, tally.turns + tally.passed, tally.mistakes)
             for k, (label, tally) in enumerate(
                 zip(labels, counted.tallies, strict=True), len(self._target) - len(labels)
             )

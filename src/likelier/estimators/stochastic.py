@@ -153,9 +153,10 @@ class Striding(Weighted):
             return None
         share = door.number("validation_fraction", self.validation_fraction, 0, 1)
         assert chunk.y is not None
-        n = len(chunk.y)
+        known = np.flatnonzero(chunk.y >= 0)  # rows of a class
+        n = len(known)
         split = StratifiedShuffleSplit(test_size=share, random_state=self.random_state)
-        train, test = next(split.split(np.zeros((n, 1)), chunk.y))
+        train, test = (known[some] for some in next(split.split(np.zeros((n, 1)), chunk.y[known])))
         if chunk.w is not None and not chunk.w[test].any():
             raise ValueError(
                 "The sample weights for validation set are all zero, consider using a different random "
@@ -166,7 +167,7 @@ class Striding(Weighted):
                 f"{n} rows with validation_fraction={share:g} leave {len(train)} to learn from and "
                 f"{len(test)} to judge by: change it, or set early_stopping=False."
             )
-        held = np.zeros(n, dtype=np.uint8)
+        held = np.zeros(len(chunk.y), dtype=np.uint8)
         held[test] = 1
         return held
 
@@ -229,7 +230,7 @@ class Striding(Weighted):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        elif self.tol is not None and len(found.losses) == most:
+        elif self.tol is not None and len(found.losses) == most and not found.ended:
             warnings.warn(
                 f"{type(self).__name__}: {most} epochs did not bring convergence (tol={self.tol:g}; mean "
                 f"loss {found.losses[-1]:.6g}). Raise max_iter, loosen tol, or scale the columns.",

@@ -61,16 +61,17 @@ class Journey(NamedTuple):
     losses: Floats
     ended: bool
     clipped: int  # steps that had to be cut
-    walks: tuple[Walk, ...] = ()  # of rows in memory
+    steps: int  # rows that moved weights
 
     @classmethod
     def of(cls, start: Strides, rows: Rows, walks: Sequence[Walk]) -> "Journey":
         """Over rows in memory."""
         epochs = max(len(walk.losses) for walk in walks)
         losses = [np.pad(walk.losses, (0, epochs - len(walk.losses)), mode="edge") for walk in walks]
-        strides = start.after(walks, epochs * len(rows.codes))
+        strides = start.after(walks, epochs * rows.coded)
         ended, clipped = all(walk.ended for walk in walks), sum(walk.clipped for walk in walks)
-        return cls(strides, np.mean(losses, axis=0), ended, clipped, tuple(walks))
+        steps = int(sum(walk.steps.sum() for walk in walks))
+        return cls(strides, np.mean(losses, axis=0), ended, clipped, steps)
 
 
 @dataclass(frozen=True)
@@ -103,33 +104,36 @@ class Route:
         """Epochs over rows that are read part by part, and shuffled within a part."""
         rngs = [check_random_state(seed) for seed in seeds]
         course, strides, losses, values = self.course, start, list[float](), list[float]()
-        idle, ended, clipped = 0, False, 0
+        idle, ended, clipped, steps = 0, False, 0, 0
         while len(losses) < most and not ended:
             once = replace(self, course=replace(course, tol=None))
-            found, before = once.one_reading(source, strides, rngs), strides.mistakes
-            strides, clipped = found.strides, clipped + found.clipped
+            found = once.one_reading(source, strides, rngs)
+            strides, clipped, steps = found.strides, clipped + found.clipped, steps + found.steps
             losses.append(float(found.losses[0]))
             values.append(losses[-1] + self.penalty(strides))
             if watch is not None:
                 watch(losses[-1])
-            ended = course.still and strides.mistakes == before
+            ended = course.still and not found.steps
             gained = course.tol is None or not values[-1] > min(values[:-1], default=np.inf) - course.tol
             idle = 0 if gained else idle + 1
             if idle >= course.patience:
                 ended = ended or course.rate != "adaptive" or course.eta0 <= 1e-6
                 course, idle = replace(course, eta0=course.eta0 / 5), 0
-        return Journey(strides, np.array(losses), ended, clipped)
+        return Journey(strides, np.array(losses), ended, clipped, steps)
 
     def one_reading(self, source: Source, strides: Strides, rngs: Sequence[Any]) -> Journey:
         """An epoch, each part in an order of its own."""
-        loss, n, clipped = 0.0, 0, 0
+        loss, n, clipped, steps = 0.0, 0, 0, 0
         for chunk in (chunk for part in source.parts(0) for chunk in part()):
             seeds = [int(rng.randint(SEEDS)) for rng in rngs]
-            found = self.whole(Rows.of(chunk), strides, seeds, 1, None)
-            strides, clipped = found.strides, clipped + found.clipped
-            loss += float(found.losses[0]) * chunk.X.shape[0]
-            n += chunk.X.shape[0]
-        return Journey(strides, np.array([loss / n]), False, clipped)
+            rows = Rows.of(chunk)
+            if not rows.coded:
+                continue
+            found = self.whole(rows, strides, seeds, 1, None)
+            strides, clipped, steps = found.strides, clipped + found.clipped, steps + found.steps
+            loss += float(found.losses[0]) * rows.coded
+            n += rows.coded
+        return Journey(strides, np.array([loss / n]), False, clipped, steps)
 
     def penalty(self, strides: Strides) -> float:
         """Of the weights as they are: the mean of the problems', as their losses are."""

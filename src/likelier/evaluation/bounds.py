@@ -22,6 +22,7 @@ from likelier.states import Setting
 Floats = NDArray[np.float64]
 
 LEAST = 1e-12  # of t = D/R: margins below about a millionth of R are not looked for
+ROUNDING = 1 + 1e-9  # of |v|, which is taken that much longer: a bound may be met by whole numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +99,7 @@ def mistake_bound(
     """
     n, R2 = run(source, lambda: Extents(np.zeros(2))).found
     R = float(np.sqrt(R2 + bias**2))
-    often = [-(-problem.turns // int(n)) if epochs is None else epochs for problem in problems]
+    often = [_epochs(problem, int(n)) if epochs is None else epochs for problem in problems]
     found = [
         _least(_Ridge(source, int(n), E, R, bias, problem.positive))
         for problem, E in zip(problems, often, strict=True)
@@ -107,6 +108,11 @@ def mistake_bound(
     def each(values: Sequence[Any]) -> Any:
         return values[0] if len(problems) == 1 else np.array(values)
 
+    bounds = [min(one.bound, (R / one.margin) ** 2) if one.margin else one.bound for one in found]
+    if epochs is None and any(
+        problem.mistakes > bound for problem, bound in zip(problems, bounds, strict=True)
+    ):
+        raise _other_rows("no order of these rows leads to so many mistakes as were made")
     return MistakeBound(
         tuple(problem.name for problem in problems),
         each([R] * len(problems)),
@@ -118,6 +124,21 @@ def mistake_bound(
         bias,
         each([problem.mistakes for problem in problems]) if epochs is None else None,
     )
+
+
+def _other_rows(why: str) -> ValueError:
+    return ValueError(
+        f"these are not the rows that it was fitted to: {why}. Give all of them, rows that came in some "
+        "batches only as often as they came; or say by epochs= how often each is to come."
+    )
+
+
+def _epochs(problem: Problem, n: int) -> int:
+    """How often each of n rows was presented."""
+    epochs, rest = divmod(problem.turns, n)
+    if rest or not epochs:
+        raise _other_rows(f"{problem.turns} were presented, which is no multiple of {n}")
+    return epochs
 
 
 @dataclass
@@ -258,5 +279,5 @@ class _Ridge:
         theta, positive = self.theta, self.objective.setting.positive
         term = Affine(theta[-1:], theta[None, :-1].copy(), np.zeros(len(theta) - 1))
         found = run(self.objective.source, partial(Margins, Scores((term,)), positive))
-        length = float(np.sqrt(self.units @ theta**2))
+        length = float(np.sqrt(self.units @ theta**2)) * ROUNDING
         return Line(theta, length, float(np.sqrt(found.slack * self.epochs)), found.least)

@@ -1,6 +1,6 @@
 """A perceptron epoch by epoch: how often it was mistaken, and what is kept of its weights."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -22,17 +22,19 @@ class Tally:
     turns: int = 0
     mistakes: int = 0
     latest: int = 0  # mistakes of the last epoch
+    passed: int = 0  # rows that were held out, as often as they were: they had no turn
     doublings: Numbers = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # (d,)
 
     def after(self, epoch: Epoch) -> Self:
         turns = self.turns + epoch.turns
         new = 2 ** np.arange(len(self.doublings), turns.bit_length())  # in this epoch
         counts = self.mistakes + np.searchsorted(epoch.at, new - self.turns, side="right")
-        return type(self)(
-            turns,
-            self.mistakes + len(epoch.at),
-            len(epoch.at),
-            np.append(self.doublings, counts).astype(np.int64),
+        return replace(
+            self,
+            turns=turns,
+            mistakes=self.mistakes + len(epoch.at),
+            latest=len(epoch.at),
+            doublings=np.append(self.doublings, counts).astype(np.int64),
         )
 
     def at(self, turns: Numbers) -> Numbers:

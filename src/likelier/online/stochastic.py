@@ -65,20 +65,20 @@ class Rows(NamedTuple):
     """Rows with coded labels; `held` ones are not learned from: their score says when to stop."""
 
     X: Dense | CSR  # rows that adjoin
-    codes: NDArray[np.int32]  # (n,)
+    codes: NDArray[np.int32]  # (n,), -1: of no class
     w: Floats | None = None  # (n,)
     held: NDArray[np.uint8] | None = None  # (n,)
     first: int = 0  # the number of the first row
 
     @classmethod
     def of(cls, chunk: Chunk, held: NDArray[np.uint8] | None = None) -> "Rows":
-        """Those without a label weigh nothing."""
         assert chunk.y is not None
-        codes, w = np.ascontiguousarray(chunk.y), chunk.w
-        if codes.min() < 0:
-            w = np.where(codes < 0, 0.0, 1.0 if w is None else w)
-            codes = np.maximum(codes, 0)
-        return cls(adjoining(chunk.X), codes, w, held, chunk.first)
+        return cls(adjoining(chunk.X), np.ascontiguousarray(chunk.y), chunk.w, held, chunk.first)
+
+    @property
+    def coded(self) -> int:
+        """How many rows are of a class: the others have no turn."""
+        return int(np.count_nonzero(self.codes >= 0))
 
 
 @dataclass(frozen=True)

@@ -237,7 +237,7 @@ def _voting(model: Voted) -> Any:
 def _counted_up(tally: Tally) -> Any:
     doublings = tally.doublings
     grown = np.all(np.diff(doublings) >= 0) and len(doublings) == tally.turns.bit_length()
-    return grown and 0 <= tally.latest <= tally.mistakes <= tally.turns
+    return grown and 0 <= tally.latest <= tally.mistakes <= tally.turns and tally.passed >= 0
 
 
 def _went(found: Progress) -> Any:
