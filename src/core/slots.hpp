@@ -142,7 +142,8 @@ class SlotTable {
         if (bytes(room) > kMostBytes / size)
             throw std::length_error("a table of 2^" + std::to_string(bits) + " slots with room for " +
                                     std::to_string(room) + " scores takes more than " +
-                                    std::to_string(kMostBytes >> 30) + " GB: use fewer bits, or fewer classes");
+                                    std::to_string(kMostBytes >> 30) +
+                                    " GB: use fewer bits, or fewer classes");
         return size;
     }
 };

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+NO_KEYS = np.empty(0, dtype=np.uint64)  # columns go by number
+
 
 def twin(core, x, prefix=""):
     """(key, value) of the features of a dict, in order."""
@@ -104,7 +106,7 @@ def test_strict_reading_names_the_feature(core):
         reader.columns([column], 0, 3, None, None)
     starts, places, data = np.array([0, 0, 1], np.int32), np.array([7], np.int32), np.array([np.nan])
     with pytest.raises(ValueError, match="row 1: feature '7' is not a finite number"):
-        reader.sparse(starts, places, data, [], 9, None, None)
+        reader.sparse(starts, places, data, NO_KEYS, [], 9, None, None)
 
 
 def test_dicts_without_end_are_refused(core):
@@ -158,7 +160,7 @@ def test_columns_that_do_not_fit_are_refused(core):
     with pytest.raises(ValueError, match="do not fit their text"):
         core.Column.text("t", np.array([0, 5], np.int32), np.zeros(3, np.uint8), None)
     with pytest.raises(ValueError, match="do not fit together"):
-        reader.sparse(np.array([0, 1]), np.array([3]), np.ones(1), [], 3, None, None)
+        reader.sparse(np.array([0, 1]), np.array([3]), np.ones(1), NO_KEYS, [], 3, None, None)
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
@@ -167,7 +169,8 @@ def test_sparse_rows_are_dicts_of_numbers(core, index, p):
     starts, places = np.array([0, 2, 2, 4], index), np.array([0, 3, 1, 3], index)
     for data in (np.array([1.5, -2, 0, 4]), np.array([1.5, -2, 0, 4], np.float32)):
         codes, weights = np.array([0, -1, 2], np.int32), np.array([1.0, 2.0, 0.5])
-        rows = intake(core).sparse(starts, places, data, [], p, codes, weights)
+        keys = core.column_keys([], p) if p < 100 else NO_KEYS
+        rows = intake(core).sparse(starts, places, data, keys, [], p, codes, weights)
         same = [{"0": 1.5, "3": -2}, {}, {"3": 4}]
         assert cells(core, rows) == [list(twin(core, x)) for x in same]
         found = core.cells_of(rows)
@@ -177,7 +180,9 @@ def test_sparse_rows_are_dicts_of_numbers(core, index, p):
 
 def test_named_sparse_columns(core):
     starts, places = np.array([0, 2], np.int32), np.array([0, 2], np.int32)
-    rows = intake(core).sparse(starts, places, np.array([1.0, 2.0]), ["a", "b", "c"], 3, None, None)
+    names = ["a", "b", "c"]
+    keys = core.column_keys(names, 3)
+    rows = intake(core).sparse(starts, places, np.array([1.0, 2.0]), keys, names, 3, None, None)
     assert cells(core, rows) == [list(twin(core, {"a": 1.0, "c": 2.0}))]
 
 

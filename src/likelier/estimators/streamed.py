@@ -104,9 +104,7 @@ class Sparse:
         keys = _core.column_keys(names, p) if often else np.empty(0, dtype=np.uint64)
         for start, stop in _cuts(self.n):
             X = self.X.rows(start, stop)
-            yield intake.sparse(
-                X.starts, X.columns, X.values, keys, names, p, *marks.rows(start, stop)
-            )
+            yield intake.sparse(X.starts, X.columns, X.values, keys, names, p, *marks.rows(start, stop))
 
 
 @dataclass(frozen=True)
