@@ -236,6 +236,32 @@ def test_what_is_wrong_is_said_in_a_line(folder, capsys, arguments, said):
     assert not list(Path().glob("*.lk"))
 
 
+def test_labels_are_numbers_if_all_of_them_are(folder):
+    labels = ["2", "0", "2", "0"] * 5
+    for name, more in (("numbers", []), ("words", ["none", "7"])):
+        lines = [f"{i},{label}" for i, label in enumerate(labels + more)]
+        Path(f"{name}.csv").write_text("\n".join(["x,label", *lines]) + "\n")
+        stream(f"{name}.csv", "-o", f"{name}.lk")
+    assert load_online("numbers.lk").model.labels == [2, 0]
+    assert load_online("words.lk").model.labels == ["2", "0", "none", "7"]
+
+
+def test_answers_to_a_table_are_judged_by_classes_in_any_order(folder, capsys):
+    stream("rows.csv", "-o", "m.lk")
+    model, frame = lk.load("m.lk"), pd.read_csv("rows.csv")
+    capsys.readouterr()
+    main(["predict", "m.lk", "rows.csv", "-o", "answers.csv"])
+    error = 1 - model.score(frame.drop(columns="label"), frame["label"])
+    assert f"error {100 * error:.2f} %" in capsys.readouterr().err
+    reversed_ = rows(600)
+    reversed_["label"] = reversed_["label"].map({"yes": "a", "no": "b"})
+    reversed_.to_csv("reversed.csv", index=False)
+    stream("reversed.csv", "-o", "other.lk")
+    capsys.readouterr()
+    main(["predict", "other.lk", "reversed.csv", "-o", "answers.csv"])
+    assert f"error {100 * error:.2f} %" in capsys.readouterr().err
+
+
 # ---- as a process ----------------------------------------------------------------------------------
 PROGRAM = "import sys; from likelier.cli import main; sys.exit(main(sys.argv[1:]))"
 

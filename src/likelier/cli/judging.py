@@ -30,8 +30,10 @@ class LabelJudge:
     def add(self, model: Any, X: Any, answers: NDArray[Any], truth: Any) -> None:
         codes, values = arrow.encoded(truth)
         labelled = codes >= 0
-        y = arrow.recoded(truth, model.classes_) if len(values) else codes
+        order = np.argsort(model.classes_)  # of a model that learned row by row they are as they came
+        y = arrow.recoded(truth, model.classes_[order]) if len(values) else codes
         at = np.flatnonzero(y >= 0)
+        y[at] = order[y[at]]
         self.rows += int(labelled.sum())
         self.unknown += int(labelled.sum()) - len(at)
         self.wrong += int((answers[at] != model.classes_[y[at]]).sum())

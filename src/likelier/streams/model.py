@@ -58,6 +58,13 @@ class Online:
             self.intake.factors = [*self.intake.factors, self.settings.factor(label)]
         return self.codes[label]
 
+    def name(self, labels: list[Any]) -> None:
+        """Other names for the classes, in their order."""
+        self.labels[:] = labels
+        self.codes.clear()
+        self.codes.update({label: code for code, label in enumerate(labels)})
+        self.intake.factors = [self.settings.factor(label) for label in labels]
+
     def learn(self, rows: "_core.HashedRows") -> Floats:
         """A step at each row; the probabilities from before it, (n, K)."""
         before = self.learner.counters["clipped"]

@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
@@ -59,8 +59,7 @@ class Session:
             raise BadLine(f"{told.first_bad[0]}. Without --strict such lines are counted and passed over.")
         self.told = told
         if self.learning:
-            for text in told.labels[self.model.K :]:
-                self.model.meet(label_of(text))
+            meet(self.model, told.labels[self.model.K :])
         self.rows += len(rows)
         self.cells += rows.cells
         codes, weights = rows.codes, rows.weights
@@ -104,10 +103,20 @@ class Patience:
             raise KeyboardInterrupt
 
 
-def label_of(text: str) -> Any:
-    """A label as it is written; a whole number is one."""
+def meet(model: Online, texts: Sequence[str]) -> None:
+    """Labels that are new, as they are written; whole numbers are numbers, as long as all labels are."""
+    for text in texts:
+        numbers = all(isinstance(label, int) for label in model.labels)
+        if numbers and _whole(text):
+            model.meet(int(text))
+            continue
+        if numbers:
+            model.name([str(label) for label in model.labels])
+        model.meet(text)
+
+
+def _whole(text: str) -> bool:
     try:
-        number = int(text)
+        return str(int(text)) == text
     except ValueError:
-        return text
-    return number if str(number) == text else text
+        return False
