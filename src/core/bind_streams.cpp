@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <new>
 #include <string>
 
 #include "bind.hpp"
@@ -63,12 +65,13 @@ Rule rule_of(int bits, const std::string& optimizer, const std::string& loss, st
 template <class T>
 using Owned = nb::ndarray<nb::numpy, T, nb::c_contig>;
 
-// A new array of (n, width) zeros, which Python owns.
+// A new array of (n, width) zeros, which Python owns. Those that nothing is written to take no memory.
 template <class T>
 Owned<T> zeros(int64_t n, int64_t width) {
-    auto* values = new T[std::max<int64_t>(n * width, 1)]();
-    nb::capsule owner(values, [](void* p) noexcept { delete[] static_cast<T*>(p); });
-    return Owned<T>(values, {static_cast<size_t>(n), static_cast<size_t>(width)}, owner);
+    void* values = std::calloc(std::max<int64_t>(n * width, 1), sizeof(T));
+    if (!values) throw std::bad_alloc();
+    nb::capsule owner(values, [](void* p) noexcept { std::free(p); });
+    return Owned<T>(static_cast<T*>(values), {static_cast<size_t>(n), static_cast<size_t>(width)}, owner);
 }
 
 Owned<double> learn(Learner& self, const HashedRows& rows) {

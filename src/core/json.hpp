@@ -11,8 +11,8 @@
 namespace likelier {
 
 // Numbers are numbers, strings words, true and false the words True and False, null is absent. The members
-// of an object go by its name, a dot, and theirs; so do the numbers of an array, which are counted from 0;
-// its strings are words of the array's name. A name that is given twice counts twice; as target, the last
+// of an object go by its name, a dot, and theirs; so does all that is in an array, counted from 0, but for
+// its strings, which are words of the array's name. A name that is given twice counts twice; as target, the last
 // counts.
 class JSONParser : public LineParser {
   public:
@@ -160,8 +160,7 @@ class JSONParser : public LineParser {
         int64_t place = 0;
         do {
             space();
-            // Words and truth values are of the array, whatever their place.
-            const bool placed = at < end && *at != '"' && *at != 't' && *at != 'f';
+            const bool placed = at < end && *at != '"';
             if (placed) name += '.' + std::to_string(place);
             if (!value(depth, wants)) return false;
             name.resize(prefix);

@@ -175,8 +175,10 @@ class Weights {
     int64_t rows() const { return slots.count() + 1; }
     int64_t width() const { return 4 + 2 * q(); }
 
+    // Into zeros.
     void save(float* table, uint32_t* tags) const {
         for (int64_t s = 0; s < rows(); ++s, table += width()) {
+            if (!slots.holds(s)) continue;
             const Slot& slot = slots.at(s);
             const float head[] = {slot.most, seen(slot), slot.mean, slot.square};
             std::copy(head, head + 4, table);
@@ -195,6 +197,7 @@ class Weights {
         known = 0;
         grow(K);
         for (int64_t s = 0; s < rows(); ++s, table += width()) {
+            if (!tags[s] && s < slots.count()) continue;  // nobody's
             Slot& slot = slots.at(s);
             slot = {table[0], tags[s], table[1], table[2], table[3], 0};
             for (int64_t k = 0; k < q(); ++k) slot.pairs()[k] = {table[4 + 2 * k], table[5 + 2 * k]};

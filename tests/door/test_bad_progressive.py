@@ -1,5 +1,7 @@
 """Streams, models and settings that progressive validation and Pending cannot take."""
 
+from datetime import timedelta
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -145,3 +147,17 @@ def test_moments_that_are_none():
     with pytest.raises(ValueError, match="nan is no moment"):
         pending.predict(0, {}, at=np.nan)
     assert len(pending) == 0
+
+
+@pytest.mark.parametrize("default", [float("nan"), [1]])
+def test_a_default_that_is_no_label_is_refused_before_rows_wait_for_it(default):
+    with pytest.raises(TypeError, match="labels are strings, numbers or truth values"):
+        lk.Pending(lk.OnlineClassifier(), horizon=1, default=default)
+
+
+@pytest.mark.parametrize("horizon", ["1h", timedelta(hours=1)])
+def test_a_horizon_in_other_units_than_moments_is_refused_before_a_row_waits(horizon):
+    pending = lk.Pending(lk.OnlineClassifier(), horizon=horizon, default=0)
+    with pytest.raises(TypeError, match="give it in the units of the moments"):
+        pending.predict(1, {"a": 1.0})
+    assert pending.waiting == 0

@@ -131,7 +131,32 @@ def test_predict_refuses_a_table_without_the_columns_of_the_stream(folder, capsy
     assert stream("rows.csv", "--target", "label", "-o", "m.lk") == 0
     pd.read_csv("rows.csv").to_csv("other.csv", index=False, sep=";")
     assert main(["predict", "m.lk", "other.csv"]) == 2
-    assert "no column 'x', which the model has learned from" in capsys.readouterr().err
+    assert "no column named 'x'" in capsys.readouterr().err
+
+
+def test_train_and_stream_go_on_from_each_other_with_the_same_columns(folder, capsys):
+    chosen = ["--target", "label", "--features", "x,colour"]
+    assert stream("first.csv", *chosen, "-o", "half.lk") == 0
+    assert main(["train", "second.csv", "--target", "label", "--resume", "half.lk", "-o", "both.lk"]) == 0
+    assert main(["stream", "rows.csv", "--from", "both.lk", "-o", "more.lk"]) == 0
+    assert lk.load("more.lk").feature_names_in_.tolist() == ["x", "colour"]
+    assert lk.load("more.lk").steps_ == 1200
+
+
+def test_the_last_line_and_notes_are_of_this_stream(folder, capsys):
+    Path("few.csv").write_text("x,label\n1,yes\nnan,no\n")
+    assert stream("few.csv", "--quiet", "-o", "m.lk") == 0
+    said = capsys.readouterr()
+    assert "nan" not in said.out
+    assert "1 cell skipped" in said.err
+    assert main(["stream", "first.csv", "--from", "m.lk", "--quiet"]) == 0
+    assert "skipped" not in capsys.readouterr().err
+
+
+def test_labels_that_are_written_alike_are_no_labels_of_a_text(folder, capsys):
+    lk.save(lk.OnlineClassifier().learn_one({"x": 1.0}, 1).learn_one({"x": 2.0}, "1"), "m.lk")
+    assert stream("rows.csv", "--from", "m.lk") == 2
+    assert "m.lk: text cannot tell its labels apart: [1, '1']" in capsys.readouterr().err
 
 
 def test_inspect_says_what_a_stream_predicted(folder, capsys):

@@ -53,7 +53,7 @@ def cells_of(name: str, value: Any) -> Cells:
     if isinstance(value, dict):
         return [cell for key, inner in value.items() for cell in cells_of(f"{name}.{key}", inner)]
     places = enumerate(value)
-    return [c for k, v in places for c in cells_of(name if isinstance(v, bool | str) else f"{name}.{k}", v)]
+    return [c for k, v in places for c in cells_of(name if isinstance(v, str) else f"{name}.{k}", v)]
 
 
 @given(st.lists(st.dictionaries(TEXTS, VALUES, max_size=4), max_size=4), st.booleans(), CUTS)
@@ -65,6 +65,10 @@ def test_json_lines_are_read_as_python_reads_them(core, objects, ascii, cuts):
     assert [cells for cells, _, _ in rows] == [
         [cell for name, value in x.items() for cell in cells_of(name, value)] for x in objects
     ]
+    keys, values, *_ = core.cells_of(core.Intake([], False, False).dicts(objects, None, None))
+    assert [cell for cells, _, _ in rows for cell in cells] == list(
+        zip(keys.tolist(), values.tolist(), strict=True)
+    )
 
 
 PIECES = [

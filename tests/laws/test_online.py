@@ -466,3 +466,14 @@ def test_a_cell_of_objects_is_refused_with_its_row():
     frame = pd.DataFrame({"a": pd.Series([1.0, "u", b"v"], dtype=object)})
     with pytest.raises(TypeError, match="row 2: feature 'a' is b'v'"):
         Online().fit(frame, [0, 1, 0])
+
+
+def test_categories_of_any_objects_are_their_text():
+    cut = pd.cut(pd.Series([1, 2, 3, None]), 2)
+    odd = pd.Categorical([1, "u", 1, None])
+    rows = [
+        {"c": None if c != c else str(c), "o": None if o != o else str(o)}
+        for c, o in zip(cut, odd, strict=True)
+    ]
+    by_frame = Online(bits=8).fit(pd.DataFrame({"c": cut, "o": odd}), [0, 1, 0, 1])
+    assert bits(by_frame) == bits(Online(bits=8).fit(rows, [0, 1, 0, 1]))

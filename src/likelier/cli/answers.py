@@ -29,8 +29,13 @@ def plan(
     table = scan(paths, target, features or None, format=format)
     held = table.files[0].names
     truth = target or (known if known in held else None)
-    if not features:
-        features = _unnamed(model, list(table.names), [*keep, truth])
+    if not features:  # fitted to an array, or to rows of any names: all columns that are nothing else
+        p = getattr(model, "n_features_in_", None)
+        features = [name for name in table.names if name not in (*keep, truth)]
+        if p is not None and len(features) != p:
+            raise ValueError(
+                f"{type(model).__name__} takes {counted(p, 'column')}, and here are {len(features)}"
+            )
     source = table.taking(features, y=False)
     source.taking([*dict.fromkeys([*features, *keep])], y=False)  # refuses columns that are not there
     check_columns(source, features, model)
@@ -38,20 +43,6 @@ def plan(
         say(f"note: {truth!r} has other labels than the model: how good the answers are is not said")
         truth = None
     return Plan(usable(model, source), keep, truth)
-
-
-def _unnamed(model: Any, names: Sequence[str], others: list[str | None]) -> list[str]:
-    """The columns for a model that was fitted to an array, or learned from rows of any names."""
-    p = getattr(model, "n_features_in_", None)
-    if p is None:
-        read: list[str] = model._reads(names, others)
-        return read
-    features = [name for name in names if name not in others]
-    if len(features) != p:
-        raise ValueError(
-            f"{type(model).__name__} takes {counted(p, 'column')}, and here are {len(features)}"
-        )
-    return features
 
 
 def _comparable(model: Any, table: Scan, truth: str) -> bool:

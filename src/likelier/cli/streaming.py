@@ -100,8 +100,7 @@ def run(options: Namespace) -> None:
             problem = found
     seconds = time.perf_counter() - start
     if options.output and (session.rows or problem is None):
-        kept.model.reading = {"columns": feed.columns, **{name: getattr(options, name) for name in ASKED}}
-        kept.about |= {"target": options.target, "weight": options.weight}
+        _note_columns(kept, feed.columns, options)
         save_online(kept, options.output)
     if session.rows or problem is None:
         watching.summarise(seconds, options.output)
@@ -126,10 +125,20 @@ def _kept(options: Namespace) -> "Kept":
         if asked:
             raise ValueError(f"{argument} cannot be changed with --from: {options.start} goes on as it is")
     kept = load_online(options.start)
+    before = {"features": kept.feature_names, **kept.about, **kept.model.reading}
     for name in ASKED:
         if getattr(options, name) is None:
-            setattr(options, name, kept.model.reading.get(name))
+            setattr(options, name, before.get(name))
     return kept
+
+
+def _note_columns(kept: "Kept", columns: dict[str, str], options: Namespace) -> None:
+    """What the next to read needs to know, and who asks what the model is of."""
+    kept.model.reading = {"columns": columns, **{name: getattr(options, name) for name in ASKED}}
+    kept.about |= {"target": options.target, "weight": options.weight}
+    if columns:  # JSON, svmlight and VW have no list of them
+        kept.feature_names = list(dict.fromkeys([*(kept.feature_names or []), *columns]))
+        kept.n_features = len(kept.feature_names)
 
 
 def _feed(options: Namespace, model: "Online") -> Any:
@@ -149,6 +158,8 @@ def _feed(options: Namespace, model: "Online") -> Any:
         not options.no_learn,
     )
     labels = [str(label) for label in model.labels]
+    if len(set(labels)) < len(labels):
+        raise ValueError(f"{options.start}: text cannot tell its labels apart: {model.labels!r:.200}")
     columns = dict(model.reading.get("columns", {})) | dict.fromkeys(options.words, WORD)
     endings = {Path(path).suffix.lower() for path in options.data}
     if options.format != "parquet" and (options.format in TEXT or not endings & PARQUET):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from likelier.cli.words import counted, say, size_of
 from likelier.streams.curve import HEADING, Curve, Snapshot, line
 from likelier.streams.feeding import Told
+from likelier.streams.model import Online
 from likelier.streams.session import Session
 
 WINDOW = 1 << 20  # rows: nobody looks at windows here
@@ -27,6 +28,7 @@ class Watching:
         self.out: IO[bytes] | None = None
         self.bar: Any = None
         self._opened = ExitStack()
+        self._before = _odd(session.model)
 
     def __enter__(self) -> Self:
         self._open()
@@ -72,10 +74,10 @@ class Watching:
     def summarise(self, seconds: float, output: str | None) -> None:
         """Where it stands, what was learned, and what was wrong."""
         session = self.session
-        figures, model = session.curve.figures, session.model
-        last = session.curve.snapshots[-1].rows if session.curve.snapshots else 0
-        if figures.rows > last or self.quiet:
-            print(line(session.curve.now()), file=self.printed)
+        model = session.model
+        table = session.curve.table()
+        if table and (self.quiet or len(table) > len(session.curve.snapshots)):
+            print(line(table[-1]), file=self.printed)
         speed = f" ({session.rows / seconds:,.0f} a second)" if seconds > 0 else ""
         kinds = counted(model.K, "class")
         print(f"\n{counted(session.rows, 'row')}, {kinds}, {seconds:.2f} s{speed}", file=self.printed)
@@ -91,9 +93,14 @@ class Watching:
             _say(told.bad, "line", "could not be read")
         if told is not None:
             _say(told.changed, "cell", "of number columns taken as words")
-        _say(session.model.intake.skipped, "cell", "skipped: NaN or infinite")
-        clipped = session.model.learner.counters["clipped"]
+        skipped, clipped = (now - then for now, then in zip(_odd(session.model), self._before, strict=True))
+        _say(skipped, "cell", "skipped: NaN or infinite")
         _say(clipped, "step", "cut short, lest weights run away: learning_rate may be too large")
+
+
+def _odd(model: Online) -> tuple[int, int]:
+    """Cells skipped and steps cut short since its first row."""
+    return model.intake.skipped, model.learner.counters["clipped"]
 
 
 def _say(n: int, noun: str, what: str) -> None:

@@ -49,6 +49,9 @@ def _column(series: Any, strict: bool) -> "_core.Column | None":
     if kind == "number" and values is not None:
         return _numbers(name, series, values)
     if series.dtype in (nw.Categorical, nw.Enum):
+        if kind == "mixed" and series.implementation.is_pandas():
+            cells = series.to_native().cat  # of any objects, such as the intervals of `cut`
+            return _core.Column.coded(name, cells.codes.to_numpy(np.int32), [*map(str, cells.categories)])
         return _words(name, frames.factor(series))
     if series.dtype == nw.String:
         return _text(name, series.to_arrow())

@@ -1,6 +1,6 @@
 """Rows one by one: answered, then learned from."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields
 from threading import RLock
 from typing import Any, Self
@@ -325,17 +325,6 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
         """Columns whose text is words, whatever it looks like: those that were when a stream was read."""
         columns = self._model.reading.get("columns", {}) if "_model" in vars(self) else {}
         return [name for name, kind in columns.items() if kind == WORD]
-
-    def _reads(self, names: Sequence[str], others: Iterable[str | None]) -> list[str]:
-        """Of a table's columns, those that a stream was read from; if that is not known, all but others."""
-        reading = self._model.reading
-        known: list[str] = list(reading.get("columns") or reading.get("features") or [])
-        missing = [name for name in known if name not in names]
-        if missing:
-            some = ", ".join(map(str, names[:20]))
-            raise ValueError(f"no column {missing[0]!r}, which the model has learned from: here are {some}")
-        others = {*others, reading.get("target"), reading.get("weight"), *(reading.get("ignore") or [])}
-        return known or [name for name in names if name not in others]
 
     # ---- copies --------------------------------------------------------------------------------------
     def __getstate__(self) -> dict[str, Any]:

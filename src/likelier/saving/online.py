@@ -77,8 +77,13 @@ def _objects(values: list[Any]) -> NDArray[Any]:
 
 
 def _few(table: NDArray[np.float32], tags: NDArray[np.uint32]) -> dict[str, Any]:
-    """The rows of the table that hold anything, and which they are; all of them if that is no more."""
-    there = np.flatnonzero(table.any(axis=1) | tags.any(axis=1)).astype(np.uint32)
+    """The rows of the table that hold anything, and which they are; all of them if that is no more.
+
+    They are those that a feature has taken, and the intercept's, which is the last.
+    """
+    taken = tags[:, 0] != 0
+    taken[-1] = True
+    there = np.flatnonzero(taken).astype(np.uint32)
     if len(there) * (table.shape[1] + 2) < len(table) * (table.shape[1] + 1):
         return {"slots": len(table), "at": there, "cells": table[there], "tags": tags[there]}
     return {"slots": len(table), "at": None, "cells": table, "tags": tags}

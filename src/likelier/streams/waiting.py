@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterator
 from copy import deepcopy
 from typing import Any, NamedTuple
 
-from likelier.streams.asking import Answer, Asked
+from likelier.streams.asking import Answer, Asked, check_label
 
 PLAIN = frozenset([str, int, float, bool, bytes, type(None)])  # cannot change, and need no copy
 
@@ -35,6 +35,8 @@ class Waiting:
             raise ValueError(f"most={most}: room for one row is needed at least")
         if horizon is not None and not horizon >= type(horizon)(0):
             raise ValueError(f"horizon={horizon}: labels cannot come before their rows")
+        if default is not None:
+            check_label(default)
         self.model, self.horizon, self.default, self.most = model, horizon, default, most
         self.rows: OrderedDict[Hashable, Row] = OrderedDict()
         self.now: Any = None
@@ -44,6 +46,8 @@ class Waiting:
         """To this moment; what is the moment then."""
         if at != at or at is None:
             raise ValueError(f"{at!r} is no moment")
+        if self.now is None and self.horizon is not None:
+            _check_units(at, self.horizon)
         if self.now is None or at >= self.now:
             self.now = at
         else:
@@ -90,6 +94,17 @@ class Waiting:
             self.model.teach(row.x, self.default, row.weight)
         del self.rows[id]  # not before: a model that refuses the class loses no row
         return id, row
+
+
+def _check_units(at: Any, horizon: Any) -> None:
+    """Refuse a horizon that cannot be added to moments, before any row waits for it."""
+    try:
+        at + horizon
+    except TypeError:
+        raise TypeError(
+            f"horizon={horizon!r} cannot be added to a moment such as {at!r}: give it in the units of the "
+            "moments, as a number of seconds for time.time(), or a timedelta for datetimes"
+        ) from None
 
 
 def _copied(x: Any) -> Any:
