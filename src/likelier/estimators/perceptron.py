@@ -123,7 +123,7 @@ class Perceptron(Striding):
         before = vars(self).get("_statistics")
         warm = door.truth("warm_start", self.warm_start) and coef is None and intercept is None
         if warm and before and before.theta.shape[1] == p + 1 and np.array_equal(self._target, target):
-            return self._go_on(course, target, p)
+            return replace(self._go_on(course, target, p), n=np.zeros(len(target)))  # classes: as they are now
         fresh = super()._begun(course, target, p, coef, intercept)
         return Progress.begun(self.weights, fresh, plain=self.penalty is None and self.class_weight is None)
 
