@@ -123,7 +123,8 @@ class Perceptron(Striding):
         before = vars(self).get("_statistics")
         warm = door.truth("warm_start", self.warm_start) and coef is None and intercept is None
         if warm and before and before.theta.shape[1] == p + 1 and np.array_equal(self._target, target):
-            return replace(self._go_on(course, target, p), n=np.zeros(len(target)))  # classes: as they are now
+            # Classes are balanced as they are in these rows.
+            return replace(self._go_on(course, target, p), n=np.zeros(len(target)))
         fresh = super()._begun(course, target, p, coef, intercept)
         return Progress.begun(self.weights, fresh, plain=self.penalty is None and self.class_weight is None)
 
@@ -216,7 +217,8 @@ class Perceptron(Striding):
         if not isinstance(counted, Progress) or counted.decay is None or not counted.plain:
             raise ValueError(
                 "bounds hold for weights that start at 0, without a penalty and without weights of rows or "
-                "classes, and where mistakes were counted: fit a Perceptron so."
+                "classes, of rows all dense or all sparse, and where mistakes were counted: fit a Perceptron "
+                "so."
             )
         if epochs is not None:
             epochs = door.number("epochs", epochs, 1)
