@@ -217,8 +217,8 @@ class Perceptron(Striding):
         if not isinstance(counted, Progress) or counted.decay is None or not counted.plain:
             raise ValueError(
                 "bounds hold for weights that start at 0, without a penalty and without weights of rows or "
-                "classes, of rows all dense or all sparse, and where mistakes were counted: fit a Perceptron "
-                "so."
+                "classes, of rows all dense or all sparse, and where mistakes were counted: fit a "
+                "Perceptron so."
             )
         if epochs is not None:
             epochs = door.number("epochs", epochs, 1)
