@@ -120,6 +120,19 @@ def test_same_weights_from_weights_and_warm():
     assert_same(*pair)
 
 
+def test_a_warm_start_balances_the_classes_of_its_own_rows():
+    X, y = TABLES["two"]
+    rows = np.random.default_rng(0).permutation(len(y))
+    few = np.setdiff1d(rows[:50], np.flatnonzero(y == 2)[:35])  # few of one class
+    pair = [
+        P(class_weight="balanced", warm_start=True, max_iter=4, tol=None)
+        for P in (lk.Perceptron, linear_model.Perceptron)
+    ]
+    for model in pair:
+        model.fit(X[few], y[few]).fit(X[rows[50:]], y[rows[50:]])
+    assert_same(*pair)
+
+
 def test_single_precision_is_kept_and_computed_in_double():
     X, y = TABLES["three"]
     ours, theirs = both(X.astype(np.float32), y, max_iter=5)

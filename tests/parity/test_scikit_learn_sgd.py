@@ -167,14 +167,20 @@ def test_probabilities_of_a_row_that_all_refuse(table):
         ours, theirs = both(X, y, loss=loss, max_iter=5, tol=None)
         P = ours.predict_proba(far)
         np.testing.assert_allclose(P.sum(axis=1), 1.0)
-        with np.errstate(all="ignore"):
-            expected = theirs.predict_proba(far)
-        known = np.isfinite(expected).all(axis=1)  # scikit-learn divides 0 by 0 where every σ(z) is 0
-        np.testing.assert_allclose(P[known], expected[known], atol=1e-9)
+        np.testing.assert_allclose(P, theirs.predict_proba(far), atol=1e-9)
         with np.errstate(divide="ignore"):
             np.testing.assert_allclose(
                 ours.predict_log_proba(far)[: len(X)], np.log(P[: len(X)]), atol=1e-9
             )
+
+
+def test_probabilities_where_every_sigmoid_is_0_are_those_in_the_limit(table):
+    X, y = scaled(table, "iris")
+    still = {"learning_rate": "constant", "eta0": 1e-300, "penalty": None, "max_iter": 1, "tol": None}
+    b = np.array([-2000.0, -1001.0, -1000.0])
+    ours, theirs = both(X, y, {"intercept_init": b.copy()}, loss="log_loss", **still)
+    np.testing.assert_allclose(theirs.predict_proba(X[:1]), 1 / 3)
+    np.testing.assert_allclose(ours.predict_proba(X[:1]), [[0, 1 / (1 + np.e), np.e / (1 + np.e)]])
 
 
 def test_in_a_pipeline(table):

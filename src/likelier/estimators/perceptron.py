@@ -10,13 +10,13 @@ from sklearn.utils.metaestimators import available_if
 
 from likelier.data import DegenerateWarning, Source
 from likelier.estimators import door
+from likelier.estimators.courses import course_of, one_of
 from likelier.estimators.discriminative import precoded
 from likelier.estimators.generative import Contributions
 from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.mistaken import Followed, Progress, Voted
 from likelier.estimators.publishing import Names
 from likelier.estimators.scoring import refuse_new
-from likelier.estimators.sgd_classifier import PENALTIES, shares
 from likelier.estimators.stochastic import Striding
 from likelier.estimators.strides import Journey, Route, Strides
 from likelier.estimators.weights import Weights
@@ -97,28 +97,17 @@ class Perceptron(Striding):
     # ---- how steps are taken -----------------------------------------------------------------------
     def _course(self) -> Course:
         self._check_kind()
-        alpha = door.number("alpha", self.alpha, 0)
-        l2, l1 = shares(self.penalty, self.l1_ratio)
-        return Course(
+        return course_of(
+            self,
             loss="perceptron",
             rate="constant",
-            eta0=door.number("eta0", self.eta0, np.finfo(np.float64).tiny),
-            strength=alpha,
-            l2=l2,
-            l1=l1,
             average=int(self.weights == "average"),
-            intercept=door.truth("fit_intercept", self.fit_intercept),
-            shuffle=door.truth("shuffle", self.shuffle),
-            tol=None if self.tol is None else door.number("tol", self.tol, 0),
-            patience=int(door.number("n_iter_no_change", self.n_iter_no_change, 1, whole=True)),
             still=self.penalty is None,  # a penalty moves weights at every turn
             diary=True,
         )
 
     def _check_kind(self) -> None:
-        for name, value, words in (("weights", self.weights, KINDS), ("penalty", self.penalty, PENALTIES)):
-            if value not in words:
-                raise ValueError(f"{name}={value!r}: it is one of {', '.join(map(str, words))}")
+        one_of("weights", self.weights, KINDS)
         if self.weights != "last" and self.penalty is not None:
             raise ValueError(
                 f"weights={self.weights!r} goes with penalty=None: a penalty moves weights at every row, "
@@ -134,7 +123,8 @@ class Perceptron(Striding):
         before = vars(self).get("_statistics")
         warm = door.truth("warm_start", self.warm_start) and coef is None and intercept is None
         if warm and before and before.theta.shape[1] == p + 1 and np.array_equal(self._target, target):
-            return self._go_on(course, target, p)
+            # Classes are balanced as they are in these rows.
+            return replace(self._go_on(course, target, p), n=np.zeros(len(target)))
         fresh = super()._begun(course, target, p, coef, intercept)
         return Progress.begun(self.weights, fresh, plain=self.penalty is None and self.class_weight is None)
 
@@ -227,7 +217,8 @@ class Perceptron(Striding):
         if not isinstance(counted, Progress) or counted.decay is None or not counted.plain:
             raise ValueError(
                 "bounds hold for weights that start at 0, without a penalty and without weights of rows or "
-                "classes, and where mistakes were counted: fit a Perceptron so."
+                "classes, of rows all dense or all sparse, and where mistakes were counted: fit a "
+                "Perceptron so."
             )
         if epochs is not None:
             epochs = door.number("epochs", epochs, 1)

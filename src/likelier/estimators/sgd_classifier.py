@@ -9,13 +9,13 @@ from sklearn.utils.metaestimators import available_if
 
 from likelier import links
 from likelier.estimators import door
+from likelier.estimators.courses import course_of, one_of
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.stochastic import Striding
 from likelier.online.stochastic import LOSSES, RATES, Course
 
 Floats = NDArray[np.float64]
 
-PENALTIES = ("l2", "l1", "elasticnet", None)
 PROBABLE = ("log_loss", "modified_huber", "softmax")
 
 
@@ -89,33 +89,19 @@ class SGDClassifier(Decisions, Striding):
 
     def _course(self) -> Course:
         self._check_words()
-        alpha = door.number("alpha", self.alpha, 0)
-        l2, l1 = shares(self.penalty, self.l1_ratio)
-        return Course(
+        average = int(self.average) if isinstance(self.average, bool | np.bool_) else self.average
+        return course_of(
+            self,
             loss=self.loss,
             rate=self.learning_rate,
-            eta0=door.number("eta0", self.eta0, np.finfo(np.float64).tiny),
             power=door.number("power_t", self.power_t, 0),
-            alpha=alpha,
-            strength=alpha,
-            l2=l2,
-            l1=l1,
             epsilon=door.number("epsilon", self.epsilon, 0),
-            average=int(door.number("average", int(self.average), 0, whole=True)),
-            intercept=door.truth("fit_intercept", self.fit_intercept),
-            shuffle=door.truth("shuffle", self.shuffle),
-            tol=None if self.tol is None else door.number("tol", self.tol, 0),
-            patience=int(door.number("n_iter_no_change", self.n_iter_no_change, 1, whole=True)),
+            average=int(door.number("average", average, 0, whole=True)),
         )
 
     def _check_words(self) -> None:
-        for name, value, words in (
-            ("loss", self.loss, LOSSES),
-            ("penalty", self.penalty, PENALTIES),
-            ("learning_rate", self.learning_rate, RATES),
-        ):
-            if value not in words:
-                raise ValueError(f"{name}={value!r}: it is one of {', '.join(map(str, words))}")
+        one_of("loss", self.loss, LOSSES)
+        one_of("learning_rate", self.learning_rate, RATES)
         if self.learning_rate == "optimal" and self.alpha == 0:
             raise ValueError(
                 "alpha must be > 0 since learning_rate is 'optimal', which is 1 / (alpha (t0 + t)): with "
@@ -162,14 +148,3 @@ class SGDClassifier(Decisions, Striding):
             return np.column_stack([1.0 - P, P])
         P[P.sum(axis=1) == 0] = 1.0  # a row that all classes refuse
         return np.asarray(P / P.sum(axis=1, keepdims=True))
-
-
-def shares(penalty: str | None, l1_ratio: float | None) -> tuple[float, float]:
-    """Of l2 and l1 in the penalty α ((1 - r) ‖w‖²/2 + r ‖w‖₁)."""
-    if penalty is None:
-        return 0.0, 0.0
-    if penalty == "elasticnet" and l1_ratio is None:
-        raise ValueError("l1_ratio must be set when penalty is 'elasticnet'")
-    ratio = 0.0 if l1_ratio is None else door.number("l1_ratio", l1_ratio, 0, 1)
-    ratio = {"l2": 0.0, "l1": 1.0}.get(penalty, ratio)
-    return 1 - ratio, ratio

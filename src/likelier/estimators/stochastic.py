@@ -132,6 +132,8 @@ class Striding(Weighted):
         if self.n_jobs is None:
             return cores()
         jobs = int(door.number("n_jobs", self.n_jobs, -np.inf, whole=True))
+        if jobs == 0:
+            raise ValueError("n_jobs=0: it is None, a number of workers, or -1 for all cores")
         return jobs if jobs > 0 else max(1, cores() + 1 + jobs)
 
     def _seeds(self, K: int, chunk: Chunk | None) -> tuple[list[int], NDArray[np.uint8] | None]:

@@ -85,11 +85,12 @@ class Poll(Follower):
 
     def after(self, epoch: Epoch, theta: Floats, turns: int) -> None:
         rows, steps = epoch.rows + self.pool.kept.shape[0], self.worth[epoch.rows]
-        voters = self.voters.after(epoch, rows, steps)
-        d = max(len(voters.rows) - self.most, 0)
-        self.forgotten += d
-        moved = self.pool.sum(voters.rows[:d], voters.steps[:d])
-        self.voters = voters.without_first(d, moved, self.decay)
+        self.voters = self.voters.after(epoch, rows, steps)
+        d = len(self.voters.rows) - self.most
+        if d > 0:
+            self.forgotten += d
+            moved = self.pool.sum(self.voters.rows[:d], self.voters.steps[:d])
+            self.voters = self.voters.without_first(d, moved, self.decay)
 
 
 @dataclass

@@ -115,6 +115,8 @@ def gathered(kept: CSR, X: Block, voters: Sequence[Voters]) -> tuple[CSR, tuple[
     Rows lie as they are first needed: kernels read what adjoins.
     """
     needed = np.concatenate([one.rows for one in voters])
+    if needed.max(initial=-1) < kept.shape[0]:  # no mistake since
+        return kept, tuple(voters)
     used, first, place = np.unique(needed, return_index=True, return_inverse=True)
     order = np.argsort(first)
     old = int(np.searchsorted(used, kept.shape[0]))
