@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from likelier.cli.words import names, setting
+from likelier.cli.words import add_settings, names
 
 if TYPE_CHECKING:
     from likelier.saving.online import Kept
@@ -56,15 +56,7 @@ def add(commands: Any) -> None:
         metavar="A,B",
         help="columns (VW: namespaces) to be taken together as well; may be given again",
     )
-    parser.add_argument(
-        "--set",
-        type=setting,
-        action="append",
-        default=[],
-        dest="settings",
-        metavar="NAME=VALUE",
-        help="a setting of OnlineClassifier, for example optimizer=ftrl; may be given again",
-    )
+    add_settings(parser, "a setting of OnlineClassifier, for example optimizer=ftrl")
     parser.add_argument("--from", dest="start", metavar="OLD.lk", help="go on from a model that was saved")
     parser.add_argument("-o", "--output", metavar="M.lk", help="where to save the model")
     parser.add_argument("--no-learn", action="store_true", help="answer only")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from likelier.cli.words import (
     MODELS,
     add_columns,
+    add_settings,
     add_table,
     check_columns,
     counted,
     model_named,
     noting,
     opened,
-    setting,
     size_of,
 )
 
@@ -34,15 +34,7 @@ def add(commands: Any) -> None:
     add_table(parser)
     add_columns(parser, target=True)
     parser.add_argument("--model", metavar="M", help=", ".join(MODELS))
-    parser.add_argument(
-        "--set",
-        type=setting,
-        action="append",
-        default=[],
-        dest="settings",
-        metavar="NAME=VALUE",
-        help="a hyper-parameter, for example reg_param=0.1; may be given again",
-    )
+    add_settings(parser, "a hyper-parameter, for example reg_param=0.1")
     parser.add_argument(
         "--resume", metavar="OLD.lk", help="go on from a model that was saved: all rows count"
     )

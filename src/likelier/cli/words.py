@@ -82,6 +82,19 @@ def setting(text: str) -> tuple[str, Any]:
 setting.__name__ = "NAME=VALUE"  # argparse names what it could not read by it
 
 
+def add_settings(parser: argparse.ArgumentParser, what: str) -> None:
+    """The argument that sets hyper-parameters, one by one."""
+    parser.add_argument(
+        "--set",
+        type=setting,
+        action="append",
+        default=[],
+        dest="settings",
+        metavar="NAME=VALUE",
+        help=f"{what}; may be given again",
+    )
+
+
 def add_table(parser: argparse.ArgumentParser, *, data: str = "+") -> None:
     """The arguments that say what is read."""
     parser.add_argument(
