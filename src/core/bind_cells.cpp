@@ -392,9 +392,9 @@ class Intake {
         if (!(weight >= 0) || std::isinf(weight))
             throw nb::value_error("sample_weight is a finite number, not below 0");
         const Turn turn(learner.turn);  // before the row is read: others have this room for it as well
-        const auto K = std::max<int64_t>({learner.K(), code + 1, 2});
-        learner.inside().check(K);  // refused here, nothing has changed
         read(x.ptr());
+        const auto K = std::max<int64_t>({learner.K(), code + 1, 2});
+        if (K > learner.K()) learner.inside().check(K);  // before the row is counted
         weight = tally.weigh(code, weight);
         P.assign(K, 0.0);
         const int64_t clipped = learner.inside().counters.clipped;

@@ -236,3 +236,10 @@ def test_one_row_has_a_weight_that_is_one(core, weight):
         reader.learn_one(learner, {"a": 1}, 0, weight)
     assert learner.counters["steps"] == 0
     assert reader.counts == []
+
+
+def test_a_class_that_there_is_no_room_for_is_not_counted(core):
+    intake, learner = core.Intake([], False, False), core.Learner(bits=22)
+    with pytest.raises(ValueError, match="use fewer bits, or fewer classes"):
+        intake.learn_one(learner, {"a": 1.0}, 5000, 1.0)
+    assert (intake.counts, learner.K) == ([], 0)
