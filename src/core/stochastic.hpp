@@ -96,6 +96,7 @@ class Stochastic {
             turns.push_back(static_cast<uint32_t>(2 * i + (rows.codes[i] == rows.positive)));
             learned += !rows.held || !rows.held[i];
         }
+        if (turns.empty()) throw std::invalid_argument("no row is of a class");
         set(theta, weights.vector, weights.bias);
         if (mean) set(mean, weights.past, weights.past_bias);
         if (squares) set(squares, weights.squares, weights.bias_squares);

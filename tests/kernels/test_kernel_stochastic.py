@@ -291,6 +291,8 @@ def test_rows_of_no_class_have_no_turn(core):
         native.run(2)
         _, W, twin = both(core, X[~none], y[~none], **how | {"loss": loss})
         check(native, read(native.theta, W.shape), twin)
+    with pytest.raises(ValueError, match="no row is of a class"):
+        both(core, X, np.full(50, -1, dtype=np.int32), loss="hinge")
 
 
 def test_held_rows_are_judged_and_not_learned_from(core):

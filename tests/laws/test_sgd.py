@@ -327,6 +327,17 @@ def test_wrong_settings_are_named(how, match):
     assert not hasattr(model, "coef_")
 
 
+def test_a_mean_that_was_not_kept_is_not_made_up():
+    data = problem(K=2)
+    X = scaled(data)
+    model = SGD(random_state=0).partial_fit(X, data.y, classes=data.classes)
+    before = model.coef_.copy()
+    with pytest.raises(ValueError, match="average: no mean of the weights so far"):
+        model.set_params(average=True).partial_fit(X, data.y)
+    np.testing.assert_array_equal(model.coef_, before)
+    model.set_params(average=False, learning_rate="adagrad").partial_fit(X, data.y)
+
+
 def test_wrong_rows_and_labels_are_named():
     data = problem(K=3)
     X = scaled(data)

@@ -129,15 +129,16 @@ class Perceptron(Striding):
         return Progress.begun(self.weights, fresh, plain=self.penalty is None and self.class_weight is None)
 
     def _go_on(self, course: Course, known: NDArray[Any], p: int) -> Strides:
+        before = vars(self).get("_statistics")
+        if isinstance(before, Progress) and before.kind != self.weights:
+            raise ValueError(
+                f"weights={self.weights!r}: what was learned so far is kept for weights={before.kind!r}. "
+                "Set them back, or fit again."
+            )
         found = super()._go_on(course, known, p)
         plain = self.penalty is None and self.class_weight is None
         if not isinstance(found, Progress):
             return Progress.begun(self.weights, found, plain=plain)
-        if found.kind != self.weights:
-            raise ValueError(
-                f"weights={self.weights!r}: what was learned so far is kept for weights={found.kind!r}. "
-                "Set them back, or fit again."
-            )
         model = self._model
         if isinstance(model, Voted):
             found = replace(found, kept=model.kept, voters=model.voters)

@@ -196,10 +196,14 @@ class Striding(Weighted):
                     "learn on. Save it with them."
                 )
             return _fresh(course, np.zeros((1 if K == 2 else K, p + 1)), K)
-        # Settings may have changed since: what is wanted now and was not kept begins here.
+        if course.average and before.mean is None:
+            raise ValueError(
+                "average: no mean of the weights so far was kept. Set average=False, or fit again with it."
+            )
+        # Settings may have changed since: what is no longer wanted goes, and sums of squares begin here.
         begun = _fresh(course, before.theta, K)
-        mean, squares = _kept(begun.mean, before.mean), _kept(begun.squares, before.squares)
-        return replace(before, mean=mean, squares=squares)
+        squares = begun.squares if before.squares is None or begun.squares is None else before.squares
+        return replace(before, mean=before.mean if course.average else None, squares=squares)
 
     # ---- what is shown -----------------------------------------------------------------------------
     def _led(self, found: Journey, course: Course, of_single: bool) -> Weights:
@@ -253,11 +257,6 @@ def _fresh(course: Course, theta: Floats, K: int) -> Strides:
     q, width = theta.shape
     stand = Stand.start(q, width - 1, course, theta)
     return Strides(stand.theta, stand.mean, stand.squares, 1.0, np.zeros(K), 0)
-
-
-def _kept(wanted: Floats | None, before: Floats | None) -> Floats | None:
-    """What was kept, if it is wanted; what is wanted, if it was not kept."""
-    return before if wanted is not None and before is not None else wanted
 
 
 def _given(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
