@@ -27,6 +27,7 @@ from door.conftest import X, Y, inside
 from likelier.saving import disk
 from likelier.saving.describing import describe
 from likelier.saving.models import content_of
+from likelier.saving.values import encode
 
 NB, LDA, QDA = lk.GaussianNB, lk.LinearDiscriminantAnalysis, lk.QuadraticDiscriminantAnalysis
 FRAME = pd.DataFrame(X, columns=["a", "b", "c"])
@@ -42,6 +43,7 @@ def saved(kind="NB"):
         "lines": lambda: lk.LinearRegression().fit(X, np.column_stack([X[:, 0], Y])),
         "weights": lambda: LDA().fit(FRAME, Y).to_linear(),
         "small": lambda: NB().fit(X[:, :1], Y == 1),
+        "online": lambda: lk.OnlineClassifier(bits=4).fit(FRAME, Y),
         "objects": lambda: NB().fit(X, np.array(["u", "v", "w"], dtype=object)[Y]),
     }[kind]()
     return content_of(model, statistics=True)
@@ -727,3 +729,30 @@ def test_what_a_header_does_not_say_is_not_described(name, tmp_path):
     (tmp_path / "bad.lk").write_bytes(rewritten(saved(), edit))
     with pytest.raises(ValueError, match=match):
         describe(tmp_path / "bad.lk")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "match"),
+    [
+        ("total", {"float": "inf"}, "total is inf, which is no count"),  # halved for ever
+        ("inflation", 0.0, "inflation is 0"),
+        ("steps", -1, "steps is -1, which is no count"),
+        ("K", 4, "weights of 4 classes, and 3 labels"),
+    ],
+)
+def test_sums_of_an_online_model_that_are_wrong_are_refused(name, value, match, refuse):
+    def edit(header, members):
+        pairs = dict(map(tuple, header["fitted"]["online"]["dict"])) | {name: value}
+        header["fitted"]["online"]["dict"] = [list(pair) for pair in pairs.items()]
+
+    refuse(rewritten(saved("online"), edit), match)
+
+
+@pytest.mark.parametrize(
+    "reading", [{"columns": 5}, {"columns": {"a": "date"}}, {"target": 1}, {"ignore": "a"}]
+)
+def test_columns_of_a_stream_that_are_wrong_are_refused(reading, refuse):
+    def edit(header, members):
+        header["fitted"]["reading"] = encode(reading, "reading", {}, {})
+
+    refuse(rewritten(saved("online"), edit), "how its rows are read")

@@ -36,7 +36,8 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
     fades; class_weight="balanced": by how often classes came so far. non_finite: NaN and infinite cells
     are skipped and counted, or refused ("raise"). passes: over the rows in `fit`.
 
-    Settings hold from the first row on: changed ones need a `fit`. See docs/online.md.
+    Settings hold from the first row on: changed ones need a `fit`. Calls from several threads take turns.
+    See docs/online.md.
     """
 
     assumes = "discriminative; additive in features of any type; linear; learned row by row"

@@ -1,5 +1,6 @@
 """Online models to files and back, without scikit-learn: the stream on the command line starts fast."""
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -159,9 +160,9 @@ def _state(settings: Settings, labels: list[Any], parts: Mapping[str, Any]) -> d
     require(good and len(counts) <= K and (counts >= 0).all(), "the counts of classes are none")
     for name, value in state.items():
         if name != "counts":
-            require(
-                type(value) in (int, float) and value >= 0, f"{name} is {value!r:.80}, which is no count"
-            )
+            good = type(value) in (int, float) and 0 <= value < math.inf
+            require(good, f"{name} is {value!r:.80}, which is no count")
+    require(state.get("inflation", 1) > 0, "inflation is 0")
     require(state.get("K", K + 1) <= K, f"it has weights of {state.get('K')!r:.80} classes, and {K} labels")
     return state | _table(settings, parts["table"])
 
