@@ -12,8 +12,8 @@ namespace likelier {
 
 // Numbers are numbers, strings words, true and false the words True and False, null is absent. The members
 // of an object go by its name, a dot, and theirs; so does all that is in an array, counted from 0, but for
-// its strings, which are words of the array's name. A name that is given twice counts twice; as target, the last
-// counts.
+// its strings, which are words of the array's name. A name that is given twice counts twice; as target, the
+// last counts.
 class JSONParser : public LineParser {
   public:
     static constexpr int kDeepest = 64;
