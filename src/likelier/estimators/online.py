@@ -12,11 +12,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from likelier import _core
 from likelier.estimators import door
 from likelier.estimators.decisions import Decisions
+from likelier.estimators.met import Met
 from likelier.estimators.sources import stored
 from likelier.estimators.streamed import Marks, labels_in, marked, rows_of
 from likelier.model import levels, targets
 from likelier.streams.feeding import WORD
-from likelier.streams.model import Online, labels_array, plain_label
+from likelier.streams.model import Online, plain_label
 from likelier.streams.settings import Settings
 
 Floats = NDArray[np.float64]
@@ -24,7 +25,7 @@ MANY = 1 << 16  # rows: more are not held hashed all at once
 _MEETING = RLock()  # labels that are new come one after another, from whichever threads
 
 
-class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
+class OnlineClassifier(Met, Decisions, ClassifierMixin, BaseEstimator):
     """Linear scores of hashed features, moved a step by every row that has a label.
 
     A row is a dict of features, or a row of a table or an array. Numbers count as they are (0: absent),
@@ -251,55 +252,7 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
             y = found[codes]
         return float(super().score(X, y, sample_weight))
 
-    # ---- what has come -------------------------------------------------------------------------------
-    def _known(self, name: str) -> Online:
-        if "_model" not in vars(self):
-            raise AttributeError(f"{name} is there once a row has been learned from")
-        return self._model
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The labels, in the order of the columns of `predict_proba`."""
-        return labels_array(self._known("classes_").labels)
-
-    @property
-    def class_count_(self) -> Floats:
-        """The weight of the rows of each class."""
-        model = self._known("class_count_")
-        counts = model.intake.counts
-        return np.array(counts + [0.0] * (model.K - len(counts)))
-
-    @property
-    def mistakes_(self) -> int:
-        """Rows whose label, before it was learned from, was not the answer."""
-        return self._known("mistakes_").intake.mistakes
-
-    @property
-    def skipped_(self) -> int:
-        """Cells of rows learned from that were NaN or infinite."""
-        return self._known("skipped_").intake.skipped
-
-    @property
-    def steps_(self) -> int:
-        """Rows learned from."""
-        return self._known("steps_").learner.counters["steps"]
-
-    @property
-    def clipped_(self) -> int:
-        """Steps cut short, lest weights run away."""
-        return self._known("clipped_").learner.counters["clipped"]
-
-    @property
-    def used_(self) -> int:
-        """How many of the 2^bits weights features have taken."""
-        return self._known("used_").learner.counters["used"]
-
-    @property
-    def collision_rate_(self) -> float:
-        """The share of cells learned from that met another feature's weight."""
-        counted = self._known("collision_rate_").learner.counters
-        return counted["collisions"] / max(counted["cells"], 1)
-
+    # ---- made of others, and copied ------------------------------------------------------------------
     @classmethod
     def of(cls, model: Online, passes: int = 1) -> Self:
         """An estimator that shows this model."""
@@ -307,27 +260,11 @@ class OnlineClassifier(Decisions, ClassifierMixin, BaseEstimator):
         held["interactions"] = list(model.settings.interactions) or None
         return cls(**held, passes=passes)._publish(model)
 
-    @property
-    def nonzero_(self) -> int:
-        """How many weights are not 0: fewer than `used_` where l1 has taken them away."""
-        return _core.online_nonzero(self._known("nonzero_").learner)
-
-    def weight_of(self, name: str, word: Any = None) -> dict[Any, float]:
-        """What a number of this name, or this word, adds to the score of each class (of two: the second).
-
-        Features that share a slot share the weight.
-        """
-        model = self._known("weight_of")
-        text = None if word is None else str(word)
-        W = _core.online_weights(model.learner, _core.key_of(str(name), text))
-        return dict(zip(model.labels if len(W) > 1 else model.labels[1:2], W, strict=False))
-
     def _categories(self) -> list[str]:
         """Columns whose text is words, whatever it looks like: those that were when a stream was read."""
         columns = self._model.reading.get("columns", {}) if "_model" in vars(self) else {}
         return [name for name, kind in columns.items() if kind == WORD]
 
-    # ---- copies --------------------------------------------------------------------------------------
     def __getstate__(self) -> dict[str, Any]:
         held: dict[str, Any] = super().__getstate__()
         return {key: value for key, value in held.items() if key not in _SHORT}
