@@ -31,8 +31,17 @@ MOST_PARTS = 32  # of a task: some tenths of a second, where the scheduler takes
 
 
 # ---- tasks ---------------------------------------------------------------------------------------
+class Task:
+    """Unlike all others: Dask need not look into what it holds to tell."""
+
+    def __dask_tokenize__(self) -> str:
+        if not hasattr(self, "token"):
+            object.__setattr__(self, "token", uuid4().hex)
+        return str(self.token)
+
+
 @dataclass(frozen=True)
-class Giving:
+class Giving(Task):
     """What all tasks of a pass need, as a task: it goes to each worker once, and is never lost."""
 
     start: Start
@@ -42,7 +51,7 @@ class Giving:
 
 
 @dataclass(frozen=True)
-class Absorbing:
+class Absorbing(Task):
     """A run of parts, each into a state of its own, merged; `rows`: those of a partition, if it is one."""
 
     parts: Sequence[Part]
@@ -53,7 +62,7 @@ class Absorbing:
 
 
 @dataclass(frozen=True)
-class Listing:
+class Listing(Task):
     """The chunks of a part."""
 
     part: Part
@@ -70,7 +79,7 @@ class Failed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Trying:
+class Trying(Task):
     """A task whose error is its result: a scheduler of Dask's own would raise whichever comes first."""
 
     task: Callable[..., Any]
