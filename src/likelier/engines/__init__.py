@@ -1,5 +1,6 @@
 """Who runs the parts of a source. The result is the same, bit for bit."""
 
 from likelier.engines.run import Engine, run, serial, threads
+from likelier.engines.watching import Observer, Pass, reached, watching
 
-__all__ = ["Engine", "run", "serial", "threads"]
+__all__ = ["Engine", "Observer", "Pass", "reached", "run", "serial", "threads", "watching"]
