@@ -20,7 +20,8 @@ from dask.optimization import cull
 
 from likelier.data import Chunk, Part, Source
 from likelier.data.wrapped import Partitions, at_hand, partitions_of
-from likelier.engines.run import Engine, absorb, merge_in_order
+from likelier.engines.run import Engine, absorb
+from likelier.engines.tree import Tree, merge_in_order
 from likelier.states import State
 
 S = TypeVar("S", bound=State)
@@ -170,13 +171,13 @@ def is_client(cluster: Any) -> bool:
 def passing(cluster: Any) -> Engine:
     """The engine of a Dask client, or of a scheduler."""
 
-    def on_cluster(source: Source, start: Callable[[], S]) -> S:
+    def on_cluster(source: Source, start: Callable[[], S], tree: Tree | None = None) -> S:
         check_workers(cluster)
         threads = sum(cluster.nthreads().values())
         found: S = computed(cluster, source, Pass.of(source, start, threads, lambda task: task))
         return found
 
-    def here(source: Source, start: Callable[[], S]) -> S:
+    def here(source: Source, start: Callable[[], S], tree: Tree | None = None) -> S:
         tasks = Pass.of(source, start, 1, Trying)
         found: S | Failed = cluster(tasks.graph, tasks.root)
         if isinstance(found, Failed):
