@@ -3,12 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self
 
 import pyarrow as pa
 
-Stamp = tuple[int, int]
+from likelier.data.places import Stamp, is_url, stamp
 
 
 class Span(NamedTuple):
@@ -57,22 +56,19 @@ class File(Protocol):
         """How to find a row."""
 
 
-def stamp(path: str) -> Stamp:
-    """What changes when a file does."""
-    known = Path(path).stat()
-    return known.st_size, known.st_mtime_ns
-
-
 @contextmanager
 def reading(path: str, seen: Stamp | None = None) -> Iterator[None]:
     """Errors name the file; it must be as it was when it was `seen`, from beginning to end."""
     try:
         _check_same(path, seen)
         yield
-    except (OSError, pa.ArrowException) as error:
-        kind = OSError if isinstance(error, OSError) else ValueError
+    except Exception as error:  # of filesystems elsewhere it can be any
+        known = isinstance(error, OSError | pa.ArrowException)
+        if not known and (path in str(error) or not is_url(path)):
+            raise
         why = error.strerror if isinstance(error, OSError) and error.strerror else error
         _check_same(path, seen)
+        kind = ValueError if isinstance(error, pa.ArrowException) else OSError
         raise kind(f"{path}: cannot be read: {why}") from error
     _check_same(path, seen)
 
