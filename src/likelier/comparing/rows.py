@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from likelier.data import Arrays, Assignment, Dense, Hashed, Listed, Source, Stored, frames, loaded
+from likelier.data import Arrays, Assignment, Dense, Hashed, Listed, Source, Stored, frames
+from likelier.engines import loaded
 from likelier.estimators import door
 from likelier.estimators.sources import stored, takes_categories
 from likelier.evaluation import CrossValidation

@@ -1,6 +1,6 @@
 """Where rows come from: chunks, the sources that cut them, labels as codes."""
 
-from likelier.data.arrays import PART_BYTES, Arrays, loaded
+from likelier.data.arrays import PART_BYTES, Arrays
 from likelier.data.chunk import Chunk, Part, Source, Stored, by_gaps
 from likelier.data.factors import Factor
 from likelier.data.folds import Assignment, Hashed, Listed, consecutive, runs, stratified
@@ -43,7 +43,6 @@ __all__ = [
     "consecutive",
     "first_seen",
     "levels_of",
-    "loaded",
     "refuse_cells",
     "row_sums",
     "runs",

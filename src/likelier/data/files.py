@@ -77,6 +77,21 @@ class Scan:
 
     files: tuple[File, ...]
     roles: Roles
+    cluster: Any = None  # a Dask client, whose workers read the files; None: this machine does
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A connection does not travel."""
+        return vars(self) | {"cluster": None}
+
+    def on(self, client: Any) -> Self:
+        """The same rows, read where a Dask cluster can reach the files: parts are tasks of its workers.
+
+        client: a `distributed.Client`. Nothing but states (sums, counts) comes back, and the result is the
+        same, bit for bit.
+        """
+        if not (hasattr(client, "submit") and hasattr(client, "scheduler_info")):
+            raise TypeError(f"scan(...).on takes a distributed.Client; got {type(client).__name__}.")
+        return replace(self, cluster=client)
 
     def __repr__(self) -> str:
         n, p = len(self.files), self.p

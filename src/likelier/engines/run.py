@@ -8,7 +8,8 @@ from typing import Protocol, TypeVar
 
 from likelier.cores import cores
 from likelier.data import Part, Source
-from likelier.states import State
+from likelier.data.wrapped import Beside, cluster_of, within
+from likelier.states import State, Together
 
 S = TypeVar("S", bound=State)
 
@@ -82,6 +83,23 @@ def threads(count: int) -> Engine:
     return engine
 
 
+def engine_of(source: Source) -> Engine:
+    """Who has the rows runs the pass: a Dask cluster, or the cores of this machine."""
+    cluster = cluster_of(source)
+    if cluster is None:
+        return threads(cores())
+    from likelier.engines.cluster import passing  # Dask is an extra, and slow to load
+
+    return passing(cluster)
+
+
 def run(source: Source, start: Callable[[], S]) -> S:
-    """Run a pass where its data is: arrays and files on the cores of this machine."""
-    return threads(cores())(source, start)
+    """Run a pass where its data is."""
+    engine, beside = engine_of(source), within(source, Beside)
+    if beside is None:
+        return engine(source, start)
+    both = engine(source, partial(Together.start, (start, beside.start)))
+    found: S
+    found, other = both.states
+    beside.take(other)
+    return found

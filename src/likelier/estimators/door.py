@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
 )
 
 from likelier.data import Arrays, BadCell, Block, Source, block, frames, levels_of, refuse_cells
+from likelier.engines import chunks
 from likelier.estimators.sources import as_fitted, brought, stored, takes_categories, unaccompanied
 
 
@@ -123,7 +124,7 @@ def dense_rows(estimator: Any, X: Any, *, gaps: bool = False) -> NDArray[np.floa
 def all_rows(source: Source, *, gaps: bool) -> NDArray[np.float64]:
     """X as one array of float64, each cell finite or, with gaps, missing."""
     pieces = []
-    for chunk in (chunk for part in source.parts(0) for chunk in part()):
+    for chunk in chunks(source):
         X = chunk.X.to_array()
         refuse_cells(X, gaps=gaps, first=chunk.first)
         pieces.append(X)

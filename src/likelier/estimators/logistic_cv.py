@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from likelier.data import Arrays, loaded
+from likelier.data import Arrays
+from likelier.engines import loaded
 from likelier.estimators import door
 from likelier.estimators.answers import LinearProbabilities
 from likelier.estimators.discriminative import Discriminative, single

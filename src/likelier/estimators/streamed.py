@@ -14,6 +14,7 @@ from likelier import _core
 from likelier.data import CSR, Chunk, Columns, Dense, Source, Stored, levels_of
 from likelier.data.cells import block_columns, frame_columns
 from likelier.data.labels import first_seen
+from likelier.engines import chunks
 from likelier.estimators import door
 from likelier.estimators.sources import stored
 from likelier.model import levels
@@ -128,9 +129,8 @@ class Scanned:
             source: Source = self.source.taking(names, y=False).worded()
         else:
             source = self.source.coded(self.found)
-        for part in source.parts(0):
-            for chunk in part():
-                yield from self._batch(chunk, names).hashed(intake, self._marks(chunk))
+        for chunk in chunks(source):
+            yield from self._batch(chunk, names).hashed(intake, self._marks(chunk))
 
     def _batch(self, chunk: Chunk, names: list[str]) -> Table:
         assert isinstance(chunk.X, Dense | Columns)
