@@ -18,7 +18,7 @@ from likelier.data.labels import code, levels_of
 from likelier.data.matrix import CSR, Dense
 from likelier.data.places import Stamp, check_packing, stamp
 from likelier.data.problems import CONTINUOUS
-from likelier.data.stored import Span, ahead, reading
+from likelier.data.stored import OnCluster, Span, ahead, reading
 
 Kind = Literal["svmlight", "vw"]
 BLOCK_BYTES = 1 << 20  # of text, a chunk
@@ -109,7 +109,7 @@ class Reading:
             assert self.levels is not None
             return Chunk(X, code(y, self.levels), w, number + at)
         if not self.partly:
-            _refuse(np.isnan(y), file, at, "the line has no label. Every row to train on needs one")
+            _refuse(np.isnan(y), file, at, "the line has no label. Every row to train on needs one.")
         if self.y == "numbers":
             return Chunk(X, y, w, number + at)
         there = ~np.isnan(y)
@@ -120,7 +120,7 @@ class Reading:
 
 def _refuse(bad: NDArray[np.bool_], file: SparseFile, at: int, why: str) -> None:
     if bad.any():
-        raise ValueError(f"{file.place(at + int(np.argmax(bad)))}: {why}.")
+        raise ValueError(f"{file.place(at + int(np.argmax(bad)))}: {why}")
 
 
 def scan_lines(paths: Sequence[str], kind: Kind) -> "SparseScan":
@@ -158,11 +158,12 @@ def _indices(files: Sequence[SparseFile]) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class SparseScan:
+class SparseScan(OnCluster):
     """The rows of files, cut into parts at the ends of lines; packed ones and those elsewhere, one each."""
 
     files: tuple[SparseFile, ...]
     reading: Reading
+    cluster: Any = None  # a Dask client, whose workers read the files; None: this machine does
 
     def __repr__(self) -> str:
         n = len(self.files)
@@ -205,7 +206,7 @@ class SparseScan:
     def taking(self, features: Sequence[str] | None, *, y: bool) -> Self:
         """The same rows with all columns (None) or none as X, with or without y and weights."""
         if features:
-            raise ValueError(f"{self.files[0].path}: its columns have no names, and {features[0]!r} is one.")
+            raise ValueError(f"{self.files[0].path}: no column {features[0]!r}: its columns have no names.")
         wanted: dict[str, Any] = {} if y else {"y": "none"}
         return self._reading(X=features is None and self.reading.X, **wanted)
 
