@@ -145,6 +145,8 @@ class Scanned:
 # ---- X -----------------------------------------------------------------------------------------------
 def rows_of(estimator: Any, X: Any, *, known: bool) -> Rows:
     """X, whatever it is. known: arrays are to have the columns that they had before."""
+    if isinstance(X, Table):  # of a chunk: it has been here before
+        return X
     if stored(X):
         return Scanned(_worded(estimator, X))
     if isinstance(X, Mapping) and not issparse(X):
