@@ -78,7 +78,7 @@ def _of_numbers(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Source,
 def _at_once(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[LabelSums, tuple[Any, ...]]:
     """Rows in memory, of whatever kind the model takes."""
     naming, labels = Naming.of(model), door.labels_of(model, y)
-    _check_kind(naming.sorted, labels.dtype.kind, "y")
+    _check_kind(naming.sorted, _kind(labels), "y")
     w = door.weights_of(sample_weight, len(labels))
     sums = LabelSums.start(naming.K)
     answers = said(model, naming, X, partial(_rows, X))
@@ -100,21 +100,24 @@ def _check_kinds(model: Any, source: Source) -> None:
     """Refuse numbers for words, and words for numbers: every label would be unknown."""
     if stored(source):
         (target,) = source.targets
-        kind = "U" if target in source.texts([target]) else "O" if source.others([target]) else "f"
+        kind = "words" if source.texts([target]) else "others" if source.others([target]) else "numbers"
         _check_kind(model.classes_, kind, f"target {target!r}")
     elif isinstance(source, Arrays) and source.y is not None:
-        _check_kind(model.classes_, source.y.dtype.kind, "y")
+        _check_kind(model.classes_, _kind(source.y), "y")
 
 
 def _check_kind(classes: NDArray[Any], kind: str, what: str) -> None:
-    words, numbers = "UST", "fiub"
-    ours = classes.dtype.kind
-    if (ours in words and kind in numbers) or (ours in numbers and kind in words):
-        holds, has = ("numbers", "words") if kind in numbers else ("words", "numbers")
+    if {kind, _kind(classes)} == {"words", "numbers"}:
         raise ValueError(
-            f"{what} holds {holds}, and the classes of the model are {has}, such as {classes[0]!r}: make "
-            "them alike."
+            f"{what} holds {kind}, and the classes of the model are {_kind(classes)}, such as "
+            f"{classes[0]!r}: make them alike."
         )
+
+
+def _kind(labels: NDArray[Any]) -> str:
+    if labels.dtype.kind in "UT" or (labels.dtype.kind == "O" and isinstance(labels[0], str)):
+        return "words"
+    return "numbers" if labels.dtype.kind in "fiub" else "others"
 
 
 # ---- regressions ---------------------------------------------------------------------------------
