@@ -1,8 +1,9 @@
-"""Evaluation is a pass: any cut, order and tree of merges gives the same, and it is what scikit-learn says."""
+"""Evaluation is a pass: any cut, order and tree gives the same figures, and they are scikit-learn's."""
 
 import copy
 import pickle
 from contextlib import nullcontext
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -58,7 +59,7 @@ def taken(said, rows):
 def label_sums(said, codes, w, K, cuts=()):
     sums = LabelSums.start(K)
     edges = [0, *sorted(cuts), len(codes)]
-    for a, b in zip(edges, edges[1:], strict=False):
+    for a, b in pairwise(edges):
         sums.add(taken(said, slice(a, b)), codes[a:b], None if w is None else w[a:b])
     return sums
 
@@ -85,10 +86,7 @@ def test_any_cut_order_and_tree_of_label_sums_is_the_same(seed, n, K, kind, data
     said, codes, w = rows
     assert_same(label_sums(taken(said, order), codes[order], w[order], K), whole)
     edges = [0, *sorted(cuts), n]
-    pieces = [
-        label_sums(taken(said, slice(a, b)), codes[a:b], w[a:b], K)
-        for a, b in zip(edges, edges[1:], strict=False)
-    ]
+    pieces = [label_sums(taken(said, slice(a, b)), codes[a:b], w[a:b], K) for a, b in pairwise(edges)]
     for tree in (pieces, pieces[::-1]):
         total = LabelSums.start(K)
         for piece in tree:
@@ -394,8 +392,7 @@ def test_what_is_kept_is_small_and_travels():
 
 
 # ---- the door ------------------------------------------------------------------------------------------
-def test_what_cannot_be_judged_is_refused(table):
-    frame, folder = table
+def test_what_cannot_be_judged_is_refused():
     X, y = IRIS
     model = lk.GaussianNB().fit(X, y)
     with pytest.raises(TypeError, match="GaussianMixture predicts no y"):
