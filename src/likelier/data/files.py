@@ -73,7 +73,7 @@ def _opened(paths: Sequence[str], format: Format) -> tuple[File, ...]:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Scan:
-    """The rows of files, cut into parts: at row groups (Parquet), or a part for each file (CSV)."""
+    """The rows of files, cut into parts: at row groups (Parquet), or where rows end (CSV)."""
 
     files: tuple[File, ...]
     roles: Roles
