@@ -130,8 +130,7 @@ def opened(options: argparse.Namespace) -> "Scan | SparseScan":
         some = columns_of(found)
         more = f" and {len(some) - 20} more" if len(some) > 20 else ""
         raise ValueError(
-            "which column is to be predicted? Name it: --target Y; columns: "
-            f"{', '.join(some[:20])}{more}"
+            f"which column is to be predicted? Name it: --target Y; columns: {', '.join(some[:20])}{more}"
         )
     return found
 
