@@ -16,10 +16,11 @@ from likelier import links
 from likelier.data import DegenerateWarning, Source, frames
 from likelier.estimators import door
 from likelier.estimators.onepass import Names, OnePass, Start
+from likelier.estimators.saying import itself, valued
 from likelier.estimators.sources import brought, numeric, stored
 from likelier.evaluation import ValueCard
 from likelier.inference import Covariance, Solution, Summary, summarise, target_fit
-from likelier.model import ask, targets
+from likelier.model import ask
 from likelier.scores import Affine, Scores
 from likelier.states import Equations, Triangle
 
@@ -112,8 +113,8 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         """R², the share of the variance of y that is found; a source brings y and weights along."""
         if stored(X):
             door.fitted(self)
-            self._source(X, y, sample_weight, known=True)
-            y, sample_weight = targets(X.taking([], y=True))
+            source = self._source(X, y, sample_weight, known=True)
+            return float(valued(self, source, itself).r2.mean())
         return float(super().score(X, y, sample_weight))
 
     def summary(
