@@ -14,7 +14,7 @@ from likelier.data import arrow
 from likelier.data.arrays import PART_BYTES
 from likelier.data.chunk import Part
 from likelier.data.delimited import BLOCK_BYTES, Delimited
-from likelier.data.finding import Format, find, known_columns
+from likelier.data.finding import Format, find, known_columns, unlike
 from likelier.data.json_lines import JSONLines
 from likelier.data.parquet import Parquet
 from likelier.data.roles import Roles
@@ -151,6 +151,9 @@ class Scan(OnCluster):
                 f"{self.files[0].path}: target {name!r} is of type {self.files[0].described(name)}: labels "
                 "are numbers, strings (in UTF-8) or dates."
             )
+        for file in self.files:
+            if not arrow.same_type(file.types[name], kind):
+                raise unlike(file, self.files[0], name)
         return replace(self, roles=replace(self.roles, features=(), y="labels"))
 
     def partly(self) -> Self:
