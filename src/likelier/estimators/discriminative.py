@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from likelier.data import CSR, Arrays, Dense, Source, code
 from likelier.estimators import door
+from likelier.estimators.checkpoints import Resumable
 from likelier.estimators.weighing import class_totals, weighed, weights_by_class
 from likelier.estimators.weighted import Weighted
 from likelier.estimators.weights import Weights
@@ -28,7 +29,7 @@ from likelier.states import Setting
 Floats = NDArray[np.float64]
 
 
-class Discriminative(Weighted):
+class Discriminative(Resumable, Weighted):
     """Model = loss + penalty + solver. A subclass says which loss, and what C and its like mean."""
 
     C: float
@@ -115,7 +116,7 @@ class Discriminative(Weighted):
                 f"{self.tol:g}; objective {last.value:.6g}). Raise max_iter, loosen tol, penalise more "
                 "(a smaller C), or try another solver.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
 
