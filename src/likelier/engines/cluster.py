@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 from weakref import WeakSet
@@ -32,8 +33,19 @@ MOST_PARTS = 32  # of a task: some tenths of a second, where the scheduler takes
 
 
 # ---- tasks ---------------------------------------------------------------------------------------
+class Task:
+    """Unlike all others: Dask need not look into what it holds to tell."""
+
+    @cached_property
+    def token(self) -> str:
+        return uuid4().hex
+
+    def __dask_tokenize__(self) -> str:
+        return self.token
+
+
 @dataclass(frozen=True)
-class Giving:
+class Giving(Task):
     """What all tasks of a pass need, as a task: it goes to each worker once, and is never lost."""
 
     start: Start
@@ -43,7 +55,7 @@ class Giving:
 
 
 @dataclass(frozen=True)
-class Absorbing:
+class Absorbing(Task):
     """A run of parts, each into a state of its own, merged; `rows`: those of a partition, if it is one."""
 
     parts: Sequence[Part]
@@ -54,7 +66,7 @@ class Absorbing:
 
 
 @dataclass(frozen=True)
-class Listing:
+class Listing(Task):
     """The chunks of a part."""
 
     part: Part
@@ -71,7 +83,7 @@ class Failed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Trying:
+class Trying(Task):
     """A task whose error is its result: a scheduler of Dask's own would raise whichever comes first."""
 
     task: Callable[..., Any]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from likelier.data import Arrays, Chunk, Dense, Source
+from likelier.data import CSR, Arrays, Chunk, Dense, Source
 from likelier.data.spread import Few
 from likelier.data.wrapped import cluster_of
 
@@ -34,11 +34,12 @@ def loaded(source: Source, most: float = np.inf) -> Arrays:
     held: list[Chunk] = []
     cells = 0
     for chunk in chunks(source):
-        cells += chunk.X.shape[0] * chunk.X.shape[1]
+        cells += len(chunk.X.values) if isinstance(chunk.X, CSR) else chunk.X.shape[0] * chunk.X.shape[1]
         if cells > most:
             raise ValueError(f"these rows have more than {most:,.0f} cells: too many to read into memory")
         held.append(chunk)
-    X = Dense(np.concatenate([chunk.X.to_array() for chunk in held]))
+    sparse = [chunk.X for chunk in held if isinstance(chunk.X, CSR)]
+    X = CSR.stack(sparse) if sparse else Dense(np.concatenate([chunk.X.to_array() for chunk in held]))
     y, w = (_joined([getattr(chunk, name) for chunk in held]) for name in ("y", "w"))
     return Arrays(X, y, w, names=source.names)
 

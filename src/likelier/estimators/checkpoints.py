@@ -1,6 +1,7 @@
 """Fits that can be killed, and go on: `fit(..., checkpoint=path)`."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from importlib.metadata import version
 from typing import Any, ClassVar, TypeVar, cast
@@ -30,13 +31,18 @@ def resumable(fit: Fit) -> Fit:
 
     @wraps(fit)
     def fitted(self: Any, *args: Any, checkpoint: Any = None, **keywords: Any) -> Any:
-        if checkpoint is None:
-            return fit(self, *args, **keywords)
-        _refuse_chance(self)
-        with journal(checkpoint, of=_about(self)):
+        with kept(self, checkpoint):
             return fit(self, *args, **keywords)
 
     return cast(Fit, fitted)
+
+
+def kept(estimator: Any, checkpoint: Any) -> AbstractContextManager[None]:
+    """While an estimator is fitted here, what its passes find is kept in this file; None: nowhere."""
+    if checkpoint is None:
+        return nullcontext()
+    _refuse_chance(estimator)
+    return journal(checkpoint, of=_about(estimator))
 
 
 def _refuse_chance(estimator: Any) -> None:

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from likelier.data import CSR, Arrays, Dense, Source, code
+from likelier.engines import reached
 from likelier.estimators import door
 from likelier.estimators.checkpoints import Resumable
 from likelier.estimators.weighing import class_totals, weighed, weights_by_class
@@ -169,14 +170,15 @@ def with_offset(source: Source, offset: Any, found: NDArray[Any]) -> Source:
 
 
 @contextmanager
-def watching(verbose: int, most: int) -> Iterator[Watch | None]:
-    """A progress bar, if one is wanted."""
+def watching(verbose: int, most: int) -> Iterator[Watch]:
+    """Steps said to whoever observes the passes, and on a progress bar, if one is wanted."""
     if not verbose:
-        yield None
+        yield lambda number, iterate: reached("objective", iterate.value)
         return
     with tqdm(total=most, unit="step") as bar:
 
         def watch(number: int, iterate: Iterate) -> None:
+            reached("objective", iterate.value)
             bar.update(number - bar.n)
             bar.set_postfix(objective=f"{iterate.value:.6g}", gradient=f"{iterate.norm:.2g}")
 
