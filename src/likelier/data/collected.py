@@ -29,11 +29,11 @@ def is_collection(X: Any) -> bool:
 class Held:
     """The tasks of X, y and weights, whose partitions go together."""
 
-    graph: dict[Any, Any]
+    graph: dict[Any, Any] = field(compare=False)  # keys say what tasks are
     keys: dict[str, Keys]  # of X, y and w, each a key for each partition
     lengths: tuple[int, ...] | None  # rows of the partitions; None: not known
-    collections: tuple[Any, ...]
-    culled: dict[tuple[str, ...], Partitions] = field(default_factory=dict)
+    collections: tuple[Any, ...] = field(compare=False)
+    culled: dict[tuple[str, ...], Partitions] = field(default_factory=dict, compare=False)
 
     def bringing(self, names: tuple[str, ...]) -> Partitions:
         """What makes some of them, and no more."""

@@ -14,7 +14,9 @@ from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from likelier.data import CSR, Arrays, Dense, Source, code
+from likelier.engines import reached
 from likelier.estimators import door
+from likelier.estimators.checkpoints import Resumable
 from likelier.estimators.weighing import class_totals, weighed, weights_by_class
 from likelier.estimators.weighted import Weighted
 from likelier.estimators.weights import Weights
@@ -28,7 +30,7 @@ from likelier.states import Setting
 Floats = NDArray[np.float64]
 
 
-class Discriminative(Weighted):
+class Discriminative(Resumable, Weighted):
     """Model = loss + penalty + solver. A subclass says which loss, and what C and its like mean."""
 
     C: float
@@ -115,7 +117,7 @@ class Discriminative(Weighted):
                 f"{self.tol:g}; objective {last.value:.6g}). Raise max_iter, loosen tol, penalise more "
                 "(a smaller C), or try another solver.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
 
@@ -168,14 +170,15 @@ def with_offset(source: Source, offset: Any, found: NDArray[Any]) -> Source:
 
 
 @contextmanager
-def watching(verbose: int, most: int) -> Iterator[Watch | None]:
-    """A progress bar, if one is wanted."""
+def watching(verbose: int, most: int) -> Iterator[Watch]:
+    """Steps said to whoever observes the passes, and on a progress bar, if one is wanted."""
     if not verbose:
-        yield None
+        yield lambda number, iterate: reached("objective", iterate.value)
         return
     with tqdm(total=most, unit="step") as bar:
 
         def watch(number: int, iterate: Iterate) -> None:
+            reached("objective", iterate.value)
             bar.update(number - bar.n)
             bar.set_postfix(objective=f"{iterate.value:.6g}", gradient=f"{iterate.norm:.2g}")
 
