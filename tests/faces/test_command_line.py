@@ -452,6 +452,7 @@ def test_predict_writes_a_folder_of_parts(model, monkeypatch, capsys):
     assert "--overwrite" in said
     run("predict", "iris.lk", "iris.csv", "-o", "answers", "--overwrite")
     assert len(pd.read_parquet("answers")) == 150
+    capsys.readouterr()
     Path("answers/mine.txt").write_text("precious")
     said = bad(capsys, "predict", "iris.lk", "iris.csv", "-o", "answers/", "--overwrite")
     assert "mine.txt, which is no part of earlier answers" in said
@@ -459,6 +460,7 @@ def test_predict_writes_a_folder_of_parts(model, monkeypatch, capsys):
     Path("empty").mkdir()
     run("predict", "iris.lk", "iris.csv", "-o", "empty")
     assert len(pd.read_parquet("empty")) == 150
+    capsys.readouterr()
     assert "is a file, and not a folder" in bad(capsys, "predict", "iris.lk", "iris.csv", "-o", "iris.csv/")
     assert "there is no folder" in bad(capsys, "predict", "iris.lk", "iris.csv", "-o", "no/where/")
     assert not list(Path().glob(".*"))
