@@ -24,8 +24,29 @@ class Link:
         return np.empty((n, K)) if self.dtype is None else np.empty(n, dtype=self.dtype)
 
 
-identity = Link(lambda Z, out: None)
-softmax = Link(lambda Z, out: _core.softmax(Z))  # P_k = e^{z_k} / Σ e^z
-log_softmax = Link(lambda Z, out: _core.log_softmax(Z))
-log_sum_exp = Link(_core.log_sum_exp, np.float64)  # ln Σ_k e^{z_k}
-argmax = Link(_core.argmax, np.int64)
+# Functions with names: links travel to wherever rows are.
+def _identity(Z: Floats, out: NDArray[Any]) -> None:
+    """As they are."""
+
+
+def _softmax(Z: Floats, out: NDArray[Any]) -> None:
+    _core.softmax(Z)
+
+
+def _log_softmax(Z: Floats, out: NDArray[Any]) -> None:
+    _core.log_softmax(Z)
+
+
+def _log_sum_exp(Z: Floats, out: NDArray[Any]) -> None:
+    _core.log_sum_exp(Z, out)
+
+
+def _argmax(Z: Floats, out: NDArray[Any]) -> None:
+    _core.argmax(Z, out)
+
+
+identity = Link(_identity)
+softmax = Link(_softmax)  # P_k = e^{z_k} / Σ e^z
+log_softmax = Link(_log_softmax)
+log_sum_exp = Link(_log_sum_exp, np.float64)  # ln Σ_k e^{z_k}
+argmax = Link(_argmax, np.int64)

@@ -81,6 +81,12 @@ class Weight:
         self.total += other.total
 
 
+def _expected(
+    owner: Owners | None, family: Family, M: int, p: int, at: Bayes, joint: Scores, scale: float
+) -> Expectation:
+    return Expectation(at, joint, owner, family.stats(M, p), scale)
+
+
 @dataclass(frozen=True)
 class Problem:
     """Rows, and the mixture that is to be fitted to them."""
@@ -93,10 +99,8 @@ class Problem:
 
     def expect(self, at: Bayes, scale: float = 1.0) -> Expectation:
         """One pass."""
-        return run(self.source, partial(self._start, at, at.joint, scale))
-
-    def _start(self, at: Bayes, joint: Scores, scale: float) -> Expectation:
-        return Expectation(at, joint, self.owner, self.family.stats(self.M, self.source.p), scale)
+        start = partial(_expected, self.owner, self.family, self.M, self.source.p, at, at.joint, scale)
+        return run(self.source, start)
 
     def maximise(self, stats: Any) -> Bayes:
         """The most likely components and weights for these statistics."""

@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import Chunk, Source
+from likelier.data.wrapped import cluster_of
 from likelier.engines import run
 from likelier.families import Params, Support
 from likelier.links import Link, log_softmax
@@ -98,8 +99,8 @@ class Answered(NamedTuple):
 def ask(scores: Scores, rows: Source, link: Link, support: Support | None = None) -> Answered:
     """The answers to all rows, through `link`."""
     question = Question(scores, link, support)
-    if rows.rows is None:
-        found = run(rows, lambda: Pieces(question))
+    if rows.rows is None or cluster_of(rows) is not None:  # elsewhere, there is no array to share
+        found = run(rows, partial(Pieces, question))
         return Answered(np.concatenate([question.start(0), *found.pieces]), found.skipped)
     out = question.start(rows.rows)
     return Answered(out, run(rows, lambda: Answers(question, out)).skipped)

@@ -3,17 +3,18 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from likelier.data import CSR, Arrays, Block, Chunk, Part, Source
+from likelier.data import CSR, Arrays, Chunk, Part, Source
 from likelier.data.selected import selected
 from likelier.data.spread import Spread
 from likelier.data.wrapped import Wrapped
 from likelier.data.zoomed import Zoomed
-from likelier.engines import run
+from likelier.engines import first_chunk, run
 from likelier.losses import Loss, squared
 from likelier.penalties import Penalty
 from likelier.states import Expansion, Halves, Product, Reach, Setting, Squares, Values
@@ -257,8 +258,7 @@ class Objective:
     def sampled(self, apart: int) -> "Objective":
         """The same of a few rows from all over the source."""
         rows = Spread(self.source, apart)
-        n = sum(_weight(chunk.y, chunk.w) for part in rows.parts(0) for chunk in part())
-        n = max(n, np.finfo(np.float64).tiny)
+        n = max(run(rows, Labelled).n, np.finfo(np.float64).tiny)
         return replace(self, source=rows, n=n, totals=None, passes=0, _gauge=None)
 
 
@@ -274,19 +274,31 @@ class WithoutOffset(Wrapped):
             yield chunk._replace(offset=None)
 
 
-def _weight(y: NDArray[np.int32] | None, w: Floats | None) -> float:
-    assert y is not None
-    return float((y >= 0).sum() if w is None else w[y >= 0].sum())
+@dataclass
+class Labelled:
+    """The weight of all rows that have a label: a state."""
+
+    n: float = 0.0
+
+    @property
+    def nbytes(self) -> int:
+        return 0
+
+    def update(self, chunk: Chunk) -> None:
+        assert chunk.y is not None
+        there = chunk.y >= 0
+        self.n += float(there.sum() if chunk.w is None else chunk.w[there].sum())
+
+    def merge(self, other: Self) -> None:
+        self.n += other.n
 
 
 def shift_of(source: Source) -> Floats:
     """A vector near the means of the columns; 0 for CSR, which has to stay sparse."""
-    chunk = next(iter(source.parts(0)[0]()))
-    few = min(chunk.X.shape[0], 4096)
-    X: Block = chunk.X.rows(0, few)
+    chunk = first_chunk(source)
+    X, w = chunk.X, chunk.w
     if isinstance(X, CSR):
         return np.zeros(source.p)
-    w = None if chunk.w is None else chunk.w[:few]
     if isinstance(source, Arrays):
         n = len(source)
         at = np.arange(0, n, max(1, n // 1000), dtype=np.intp)

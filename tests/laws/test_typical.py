@@ -165,9 +165,7 @@ def test_saved_models_judge_alike(tmp_path):
 def test_rows_without_weight_are_not_drawn():
     X, _ = drawn(20_000)
     w = (np.arange(20_000) < 100).astype(np.float64)
-    drawing = Drawing(0, MOST)
-    drawing.all_of(Arrays(Dense(X), None, w))
-    keys, rows = drawing.sample.drawn()
+    keys, rows = Drawing(0, MOST).of_all(Arrays(Dense(X), None, w)).sample.drawn()
     assert len(keys) == 100
     np.testing.assert_array_equal(rows.X.to_array(), X[:100])
 

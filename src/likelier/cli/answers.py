@@ -33,6 +33,7 @@ def plan(
     """The rows to answer; known: the target's name in training, looked for where none is given."""
     features = [str(name) for name in getattr(model, "feature_names_in_", ())]
     table = scan(paths, target, features or None, format=format)
+    assert isinstance(table, Scan)
     held = table.files[0].names
     truth = target or (known if known in held else None)
     if not features:  # fitted to an array, or to rows of any names: all columns that are nothing else

@@ -19,7 +19,7 @@ from likelier.cli.words import (
 )
 
 if TYPE_CHECKING:
-    from likelier.data.files import Scan
+    from likelier.data import Stored
 
 
 def add(commands: Any) -> None:
@@ -32,7 +32,7 @@ def add(commands: Any) -> None:
         "--set solver=lsqr -o iris.lk",
     )
     add_table(parser)
-    add_columns(parser, target=True)
+    add_columns(parser)
     parser.add_argument("--model", metavar="M", help=", ".join(MODELS))
     add_settings(parser, "a hyper-parameter, for example reg_param=0.1")
     parser.add_argument(
@@ -89,10 +89,12 @@ def _resumed(options: Namespace) -> Any:
     return model
 
 
-def _check(model: Any, source: "Scan") -> None:
+def _check(model: Any, source: "Stored") -> None:
     """Columns of the wrong kind are refused before anything is read, with what to do about them here."""
+    from likelier.data import columns_of
+
     who = type(model).__name__
-    check_columns(source, list(source.names), model)
+    check_columns(source, columns_of(source), model)
     if who in ("LinearRegression", "Ridge"):
         for name, kind in source.others(source.targets).items():
             raise ValueError(

@@ -1,7 +1,7 @@
 """Where rows come from: chunks, the sources that cut them, labels as codes."""
 
-from likelier.data.arrays import PART_BYTES, Arrays, loaded
-from likelier.data.chunk import Chunk, Part, Source, Stored, by_gaps
+from likelier.data.arrays import PART_BYTES, Arrays
+from likelier.data.chunk import Chunk, Numbered, Part, Source, Stored, by_gaps, columns_of
 from likelier.data.factors import Factor
 from likelier.data.folds import Assignment, Hashed, Listed, consecutive, runs, stratified
 from likelier.data.labels import code, first_seen, levels_of
@@ -31,6 +31,7 @@ __all__ = [
     "Hashed",
     "Listed",
     "NonFinite",
+    "Numbered",
     "OutOfSupport",
     "Part",
     "SeparationWarning",
@@ -40,10 +41,10 @@ __all__ = [
     "block",
     "by_gaps",
     "code",
+    "columns_of",
     "consecutive",
     "first_seen",
     "levels_of",
-    "loaded",
     "refuse_cells",
     "row_sums",
     "runs",

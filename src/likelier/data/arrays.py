@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.data.chunk import Chunk, Part, Source
+from likelier.data.chunk import Chunk, Part
 from likelier.data.labels import code
-from likelier.data.matrix import Block, Dense
+from likelier.data.matrix import Block
 
 # A part is this much of X, or four times the state that absorbs it, whichever is more: enough work to
 # be worth a task and a merge. One part is one chunk: the kernels cut it into cache-sized tiles.
@@ -67,23 +67,3 @@ class Arrays:
         w = None if self.w is None else self.w[start:stop]
         offset = None if self.offset is None else self.offset[start:stop]
         yield Chunk(self.X.rows(start, stop), y, w, start, offset)
-
-
-def loaded(source: Source, most: float = np.inf) -> Arrays:
-    """All rows of a source of numbers, read into memory; refused beyond so many cells."""
-    if isinstance(source, Arrays):
-        return source
-    chunks: list[Chunk] = []
-    cells = 0
-    for chunk in (chunk for part in source.parts(0) for chunk in part()):
-        cells += chunk.X.shape[0] * chunk.X.shape[1]
-        if cells > most:
-            raise ValueError(f"these rows have more than {most:,.0f} cells: too many to read into memory")
-        chunks.append(chunk)
-    X = Dense(np.concatenate([chunk.X.to_array() for chunk in chunks]))
-    y, w = (_joined([getattr(chunk, name) for chunk in chunks]) for name in ("y", "w"))
-    return Arrays(X, y, w, names=source.names)
-
-
-def _joined(pieces: list[Any]) -> Any:
-    return None if pieces[0] is None else np.concatenate(pieces)

@@ -83,10 +83,7 @@ class Source(Protocol):
 
 @runtime_checkable
 class Stored(Source, Protocol):
-    """A source that users hand in: its columns have names, and its y and weights come with it."""
-
-    @property
-    def names(self) -> NDArray[Any]: ...
+    """A source that users hand in: its y and weights come with it."""
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -109,3 +106,21 @@ class Stored(Source, Protocol):
 
     def worded(self) -> Self:
         """The same with text and truths as categories."""
+
+
+@runtime_checkable
+class Numbered(Stored, Protocol):
+    """A stored source whose columns have no names: they go by number."""
+
+    def taking(self, features: Sequence[str] | None, /, *, y: bool) -> Self:
+        """The same rows with all columns (None) or none as X, with or without y and weights."""
+
+    def widened(self, p: int, /) -> Self:
+        """The same rows with p columns, of which the last may be 0 throughout."""
+
+
+def columns_of(source: Source) -> list[Any]:
+    """By which a source knows its columns: names, or numbers; none, where all of them are numbers."""
+    if source.names is not None:
+        return [str(name) for name in source.names]
+    return [] if isinstance(source, Numbered) else list(range(source.p))

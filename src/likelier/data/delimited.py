@@ -12,10 +12,9 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from likelier.data.arrow import is_text
-from likelier.data.stored import Span, Stamp, ahead, reading, stamp
+from likelier.data.places import Stamp, check_packing, stamp, stream
+from likelier.data.stored import FIRST_BYTES, Span, ahead, reading
 
-# Types are inferred from so much of the first file that has rows, and hold for all.
-FIRST_BYTES = 8 << 20
 # A block of text is a chunk: small enough to stay in the cache while it is parsed and converted. It holds
 # at least one line: of each of its columns, so many bytes.
 BLOCK_BYTES = 1 << 20
@@ -43,6 +42,7 @@ class Delimited:
     def open(cls, path: str, delimiter: str) -> Self:
         with reading(path):
             seen = stamp(path)
+            check_packing(path)
             header = next(_records(path, delimiter), (0, []))[1]
         if not header:
             raise ValueError(f"{path}: the file is empty: it needs a line with the names of its columns.")
@@ -109,7 +109,7 @@ class Delimited:
     def _open(self, types: Mapping[str, Any], columns: Sequence[str], size: int) -> Any:
         block = min(max(size, CELL_BYTES * len(self.names)), LARGEST_BLOCK)
         return arrow_csv.open_csv(
-            self.path,
+            stream(self.path),
             read_options=arrow_csv.ReadOptions(use_threads=False, block_size=block),
             parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(
@@ -177,7 +177,7 @@ def _on(line: int | None) -> str:
 def _records(path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """The header and all rows, each with the line on which it begins; blank lines are none."""
     with (
-        pa.input_stream(path, compression="detect") as raw,
+        stream(path) as raw,
         io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="") as text,
     ):
         reader = csv.reader(text, delimiter=delimiter)

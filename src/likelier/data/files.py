@@ -15,9 +15,11 @@ from likelier.data.arrays import PART_BYTES
 from likelier.data.chunk import Part
 from likelier.data.delimited import BLOCK_BYTES, Delimited
 from likelier.data.finding import Format, find, known_columns
+from likelier.data.json_lines import JSONLines
 from likelier.data.parquet import Parquet
 from likelier.data.roles import Roles
-from likelier.data.stored import File, Span
+from likelier.data.sparse_files import SparseScan, scan_lines
+from likelier.data.stored import File, OnCluster, Span
 
 # Where a file does not say how many rows it has, its rows are numbered from its own number times this.
 MOST_ROWS = 1 << 40
@@ -30,15 +32,34 @@ def scan(
     features: Sequence[str] | None = None,
     weight: str | None = None,
     format: Format | None = None,
-) -> "Scan":
-    """Tables in Parquet, CSV or TSV files as one source of rows, which every one-pass estimator can fit.
+) -> "Scan | SparseScan":
+    """Files as one source of rows, larger than memory, which estimators fit in place of X and y.
 
-    path: a file, a folder, a glob (`**` goes through folders) or a list of them; files come in sorted
-    order. target, weight: the columns of y (a list: several) and of the weights of rows; features: those
-    of X, by default all others. format: "parquet", "csv" or "tsv", by default what the names end with.
-    Nothing but footers and headers, and the first 8 MB of CSV, is read before an estimator asks.
+    path: a file, a folder, a glob (`**` goes through folders), a URL of any of these, or a list of them;
+    files come in sorted order. target, weight: the columns of y (a list: several) and of the weights of
+    rows; features: those of X, by default all others. Lines of svmlight's and VW's format begin with the
+    target, and their columns have no names. format: "parquet", "csv", "tsv", "jsonl", "svmlight" or "vw",
+    by default what the names end with. Before an estimator asks, footers and headers are read, the first
+    8 MB of CSV and JSON lines, and all of svmlight and VW, once, to find how many columns they have.
     """
-    files = _opened(*find(path, format))
+    paths, kind = find(path, format)
+    if kind == "svmlight" or kind == "vw":
+        _refuse_columns(paths[0], kind, target=target, features=features, weight=weight)
+        return scan_lines(paths, kind)
+    return _table(_opened(paths, kind), target, features, weight)
+
+
+def _refuse_columns(path: str, kind: str, **given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(
+                f"{path}: {name}={value!r} names a column, and in {kind} files columns have no names: the "
+                "target stands first on each line, and X is all that follows. Leave it out."
+            )
+
+
+def _table(files: tuple[File, ...], target: Any, features: Any, weight: str | None) -> "Scan":
+    """Columns by their names."""
     targets = _listed(target)
     others = (*targets, *_listed(weight))
     rest = [name for name in dict.fromkeys(files[0].names) if name not in (*others, *files[0].index)]
@@ -64,6 +85,13 @@ def _opened(paths: Sequence[str], format: Format) -> tuple[File, ...]:
     """The files, with the names and types of their columns."""
     if format == "parquet":
         return tuple(Parquet.open(path) for path in paths)
+    if format == "jsonl":
+        objects = [JSONLines.open(path) for path in paths]
+        for file in objects:
+            columns = file.first_columns()
+            if columns is not None:
+                return tuple(one.with_columns(columns) for one in objects)
+        raise ValueError(f"{objects[0].path}: no rows{_beside(objects)}.")
     headers = [Delimited.open(path, "\t" if format == "tsv" else ",") for path in paths]
     for header in headers:
         types = header.first_types()
@@ -73,11 +101,12 @@ def _opened(paths: Sequence[str], format: Format) -> tuple[File, ...]:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Scan:
+class Scan(OnCluster):
     """The rows of files, cut into parts: at row groups (Parquet), or a part for each file (CSV)."""
 
     files: tuple[File, ...]
     roles: Roles
+    cluster: Any = None  # a Dask client, whose workers read the files; None: this machine does
 
     def __repr__(self) -> str:
         n, p = len(self.files), self.p
@@ -119,8 +148,8 @@ class Scan:
         kind = self.files[0].types[name]
         if not arrow.is_label(kind):
             raise ValueError(
-                f"{self.files[0].path}: target {name!r} is of type {kind}: labels are numbers, strings (in "
-                "UTF-8) or dates."
+                f"{self.files[0].path}: target {name!r} is of type {self.files[0].described(name)}: labels "
+                "are numbers, strings (in UTF-8) or dates."
             )
         return replace(self, roles=replace(self.roles, features=(), y="labels"))
 

@@ -5,6 +5,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+CONTINUOUS = (
+    "Unknown label type: continuous. Classes are whole numbers, strings or truths; for a target of real "
+    "numbers use a regression."
+)
+
 
 class DegenerateWarning(UserWarning):
     """The rows do not determine all of the model: what was done instead is defined, and said."""

@@ -1,8 +1,9 @@
-"""A few rows from all over a source, to begin with."""
+"""A few rows of a source, to begin with."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 
 from likelier.data.chunk import Chunk, Part
 from likelier.data.wrapped import Wrapped
@@ -23,3 +24,17 @@ class Spread(Wrapped):
         for chunk in part():
             for start in range(0, chunk.X.shape[0], RUN * self.apart):
                 yield chunk.take(slice(start, start + RUN))
+
+
+@dataclass(frozen=True)
+class Few(Wrapped):
+    """Of every part the first rows, so many of its first chunk at most."""
+
+    most: int
+
+    def parts(self, state_bytes: int) -> Sequence[Part]:
+        return [partial(self._read, part) for part in self.source.parts(state_bytes)]
+
+    def _read(self, part: Part) -> Iterator[Chunk]:
+        for chunk in islice(part(), 1):
+            yield chunk.take(slice(0, min(self.most, chunk.X.shape[0])))

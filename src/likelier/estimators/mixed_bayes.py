@@ -14,6 +14,7 @@ from scipy import sparse
 from likelier.data import Columns, DegenerateWarning, Dense, Factor, Source
 from likelier.data.recoded import Recoded
 from likelier.data.wrapped import unwrapped
+from likelier.engines import chunks
 from likelier.estimators import door
 from likelier.estimators.choosing import asked_for, plan_of
 from likelier.estimators.generative import Contributions, Generative, seen_only
@@ -263,7 +264,7 @@ class NaiveBayes(Generative):
     def _categories_of(self, X: Any) -> dict[int, Factor]:
         """The columns of categories as they came."""
         rows = Recoded(super()._known_rows(X), frozenset(self._plan.levels))
-        blocks: list[Any] = [chunk.X for part in rows.parts(0) for chunk in part()]
+        blocks: list[Any] = [chunk.X for chunk in chunks(rows)]
         return Columns.stack(blocks).factors()
 
     def _shown_rows(self, X: Floats) -> NDArray[Any]:

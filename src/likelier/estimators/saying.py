@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.data import CSR, BadCell, Chunk, Dense, Source, Stored, code
+from likelier.data import CSR, BadCell, Chunk, Dense, Source, Stored, code, columns_of
 from likelier.data.cells import block_columns
 from likelier.engines import run
 from likelier.estimators import door
@@ -133,7 +133,7 @@ def hashed(names: list[str], block: Any) -> Table:
 def hashable(model: Any, X: Stored, y: Any, sample_weight: Any) -> tuple[Source, Opening]:
     """A source to judge an online model by."""
     source = brought(model, X, y, sample_weight, known=False).worded()
-    return source, partial(hashed, [str(name) for name in source.names])
+    return source, partial(hashed, [str(name) for name in columns_of(source)])
 
 
 def in_memory(names: list[str] | None, block: Any) -> Any:

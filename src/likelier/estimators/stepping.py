@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import Source
+from likelier.engines import chunks
 from likelier.estimators import door
 from likelier.estimators.discriminative import Discriminative, begun, precoded, single, with_offset
 from likelier.estimators.scoring import refuse_new
@@ -80,7 +81,7 @@ class Stepping(Discriminative):
         rows = posed.source
         descent, losses = self._descent(posed, K)
         loss, n = 0.0, 0.0
-        for chunk in (chunk for part in rows.parts(0) for chunk in part()):
+        for chunk in chunks(rows):
             # Of the weights that are shown: those that move are restless, and their losses higher.
             seen = Values.start(descent.setting, descent.mean[None])
             seen.update(chunk)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from likelier.data import Source
+from likelier.engines import chunks
 from likelier.online.stochastic import Course, Rows, Stand, Task, Walk, Watch, walk_all
 
 Floats = NDArray[np.float64]
@@ -124,7 +125,7 @@ class Route:
     def one_reading(self, source: Source, strides: Strides, rngs: Sequence[Any]) -> Journey:
         """An epoch, each part in an order of its own."""
         loss, n, clipped, steps = 0.0, 0, 0, 0
-        for chunk in (chunk for part in source.parts(0) for chunk in part()):
+        for chunk in chunks(source):
             seeds = [int(rng.randint(SEEDS)) for rng in rngs]
             rows = Rows.of(chunk)
             if not rows.coded:

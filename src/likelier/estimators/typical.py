@@ -1,17 +1,18 @@
 """How likely the training rows are: a sample of them, drawn while a fit reads them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from math import sqrt
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from likelier.data import Arrays, Chunk, Part, Source
-from likelier.data.wrapped import Wrapped
+from likelier.data import Arrays, Chunk, Source
+from likelier.data.wrapped import Beside
 from likelier.links import log_sum_exp
 from likelier.model import Bayes, Question
 from likelier.states import Sample, Typical
@@ -22,34 +23,52 @@ MOST_BYTES = 1 << 25  # of rows that are kept until their scores are asked for
 
 
 class Drawing:
-    """A sample of rows, the first of which has the number `before`, from one or more readings of them."""
+    """How a sample is drawn from rows, of which the first has the number `before`: makes its states.
+
+    Rows with hashes from `below` on are among so many no more: known by whichever state of this process
+    found it out, and by all that it makes from then on. That spares work, and changes no sample.
+    """
 
     def __init__(self, before: int, most: int) -> None:
-        self.before = before
-        self.most = most
-        self.lock = Lock()
-        self.begin()
+        self.before, self.most, self.below = before, most, 1 << 64
 
-    def begin(self, below: int = 1 << 64) -> None:
-        self.sample, self.rows = Sample(self.most, below=below), 0
+    def __call__(self) -> "Drawn":
+        return Drawn(self, Sample(self.most, below=self.below))
 
-    def all_of(self, source: Arrays) -> None:
+    def of_all(self, source: Arrays) -> "Drawn":
         """Rows in memory need not pass by: that would cost more than to pick them."""
         n = len(source) if source.w is None else int(np.count_nonzero(source.w))
         share = (self.most + 6 * sqrt(self.most)) / max(n, 1)  # too few of them but once in 10⁹ times
-        self.begin(1 << 64 if share >= 1 else int(share * 2.0**64))
-        self.sample.update(Chunk(source.X, None, source.w, self.before))
-        self.rows = len(source)
+        found = Drawn(self, Sample(self.most, below=1 << 64 if share >= 1 else int(share * 2.0**64)))
+        found.update(Chunk(source.X, None, source.w))
+        return found
 
-    def of_part(self, part: Part) -> Iterator[Chunk]:
-        own, n = Sample(self.most, below=self.sample.below), 0
-        for chunk in part():
-            own.update(chunk._replace(first=self.before + chunk.first))
-            n += chunk.X.shape[0]
-            yield chunk
-        with self.lock:
-            self.sample.merge(own)
-            self.rows += n
+
+@dataclass
+class Drawn:
+    """A sample of rows, and how many rows there were: a state."""
+
+    drawing: Drawing
+    sample: Sample
+    rows: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        return 0
+
+    def update(self, chunk: Chunk) -> None:
+        self.sample.update(chunk._replace(first=self.drawing.before + chunk.first))
+        self.rows += chunk.X.shape[0]
+        self._tell()
+
+    def merge(self, other: Self) -> None:
+        self.sample.merge(other.sample)
+        self.rows += other.rows
+        self._tell()
+
+    def _tell(self) -> None:
+        if self.sample.below < self.drawing.below:
+            self.drawing.below = self.sample.below
 
     def typical(self, model: Bayes) -> "Unscored":
         """How likely the sample is under a model."""
@@ -101,28 +120,17 @@ def scored(kept: Any) -> Typical | None:
     return kept.scored if isinstance(kept, Unscored) else kept
 
 
-@dataclass(frozen=True)
-class Watched(Wrapped):
-    """A source whose rows are drawn from as they are read: by the last pass over them."""
-
-    drawing: Drawing
-
-    def parts(self, state_bytes: int) -> Sequence[Part]:
-        self.drawing.begin()
-        return [partial(self.drawing.of_part, part) for part in self.source.parts(state_bytes)]
-
-
 def watching(
     fit: Callable[[Source], Fitted], source: Source, before: int = 0
 ) -> tuple[Fitted, Callable[[Bayes], Unscored]]:
     """What a fit makes of a source, and what finds how likely its rows are under a model."""
     width = source.X.row_bytes if isinstance(source, Arrays) else 8 * source.p
     drawing = Drawing(before, min(MOST, max(1, MOST_BYTES // max(1, width))))
-    if not isinstance(source, Arrays):
-        return fit(Watched(source, drawing)), drawing.typical
-    fitted = fit(source)
-    drawing.all_of(source)
-    return fitted, drawing.typical
+    if isinstance(source, Arrays):
+        return fit(source), drawing.of_all(source).typical
+    last: deque[Drawn] = deque(maxlen=1)  # of the last pass
+    fitted = fit(Beside(source, drawing, last.append))
+    return fitted, last[0].typical
 
 
 def joined(kept: Sequence[Any]) -> Typical | None:

@@ -15,7 +15,7 @@ from scipy.linalg import eigh
 from scipy.sparse import csr_array, hstack, vstack
 
 from likelier.data import Arrays, Chunk
-from likelier.engines import run
+from likelier.engines import chunks, run
 from likelier.losses import squared
 from likelier.objective import FULL_METRIC, Objective
 from likelier.solvers import Iterate, Solution, newton, run_solver, solved
@@ -104,7 +104,7 @@ class Margins(NamedTuple):
 def _margins(objective: Objective) -> Margins:
     """Of rows that have weight, each column brought to one size."""
     q, pieces = objective.setting.q, []
-    for chunk in (chunk for part in objective.source.parts(0) for chunk in part()):
+    for chunk in chunks(objective.source):
         assert chunk.y is not None
         counts = (chunk.y >= 0) if chunk.w is None else (chunk.y >= 0) & (chunk.w > 0)
         pieces.append((chunk.X.to_array()[counts], chunk.y[counts]))

@@ -1,0 +1,48 @@
+"""Rows themselves, wherever they are: for what cannot be a state."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from likelier.data import CSR, Arrays, Chunk, Dense, Source
+from likelier.data.spread import Few
+from likelier.data.wrapped import cluster_of
+
+
+def chunks(source: Source) -> Iterator[Chunk]:
+    """All rows in order, a chunk at a time; from a cluster they are fetched, part by part."""
+    cluster, parts = cluster_of(source), source.parts(0)
+    if cluster is None:
+        for part in parts:
+            yield from part()
+        return
+    from likelier.engines.cluster import fetched  # Dask is an extra, and slow to load
+
+    yield from fetched(cluster, source, parts)
+
+
+def first_chunk(source: Source, most: int = 1 << 12) -> Chunk:
+    """The first rows, at most so many."""
+    return next(chunk for chunk in chunks(Few(source, most)) if chunk.X.shape[0])
+
+
+def loaded(source: Source, most: float = np.inf) -> Arrays:
+    """All rows of a source of numbers, read into memory; refused beyond so many cells."""
+    if isinstance(source, Arrays):
+        return source
+    held: list[Chunk] = []
+    cells = 0
+    for chunk in chunks(source):
+        cells += len(chunk.X.values) if isinstance(chunk.X, CSR) else chunk.X.shape[0] * chunk.X.shape[1]
+        if cells > most:
+            raise ValueError(f"these rows have more than {most:,.0f} cells: too many to read into memory")
+        held.append(chunk)
+    sparse = [chunk.X for chunk in held if isinstance(chunk.X, CSR)]
+    X = CSR.stack(sparse) if sparse else Dense(np.concatenate([chunk.X.to_array() for chunk in held]))
+    y, w = (_joined([getattr(chunk, name) for chunk in held]) for name in ("y", "w"))
+    return Arrays(X, y, w, names=source.names)
+
+
+def _joined(pieces: list[Any]) -> Any:
+    return None if pieces[0] is None else np.concatenate(pieces)
