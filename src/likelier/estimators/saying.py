@@ -40,6 +40,11 @@ class Naming(NamedTuple):
         return self.places[code(labels, self.sorted)]
 
 
+def takes_blocks(model: Any) -> bool:
+    """Whether it answers blocks of chunks, in place of X."""
+    return bool(getattr(type(model), "_takes_blocks", False))
+
+
 def probable(model: Any) -> bool:
     """Whether it gives probabilities."""
     return hasattr(model, "predict_proba")
