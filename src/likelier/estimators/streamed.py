@@ -123,20 +123,37 @@ class Scanned:
         shown = {} if self.source.names is None else {"feature_names_in_": np.array(self.source.names)}
         return {"n_features_in_": self.source.p} | shown
 
-    def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
-        columns = columns_of(self.source)
-        names = [str(name) for name in columns]
-        if self.found is None:
-            source: Source = self.source.taking(columns, y=False).worded()
-        else:
-            source = self.source.coded(self.found)
-        for chunk in chunks(source):
-            yield from self._batch(chunk, names).hashed(intake, self._marks(chunk))
+    @property
+    def batching(self) -> "Batching":
+        return Batching(tuple(str(name) for name in columns_of(self.source)), self.codes)
 
-    def _batch(self, chunk: Chunk, names: list[str]) -> "Table | Sparse":
+    @property
+    def coded(self) -> Source:
+        """The rows, with their labels as codes, if they are to be learned from."""
+        if self.found is None:
+            return self.source.taking(columns_of(self.source), y=False).worded()
+        return self.source.coded(self.found)
+
+    def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
+        batching = self.batching
+        for chunk in chunks(self.coded):
+            yield from batching.hashed(chunk, intake)
+
+
+@dataclass(frozen=True)
+class Batching:
+    """How chunks of a source are hashed: all that has to travel with its parts."""
+
+    names: tuple[str, ...]
+    codes: NDArray[np.int32] | None  # of the sorted labels
+
+    def hashed(self, chunk: Chunk, intake: "_core.Intake") -> Batches:
+        return self._rows(chunk).hashed(intake, self._marks(chunk))
+
+    def _rows(self, chunk: Chunk) -> "Table | Sparse":
         if isinstance(chunk.X, CSR):
             return Sparse(chunk.X, [], {})
-        return Table(block_columns(chunk.X, names, gaps=True), chunk.X.shape[0], {})
+        return Table(block_columns(chunk.X, list(self.names), gaps=True), chunk.X.shape[0], {})
 
     def _marks(self, chunk: Chunk) -> Marks:
         if self.codes is None or chunk.y is None:
