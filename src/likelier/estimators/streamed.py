@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from likelier import _core
-from likelier.data import CSR, Chunk, Columns, Dense, Source, Stored, levels_of
+from likelier.data import CSR, Chunk, Source, Stored, levels_of
 from likelier.data.cells import block_columns, frame_columns
 from likelier.data.labels import first_seen
 from likelier.engines import chunks
 from likelier.estimators import door
-from likelier.estimators.sources import stored
+from likelier.estimators.sources import columns_of, stored
 from likelier.model import levels
 
 ROWS = 1 << 12  # that are hashed at a time: few enough to stay near the processor
@@ -120,20 +120,22 @@ class Scanned:
 
     @property
     def shown(self) -> Mapping[str, Any]:
-        names = np.asarray(self.source.names, dtype=object)
-        return {"n_features_in_": len(names), "feature_names_in_": names}
+        shown = {} if self.source.names is None else {"feature_names_in_": np.array(self.source.names)}
+        return {"n_features_in_": self.source.p} | shown
 
     def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
-        names = [str(name) for name in self.source.names]
+        columns = columns_of(self.source)
+        names = [str(name) for name in columns]
         if self.found is None:
-            source: Source = self.source.taking(names, y=False).worded()
+            source: Source = self.source.taking(columns, y=False).worded()
         else:
             source = self.source.coded(self.found)
         for chunk in chunks(source):
             yield from self._batch(chunk, names).hashed(intake, self._marks(chunk))
 
-    def _batch(self, chunk: Chunk, names: list[str]) -> Table:
-        assert isinstance(chunk.X, Dense | Columns)
+    def _batch(self, chunk: Chunk, names: list[str]) -> "Table | Sparse":
+        if isinstance(chunk.X, CSR):
+            return Sparse(chunk.X, [], {})
         return Table(block_columns(chunk.X, names, gaps=True), chunk.X.shape[0], {})
 
     def _marks(self, chunk: Chunk) -> Marks:
@@ -146,6 +148,8 @@ class Scanned:
 def rows_of(estimator: Any, X: Any, *, known: bool) -> Rows:
     """X, whatever it is. known: arrays are to have the columns that they had before."""
     if stored(X):
+        if known and X.names is None:
+            _array_names(estimator, X.p)
         return Scanned(_worded(estimator, X))
     if isinstance(X, Mapping) and not issparse(X):
         raise TypeError("X is one dict: many rows are a list of dicts; for one, learn_one and predict_one.")
@@ -179,8 +183,9 @@ def _unnamed(names: list[str], p: int) -> Mapping[str, Any]:
 
 def _worded(estimator: Any, X: Stored) -> Stored:
     source = X.worded()
-    usable = source.texts(list(source.names))
-    others = {name: kind for name, kind in source.others(list(source.names)).items() if name not in usable}
+    columns = columns_of(source)
+    usable = source.texts(columns)
+    others = {name: kind for name, kind in source.others(columns).items() if name not in usable}
     if others:
         some = ", ".join(f"{name!r} ({kind})" for name, kind in others.items())
         raise ValueError(
