@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.race.registry import Data
-from benchmarks.race.tables import TARGET, Tables, rows
+from benchmarks.race.tables import TARGET, P, Tables, rows
 
 CHUNK = 1 << 16  # rows in a chunk of an array
 MOST = "4GB"  # memory of a worker
@@ -22,7 +22,7 @@ def cluster() -> Iterator[Any]:
     """A scheduler and worker processes on loopback, as many as others have threads, of one thread each."""
     from distributed import Client, LocalCluster
 
-    settings = {"threads_per_worker": 1, "dashboard_address": None, "memory_limit": MOST}
+    settings = {"threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": MOST}
     count = int(os.environ.get("LIKELIER_THREADS", "2"))
     with LocalCluster(n_workers=count, processes=True, **settings) as local, Client(local) as client:
         yield client
@@ -36,16 +36,40 @@ def frame_of(tables: Tables) -> Any:
 
 
 def arrays_of(tables: Tables) -> tuple[Any, Any]:
-    """The same rows as arrays, in the memory of the workers."""
-    import dask
-    from distributed import wait
+    """The same rows as arrays, a chunk for each row group, in the memory of the workers."""
+    import dask.array as da
+    from dask import delayed
+    from pyarrow import parquet
 
-    frame = frame_of(tables)
-    sizes = tuple(frame.map_partitions(len).compute())
-    X = frame.drop(columns=TARGET).to_dask_array(lengths=sizes)
-    X, y = dask.persist(X, frame[TARGET].to_dask_array(lengths=sizes))
-    wait([X, y])
-    return X, y
+    X, y = [], []
+    for path in tables.files:
+        footer = parquet.read_metadata(path)
+        for i in range(footer.num_row_groups):
+            n, group = footer.row_group(i).num_rows, delayed(_group, nout=2)(path, i)
+            X.append(da.from_delayed(group[0], (n, P), np.float64))
+            y.append(da.from_delayed(group[1], (n,), np.int64))
+    return held(da.concatenate(X), da.concatenate(y))
+
+
+def held(X: Any, y: Any) -> tuple[Any, Any]:
+    """The same, computed and kept where Dask keeps it; all of it, when this returns."""
+    import dask
+    from distributed import futures_of, wait
+
+    found = dask.persist(X, y)
+    if coming := futures_of(found):
+        wait(coming)
+    return found
+
+
+def _group(path: str, number: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """X, row by row, and y."""
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        table = file.read_row_group(number)
+    y = table.column(TARGET).to_numpy()
+    return np.column_stack([column.to_numpy() for column in table.drop_columns([TARGET]).columns]), y
 
 
 @dataclass(frozen=True)
@@ -64,12 +88,7 @@ class Shared:
 
     def collected(self) -> tuple[Any, Any]:
         """X and y as Dask arrays, in the memory of the workers."""
-        import dask
-        from distributed import wait
-
-        found = dask.persist(*(_chunked(self.folder / f"{name}.npy") for name in ("X", "y")))
-        wait(found)
-        return found
+        return held(*(_chunked(self.folder / f"{name}.npy") for name in ("X", "y")))
 
 
 def _chunked(path: Path) -> Any:

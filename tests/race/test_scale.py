@@ -3,21 +3,25 @@
 from contextlib import contextmanager
 
 import benchmarks.race.cli  # enters all problems
+import dask
 import numpy as np
 import pyarrow as pa
 import pytest
 from benchmarks.race import meters, scale_contenders
 from benchmarks.race.cli import chosen
-from benchmarks.race.clusters import Shared, classes
+from benchmarks.race.clusters import Shared, arrays_of, classes, frame_of
 from benchmarks.race.penalised import objective
 from benchmarks.race.registry import CONTENDERS, PROBLEMS, Contender
 from benchmarks.race.runner import Row
+from benchmarks.race.scale_contenders import in_memory
 from benchmarks.race.scale_measures import minimising_together, passing, resident
 from benchmarks.race.tables import TARGET, P, Tables, rows
 from benchmarks.race.targets import TARGETS, Target
 from benchmarks.race.trial import run
 from pyarrow import csv, parquet
 from sklearn.linear_model import LogisticRegression
+
+from likelier import GaussianNB
 
 N = 5000
 
@@ -64,6 +68,21 @@ def test_rows_held_out_are_of_no_file(tables):
     X = tables.X_test.column("x0").to_numpy()
     assert not np.isin(X, np.concatenate([rows(N // 2, 2, i)[0][0] for i in (0, 1)])).any()
     assert len(X) == len(tables.y_test)
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # of pandas', which Dask's reader uses
+def test_frames_and_arrays_hold_the_same_rows(tables):
+    frame = frame_of(tables)
+    assert frame.npartitions == 6  # row groups
+    with here():
+        X, y = arrays_of(tables)
+        assert X.numblocks == (6, 1)
+        from_frame = GaussianNB().fit(frame.drop(columns=TARGET), frame[TARGET])
+        from_array = GaussianNB().fit(X, y)
+    expected = GaussianNB().fit(*in_memory(tables))
+    for found in (from_frame, from_array):
+        np.testing.assert_allclose(found.theta_, expected.theta_, rtol=1e-10)
+        np.testing.assert_array_equal(found.class_count_, expected.class_count_)
 
 
 # ---- measures ----------------------------------------------------------------------------------------
@@ -193,11 +212,9 @@ def test_a_peer_learns_on_workers_what_scikit_learn_does(tmp_path, monkeypatch):
 
 @contextmanager
 def here():
-    """A client whose worker is this process."""
-    from distributed import Client
-
-    with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
-        yield client
+    """Dask without workers: everything in this process, at once."""
+    with dask.config.set(scheduler="synchronous"):
+        yield
 
 
 # ---- targets -----------------------------------------------------------------------------------------
