@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from likelier.data import Arrays, Chunk, Part
 from likelier.data.wrapped import Wrapped
 
@@ -85,3 +87,28 @@ class Slow(Numbered):
     def at(self, number: int) -> None:
         self.mark(f"begun {number}")
         time.sleep(0.05)
+
+
+@dataclass
+class Heavy:
+    """A state whose start has weights of some MB."""
+
+    weights: np.ndarray
+    total: float = 0.0
+    nbytes: int = 0
+
+    def update(self, chunk: Chunk) -> None:
+        self.total += float(self.weights[0]) * chunk.X.shape[0]
+
+    def merge(self, other: "Heavy") -> None:
+        self.total += other.total
+
+
+class Light:
+    """The same, without them once made."""
+
+    def __init__(self, weights: np.ndarray) -> None:
+        self.weights = weights
+
+    def __call__(self) -> Heavy:
+        return Heavy(self.weights[:1])
