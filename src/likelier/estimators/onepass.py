@@ -65,15 +65,19 @@ class OnePass(Publishing):
         self._check_enough(statistics, source, target)
         return self._sound_model(statistics), statistics
 
+    def _found(self, source: Source) -> tuple[Any, tuple[Any, Any | None]]:
+        """What y is, and model and statistics of all rows."""
+        target = self._target_of(source)
+        return target, self._fitted(source, target)
+
     def _check_enough(self, statistics: Any, source: Source, target: Any) -> None:
         """Refuse rows that are too few to fit."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to rows X and their y, or to a source that has both, from scratch."""
         source = self._source(X, y, sample_weight, known=False)
-        target = self._target_of(source)
         with door.naming(source):
-            model, statistics = self._fitted(source, target)
+            target, (model, statistics) = self._found(source)
         self._warn(model, statistics, target, source.names)
         return self._publish(model, statistics, target, source.names)
 
