@@ -102,7 +102,7 @@ def _opened(paths: Sequence[str], format: Format) -> tuple[File, ...]:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Scan(OnCluster):
-    """The rows of files, cut into parts: at row groups (Parquet), or a part for each file (CSV)."""
+    """The rows of files, cut into parts: at row groups (Parquet), or where rows end (text)."""
 
     files: tuple[File, ...]
     roles: Roles

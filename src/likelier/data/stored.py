@@ -17,7 +17,7 @@ FIRST_BYTES = 8 << 20
 class Span(NamedTuple):
     """Some consecutive rows of a file that are read as one part.
 
-    start, stop: row groups, or bytes of text, where a stop of -1 is the end of the file.
+    start, stop: row groups, or bytes of text, of which a stop at 0 means all.
     """
 
     first: int = 0
@@ -99,6 +99,16 @@ def reading(path: str, seen: Stamp | None = None) -> Iterator[None]:
         kind = ValueError if isinstance(error, pa.ArrowException) else OSError
         raise kind(f"{path}: cannot be read: {why}") from error
     _check_same(path, seen)
+
+
+def joined(counts: Sequence[int], rows: int) -> Iterator[tuple[int, int, int]]:
+    """Pieces of a file, joined until they have so many rows: first row, first piece, and the next one."""
+    first, start, held = 0, 0, 0
+    for i, n in enumerate(counts, 1):
+        held += n
+        if held >= rows or (held and i == len(counts)):
+            yield first, start, i
+            first, start, held = first + held, i, 0
 
 
 def ahead(items: Iterator[Any]) -> Iterator[Any]:
