@@ -1,4 +1,4 @@
-"""Wrong JSON lines, svmlight and VW files, and files that do not agree: refused with file, line and column."""
+"""Wrong JSON lines, svmlight and VW, and files that do not agree: refused with file, line and column."""
 
 import gzip
 import json
@@ -113,7 +113,7 @@ def test_json_that_is_wrong_from_the_start(tmp_path):
     with pytest.raises(ValueError, match=r"t\.jsonl: this is a JSON array"):
         lk.scan(path)
     path = text(tmp_path, ['{"a": 1}', "{a: 2}"], "t.jsonl")
-    with pytest.raises(ValueError, match=r"t\.jsonl, line 2: it cannot be read as JSON: Expecting property"):
+    with pytest.raises(ValueError, match=r"t\.jsonl, line 2: it cannot be read as JSON: Expecting"):
         lk.scan(path)
     (tmp_path / "t.jsonl").write_bytes(b'{"a": 1, "y": "\xff"}\n{"a": 2, "y": "v"}\n')
     refused(lk.GaussianNB(), lk.scan(path, target="y"), "line 1", "utf-8")
@@ -129,7 +129,7 @@ def test_cells_of_json_that_no_model_can_use(tmp_path):
         "'m' (several kinds: text, and 1 on line 2)",
         "'t' (string)",
     )
-    refused(lk.GaussianNB(), lk.scan(path, target="m", features=["a"]), "target 'm' is of type several kinds")
+    refused(lk.GaussianNB(), lk.scan(path, target="m", features=["a"]), "target 'm' is of type several")
     with pytest.warns(lk.DegenerateWarning, match="all rows are of class 2020-01-01"):
         lk.GaussianNB().fit(lk.scan(path, target="t", features=["a"]))
 

@@ -112,7 +112,8 @@ def test_vw_is_read_as_for_a_learner(core, rows, bits):
 
 
 def test_vw_labels_are_numbers(core):
-    assert core.vw_rows(b"1 |a b\nspam |a b\n", 18)[-1] == (2, "the label 'spam' is not a number", "spam |a b")
+    bad = core.vw_rows(b"1 |a b\nspam |a b\n", 18)[-1]
+    assert bad == (2, "the label 'spam' is not a number", "spam |a b")
     assert core.vw_rows(b"1 |a b\nno bar\n", 18)[-1][:2] == (2, "no | begins the features")
 
 

@@ -213,12 +213,12 @@ class SparseScan(OnCluster):
     def coded(self, levels: NDArray[Any]) -> Self:
         return self._reading(y="codes", levels=levels)
 
-    def taking(self, features: Sequence[str] | None, *, y: bool) -> Self:
-        """The same rows with all columns (None) or none as X, with or without y and weights."""
-        if features:
-            raise ValueError(f"{self.files[0].path}: no column {features[0]!r}: its columns have no names.")
-        wanted = {} if y else {"y": "none"}
-        return self._reading(**wanted, **({"X": "none"} if features is not None else {}))
+    def taking(self, features: Sequence[Any], *, y: bool) -> Self:
+        """The same rows with all columns or none as X, with or without y and weights."""
+        if len(features) not in (0, self.p):
+            raise ValueError(f"{self.files[0].path}: its columns have no names: X is all of them, or none.")
+        how = {} if y else {"y": "none"}
+        return self._reading(**how, **({} if features else {"X": "none"}))
 
     def widened(self, p: int) -> Self:
         """The same rows with p columns, of which the last may be 0 throughout."""

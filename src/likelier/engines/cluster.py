@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 from weakref import WeakSet
@@ -34,10 +35,12 @@ MOST_PARTS = 32  # of a task: some tenths of a second, where the scheduler takes
 class Task:
     """Unlike all others: Dask need not look into what it holds to tell."""
 
+    @cached_property
+    def token(self) -> str:
+        return uuid4().hex
+
     def __dask_tokenize__(self) -> str:
-        if not hasattr(self, "token"):
-            object.__setattr__(self, "token", uuid4().hex)
-        return str(self.token)
+        return self.token
 
 
 @dataclass(frozen=True)
@@ -187,7 +190,9 @@ def computed(client: Any, source: Source, tasks: Pass) -> Any:
     """The result of a pass; nothing of it is left on the cluster, whatever happens."""
     *leaves, root = submitted(client, source, tasks.graph, [*tasks.leaves, tasks.root])
     try:
-        watch(leaves)
+        if len(leaves) > 1:
+            with client.as_current():
+                watch(leaves)
         return root.result()
     finally:
         for future in (*leaves, root):

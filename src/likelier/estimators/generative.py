@@ -16,6 +16,7 @@ from likelier.data import Dense, SkippedWarning, Source
 from likelier.em import completed_by_passes
 from likelier.estimators import door
 from likelier.estimators.classes import OnePassClassifier
+from likelier.estimators.collections import by_block
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.publishing import Names, Publishing
 from likelier.estimators.shift import adapted, warn_of_priors
@@ -86,23 +87,28 @@ class Answering(Publishing):
         return tags
 
     # ---- answers -----------------------------------------------------------------------------------
+    @by_block
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row."""
         codes = self._ask(X, "posterior", links.argmax)
         return np.asarray(self._target[codes])
 
+    @by_block
     def predict_proba(self, X: Any, priors: Any = None) -> Floats:
         """p(C_k | x), (n, K); under other class priors if they are given."""
         return self._posterior(X, priors, links.softmax)
 
+    @by_block
     def predict_log_proba(self, X: Any, priors: Any = None) -> Floats:
         """ln p(C_k | x), (n, K), exact where the probability itself is too small to hold."""
         return self._posterior(X, priors, links.log_softmax)
 
+    @by_block
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """ln p(x, C_k), (n, K)."""
         return self._ask(X, "joint", links.identity)
 
+    @by_block
     def decision_function(self, X: Any) -> Floats:
         """Scores of the classes, (n, K); of two classes a_1 - a_0, (n,)."""
         Z = self._ask(X, "posterior", links.identity)
@@ -128,10 +134,12 @@ class Answering(Publishing):
         return found.prior
 
     # ---- density -----------------------------------------------------------------------------------
+    @by_block
     def score_samples(self, X: Any) -> Floats:
         """ln p(x) = ln Σ_k p(C_k) p(x | C_k), (n,)."""
         return self._ask(X, "joint", links.log_sum_exp)
 
+    @by_block
     def is_outlier(self, X: Any, quantile: float = 0.01) -> NDArray[np.bool_]:
         """Which rows are less likely, by ln p(x), than all but this share of the training rows, (n,).
 
@@ -169,6 +177,7 @@ class Answering(Publishing):
             codes = self._class_numbers(y, n_samples)
         return self._shown_rows(self._model.params.sample(codes, rng)), self._target[codes]
 
+    @by_block
     def impute(self, X: Any) -> NDArray[Any]:
         """X with what is missing (NaN) filled in: Σ_k p(C_k | x) E[x_j | x, C_k], x being what is there."""
         P = self.predict_proba(X)

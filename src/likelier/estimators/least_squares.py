@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array
 from likelier import links
 from likelier.data import DegenerateWarning, Source, frames
 from likelier.estimators import door
+from likelier.estimators.collections import by_block, gathered
 from likelier.estimators.onepass import Names, OnePass, Start
 from likelier.estimators.saying import itself, valued
 from likelier.estimators.sources import brought, numeric, stored
@@ -101,6 +102,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
                 raise ValueError(f"targets differ: rows of y have shapes {shapes}")
         return self._merge([self._statistics, *(other._statistics for other in others)], self._target)
 
+    @by_block
     def predict(self, X: Any) -> Floats:
         """ŷ of each row, (n,) or (n, q)."""
         door.fitted(self)
@@ -111,6 +113,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """R², the share of the variance of y that is found; a source brings y and weights along."""
+        X, y, sample_weight = gathered(X, y, sample_weight)
         if stored(X):
             door.fitted(self)
             source = self._source(X, y, sample_weight, known=True)
@@ -155,6 +158,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
 
     # ---- how ---------------------------------------------------------------------------------------
     def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Source:
+        X, y, sample_weight = gathered(X, y, sample_weight)
         if stored(X):
             source = brought(self, X, y, sample_weight, known=known)
             numeric(self, source, source.targets)

@@ -12,6 +12,7 @@ from likelier.data import Arrays
 from likelier.engines import loaded
 from likelier.estimators import door
 from likelier.estimators.answers import LinearProbabilities
+from likelier.estimators.collections import gathered
 from likelier.estimators.discriminative import Discriminative, single
 from likelier.estimators.logistic import LogisticRegression
 from likelier.estimators.scorers import scorer_of
@@ -111,6 +112,7 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
         groups: for splitters that keep rows together.
         """
         grid = self._grid()
+        X, y, sample_weight = gathered(X, y, sample_weight)
         source, target = self._rows(X, y, sample_weight)
         with door.naming(source):
             rows = loaded(source)
@@ -212,6 +214,7 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The score of `scoring`, on rows X and their labels y; a source brings y and weights along."""
         door.fitted(self)
+        X, y, sample_weight = gathered(X, y, sample_weight)
         y, sample_weight = self._known_labels(X, y, sample_weight)
         weighed = {} if sample_weight is None else {"sample_weight": sample_weight}
         return float(scorer_of(self.scoring, self.classes_)(self, X, y, **weighed))

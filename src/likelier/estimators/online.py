@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from likelier import _core
 from likelier.estimators import door
+from likelier.estimators.collections import by_block, gathered
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.met import Met
 from likelier.estimators.saying import found_share, hashable
@@ -154,6 +155,7 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, BaseEstimator):
         """Start afresh, and learn from all rows in their order; classes are sorted."""
         door.number("passes", self.passes, 1, whole=True)
         settings = self._settings()
+        X, y, sample_weight = gathered(X, y, sample_weight)
         rows = rows_of(self, X, known=False)
         found, y, w = labels_in(self, rows, y, sample_weight)
         door.weighty(len(found))
@@ -175,6 +177,7 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, BaseEstimator):
         if not first:
             self._check_settings()
             self._check_classes(model, classes)
+        X, y, sample_weight = gathered(X, y, sample_weight)
         rows = rows_of(self, X, known=not first)
         found, y, w = labels_in(self, rows, y, sample_weight)
         new = [label for label in found.tolist() if label not in model.codes]
@@ -215,6 +218,7 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, BaseEstimator):
                 f"{model.labels!r}"
             )
 
+    @by_block
     def predict_proba(self, X: Any) -> Floats:
         """p(C_k | x), (n, K), columns as in `classes_`."""
         door.fitted(self)
@@ -223,11 +227,13 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, BaseEstimator):
         P = np.concatenate(batches) if len(batches) != 1 else batches[0]
         return P if self._model.K > 1 else np.ones((len(P), 1))
 
+    @by_block
     def predict_log_proba(self, X: Any) -> Floats:
         """ln p(C_k | x), (n, K)."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 
+    @by_block
     def decision_function(self, X: Any) -> Floats:
         """The score of each class, (n, K); of two the score of the second against the first, (n,)."""
         door.fitted(self)
@@ -238,6 +244,7 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, BaseEstimator):
         Z = np.concatenate(found)
         return Z if K > 2 else np.asarray(Z[:, 0])
 
+    @by_block
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of the largest score."""
         P = self.predict_proba(X)
@@ -245,6 +252,7 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows whose class is found; a source brings y and weights along."""
+        X, y, sample_weight = gathered(X, y, sample_weight)
         if stored(X):
             door.fitted(self)
             return found_share(self, *hashable(self, X, y, sample_weight))

@@ -9,6 +9,7 @@ from sklearn.utils.metaestimators import available_if
 
 from likelier import links
 from likelier.estimators import door
+from likelier.estimators.collections import by_block
 from likelier.estimators.courses import course_of, one_of
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.stochastic import Striding
@@ -115,6 +116,7 @@ class SGDClassifier(Decisions, Striding):
 
     # ---- probabilities -----------------------------------------------------------------------------
     @available_if(_probable)  # type: ignore[untyped-decorator]
+    @by_block
     def predict_proba(self, X: Any) -> Floats:
         """p(C_k | x), (n, K).
 
@@ -126,6 +128,7 @@ class SGDClassifier(Decisions, Striding):
         return np.exp(self.predict_log_proba(X)) if self._normalised() else self._ask(X, links.softmax)
 
     @available_if(_probable)  # type: ignore[untyped-decorator]
+    @by_block
     def predict_log_proba(self, X: Any) -> Floats:
         """ln p(C_k | x), (n, K)."""
         if self.loss == "modified_huber":

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from likelier import _core
-from likelier.data import CSR, Chunk, Source, Stored, all_columns, columns_of, levels_of
+from likelier.data import CSR, Chunk, Source, Stored, columns_of, levels_of
 from likelier.data.cells import block_columns, frame_columns
 from likelier.data.keyed import Keyed
 from likelier.data.labels import first_seen
@@ -122,19 +122,19 @@ class Scanned:
 
     @property
     def shown(self) -> Mapping[str, Any]:
-        if self.source.names is None:
-            return {}
-        names = np.asarray(self.source.names, dtype=object)
-        return {"n_features_in_": len(names), "feature_names_in_": names}
+        if isinstance(self.source, SparseScan):
+            return {}  # a feature goes by what is written, and any may come
+        shown = {} if self.source.names is None else {"feature_names_in_": np.array(self.source.names)}
+        return {"n_features_in_": self.source.p} | shown
 
     def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
-        names = columns_of(self.source)
+        columns = columns_of(self.source)
         if self.found is None:
-            source: Source = all_columns(self.source, y=False).worded()
+            source: Source = self.source.taking(columns, y=False).worded()
         else:
             source = self.source.coded(self.found)
         for chunk in chunks(source):
-            yield from of_block(names, chunk.X).hashed(intake, self._marks(chunk))
+            yield from of_block(columns, chunk.X).hashed(intake, self._marks(chunk))
 
     def _marks(self, chunk: Chunk) -> Marks:
         if self.codes is None or chunk.y is None:
@@ -161,19 +161,23 @@ class Lines:
         yield self.X.hashed(*marks)
 
 
-def of_block(names: list[str], X: Any) -> Table | Lines:
-    """The rows of a chunk: columns by their names, or features by their keys."""
+def of_block(columns: Sequence[Any], X: Any) -> "Table | Sparse | Lines":
+    """The rows of a chunk: columns by their names or numbers, or features by their keys."""
     if isinstance(X, Keyed):
         return Lines(X)
-    return Table(block_columns(X, names, gaps=True), X.shape[0], {})
+    if isinstance(X, CSR):
+        return Sparse(X, [], {})
+    return Table(block_columns(X, [str(column) for column in columns], gaps=True), X.shape[0], {})
 
 
 # ---- X -----------------------------------------------------------------------------------------------
 def rows_of(estimator: Any, X: Any, *, known: bool) -> Rows:
     """X, whatever it is. known: arrays are to have the columns that they had before."""
-    if isinstance(X, Table | Lines):  # of a chunk: it has been here before
+    if isinstance(X, Table | Sparse | Lines):  # of a chunk: it has been here before
         return X
     if stored(X):
+        if known and X.names is None and not isinstance(X, SparseScan):
+            _array_names(estimator, X.p)
         return Scanned(worded(estimator, X))
     if isinstance(X, Mapping) and not issparse(X):
         raise TypeError("X is one dict: many rows are a list of dicts; for one, learn_one and predict_one.")
@@ -211,9 +215,9 @@ def worded(estimator: Any, X: Stored) -> Stored:
         settings = estimator._settings()
         return X.keyed(settings.interactions, finite=settings.non_finite == "raise")
     source = X.worded()
-    names = columns_of(source)
-    usable = source.texts(names)
-    others = {name: kind for name, kind in source.others(names).items() if name not in usable}
+    columns = columns_of(source)
+    usable = source.texts(columns)
+    others = {name: kind for name, kind in source.others(columns).items() if name not in usable}
     if others:
         some = ", ".join(f"{name!r} ({kind})" for name, kind in others.items())
         raise ValueError(
