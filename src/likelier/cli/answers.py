@@ -1,16 +1,22 @@
 """What a model answers to the rows of files."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from likelier.cli.in_order import in_order
 from likelier.cli.judging import Judge, LabelJudge, ValueJudge
+from likelier.cli.output import Output
 from likelier.cli.words import check_columns, counted, say
+from likelier.cores import cores
 from likelier.data import BadCell, arrow
-from likelier.data.files import Scan, scan
+from likelier.data.files import Batches, Scan, scan
+from likelier.estimators.saying import Naming, decided, probable, said
 from likelier.estimators.sources import usable
+from likelier.evaluation import Evaluation
 
 
 class Plan(NamedTuple):
@@ -65,23 +71,33 @@ def _has_text(model: Any) -> bool:
     return _classifies(model) and model.classes_.dtype.kind in "UO"
 
 
+class Piece(NamedTuple):
+    """Some answers, ready to be written."""
+
+    ready: Any
+    rows: int
+
+
 class Answers:
-    """Tables of answers, one for each batch of rows."""
+    """What a model says of all rows: tables of answers, and how good they are."""
 
     def __init__(self, model: Any, plan: Plan, only: str | None) -> None:
         self.model, self.plan, self.only = model, plan, only
         classes = getattr(model, "classes_", None)
         if classes is None and only is not None:
             raise ValueError(f"--only {only}: a {type(model).__name__} has values, no {only}")
-        if classes is not None and not hasattr(model, "predict_proba"):
+        if classes is not None and not probable(model):
             if only == "probabilities":
                 raise ValueError(f"--only {only}: a {type(model).__name__} has labels, and no {only}")
             self.only = "labels"
         flat = classes is not None or model.coef_.ndim == 1
         self.classes = None if classes is None else pa.array(classes)
+        self.naming = None if classes is None else Naming.of(model)
         self.judge: Judge | None = None
         if plan.truth is not None and flat:
-            self.judge = ValueJudge() if classes is None else LabelJudge()
+            self.judge = (
+                ValueJudge(model, plan.truth) if self.naming is None else LabelJudge(model, self.naming)
+            )
         clash = [name for name in plan.keep if name in self.columns()]
         if clash:
             raise ValueError(f"--keep {clash[0]}: the answers have a column of this name")
@@ -96,38 +112,66 @@ class Answers:
             self.only
         ]
 
-    def __iter__(self) -> Iterator[Any]:
+    def written(self, out: Output, watch: Callable[[int], Any]) -> Evaluation | None:
+        """Answer all rows, several parts at a time; how good the answers are, if that is known."""
         source, keep, truth = self.plan
         others = [
             name for name in dict.fromkeys([*keep, truth]) if name is not None and name not in source.names
         ]
         verbatim = [name for name in others if name != truth or _has_text(self.model)]
-        for first, batch in source.batches(others, verbatim):
-            if batch.num_rows:
-                try:
-                    yield self._table(batch)
-                except BadCell as bad:
-                    raise bad.named(bad.name, source.place(first + bad.row)) from None
+        batches = source.batches(others, verbatim)
+        parts = [partial(self._part, out, number, part) for number, part in enumerate(batches)]
+        total = None if self.judge is None else self.judge.start()
+        for item in in_order(parts, cores()):
+            if isinstance(item, Piece):
+                out.write(item.ready)
+                watch(item.rows)
+            elif total is not None:
+                total.merge(item)
+        return None if self.judge is None else self.judge.found(total)
 
-    def _table(self, batch: Any) -> Any:
+    def _part(self, out: Output, number: int, batches: Batches) -> Iterator[Any]:
+        """The answers to a part, and in the end their sums."""
+        sums = None if self.judge is None else self.judge.start()
+        with out.part(number) as ready:
+            for first, batch in batches():
+                if batch.num_rows:
+                    try:
+                        table = self._table(batch, sums)
+                    except BadCell as bad:
+                        raise bad.named(bad.name, self.plan.source.place(first + bad.row)) from None
+                    yield Piece(ready(table), batch.num_rows)
+        yield sums
+
+    def _table(self, batch: Any, sums: Any) -> Any:
         source, keep, truth = self.plan
         X = batch.select(list(source.names))
-        if hasattr(self.model, "n_features_in_") and not hasattr(self.model, "feature_names_in_"):
-            X = np.column_stack([arrow.numbers(column) for column in X.columns])
-        found: list[Any] = []
-        answers = None
-        if self.only != "probabilities" or self.judge is not None:
-            answers = self.model.predict(X)
-        if self.classes is None:
-            found += list(np.atleast_2d(np.asarray(answers).T))
-        elif self.only != "probabilities":
-            found.append(pa.array(answers, self.classes.type))
-        if self.classes is not None and self.only != "labels":
-            found += list(np.asarray(self.model.predict_proba(X)).T)
-        if self.judge is not None and answers is not None:
-            self.judge.add(self.model, X, answers, batch.column(truth))
+        found, answers = self._values(X) if self.naming is None else self._labels(X)
+        if self.judge is not None:
+            self.judge.add(sums, answers, batch.column(truth))
         kept = [_plain(batch.column(name)) for name in keep]
         return pa.table([*kept, *found], names=[*keep, *self.columns()])
+
+    def _values(self, X: Any) -> tuple[list[Any], Any]:
+        values = np.asarray(self.model.predict(self._opened(X)))
+        return list(np.atleast_2d(values.T)), values
+
+    def _labels(self, X: Any) -> tuple[list[Any], Any]:
+        assert self.naming is not None
+        assert self.classes is not None
+        speak = decided if self.judge is None and self.only == "labels" else said
+        answers = speak(self.model, self.naming, self._opened(X), lambda rows: self._opened(X.take(rows)))
+        found = [] if self.only == "probabilities" else [self.classes.take(pa.array(answers.best))]
+        if self.only != "labels":
+            assert answers.P is not None
+            found += [np.ascontiguousarray(p) for p in answers.P.T]
+        return found, answers
+
+    def _opened(self, X: Any) -> Any:
+        """Rows as the model takes them: of one that was fitted to an array, an array."""
+        if hasattr(self.model, "n_features_in_") and not hasattr(self.model, "feature_names_in_"):
+            return np.column_stack([arrow.numbers(column) for column in X.columns])
+        return X
 
 
 def _plain(column: Any) -> Any:

@@ -1,7 +1,7 @@
 """Tables in files, larger than memory: the source that `scan` makes."""
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
@@ -19,10 +19,11 @@ from likelier.data.json_lines import JSONLines
 from likelier.data.parquet import Parquet
 from likelier.data.roles import Roles
 from likelier.data.sparse_files import SparseScan, scan_lines
-from likelier.data.stored import File, OnCluster
+from likelier.data.stored import File, OnCluster, Span
 
 # Where a file does not say how many rows it has, its rows are numbered from its own number times this.
 MOST_ROWS = 1 << 40
+Batches = Callable[[], Iterator[tuple[int, Any]]]
 
 
 def scan(
@@ -199,21 +200,26 @@ class Scan(OnCluster):
             for span in file.spans(rows)
         ]
 
-    def batches(self, others: Sequence[str], verbatim: Sequence[str]) -> Iterator[tuple[int, Any]]:
-        """Record batches in order, and the number of each one's first row: X, and other columns beside it.
+    def batches(self, others: Sequence[str], verbatim: Sequence[str]) -> Sequence[Batches]:
+        """Parts as record batches, with the number of each one's first row: X, and other columns beside it.
 
         verbatim: which of the others are to be as they are written in the file, not as numbers.
         """
         rows = max(1, PART_BYTES // (8 * (self.p + len(others))))
+        return [
+            partial(self._batches, others, file.verbatim(verbatim), number + span.first, span, rows)
+            for file, number in zip(self.files, self._numbers, strict=True)
+            for span in file.spans(rows)
+        ]
+
+    def _batches(
+        self, others: Sequence[str], file: File, first: int, span: Span, rows: int
+    ) -> Iterator[tuple[int, Any]]:
         words = [name for name in self.roles.features if name in self.roles.categories]
         numbers = [name for name in self.roles.features if name not in self.roles.categories]
-        for file, number in zip(self.files, self._numbers, strict=True):
-            for span in file.spans(rows):
-                first = number + span.first
-                read = file.verbatim(verbatim).read(numbers, [*words, *others], span, BLOCK_BYTES, rows)
-                for batch in read:
-                    yield first, batch
-                    first += batch.num_rows
+        for batch in file.read(numbers, [*words, *others], span, BLOCK_BYTES, rows):
+            yield first, batch
+            first += batch.num_rows
 
     @property
     def _numbers(self) -> list[int]:

@@ -44,6 +44,10 @@ class BadCell(ValueError):
         """The same, with the name of the column, and how to find the row."""
         return type(self)(self.row, self.column, self.value, name, place, self.why)
 
+    def below(self, first: int) -> Self:
+        """The same, where X was the rows of another from this one on."""
+        return type(self)(first + self.row, self.column, self.value, self.name, self.place, self.why)
+
     def among(self, columns: NDArray[np.intp]) -> Self:
         """The same, where X was these columns of another."""
         return type(self)(self.row, int(columns[self.column]), self.value, self.name, self.place, self.why)

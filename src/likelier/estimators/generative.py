@@ -76,6 +76,7 @@ class Answering(Publishing):
     out, never guessed.
     """
 
+    _takes_blocks = True  # of chunks, in place of X
     _model: Bayes
     _target: NDArray[Any]  # the classes
     n_features_in_: int

@@ -17,10 +17,11 @@ from likelier.data import DegenerateWarning, Source, frames
 from likelier.estimators import door
 from likelier.estimators.collections import by_block, gathered
 from likelier.estimators.onepass import Names, OnePass, Start
+from likelier.estimators.saying import itself, valued
 from likelier.estimators.sources import brought, numeric, stored
 from likelier.evaluation import ValueCard
 from likelier.inference import Covariance, Solution, Summary, summarise, target_fit
-from likelier.model import ask, targets
+from likelier.model import ask
 from likelier.scores import Affine, Scores
 from likelier.states import Equations, Triangle
 
@@ -115,8 +116,8 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         X, y, sample_weight = gathered(X, y, sample_weight)
         if stored(X):
             door.fitted(self)
-            self._source(X, y, sample_weight, known=True)
-            y, sample_weight = targets(X.taking([], y=True))
+            source = self._source(X, y, sample_weight, known=True)
+            return float(valued(self, source, itself).r2.mean())
         return float(super().score(X, y, sample_weight))
 
     def summary(

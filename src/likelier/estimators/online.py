@@ -14,9 +14,9 @@ from likelier.estimators import door
 from likelier.estimators.collections import by_block, gathered
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.met import Met
+from likelier.estimators.saying import found_share, hashable
 from likelier.estimators.sources import stored
 from likelier.estimators.streamed import Marks, labels_in, marked, rows_of
-from likelier.model import levels, targets
 from likelier.streams.feeding import WORD
 from likelier.streams.model import Online, plain_label
 from likelier.streams.settings import Settings
@@ -254,10 +254,8 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, BaseEstimator):
         """The share of rows whose class is found; a source brings y and weights along."""
         X, y, sample_weight = gathered(X, y, sample_weight)
         if stored(X):
-            labels = X.taking([], y=True)
-            found = levels(labels)
-            codes, sample_weight = targets(labels.coded(found))
-            y = found[codes]
+            door.fitted(self)
+            return found_share(self, *hashable(self, X, y, sample_weight))
         return float(super().score(X, y, sample_weight))
 
     # ---- made of others, and copied ------------------------------------------------------------------

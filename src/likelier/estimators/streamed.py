@@ -192,6 +192,8 @@ class Written:
 # ---- X -----------------------------------------------------------------------------------------------
 def rows_of(estimator: Any, X: Any, *, known: bool) -> Rows:
     """X, whatever it is. known: arrays are to have the columns that they had before."""
+    if isinstance(X, Table):  # of a chunk: it has been here before
+        return X
     if isinstance(X, SparseScan):
         settings = estimator._settings()
         return Written(X, settings.interactions, settings.non_finite == "raise")
