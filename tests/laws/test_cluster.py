@@ -375,17 +375,17 @@ def test_a_fit_that_is_cut_off_goes_on_there_or_here_with_the_pass_that_was_not_
 ):
     here, path = lk.scan(stored, target="y", weight="w", features=FEATURES), tmp_path / "fit.ck"
     with pieces_of(1200):
-        whole = lk.LogisticRegression(max_iter=2).fit(here)
+        whole = lk.LogisticRegression(tol=0.01).fit(here)
         with watching(heard := Ending(4)), pytest.raises(Cut):
-            lk.LogisticRegression(max_iter=2).fit(here.on(client), checkpoint=path)
+            lk.LogisticRegression(tol=0.01).fit(here.on(client), checkpoint=path)
         assert all(parts == done for parts, done in heard.passes[:3])
         assert path.exists()
         with watching(more := Ending(2)), pytest.raises(Cut):
-            lk.LogisticRegression(max_iter=2).fit(here.on(client), checkpoint=path)
+            lk.LogisticRegression(tol=0.01).fit(here.on(client), checkpoint=path)
         with watching(rest := Ending(0)):
-            again = lk.LogisticRegression(max_iter=2).fit(here, checkpoint=path)
+            again = lk.LogisticRegression(tol=0.01).fit(here, checkpoint=path)
         with watching(alone := Ending(0)):
-            lk.LogisticRegression(max_iter=2).fit(here)
+            lk.LogisticRegression(tol=0.01).fit(here)
     assert len(rest.passes) + (len(heard.passes) - 1) + (len(more.passes) - 1) == len(alone.passes)
     assert_same_model(again, whole)
     assert nothing_left(client)
