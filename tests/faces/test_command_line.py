@@ -292,8 +292,10 @@ def test_predict_answers_as_python_does(file, ending, model, capsys):
     error = 100 * np.mean(model.predict(X) != table()["species"])
     codes = np.searchsorted(SPECIES, table()["species"])
     loss = -model.predict_log_proba(X)[np.arange(150), codes].mean()
+    off = lk.evaluate(model, X, table()["species"]).calibration_error
     assert out == ""
-    assert err == f"likelier: error {error:.2f} %, log-loss {loss:.4f} on 150 rows\n"
+    figures = f"error {error:.2f} %, log-loss {loss:.4f}, calibration error {off:.4f}"
+    assert err == f"likelier: {figures} on 150 rows\n"
     assert not list(Path().glob(".*"))
 
 
@@ -351,7 +353,9 @@ def test_predict_values_and_their_error(folder, capsys):
     fitted = lk.load("m.lk").predict(frame.drop(columns="target"))
     np.testing.assert_allclose(pd.read_csv("out.csv")["value"], fitted, rtol=1e-12)
     rmse = np.sqrt(np.mean((fitted - frame["target"])[10:] ** 2))
-    assert capsys.readouterr().err == f"likelier: RMSE {rmse:.6g} on 432 rows\n"
+    off = lk.evaluate(lk.load("m.lk"), frame.drop(columns="target")[10:], frame["target"][10:])
+    figures = f"RMSE {rmse:.6g}, MAE {off.mae:.6g}, R² {off.r2:.6g}"
+    assert capsys.readouterr().err == f"likelier: {figures} on 432 rows\n"
     assert "has values, no labels" in bad(capsys, "predict", "m.lk", "diabetes.csv", "--only", "labels")
 
 
@@ -432,6 +436,102 @@ def test_what_was_there_stays_if_predict_is_interrupted(model, monkeypatch, caps
     assert main(["predict", "iris.lk", "iris.csv", "-o", "out.csv"]) == 130
     assert capsys.readouterr().err == "likelier: interrupted\n"
     assert Path("out.csv").read_text() == "as it was"
+    assert not list(Path().glob(".*"))
+
+
+def test_predict_writes_a_folder_of_parts(model, monkeypatch, capsys):
+    monkeypatch.setattr("likelier.data.files.PART_BYTES", 1 << 19)
+    big = pd.concat([table()] * 400, ignore_index=True)
+    big["id"] = np.arange(len(big))
+    big.to_parquet("big.parquet", row_group_size=20_000)
+    run("predict", "iris.lk", "big.parquet", "--keep", "id", "-o", "out.parquet")
+    one = capsys.readouterr().err
+    run("predict", "iris.lk", "big.parquet", "--keep", "id", "-o", "answers/")
+    assert capsys.readouterr().err == one  # added up by parts, in their order
+    parts = sorted(path.name for path in Path("answers").iterdir())
+    assert parts == [f"part-0000{i}.parquet" for i in range(3)]
+    assert pd.read_parquet("answers").equals(pd.read_parquet("out.parquet"))
+    said = bad(capsys, "predict", "iris.lk", "iris.csv", "-o", "answers")
+    assert "answers is not empty (it has part-00000.parquet)" in said
+    assert "--overwrite" in said
+    run("predict", "iris.lk", "iris.csv", "-o", "answers", "--overwrite")
+    assert len(pd.read_parquet("answers")) == 150
+    capsys.readouterr()
+    Path("answers/mine.txt").write_text("precious")
+    said = bad(capsys, "predict", "iris.lk", "iris.csv", "-o", "answers/", "--overwrite")
+    assert "mine.txt, which is no part of earlier answers" in said
+    assert len(list(Path("answers").iterdir())) == 2
+    Path("empty").mkdir()
+    run("predict", "iris.lk", "iris.csv", "-o", "empty")
+    assert len(pd.read_parquet("empty")) == 150
+    capsys.readouterr()
+    assert "is a file, and not a folder" in bad(capsys, "predict", "iris.lk", "iris.csv", "-o", "iris.csv/")
+    assert "there is no folder" in bad(capsys, "predict", "iris.lk", "iris.csv", "-o", "no/where/")
+    assert not list(Path().glob(".*"))
+
+
+def test_predict_says_figures_as_json(model, capsys):
+    run("predict", "iris.lk", "iris.csv", "-o", "out.csv", "--json")
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    same = lk.evaluate(model, lk.scan("iris.csv", "species", FEATURES))
+    assert err == ""
+    assert found["rows"] == 150
+    assert found["classes"] == SPECIES.tolist()
+    assert found["confusion"] == same.confusion.tolist()
+    for name, value in same.figures.items():
+        assert found[name] == pytest.approx(value, rel=1e-12)
+    assert "name a file" in bad(capsys, "predict", "iris.lk", "iris.csv", "--json")
+    table().drop(columns="species").to_csv("bare.csv", index=False)
+    run("predict", "iris.lk", "bare.csv", "-o", "out.csv", "--json")
+    assert json.loads(capsys.readouterr().out) is None
+
+
+def test_a_row_that_cannot_be_answered_leaves_no_folder(model, folder, capsys):
+    frame = pd.concat([table()] * 400, ignore_index=True)
+    frame.loc[50_000, FEATURES[0]] = np.inf
+    frame.to_parquet("inf.parquet", row_group_size=7000)
+    assert "row 50000 of inf.parquet" in bad(capsys, "predict", "iris.lk", "inf.parquet", "-o", "out/")
+    assert not list(Path().glob("out*"))
+    assert not list(Path().glob(".*"))
+
+
+@contextmanager
+def files_of_at_most(size):
+    """No file may become longer: as on a disk that is full."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("out", ["out.csv", "out.parquet", "out/"])
+def test_a_full_disk_is_said_in_a_line_and_leaves_nothing(out, model, folder, capsys):
+    pd.concat([table()] * 40, ignore_index=True).to_parquet("big.parquet", row_group_size=3000)
+    Path("out.csv").write_text("as it was")
+    with files_of_at_most(2000):
+        said = bad(capsys, "predict", "iris.lk", "big.parquet", "-o", out)
+    assert said == f"likelier: {out}: cannot be written: File too large\n"
+    assert Path("out.csv").read_text() == "as it was"
+    assert sorted(path.name for path in Path().glob("out*")) == ["out.csv"]
+    assert not list(Path().glob(".*"))
+
+
+def test_an_interrupted_prediction_leaves_nothing(model, folder):
+    header, *lines = Path("iris.csv").read_text().splitlines()
+    Path("big.csv").write_text("\n".join([header, *lines * 2000]))
+    with subprocess.Popen(
+        [SCRIPT, "predict", "iris.lk", "big.csv", "-o", "out/"], stderr=subprocess.PIPE, text=True
+    ) as asked:
+        while not list(Path().glob(".*.part")) and asked.poll() is None:
+            time.sleep(0.005)
+        asked.send_signal(signal.SIGINT)
+        said = asked.stderr.read()
+    assert (asked.returncode, said) == (130, "likelier: interrupted\n")
+    assert not list(Path().glob("out*"))
     assert not list(Path().glob(".*"))
 
 

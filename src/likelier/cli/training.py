@@ -69,7 +69,7 @@ def run(options: Namespace) -> None:
         with noting(), showing():
             (model.partial_fit if options.resume else model.fit)(source)
         seconds = time.perf_counter() - start
-        about = {"target": options.target, "weight": options.weight}
+        about = {"target": ", ".join(source.targets), "weight": options.weight}
         save(model, options.output, statistics=not options.no_statistics, about=about)
     print(_learned(model, options, seconds))
 
@@ -144,7 +144,8 @@ def _learned(model: Any, options: Namespace, seconds: float) -> str:
         rows = f"rows of weight {n:g}"
     rows += " in all" if options.resume else ""
     classes = getattr(model, "classes_", None)
-    found = [rows, counted(model.n_features_in_, "column")]
+    columns = getattr(model, "n_features_in_", None)  # none of one that takes any features
+    found = [rows] if columns is None else [rows, counted(columns, "column")]
     found += [] if classes is None else [counted(len(classes), "class")]
     learned = f"{type(model).__name__} from {', '.join(found)}"
     return f"{learned} in {seconds:.2f} s: {options.output} ({size_of(saved.size)})"

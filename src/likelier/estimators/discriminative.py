@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from tqdm import tqdm
 
+from likelier.abilities import chosen
 from likelier.data import CSR, Arrays, Dense, Source, code
 from likelier.engines import reached
 from likelier.estimators import door
@@ -24,7 +25,7 @@ from likelier.losses import Loss
 from likelier.objective import Objective, shift_of
 from likelier.penalties import Penalty
 from likelier.solvers import Iterate, Solution, Watch
-from likelier.solving import Terms, chosen, solve
+from likelier.solving import Terms, solve
 from likelier.states import Setting
 
 Floats = NDArray[np.float64]

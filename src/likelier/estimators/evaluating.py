@@ -21,6 +21,7 @@ from likelier.estimators.saying import (
     judged,
     probable,
     said,
+    takes_blocks,
     unknown,
     valued,
 )
@@ -49,7 +50,7 @@ def _labels(model: Any, X: Any, y: Any, sample_weight: Any) -> LabelEvaluation:
     name, classes = type(model).__name__, model.classes_
     if not isinstance(classes, np.ndarray) or classes.ndim != 1:
         raise TypeError(f"this {name} has several targets: evaluate one at a time")
-    if stored(X) or getattr(type(model), "_takes_blocks", False):
+    if stored(X) or takes_blocks(model):
         source, opening = _to_judge(model, X, y, sample_weight)
         _check_kinds(model, source)
         sums = judged(model, source, opening)
@@ -61,7 +62,7 @@ def _labels(model: Any, X: Any, y: Any, sample_weight: Any) -> LabelEvaluation:
 
 def _to_judge(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Source, Opening]:
     """Rows to read chunk by chunk, and how the model takes them."""
-    if not stored(X) or getattr(type(model), "_takes_blocks", False):
+    if not stored(X) or takes_blocks(model):
         return door.training(model, X, y, sample_weight, known=True), itself
     if isinstance(model, OnlineClassifier):
         return hashable(model, X, y, sample_weight)

@@ -62,6 +62,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
     """
 
     _card = ValueCard
+    _takes_blocks = True  # of chunks, in place of X
     fit_intercept: bool
     positive: bool
     _model: Lines

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from likelier.abilities import chosen
 from likelier.data import Arrays
 from likelier.engines import loaded
 from likelier.estimators import door
@@ -22,7 +23,6 @@ from likelier.estimators.trials import Grid, Judge, Results, Rows, Trial, legacy
 from likelier.estimators.weights import Course, Weights
 from likelier.losses import Loss, logistic, softmaxed
 from likelier.objective import Objective
-from likelier.solving import chosen
 
 Floats = NDArray[np.float64]
 MEAN = "the mean of the best weights of each fold: refit=False"
