@@ -751,6 +751,14 @@ def test_the_rows_of_text_are_known_from_the_second_pass_on(folder):
     assert any(re.match(r"learning, pass 2: .* 0\.00/150 ", line) for line in shown)
 
 
+@pytest.mark.parametrize(("model", "number"), [("sgd", 2), ("online-classifier", 1)])
+def test_steps_in_order_have_a_bar_as_well(model, number, folder):
+    """After the survey and, for SGD, a count of the classes, an epoch is a pass."""
+    with at_a_terminal() as terminal:
+        run(*TRAIN, model, "iris.parquet")
+    assert any(re.match(rf"learning, pass {number}: 100%.* 150/150 ", line) for line in lines(terminal))
+
+
 def test_the_bar_of_a_mixture_shows_the_log_likelihood(folder):
     with at_a_terminal() as terminal:
         run(*TRAIN, "mda", "--set", "random_state=0", "iris.parquet")

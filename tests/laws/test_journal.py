@@ -89,7 +89,7 @@ MODELS = {
     "logistic regression": lk.LogisticRegression(),
     "lbfgs": lk.LogisticRegression(solver="lbfgs"),
     "cross-validated": lk.LogisticRegressionCV(Cs=3, cv=2),
-    "LinearSVC": lk.LinearSVC(loss="hinge"),
+    "LinearSVC": lk.LinearSVC(loss="hinge", C=0.1, tol=0.01),
     "mixture": lk.GaussianMixture(2, random_state=0),
     "MDA": lk.MixtureDiscriminantAnalysis(2, random_state=0),
     "ridge": lk.Ridge(),

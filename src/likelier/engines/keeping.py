@@ -34,7 +34,7 @@ def changes(state: Any, empty: Any) -> Changes:
 
 
 def _changed(value: Any, like: Any, path: str) -> Iterator[tuple[str, Any]]:
-    if value is like:
+    if value is like or (type(value) is type(like) and not _holds(value)):
         return
     parts, others = _parts(value), _parts(like)
     if type(value) is not type(like) or parts is None or others is None or parts.keys() != others.keys():
@@ -42,6 +42,13 @@ def _changed(value: Any, like: Any, path: str) -> Iterator[tuple[str, Any]]:
         return
     for name, part in parts.items():
         yield from _changed(part, others[name], f"{path}/{name}")
+
+
+def _holds(value: Any) -> bool:
+    """Whether a value is data; else it is what the pass is about, such as a loss, and stays the same."""
+    return isinstance(value, bool | int | float | str | bytes | np.generic | np.ndarray | dict) or (
+        _parts(value) is not None
+    )
 
 
 def _parts(value: Any) -> dict[str, Any] | None:

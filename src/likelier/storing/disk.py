@@ -4,6 +4,7 @@ Each has a checksum. Nothing is compressed: statistics hardly shrink, equal cont
 everywhere, and no file can ask for more memory than its own length.
 """
 
+import errno
 import hashlib
 import json
 import math
@@ -25,6 +26,7 @@ HEADER, DIGEST = "header.json", "header.sha256"
 
 # No objects, records or subarrays: nothing that is more than its bytes.
 _DTYPE = re.compile(r"[<>|][biufSU]\d{1,9}|[<>][mM]8(\[\d{0,9}[a-zA-Z]{1,2}\])?")
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of which systems do not say where
 _DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can say: the same for every file
 
 
@@ -113,8 +115,10 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
-    except BaseException:
+    except BaseException as problem:
         beside.unlink(missing_ok=True)
+        if isinstance(problem, OSError) and problem.errno in _FULL and problem.filename is None:
+            raise _unwritten(problem, path) from None
         raise
 
 
@@ -123,7 +127,11 @@ def _new(beside: Path, path: Path) -> IO[bytes]:
     try:
         return beside.open("xb")
     except OSError as problem:
-        raise OSError(problem.errno, f"cannot be written: {problem.strerror}", str(path)) from None
+        raise _unwritten(problem, path) from None
+
+
+def _unwritten(problem: OSError, path: Path) -> OSError:
+    return OSError(problem.errno, f"cannot be written: {problem.strerror}", str(path))
 
 
 def ordinary(path: Path) -> None:
