@@ -9,6 +9,7 @@
 #include "csv.hpp"
 #include "hashed.hpp"
 #include "json.hpp"
+#include "row_ends.hpp"
 #include "sparse_text.hpp"
 #include "svmlight.hpp"
 #include "text.hpp"
@@ -183,6 +184,16 @@ void likelier::bind_text(nb::module_& m) {
             survey.look({padded.data(), block.size()}, indices);
         }
         return nb::make_tuple(survey.rows, survey.lowest, survey.highest);
+    });
+
+    m.def("row_ends", [](Vector<uint8_t> text, char delimiter, uint8_t before, int quotes) {
+        if (quotes < 0 || quotes > 2) throw std::invalid_argument("quotes: 0, 1 or 2");
+        RowEnds ends(delimiter, static_cast<char>(before), static_cast<Quotes>(quotes));
+        {
+            nb::gil_scoped_release release;
+            ends.scan(reinterpret_cast<const char*>(text.data()), static_cast<int64_t>(text.size()));
+        }
+        return nb::make_tuple(ends.rows, ends.first, static_cast<int>(ends.quotes));
     });
 
     m.def("cells_of", [](const HashedRows& rows) {

@@ -1,13 +1,16 @@
 """The commands, as people and other programs use them."""
 
 import gzip
+import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +22,7 @@ from sklearn.datasets import load_diabetes, load_iris
 
 import likelier as lk
 from likelier.cli import main, progress
+from likelier.engines import Pass
 from likelier.saving.describing import describe
 
 SPECIES = np.array(["setosa", "versicolor", "virginica"])
@@ -777,41 +781,192 @@ def test_merge_tells_of_weights_by_other_columns(folder, capsys):
 
 
 # ---- progress ------------------------------------------------------------------------------------
-class Bar:
-    """Takes down what it is told."""
+class Terminal(io.StringIO):
+    """Standard error, as a person would see it."""
 
-    def __init__(self):
-        self.passes = []
-
-    def set_description_str(self, words, refresh):
-        self.words = words
-
-    def reset(self, total):
-        self.passes.append([self.words, total, 0])
-
-    def update(self, n):
-        self.passes[-1][2] += n
+    def isatty(self):
+        return True
 
 
-@pytest.mark.parametrize(("file", "total"), [("iris.csv", None), ("iris.parquet", 150)])
-def test_rows_are_counted_as_they_pass(file, total, folder):
-    source = lk.scan(file, target="species", features=FEATURES)
-    bar = Bar()
-    watched = lk.GaussianNB().fit(progress.Watched(source, bar, progress.Lock()))
-    assert bar.passes == [["finding the classes", total, 0], ["learning", total, 150]]
-    plain = lk.GaussianNB().fit(source)
-    np.testing.assert_array_equal(watched.theta_, plain.theta_)
-    watched.partial_fit(progress.Watched(source, bar, progress.Lock()))
-    np.testing.assert_array_equal(watched.class_count_, 2 * plain.class_count_)
+@contextmanager
+def at_a_terminal(patience=0.0):
+    """What is on the screen; bars are shown at once, and every time."""
+    screen = Terminal()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stderr", screen)
+        patch.setattr(progress, "PATIENCE", patience)
+        patch.setattr(progress, "tqdm", partial(progress.tqdm, mininterval=0, miniters=1, ncols=150))
+        yield screen
 
 
-def test_a_source_is_itself_where_nobody_watches(folder, monkeypatch):
-    source = lk.scan("iris.csv", target="species")
-    with progress.watching(source) as rows:
-        assert rows is source
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    with progress.watching(source) as rows:
-        assert isinstance(rows, progress.Watched)
+def lines(terminal):
+    """All that was ever on the line of the bar."""
+    return [" ".join(line.split()) for line in terminal.getvalue().split("\r") if line.strip()]
+
+
+WHOLE = ",".join(FEATURES[2:])  # columns without gaps
+TRAIN = ["train", "--target", "species", "--features", WHOLE, "-o", "m.lk", "--model"]
+
+
+def test_a_bar_shows_passes_rows_and_the_time_left(folder):
+    with at_a_terminal() as terminal:
+        run(*TRAIN, "logistic-regression", "iris.parquet")
+    shown = lines(terminal)
+    assert any(
+        re.match(r"finding the classes: 100%.* \d+\.?\d*/\d+\.?\d* .*parts/s", line) for line in shown
+    )
+    ends = [line for line in shown if re.search(r"150/150 \[\d\d:\d\d<\d\d:\d\d, .*rows/s", line)]
+    assert {line.partition(":")[0] for line in ends} >= {
+        "learning, pass 1",
+        "learning, pass 2",
+        "learning, pass 3",
+    }
+    assert any(re.search(r"objective [\d.]+\]$", line) for line in shown)
+    assert not any(line.startswith("learning, pass 1:") and "objective" in line for line in shown)
+    assert terminal.getvalue().split("\r")[-1].strip() == ""  # the line is clean at the end
+
+
+def test_the_rows_of_text_are_known_from_the_second_pass_on(folder):
+    with at_a_terminal() as terminal:
+        run(*TRAIN, "logistic-regression", "iris.csv")
+    shown = lines(terminal)
+    assert any(re.match(r"learning, pass 1: 0\.00 rows ", line) for line in shown)
+    assert any(re.match(r"learning, pass 2: .* 0\.00/150 ", line) for line in shown)
+
+
+def test_the_bar_of_a_mixture_shows_the_log_likelihood(folder):
+    with at_a_terminal() as terminal:
+        run(*TRAIN, "mda", "--set", "random_state=0", "iris.parquet")
+    assert re.search(r"log-likelihood -?[\d.]+\]", terminal.getvalue())
+
+
+def test_what_takes_no_second_shows_no_bar(folder):
+    with at_a_terminal(patience=60.0) as terminal:
+        run(*TRAIN, "lda", "iris.parquet")
+    assert terminal.getvalue() == ""
+
+
+def test_a_bar_is_gone_when_something_fails(folder, monkeypatch):
+    monkeypatch.setattr("likelier.saving.models.save", _full)
+    with at_a_terminal() as terminal:
+        assert main([*TRAIN, "lda", "iris.parquet"]) == 2
+    screen = terminal.getvalue()
+    assert screen.split("\r")[-1] == "likelier: m.lk: no space left\n"
+
+
+def _full(*args, **how):
+    raise OSError(28, "no space left", "m.lk")
+
+
+def test_totals_are_guessed_from_parts_where_nothing_else_is_known():
+    with at_a_terminal():
+        bar = progress.PassBar()
+        bar.begin(Pass(Order, None, 4))
+        bar.done(parts=0, rows=10)
+        assert bar._bar.total is None
+        bar.done(parts=1, rows=0)
+        assert bar._bar.total == 40
+        bar.done(parts=2, rows=80)
+        assert bar._bar.total == 120
+        bar.done(parts=0, rows=50)
+        assert (bar._bar.total, bar._bar.n) == (186, 140)
+        bar.done(parts=1, rows=0)
+        bar.end()
+        bar.begin(Pass(Order, None, 4))
+        assert (bar._bar.total, bar._bar.n) == (140, 0)
+        bar.close()
+
+
+class Order:
+    """Some state."""
+
+
+# ---- checkpoints and signals ---------------------------------------------------------------------
+SLOW = """
+import os, sys, time
+import likelier.engines.journal as journal
+from likelier.data.roles import Roles
+journal.EVERY = journal.PAUSE = 0.0
+os.environ["LIKELIER_THREADS"] = "1"
+chunks, read = Roles.chunks, 0
+
+def slowly(self, *given):
+    global read
+    for chunk in chunks(self, *given):
+        read += 1
+        if read == int(sys.argv[1]):
+            print("there", flush=True)
+            time.sleep(60)
+        yield chunk
+
+Roles.chunks = slowly
+import likelier.data.files as files
+files.PART_BYTES = 1 << 8
+from likelier.cli import main
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@contextmanager
+def training(stop_at, *arguments):
+    """A process that trains, held up at a chunk."""
+    command = [sys.executable, "-c", SLOW, str(stop_at), *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("model", ["qda", "logistic-regression"])
+def test_a_process_that_is_killed_is_gone_on_from_to_the_same_bytes(model, folder):
+    """The one test of it all: another process, killed without notice in the midst of a pass."""
+    frame = table()
+    frame.drop(columns=["note", "id"]).fillna(1.0).to_parquet("many.parquet", row_group_size=5)
+    train = ["train", "many.parquet", "--target", "species", "--model", model, "--checkpoint", "fit.ck"]
+    with training(45, *train, "-o", "killed.lk") as process:
+        assert process.stdout.readline() == "there\n"
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert Path("fit.ck").exists()
+    assert not Path("killed.lk").exists()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("likelier.data.files.PART_BYTES", 1 << 8)
+        run(*train, "-o", "killed.lk")
+        run(*train[:-2], "-o", "whole.lk")
+    assert Path("killed.lk").read_bytes() == Path("whole.lk").read_bytes()
+    assert not Path("fit.ck").exists()
+    assert not list(folder.glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("sent", "code", "word"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+    ids=["Ctrl-C", "SIGTERM"],
+)
+def test_training_that_is_interrupted_leaves_no_model_and_says_where_it_goes_on(sent, code, word, folder):
+    train = ["train", "iris.parquet", "--target", "species", "--features", NAMED, "--model", "lda"]
+    with training(6, *train, "-o", "m.lk", "--checkpoint", "fit.ck") as process:
+        assert process.stdout.readline() == "there\n"
+        process.send_signal(sent)
+        _, err = process.communicate()
+    assert process.returncode == code
+    assert err.splitlines() == [
+        "likelier: fit.ck has what was done: the same command goes on from there",
+        f"likelier: {word}",
+    ]
+    assert sorted(path.name for path in folder.glob("*") if "iris" not in path.name) == ["fit.ck"]
+    assert not list(folder.glob(".*"))
+
+
+def test_checkpoints_that_make_no_sense_are_refused(model, capsys):
+    one = ["iris.csv", "--target", "species", "--features", NAMED, "-o", "m.lk", "--checkpoint", "fit.ck"]
+    said = bad(capsys, "train", *one, "--model", "sgd")
+    assert "--checkpoint is for models that are fitted by passes over rows, and SGDClassifier" in said
+    assert "leave one of them out" in bad(capsys, "train", *one, "--resume", "iris.lk")
+    Path("fit.ck").write_text("something of mine")
+    assert "fit.ck is not a checkpoint that can be read" in bad(capsys, "train", *one, "--model", "lda")
+    assert Path("fit.ck").read_text() == "something of mine"
 
 
 # ---- data as it comes ----------------------------------------------------------------------------

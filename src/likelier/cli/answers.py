@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -10,19 +10,25 @@ import pyarrow as pa
 from likelier.cli.in_order import in_order
 from likelier.cli.judging import Judge, LabelJudge, ValueJudge
 from likelier.cli.output import Output
+from likelier.cli.sparse_rows import SparseRows
 from likelier.cli.words import check_columns, counted, say
 from likelier.cores import cores
-from likelier.data import BadCell, Columns, arrow
+from likelier.data import CSR, BadCell, Columns, arrow
 from likelier.data.files import Batches, Scan, scan
+from likelier.data.finding import find
+from likelier.data.keyed import Keyed
+from likelier.data.sparse_files import TARGET, Kind, SparseScan
+from likelier.estimators.online import OnlineClassifier
 from likelier.estimators.saying import Naming, decided, probable, said, takes_blocks
-from likelier.estimators.sources import usable
+from likelier.estimators.sources import as_fitted, usable
+from likelier.estimators.streamed import of_block, worded
 from likelier.evaluation import Evaluation
 
 
 class Plan(NamedTuple):
     """Which columns are read, and what for."""
 
-    source: Scan
+    source: Scan | SparseRows
     keep: list[str]
     truth: str | None
 
@@ -32,6 +38,8 @@ def plan(
 ) -> Plan:
     """The rows to answer; known: the target's name in training, looked for where none is given."""
     features = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    if find(paths, format)[1] in get_args(Kind):
+        return _sparse(model, paths, format, keep, target)
     table = scan(paths, target, features or None, format=format)
     assert isinstance(table, Scan)
     held = table.files[0].names
@@ -50,6 +58,18 @@ def plan(
         say(f"note: {truth!r} has other labels than the model: how good the answers are is not said")
         truth = None
     return Plan(usable(model, source), keep, truth)
+
+
+def _sparse(model: Any, paths: list[str], format: Any, keep: list[str], target: str | None) -> Plan:
+    """Rows of svmlight's or VW's format: all columns, and the labels, where lines have them."""
+    if keep:
+        raise ValueError(f"--keep {keep[0]}: the columns of these files have no names")
+    table = scan(paths, target, format=format)
+    assert isinstance(table, SparseScan)
+    online = isinstance(model, OnlineClassifier)
+    source = worded(model, table) if online else as_fitted(model, table, y=True)
+    assert isinstance(source, SparseScan)
+    return Plan(SparseRows(source, _has_text(model)), [], TARGET)
 
 
 def _comparable(model: Any, table: Scan, truth: str) -> bool:
@@ -169,8 +189,11 @@ class Answers:
 
     def _opened(self, X: Any) -> Any:
         """Rows as the model takes them."""
+        if isinstance(X, CSR | Keyed):
+            return of_block([], X) if isinstance(X, Keyed) else X
         if not takes_blocks(self.model):  # an online one, which knows features by their names
             return X
+        assert isinstance(self.plan.source, Scan)
         words = self.plan.source.roles.categories
         return Columns(
             tuple(

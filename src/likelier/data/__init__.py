@@ -1,7 +1,7 @@
 """Where rows come from: chunks, the sources that cut them, labels as codes."""
 
 from likelier.data.arrays import PART_BYTES, Arrays
-from likelier.data.chunk import Chunk, Numbered, Part, Source, Stored, by_gaps, columns_of
+from likelier.data.chunk import Chunk, Numbered, Part, Source, Stored, all_columns, by_gaps, columns_of
 from likelier.data.factors import Factor
 from likelier.data.folds import Assignment, Hashed, Listed, consecutive, runs, stratified
 from likelier.data.labels import code, first_seen, levels_of
@@ -38,6 +38,7 @@ __all__ = [
     "SkippedWarning",
     "Source",
     "Stored",
+    "all_columns",
     "block",
     "by_gaps",
     "code",

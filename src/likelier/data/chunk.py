@@ -119,6 +119,13 @@ class Numbered(Stored, Protocol):
         """The same rows with p columns, of which the last may be 0 throughout."""
 
 
+def all_columns(source: Stored, *, y: bool) -> Stored:
+    """The same rows with all columns as X, with or without y and weights."""
+    if isinstance(source, Numbered):
+        return source.taking(None, y=y)
+    return source.taking(columns_of(source), y=y)
+
+
 def columns_of(source: Source) -> list[Any]:
     """By which a source knows its columns: names, or numbers; none, where all of them are numbers."""
     if source.names is not None:

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
 from typing import Any, Self
@@ -14,7 +14,7 @@ from likelier.data import arrow
 from likelier.data.arrays import PART_BYTES
 from likelier.data.chunk import Part
 from likelier.data.delimited import BLOCK_BYTES, Delimited
-from likelier.data.finding import Format, find, known_columns
+from likelier.data.finding import Format, find, known_columns, unlike
 from likelier.data.json_lines import JSONLines
 from likelier.data.parquet import Parquet
 from likelier.data.roles import Roles
@@ -102,11 +102,11 @@ def _opened(paths: Sequence[str], format: Format) -> tuple[File, ...]:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Scan(OnCluster):
-    """The rows of files, cut into parts: at row groups (Parquet), or a part for each file (CSV)."""
+    """The rows of files, cut into parts: at row groups (Parquet), or where rows end (text)."""
 
     files: tuple[File, ...]
     roles: Roles
-    cluster: Any = None  # a Dask client, whose workers read the files; None: this machine does
+    cluster: Any = field(default=None, compare=False)  # a Dask client, whose workers read; None: we do
 
     def __repr__(self) -> str:
         n, p = len(self.files), self.p
@@ -151,6 +151,9 @@ class Scan(OnCluster):
                 f"{self.files[0].path}: target {name!r} is of type {self.files[0].described(name)}: labels "
                 "are numbers, strings (in UTF-8) or dates."
             )
+        for file in self.files:
+            if not arrow.same_type(file.types[name], kind):
+                raise unlike(file, self.files[0], name)
         return replace(self, roles=replace(self.roles, features=(), y="labels"))
 
     def partly(self) -> Self:

@@ -100,10 +100,15 @@ def known_columns(files: Sequence[File], columns: Sequence[str]) -> None:
                     "CSV they stand on the first line."
                 )
             if not same_kind(file.types[name], first.types[name]):
-                raise ValueError(
-                    f"{file.path}: column {name!r} is of type {file.types[name]}, and in {first.path} "
-                    f"of type {first.types[name]}. Write it with one type everywhere."
-                )
+                raise unlike(file, first, name)
+
+
+def unlike(file: File, first: File, name: str) -> ValueError:
+    """A column has another type in one file than in the first."""
+    return ValueError(
+        f"{file.path}: column {name!r} is of type {file.types[name]}, and in {first.path} of type "
+        f"{first.types[name]}. Write it with one type everywhere."
+    )
 
 
 def _near(name: str, names: Sequence[str]) -> str:

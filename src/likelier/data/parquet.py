@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from likelier.data.arrow import is_text
 from likelier.data.places import Stamp, opened, stamp
-from likelier.data.stored import Span, reading
+from likelier.data.stored import Span, joined, reading
 
 MAGIC = b"PAR1"
 BUFFER = 256 << 10  # of each column that is being read
@@ -44,13 +44,7 @@ class Parquet:
 
     def spans(self, rows: int) -> list[Span]:
         """Row groups, joined until they have so many rows."""
-        spans, first, start, held = [], 0, 0, 0
-        for i, n in enumerate(self.groups):
-            held += n
-            if held >= rows or (held and i == len(self.groups) - 1):
-                spans.append(Span(first, start, i + 1))
-                first, start, held = first + held, i + 1, 0
-        return spans
+        return [Span(*found) for found in joined(self.groups, rows)]
 
     def read(
         self, numbers: Sequence[str], labels: Sequence[str], span: Span, size: int, rows: int

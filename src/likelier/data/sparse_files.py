@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple, Self
@@ -14,6 +14,7 @@ from likelier import _core
 from likelier.data import lines
 from likelier.data.arrays import PART_BYTES
 from likelier.data.chunk import Chunk, Part
+from likelier.data.keyed import keyed
 from likelier.data.labels import code, levels_of
 from likelier.data.matrix import CSR, Dense
 from likelier.data.places import Stamp, check_packing, stamp
@@ -72,31 +73,38 @@ class Reading:
     kind: Kind
     shift: int  # an index less this is its column
     p: int
-    X: bool = True
+    X: Literal["none", "columns", "keys"] = "columns"
     y: Literal["none", "numbers", "labels", "codes"] = "numbers"
     levels: NDArray[Any] | None = None
     partly: bool = False  # labels may be missing
+    crosses: Sequence[Sequence[str]] = ()  # of features that go by their keys
+    finite: bool = False  # a number that is not is refused
 
     def chunks(self, file: SparseFile, number: int, span: Span, size: int) -> Iterator[Chunk]:
         """The rows of a span, `number` being that of the file's first row."""
         at = span.first
         for offset, block in file.blocks(span, size):
-            y, w, starts, columns, values, bad = (
-                _core.svmlight_rows(block, self.shift) if self.kind == "svmlight" else self._vw(block)
-            )
+            y, w, X, bad = self._rows(block)
             if bad is not None:
                 raise file.bad(offset, *bad)
             if len(y):
-                X = CSR(values, columns, starts, self.p) if self.X else Dense(np.empty((len(y), 0)))
                 yield self._chunk(X, y, w if self.kind == "vw" else None, file, at, number)
             at += len(y)
 
-    def _vw(self, block: bytes) -> "_core.SparseText":
-        return _core.vw_rows(block, VW_BITS)
+    def _rows(self, block: bytes) -> tuple[Any, ...]:
+        if self.X == "keys":
+            return keyed(self.kind, block, self.crosses, self.finite)
+        y, w, starts, columns, values, bad = (
+            _core.svmlight_rows(block, self.shift)
+            if self.kind == "svmlight"
+            else _core.vw_rows(block, self.p.bit_length() - 1)
+        )
+        X = CSR(values, columns, starts, self.p) if self.X == "columns" else _nothing(len(y))
+        return y, w, X, bad
 
     def _chunk(
         self,
-        X: CSR | Dense,
+        X: Any,
         y: NDArray[np.float64],
         w: NDArray[np.float64] | None,
         file: SparseFile,
@@ -115,7 +123,12 @@ class Reading:
         there = ~np.isnan(y)
         _refuse(there & (y != np.floor(y)), file, at, f"the label is no whole number. {CONTINUOUS}")
         found = levels_of(y[there if w is None else there & (w > 0)])
-        return Chunk(Dense(np.empty((len(found), 0))), found, None, number + at)
+        return Chunk(_nothing(len(found)), found, None, number + at)
+
+
+def _nothing(n: int) -> Dense:
+    """X where no column of it is asked for."""
+    return Dense(np.empty((n, 0)))
 
 
 def _refuse(bad: NDArray[np.bool_], file: SparseFile, at: int, why: str) -> None:
@@ -163,7 +176,7 @@ class SparseScan(OnCluster):
 
     files: tuple[SparseFile, ...]
     reading: Reading
-    cluster: Any = None  # a Dask client, whose workers read the files; None: this machine does
+    cluster: Any = field(default=None, compare=False)  # a Dask client, whose workers read; None: we do
 
     def __repr__(self) -> str:
         n = len(self.files)
@@ -173,7 +186,7 @@ class SparseScan(OnCluster):
 
     @property
     def p(self) -> int:
-        return self.reading.p if self.reading.X else 0
+        return 0 if self.reading.X == "none" else self.reading.p
 
     @property
     def names(self) -> None:
@@ -194,7 +207,7 @@ class SparseScan(OnCluster):
 
     def labels(self) -> Self:
         """The labels alone, each of a chunk once."""
-        return self._reading(X=False, y="labels")
+        return self._reading(X="none", y="labels")
 
     def partly(self) -> Self:
         """The same rows, of which some may lack a label."""
@@ -207,8 +220,8 @@ class SparseScan(OnCluster):
         """The same rows with all columns (None) or none as X, with or without y and weights."""
         if features:
             raise ValueError(f"{self.files[0].path}: no column {features[0]!r}: its columns have no names.")
-        wanted: dict[str, Any] = {} if y else {"y": "none"}
-        return self._reading(X=features is None and self.reading.X, **wanted)
+        wanted = {} if y else {"y": "none"}
+        return self._reading(**wanted, **({"X": "none"} if features is not None else {}))
 
     def widened(self, p: int) -> Self:
         """The same rows with p columns, of which the last may be 0 throughout."""
@@ -230,6 +243,10 @@ class SparseScan(OnCluster):
     def worded(self) -> Self:
         return self
 
+    def keyed(self, crosses: Sequence[Sequence[str]], *, finite: bool) -> Self:
+        """The same rows for online models: features by their keys, some of them taken together."""
+        return self._reading(X="keys", crosses=tuple(crosses), finite=finite)
+
     def parts(self, state_bytes: int) -> Sequence[Part]:
         size = max(PART_BYTES, 4 * state_bytes)
         block = max(BLOCK_BYTES, 4 * state_bytes)
@@ -238,12 +255,6 @@ class SparseScan(OnCluster):
             for file, number in zip(self.files, self._numbers, strict=True)
             for span in file.spans(size)
         ]
-
-    def blocks(self) -> Iterator[tuple[SparseFile, int, bytes]]:
-        """The text itself in order, and where each block begins."""
-        for file in self.files:
-            for offset, block in file.blocks(Span(stop=-1), BLOCK_BYTES):
-                yield file, offset, block
 
     @property
     def _numbers(self) -> list[int]:

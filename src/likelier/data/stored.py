@@ -101,6 +101,16 @@ def reading(path: str, seen: Stamp | None = None) -> Iterator[None]:
     _check_same(path, seen)
 
 
+def joined(counts: Sequence[int], rows: int) -> Iterator[tuple[int, int, int]]:
+    """Pieces of a file, joined until they have so many rows: first row, first piece, and the next one."""
+    first, start, held = 0, 0, 0
+    for i, n in enumerate(counts, 1):
+        held += n
+        if held >= rows or (held and i == len(counts)):
+            yield first, start, i
+            first, start, held = first + held, i, 0
+
+
 def ahead(items: Iterator[Any]) -> Iterator[Any]:
     """The same items, each fetched while the one before it is in use."""
     end = object()

@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from threading import Event
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from likelier.cores import cores
 from likelier.data import Part, Source
 from likelier.data.wrapped import Beside, cluster_of, within
+from likelier.engines.journal import current
 from likelier.engines.tree import Tree
 from likelier.engines.watching import Done, Pass, passing
 from likelier.states import State, Together
@@ -98,11 +99,17 @@ def engine_of(source: Source) -> Engine:
 
 def run(source: Source, start: Callable[[], S]) -> S:
     """Run a pass where its data is."""
-    engine, beside = engine_of(source), within(source, Beside)
-    if beside is None:
-        return engine(source, start)
-    both = engine(source, partial(Together.start, (start, beside.start)))
+    beside = within(source, Beside)
     found: S
-    found, other = both.states
+    if beside is None:
+        found = _kept(source, start, start)
+        return found
+    found, other = _kept(source, partial(Together.start, (start, beside.start)), start).states
     beside.take(other)
     return found
+
+
+def _kept(source: Source, start: Callable[[], Any], plain: Callable[[], Any]) -> Any:
+    """A pass, or what is known of it from before."""
+    engine, journal = engine_of(source), current()
+    return engine(source, start) if journal is None else journal.run(engine, source, start, plain)

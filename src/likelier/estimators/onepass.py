@@ -12,6 +12,7 @@ from likelier.data import Source
 from likelier.engines import run
 from likelier.estimators import crossing, door, splits
 from likelier.estimators.alike import Named
+from likelier.estimators.checkpoints import Resumable, resumable
 from likelier.estimators.publishing import Names as Names
 from likelier.estimators.publishing import Publishing
 from likelier.evaluation import Card, CrossValidation
@@ -21,7 +22,7 @@ UNLIKE = "hyper-parameters that need other statistics were changed since the fir
 Start = Callable[[], Any]
 
 
-class OnePass(Publishing):
+class OnePass(Resumable, Publishing):
     """Estimators that are a function of statistics which absorb rows and merge.
 
     A subclass says what rows and target it takes (`_source`, `_target_of`: the classes, or the shape of a
@@ -69,8 +70,12 @@ class OnePass(Publishing):
     def _check_enough(self, statistics: Any, source: Source, target: Any) -> None:
         """Refuse rows that are too few to fit."""
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to rows X and their y, or to a source that has both, from scratch."""
+    @resumable
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
+        """Fit to rows X and their y, or to a source that has both, from scratch.
+
+        checkpoint: a file for what is done so far: a fit that was cut off goes on from there.
+        """
         source = self._source(X, y, sample_weight, known=False)
         target = self._target_of(source)
         with door.naming(source):

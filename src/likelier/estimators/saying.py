@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import CSR, BadCell, Chunk, Dense, Source, Stored, code, columns_of
-from likelier.data.cells import block_columns
 from likelier.engines import run
 from likelier.estimators import door
 from likelier.estimators.sources import brought
-from likelier.estimators.streamed import Table
+from likelier.estimators.streamed import of_block, worded
 from likelier.evaluation import Judged, LabelSums, Said, ValueSums
 from likelier.model import levels
 
@@ -125,15 +124,10 @@ def itself(block: Any) -> Any:
     return block
 
 
-def hashed(names: list[str], block: Any) -> Table:
-    """As online models take it: columns by their names."""
-    return Table(block_columns(block, names, gaps=True), block.shape[0], {})
-
-
 def hashable(model: Any, X: Stored, y: Any, sample_weight: Any) -> tuple[Source, Opening]:
     """A source to judge an online model by."""
-    source = brought(model, X, y, sample_weight, known=False).worded()
-    return source, partial(hashed, [str(name) for name in columns_of(source)])
+    source = worded(model, brought(model, X, y, sample_weight, known=False))
+    return source, partial(of_block, [str(name) for name in columns_of(source)])
 
 
 def in_memory(names: list[str] | None, block: Any) -> Any:

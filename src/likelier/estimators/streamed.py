@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import narwhals.stable.v2 as nw
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from likelier import _core
-from likelier.data import CSR, Chunk, Source, Stored, columns_of, levels_of
+from likelier.data import CSR, Chunk, Source, Stored, all_columns, columns_of, levels_of
 from likelier.data.cells import block_columns, frame_columns
+from likelier.data.keyed import Keyed
 from likelier.data.labels import first_seen
 from likelier.data.sparse_files import SparseScan
 from likelier.engines import chunks
@@ -121,28 +122,37 @@ class Scanned:
 
     @property
     def shown(self) -> Mapping[str, Any]:
+        if isinstance(self.source, SparseScan):
+            return {}
         shown = {} if self.source.names is None else {"feature_names_in_": np.array(self.source.names)}
         return {"n_features_in_": self.source.p} | shown
 
-    def marked(self, found: NDArray[Any], codes: Mapping[Any, int]) -> "Scanned":
-        """To learn from, with these codes of the labels that were found."""
-        table = np.array([codes.get(label, -1) for label in found.tolist()], dtype=np.int32)
-        return Scanned(self.source, found, table)
+    @property
+    def batching(self) -> "Batching":
+        return Batching(tuple(str(name) for name in columns_of(self.source)), self.codes)
+
+    @property
+    def coded(self) -> Source:
+        """The rows, with their labels as codes, if they are to be learned from."""
+        if self.found is None:
+            return all_columns(self.source, y=False).worded()
+        return self.source.coded(self.found)
 
     def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
-        columns = columns_of(self.source)
-        names = [str(name) for name in columns]
-        if self.found is None:
-            source: Source = self.source.taking(columns, y=False).worded()
-        else:
-            source = self.source.coded(self.found)
-        for chunk in chunks(source):
-            yield from self._batch(chunk, names).hashed(intake, self._marks(chunk))
+        batching = self.batching
+        for chunk in chunks(self.coded):
+            yield from batching.hashed(chunk, intake)
 
-    def _batch(self, chunk: Chunk, names: list[str]) -> "Table | Sparse":
-        if isinstance(chunk.X, CSR):
-            return Sparse(chunk.X, [], {})
-        return Table(block_columns(chunk.X, names, gaps=True), chunk.X.shape[0], {})
+
+@dataclass(frozen=True)
+class Batching:
+    """How chunks of a source are hashed: all that has to travel with its parts."""
+
+    names: tuple[str, ...]
+    codes: NDArray[np.int32] | None  # of the sorted labels
+
+    def hashed(self, chunk: Chunk, intake: "_core.Intake") -> Batches:
+        return of_block(list(self.names), chunk.X).hashed(intake, self._marks(chunk))
 
     def _marks(self, chunk: Chunk) -> Marks:
         if self.codes is None or chunk.y is None:
@@ -151,56 +161,42 @@ class Scanned:
 
 
 @dataclass(frozen=True)
-class Written:
-    """Rows of svmlight's and VW's text: the features are those that a stream of the same text has."""
+class Lines:
+    """Rows of text of which the features have their keys already."""
 
-    source: SparseScan
-    crosses: Sequence[Sequence[str]]
-    finite: bool
-    codes: Mapping[Any, int] | None = None  # by label, of rows to learn from
+    X: Keyed
 
-    n = None
+    @property
+    def n(self) -> int:
+        return self.X.shape[0]
 
     @property
     def shown(self) -> Mapping[str, Any]:
         return {}  # a feature goes by what is written, and any may come
 
-    def marked(self, found: NDArray[Any], codes: Mapping[Any, int]) -> "Written":
-        """To learn from, with these codes of the labels that were found."""
-        return replace(self, codes=codes)
-
     def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
-        known = [] if self.codes is None else [f"{label:.15g}" for label in self.codes]
-        kind = self.source.reading.kind
-        for file, offset, block in self.source.blocks():
-            parser = _core.TextParser(kind, crosses=self.crosses, finite=self.finite, labels=known)
-            rows = _core.HashedRows()
-            parser.parse(block, rows, True)
-            if parser.first_bad:
-                raise file.bad(offset, *parser.first_bad[0])
-            yield self._recoded(rows, parser.labels) if len(parser.labels) > len(known) else rows
+        intake.skipped += self.X.skipped
+        yield self.X.hashed(*marks)
 
-    def _recoded(self, rows: "_core.HashedRows", labels: list[str]) -> "_core.HashedRows":
-        """Where there are other labels than those to learn, which weigh nothing: they have no code."""
-        table = [-1 if self.codes is None else self.codes.get(float(label), -1) for label in labels]
-        keys, values, starts, codes, weights = _core.cells_of(rows)
-        new = _core.HashedRows()
-        new.extend(keys, values, starts, np.array([*table, -1], dtype=np.int32)[codes], weights)
-        return new
+
+def of_block(names: list[str], X: Any) -> Table | Sparse | Lines:
+    """The rows of a chunk: columns by their names or numbers, or features by their keys."""
+    if isinstance(X, Keyed):
+        return Lines(X)
+    if isinstance(X, CSR):
+        return Sparse(X, [], {})
+    return Table(block_columns(X, names, gaps=True), X.shape[0], {})
 
 
 # ---- X -----------------------------------------------------------------------------------------------
 def rows_of(estimator: Any, X: Any, *, known: bool) -> Rows:
     """X, whatever it is. known: arrays are to have the columns that they had before."""
-    if isinstance(X, Table):  # of a chunk: it has been here before
+    if isinstance(X, Table | Sparse | Lines):  # of a chunk: it has been here before
         return X
-    if isinstance(X, SparseScan):
-        settings = estimator._settings()
-        return Written(X, settings.interactions, settings.non_finite == "raise")
     if stored(X):
-        if known and X.names is None:
+        if known and X.names is None and not isinstance(X, SparseScan):
             _array_names(estimator, X.p)
-        return Scanned(_worded(estimator, X))
+        return Scanned(worded(estimator, X))
     if isinstance(X, Mapping) and not issparse(X):
         raise TypeError("X is one dict: many rows are a list of dicts; for one, learn_one and predict_one.")
     if isinstance(X, list) and X and isinstance(X[0], Mapping):
@@ -231,7 +227,11 @@ def _unnamed(names: list[str], p: int) -> Mapping[str, Any]:
     return {} if names else {"n_features_in_": p}
 
 
-def _worded(estimator: Any, X: Stored) -> Stored:
+def worded(estimator: Any, X: Stored) -> Stored:
+    """A source for an online model: numbers, words and truths; what is none of these is refused."""
+    if isinstance(X, SparseScan):
+        settings = estimator._settings()
+        return X.keyed(settings.interactions, finite=settings.non_finite == "raise")
     source = X.worded()
     columns = columns_of(source)
     usable = source.texts(columns)
@@ -277,7 +277,7 @@ def _array_names(estimator: Any, p: int) -> list[str]:
 # ---- y -----------------------------------------------------------------------------------------------
 def labels_in(estimator: Any, rows: Rows, y: Any, sample_weight: Any) -> tuple[NDArray[Any], Any, Any]:
     """The labels of rows that weigh something, sorted; y and weights, checked."""
-    if isinstance(rows, Scanned | Written):
+    if isinstance(rows, Scanned):
         if y is not None or sample_weight is not None:
             raise ValueError("X is a source, and brings y and weights along: pass neither of them.")
         if len(rows.source.targets) != 1:
@@ -298,8 +298,9 @@ def labels_in(estimator: Any, rows: Rows, y: Any, sample_weight: Any) -> tuple[N
 
 def marked(rows: Rows, found: NDArray[Any], y: Any, w: Any, codes: Mapping[Any, int]) -> tuple[Rows, Marks]:
     """Rows with their labels by these codes; one that has none is not learned from: it weighs nothing."""
-    if isinstance(rows, Scanned | Written):
-        return rows.marked(found, codes), Marks()
+    if isinstance(rows, Scanned):
+        table = np.array([codes.get(label, -1) for label in found.tolist()], dtype=np.int32)
+        return Scanned(rows.source, found, table), Marks()
     places, seen = first_seen(y)
     table = np.array([codes.get(label, -1) for label in seen.tolist()], dtype=np.int32)
     return rows, Marks(table[places], w)
