@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from likelier.data import Arrays, Source, levels_of
 from likelier.estimators import door
+from likelier.estimators.collections import gathered
 from likelier.estimators.least_squares import LeastSquares, _targets_of
 from likelier.estimators.online import OnlineClassifier
 from likelier.estimators.saying import (
@@ -42,7 +43,7 @@ def evaluate(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Ev
         )
     check_is_fitted(model)
     how = _labels if is_classifier(model) else _values
-    return how(model, X, y, sample_weight)
+    return how(model, *gathered(X, y, sample_weight))
 
 
 # ---- classifiers ---------------------------------------------------------------------------------

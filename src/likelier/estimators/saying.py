@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import CSR, BadCell, Chunk, Dense, Source, Stored, code, columns_of
-from likelier.engines import run
+from likelier.engines import run, watching
 from likelier.estimators import door
 from likelier.estimators.sources import brought
 from likelier.estimators.streamed import of_block, worded
@@ -73,7 +73,8 @@ def _values(model: Any, naming: None, X: Any, take: Any) -> NDArray[Any]:
 def _of_chunk(speak: Callable[..., Any], model: Any, naming: Any, opening: Opening, chunk: Chunk) -> Any:
     """Of the rows of a chunk; a cell that cannot be used is said by its place among all rows."""
     try:
-        return speak(model, naming, opening(chunk.X), lambda rows: opening(chunk.X.take(rows)))
+        with watching(None):  # a model may answer a chunk by a pass of its own
+            return speak(model, naming, opening(chunk.X), lambda rows: opening(chunk.X.take(rows)))
     except BadCell as bad:
         raise bad.below(chunk.first) from None
 
