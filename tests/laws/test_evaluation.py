@@ -433,7 +433,7 @@ def test_what_cannot_be_judged_is_refused():
         lk.evaluate(model, X)
     with pytest.raises(ValueError, match="expecting 4 features"):
         lk.evaluate(model, X[:, :2], y)
-    with pytest.raises(ValueError, match="y holds words, and the classes of the model are numbers"):
+    with pytest.raises(ValueError, match=r"y holds words, .*and the classes of the model are numbers"):
         lk.evaluate(model, X, np.array(["a", "b", "c"])[y])
     forest = RandomForestClassifier(2, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="y holds words"):
@@ -457,12 +457,11 @@ def test_cells_and_labels_of_files_are_named(table):
         lk.evaluate(model, lk.scan(folder / "far.csv", "y", ["a", "b"]))
     frame.loc[2500, "b"] = 0
     frame.loc[2600, "y"] = None
+    frame["n"] = range(3000)
     frame.to_csv(folder / "gone.csv", index=False)
     gone = lk.scan(folder / "gone.csv", "y", ["a", "b"])
     for ask in (model.score, lambda rows: lk.evaluate(model, rows)):
         with pytest.raises(ValueError, match=r"row 2600 \(line 2602\).*every row needs a label"):
             ask(gone)
-    with pytest.raises(
-        ValueError, match="target 'w' holds numbers, and the classes of the model are words"
-    ):
-        lk.evaluate(model, lk.scan(folder / "gone.csv", "w", ["a", "b"]))
+    with pytest.raises(ValueError, match=r"y holds numbers, such as .*classes of the model are words"):
+        lk.evaluate(model, lk.scan(folder / "gone.csv", "n", ["a", "b"]))

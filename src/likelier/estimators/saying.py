@@ -39,6 +39,22 @@ class Naming(NamedTuple):
         """K: none of the classes."""
         return self.places[code(labels, self.sorted)]
 
+    def unknown(self, labels: NDArray[Any]) -> tuple[Any, ...]:
+        """Those that are no class; refused if they are numbers for words, or words for numbers."""
+        ours, theirs = _kind(self.sorted), _kind(labels)
+        if {ours, theirs} == {"words", "numbers"}:
+            raise ValueError(
+                f"y holds {theirs}, such as {labels[0]!r}, and the classes of the model are {ours}, such "
+                f"as {self.sorted[0]!r}: make them alike."
+            )
+        return tuple(labels[code(labels, self.sorted) < 0].tolist())
+
+
+def _kind(labels: NDArray[Any]) -> str:
+    if labels.dtype.kind in "UT" or (labels.dtype.kind == "O" and isinstance(labels[0], str)):
+        return "words"
+    return "numbers" if labels.dtype.kind in "fiub" else "others"
+
 
 def takes_blocks(model: Any) -> bool:
     """Whether it answers blocks of chunks, in place of X."""
@@ -115,8 +131,7 @@ def unknown(model: Any, source: Source, sums: LabelSums) -> tuple[Any, ...]:
     """The labels that the model does not know: read where there are any, and then none may be missing."""
     if not sums.confusion[-1].any():
         return ()
-    found = levels(source)
-    return tuple(found[code(found, Naming.of(model).sorted) < 0].tolist())
+    return Naming.of(model).unknown(levels(source))
 
 
 # ---- blocks as models take them ------------------------------------------------------------------
