@@ -160,6 +160,9 @@ def test_cross_validation_scores_and_priors_are_the_same(client, stored):
         assert repr(one) == repr(other)
         model = lk.GaussianNB().fit(here)
         assert model.score(here) == model.score(there)
+        judged = [lk.evaluate(model, rows).sums.figures for rows in (here, there)]
+        for name in ("totals", "classes", "bins"):
+            np.testing.assert_array_equal(*(getattr(one, name) for one in judged))
         np.testing.assert_array_equal(*(model.adapt_priors(rows, tol=1e-3) for rows in (here, there)))
         batches = [
             lk.GaussianNB().partial_fit(rows, classes=[0, 1, 2]).partial_fit(rows) for rows in (here, there)
