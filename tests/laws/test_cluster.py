@@ -1,9 +1,8 @@
 """The laws of the Dask engine, on a scheduler and two worker processes: the same bits, whatever happens."""
 
-import logging
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,12 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from distributed import Client, LocalCluster
 from sklearn.base import clone
 
 import likelier as lk
-from laws.comparing import assert_same_bits
-from laws.elsewhere import Deadly, Elsewhere, Failing, Light, Slow
+from laws.comparing import assert_same_bits, assert_same_model
+from laws.elsewhere import Deadly, Elsewhere, Failing, Light, Slow, nothing_left
 from laws.generators import large_table
 from laws.parts import parts_of
 from laws.test_files import pieces_of
@@ -27,37 +25,6 @@ from laws.test_states import every_state
 from likelier.data import Arrays, Chunk, Dense, NonFinite
 from likelier.engines import chunks, cluster, first_chunk, run, serial
 from likelier.states import ColumnMoments, Moments
-
-
-@pytest.fixture(scope="session")
-def client() -> Iterator[Client]:
-    """A scheduler and two worker processes of one thread each, on loopback."""
-    with (
-        dask.config.set({"distributed.comm.timeouts.connect": "60s"}),
-        LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=":0",
-            silence_logs=logging.CRITICAL,
-        ) as started,
-        Client(started, set_as_default=False) as found,
-    ):
-        yield found
-
-
-def nothing_left(client: Client) -> bool:
-    """Whether the scheduler forgets all tasks, given a little time, and the client holds none."""
-
-    def tasks(dask_scheduler: Any) -> int:
-        return len(dask_scheduler.tasks)
-
-    end = time.monotonic() + 20
-    while client.run_on_scheduler(tasks):
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return not client.futures
 
 
 # ---- the tree ------------------------------------------------------------------------------------
@@ -163,18 +130,6 @@ def stored(table: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for i in range(3):
         pq.write_table(table.slice(200 * i, 200), folder / f"{i}.parquet", row_group_size=40)
     return folder
-
-
-def shown(model: Any) -> dict[str, Any]:
-    """All that a fitted model shows."""
-    return {name: value for name, value in vars(model).items() if name.endswith("_") and name[0] != "_"}
-
-
-def assert_same_model(a: Any, b: Any) -> None:
-    ours, theirs = shown(a), shown(b)
-    assert ours.keys() == theirs.keys()
-    for name, value in ours.items():
-        np.testing.assert_equal(value, theirs[name], err_msg=name)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
