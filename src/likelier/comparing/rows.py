@@ -15,7 +15,8 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from likelier.data import Arrays, Assignment, Dense, Hashed, Listed, Source, Stored, frames
 from likelier.engines import loaded
 from likelier.estimators import door
-from likelier.estimators.sources import stored, takes_categories
+from likelier.estimators.collections import gathered
+from likelier.estimators.sources import columns_of, stored, takes_categories
 from likelier.evaluation import CrossValidation
 from likelier.model import levels
 
@@ -53,6 +54,7 @@ class Table(Protocol):
 
 def opened(X: Any, y: Any) -> Table:
     """What a user hands in, checked, without the columns that are no numbers."""
+    X, y, _ = gathered(X, y)
     if stored(X):
         return _in_files(X, y)
     if y is None:
@@ -82,10 +84,10 @@ def _in_files(X: Stored, y: Any) -> Table:
         )
     if len(X.targets) != 1:
         raise ValueError("compare needs a source with one target, as in scan(path, target='y').")
-    others = X.others(list(X.names))
-    texts = X.texts(list(X.names))
-    numbers = [name for name in X.names if name not in others]
-    usable = [name for name in X.names if name not in others or name in texts]
+    columns = columns_of(X)
+    others, texts = X.others(columns), X.texts(columns)
+    numbers = [name for name in columns if name not in others]
+    usable = [name for name in columns if name not in others or name in texts]
     if not usable:
         raise ValueError(f"no column holds numbers or categories: {_listed(list(others))}.")
     notes = _left_out([], [_shown(name, kind) for name, kind in others.items() if name not in texts])
@@ -250,7 +252,7 @@ class InFiles:
     def in_memory(self, model: Any) -> InMemory:
         who = type(model).__name__
         source = self._for(model)
-        if takes_categories(model) and source.others(list(source.names)):
+        if takes_categories(model) and source.others(columns_of(source)):
             raise ValueError(f"{who} has no cross_validate for files: read the table first.")
         classes = levels(source) if self.texts else None
         with door.naming(source):
