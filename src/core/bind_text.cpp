@@ -9,6 +9,8 @@
 #include "csv.hpp"
 #include "hashed.hpp"
 #include "json.hpp"
+#include "row_ends.hpp"
+#include "sparse_text.hpp"
 #include "svmlight.hpp"
 #include "text.hpp"
 #include "vw.hpp"
@@ -68,6 +70,33 @@ std::unique_ptr<TextParser> make_parser(const std::string& format, Wanted wanted
     if (format == "svmlight") return std::make_unique<SvmlightParser>(std::move(wanted));
     if (format == "vw") return std::make_unique<VWParser>(std::move(wanted));
     throw std::invalid_argument("no format '" + format + "': csv, json, svmlight and vw are known.");
+}
+
+template <class Vector>
+nb::object handed(Vector&& from) {
+    using T = typename std::decay_t<Vector>::value_type;
+    auto* held = new std::decay_t<Vector>(std::move(from));
+    nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::decay_t<Vector>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(held->data(), {held->size()}, owner));
+}
+
+template <class Parser>
+nb::tuple sparse_rows(Parser parser, const nb::bytes& block) {
+    const std::string_view text(block.c_str(), block.size());
+    {
+        nb::gil_scoped_release release;
+        HashedRows scratch;
+        parser.parse(text, scratch, true);
+    }
+    nb::object bad = nb::none();
+    if (!parser.first_bad.empty()) {
+        const auto& first = parser.first_bad.front();
+        bad = nb::make_tuple(first.line, decoded(first.what, "replace"), decoded(first.text, "replace"));
+    }
+    auto& out = parser.out;
+    return nb::make_tuple(handed(std::move(out.labels)), handed(std::move(out.weights)),
+                          handed(std::move(out.starts)), handed(std::move(out.columns)),
+                          handed(std::move(out.values)), bad);
 }
 
 const CSVParser* delimited(const TextParser& parser) {
@@ -142,6 +171,30 @@ void likelier::bind_text(nb::module_& m) {
                      })
         .def_prop_ro("numbers", [](const TextParser& parser) { return columns_of(parser, true); })
         .def_prop_ro("words", [](const TextParser& parser) { return columns_of(parser, false); });
+
+    m.def("svmlight_rows",
+          [](const nb::bytes& block, int32_t shift) { return sparse_rows(SparseSvmlight(shift), block); });
+    m.def("vw_rows", [](const nb::bytes& block, int bits) { return sparse_rows(SparseVW(bits), block); });
+    m.def("survey_lines", [](const nb::bytes& block, bool indices) {
+        LineSurvey survey;
+        {
+            nb::gil_scoped_release release;
+            std::vector<char> padded(block.size() + 64);
+            std::memcpy(padded.data(), block.c_str(), block.size());
+            survey.look({padded.data(), block.size()}, indices);
+        }
+        return nb::make_tuple(survey.rows, survey.lowest, survey.highest);
+    });
+
+    m.def("row_ends", [](Vector<uint8_t> text, char delimiter, uint8_t before, int quotes) {
+        if (quotes < 0 || quotes > 2) throw std::invalid_argument("quotes: 0, 1 or 2");
+        RowEnds ends(delimiter, static_cast<char>(before), static_cast<Quotes>(quotes));
+        {
+            nb::gil_scoped_release release;
+            ends.scan(reinterpret_cast<const char*>(text.data()), static_cast<int64_t>(text.size()));
+        }
+        return nb::make_tuple(ends.rows, ends.first, static_cast<int>(ends.quotes));
+    });
 
     m.def("cells_of", [](const HashedRows& rows) {
         std::vector<uint64_t> keys;

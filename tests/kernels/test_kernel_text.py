@@ -5,6 +5,7 @@ import io
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -283,3 +284,55 @@ def test_without_quotes_marks_are_text(core):
 def test_an_unknown_format_is_refused(core):
     with pytest.raises(ValueError, match="no format 'xml': csv, json, svmlight and vw are known"):
         core.TextParser("xml")
+
+
+# ---- where rows end ------------------------------------------------------------------------------
+def row_ends(text: bytes, delimiter: bytes, before: bytes, quotes: int) -> tuple[int, int, int]:
+    """The twin: byte after byte. `cell`: within one, so that a quotation mark opens nothing."""
+    rows, first = 0, -1
+    cell, blank = before not in (delimiter, b"\n", b"\r"), before in (b"\n", b"\r")
+    for place, byte in enumerate(text):
+        mark = byte == ord('"')
+        if quotes == 1:
+            quotes, blank = 2 if mark else 1, False
+            continue
+        if quotes == 2:
+            cell, quotes = True, 1 if mark else 0
+            if mark:
+                continue
+        if byte in b"\n\r":
+            if not blank:
+                rows += 1
+                first = place + 1 if first < 0 else first
+            cell, blank = False, True
+            continue
+        quotes = 1 if mark and not cell else 0
+        cell, blank = byte != delimiter[0], False
+    return rows, first, quotes
+
+
+TEXT = st.lists(st.sampled_from([b'"', b",", b"\n", b"\r", b"a", b'""', b'","', b"x" * 61]), max_size=80)
+
+
+@given(TEXT.map(b"".join), st.sampled_from([b",", b"\n", b'"', b"a", b"\xff"]), st.integers(0, 2))
+def test_rows_end_where_a_reader_of_bytes_says(core, text, before, quotes):
+    if quotes == 2:
+        before = b'"'
+    found = core.row_ends(np.frombuffer(text, np.uint8), ",", before[0], quotes)
+    assert found == row_ends(text, b",", before, quotes)
+
+
+@given(TEXT.map(b"".join), st.data())
+def test_rows_of_two_blocks_are_those_of_both(core, text, data):
+    at = data.draw(st.integers(1, max(1, len(text))))
+    bytes_of = np.frombuffer(text, np.uint8)
+    rows, first, quotes = core.row_ends(bytes_of[:at], ",", 10, 0)
+    more, second, end = core.row_ends(bytes_of[at:], ",", (text[:at] or b"\n")[-1], quotes)
+    whole = core.row_ends(bytes_of, ",", 10, 0)
+    assert (rows + more, end) == (whole[0], whole[2])
+    assert (first if first >= 0 else at + second if second >= 0 else -1) == whole[1]
+
+
+def test_quotes_are_open_closed_or_closing(core):
+    with pytest.raises(ValueError, match="0, 1 or 2"):
+        core.row_ends(np.zeros(1, np.uint8), ",", 10, 3)

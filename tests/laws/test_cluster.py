@@ -23,7 +23,7 @@ from laws.parts import parts_of
 from laws.test_files import pieces_of
 from laws.test_states import every_state
 from likelier.data import Arrays, Chunk, Dense, NonFinite
-from likelier.engines import chunks, cluster, first_chunk, run, serial
+from likelier.engines import chunks, cluster, first_chunk, run, serial, watching
 from likelier.states import ColumnMoments, Moments
 
 
@@ -160,6 +160,9 @@ def test_cross_validation_scores_and_priors_are_the_same(client, stored):
         assert repr(one) == repr(other)
         model = lk.GaussianNB().fit(here)
         assert model.score(here) == model.score(there)
+        judged = [lk.evaluate(model, rows).sums.figures for rows in (here, there)]
+        for name in ("totals", "classes", "bins"):
+            np.testing.assert_array_equal(*(getattr(one, name) for one in judged))
         np.testing.assert_array_equal(*(model.adapt_priors(rows, tol=1e-3) for rows in (here, there)))
         batches = [
             lk.GaussianNB().partial_fit(rows, classes=[0, 1, 2]).partial_fit(rows) for rows in (here, there)
@@ -261,6 +264,51 @@ def test_the_workers_here_are_as_this_process_is(client):
     cluster.CHECKED.discard(client)
     cluster.check_workers(client)
     assert client in cluster.CHECKED
+
+
+# ---- passes that are observed, and kept ----------------------------------------------------------
+class Cut(BaseException):
+    """What comes from outside."""
+
+
+class Ending:
+    """An observer that hears of each task, and cuts the fit off in some pass."""
+
+    def __init__(self, fatal: int) -> None:
+        self.fatal, self.passes = fatal, []
+
+    def begin(self, what: Any) -> None:
+        self.passes.append([what.parts, 0])
+
+    def done(self, *, parts: int, rows: int) -> None:
+        self.passes[-1][1] += parts
+        if len(self.passes) == self.fatal and self.passes[-1][1] == 2:
+            raise Cut
+
+    def end(self) -> None: ...
+
+    def reached(self, figure: str, value: float) -> None: ...
+
+
+def test_a_fit_that_is_cut_off_goes_on_there_or_here_with_the_pass_that_was_not_done(
+    client, stored, tmp_path
+):
+    here, path = lk.scan(stored, target="y", weight="w", features=FEATURES), tmp_path / "fit.ck"
+    with pieces_of(1200):
+        whole = lk.LogisticRegression(tol=0.01).fit(here)
+        with watching(heard := Ending(4)), pytest.raises(Cut):
+            lk.LogisticRegression(tol=0.01).fit(here.on(client), checkpoint=path)
+        assert all(parts == done for parts, done in heard.passes[:3])
+        assert path.exists()
+        with watching(more := Ending(2)), pytest.raises(Cut):
+            lk.LogisticRegression(tol=0.01).fit(here.on(client), checkpoint=path)
+        with watching(rest := Ending(0)):
+            again = lk.LogisticRegression(tol=0.01).fit(here, checkpoint=path)
+        with watching(alone := Ending(0)):
+            lk.LogisticRegression(tol=0.01).fit(here)
+    assert len(rest.passes) + (len(heard.passes) - 1) + (len(more.passes) - 1) == len(alone.passes)
+    assert_same_model(again, whole)
+    assert nothing_left(client)
 
 
 # ---- last, since the workers that come instead have all to load again -------------------------------

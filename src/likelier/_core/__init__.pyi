@@ -354,6 +354,22 @@ def cells_of(
     rows: HashedRows, /
 ) -> tuple[NDArray[np.uint64], Floats, NDArray[np.int64], NDArray[np.int32], Floats]: ...
 
+SparseText = tuple[
+    Floats,  # labels, NaN where a row has none
+    Floats,  # weights
+    NDArray[np.int32],  # starts
+    NDArray[np.int32],  # columns
+    Floats,  # values
+    tuple[int, str, str] | None,  # the first line that is wrong: its number from 1, why, and its beginning
+]
+
+def svmlight_rows(block: bytes, shift: int, /) -> SparseText: ...
+def vw_rows(block: bytes, bits: int, /) -> SparseText: ...
+def survey_lines(block: bytes, indices: bool, /) -> tuple[int, int, int]: ...
+def row_ends(
+    text: NDArray[np.uint8], delimiter: str, before: int, quotes: int, /
+) -> tuple[int, int, int]: ...
+
 class TextParser:
     def __init__(
         self,

@@ -29,11 +29,11 @@ def is_collection(X: Any) -> bool:
 class Held:
     """The tasks of X, y and weights, whose partitions go together."""
 
-    graph: dict[Any, Any]
+    graph: dict[Any, Any] = field(compare=False)  # keys say what tasks are
     keys: dict[str, Keys]  # of X, y and w, each a key for each partition
     lengths: tuple[int, ...] | None  # rows of the partitions; None: not known
-    collections: tuple[Any, ...]
-    culled: dict[tuple[str, ...], Partitions] = field(default_factory=dict)
+    collections: tuple[Any, ...] = field(compare=False)
+    culled: dict[tuple[str, ...], Partitions] = field(default_factory=dict, compare=False)
 
     def bringing(self, names: tuple[str, ...]) -> Partitions:
         """What makes some of them, and no more."""
@@ -183,9 +183,8 @@ def _optimised(given: Mapping[str, Any]) -> dict[str, Any]:
 
     arrays = {name: each for name, each in given.items() if _is_array(each)}
     found = dict(zip(arrays, dask.optimize(*arrays.values()), strict=True))
-    return {
-        name: found[name] if name in found else each.optimize(fuse=False) for name, each in given.items()
-    }
+    # No more than simplified: to tune joins the partitions of Parquet where few columns are read.
+    return {name: found[name] if name in found else each.simplify() for name, each in given.items()}
 
 
 def is_future(node: Any) -> bool:

@@ -1,4 +1,4 @@
-"""CSV and TSV files: read from beginning to end in blocks, by the types that the first rows have."""
+"""CSV and TSV files: cut at the ends of rows, read in blocks, by the types that the first rows have."""
 
 import csv
 import io
@@ -11,11 +11,11 @@ from typing import Any, Self
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
+from likelier.data import cutting
 from likelier.data.arrow import is_text
-from likelier.data.stored import Span, Stamp, ahead, reading, stamp
+from likelier.data.places import Stamp, check_packing, is_url, opened, packing, stamp, stream
+from likelier.data.stored import FIRST_BYTES, Span, ahead, reading
 
-# Types are inferred from so much of the first file that has rows, and hold for all.
-FIRST_BYTES = 8 << 20
 # A block of text is a chunk: small enough to stay in the cache while it is parsed and converted. It holds
 # at least one line: of each of its columns, so many bytes.
 BLOCK_BYTES = 1 << 20
@@ -24,6 +24,7 @@ LARGEST_BLOCK = 1 << 30
 
 _MISSING = frozenset(arrow_csv.ConvertOptions().null_values)
 
+_ALL = Span()  # of a file, with its header
 _UNREADABLE = "\ufffd"  # what stands for bytes that are no text
 _RAGGED = re.compile(r"Expected (\d+) columns, got (\d+)")
 _FOREIGN = re.compile(r"In CSV column #(\d+):.*conversion error to (.+?): invalid value '(.*)'", re.S)
@@ -43,6 +44,7 @@ class Delimited:
     def open(cls, path: str, delimiter: str) -> Self:
         with reading(path):
             seen = stamp(path)
+            check_packing(path)
             header = next(_records(path, delimiter), (0, []))[1]
         if not header:
             raise ValueError(f"{path}: the file is empty: it needs a line with the names of its columns.")
@@ -72,7 +74,10 @@ class Delimited:
             return dict(zip(reader.schema.names, reader.schema.types, strict=True))
 
     def spans(self, rows: int) -> list[Span]:
-        return [Span()]
+        """Bytes that begin and end with a row; all of a file that cannot be read from any place."""
+        if packing(self.path) is not None or is_url(self.path):
+            return [Span()]
+        return cutting.cuts(self.path, self.seen, self.delimiter, cutting.UNIT).spans(rows)
 
     def read(
         self, numbers: Sequence[str], labels: Sequence[str], span: Span, size: int, rows: int
@@ -84,8 +89,9 @@ class Delimited:
             known = self.known[name]
             text = is_text(known) or pa.types.is_null(known)
             types[name] = pa.dictionary(pa.int32(), pa.string()) if text else known
-        with self._naming(), self._open(types, tuple(types), size) as reader:
-            yield from ahead(iter(reader))  # Arrow's own threads do not: they parse when asked
+        with self._naming(), self._open(types, tuple(types), size, span) as reader:
+            # Arrow's own threads do not read ahead: they parse when asked. Pieces are read side by side.
+            yield from reader if span.stop else ahead(iter(reader))
 
     def verbatim(self, names: Sequence[str]) -> Self:
         return replace(self, known={**self.known, **dict.fromkeys(names, pa.string())})
@@ -106,16 +112,22 @@ class Delimited:
         line = self._line(lambda number, cells: number == row)
         return f"row {row}{f' (line {line})' if line else ''} of {self.path}"
 
-    def _open(self, types: Mapping[str, Any], columns: Sequence[str], size: int) -> Any:
+    def _open(self, types: Mapping[str, Any], columns: Sequence[str], size: int, span: Span = _ALL) -> Any:
         block = min(max(size, CELL_BYTES * len(self.names)), LARGEST_BLOCK)
+        names = list(self.names) if span.stop else None  # a piece has no header
         return arrow_csv.open_csv(
-            self.path,
-            read_options=arrow_csv.ReadOptions(use_threads=False, block_size=block),
+            self._bytes(span),
+            read_options=arrow_csv.ReadOptions(use_threads=False, block_size=block, column_names=names),
             parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=dict(types), include_columns=list(columns), strings_can_be_null=True
             ),
         )
+
+    def _bytes(self, span: Span) -> Any:
+        if not span.stop:
+            return stream(self.path)
+        return opened(self.path).get_stream(span.start, span.stop - span.start)
 
     # ---- what is wrong, and on which line: found by reading once more, slowly ------------------------
     @contextmanager
@@ -177,7 +189,7 @@ def _on(line: int | None) -> str:
 def _records(path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """The header and all rows, each with the line on which it begins; blank lines are none."""
     with (
-        pa.input_stream(path, compression="detect") as raw,
+        stream(path) as raw,
         io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="") as text,
     ):
         reader = csv.reader(text, delimiter=delimiter)

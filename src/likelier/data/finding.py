@@ -8,13 +8,24 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from likelier.data import places
 from likelier.data.arrow import same_kind
 from likelier.data.stored import File
 
-Format = Literal["parquet", "csv", "tsv"]
+Format = Literal["parquet", "csv", "tsv", "jsonl", "svmlight", "vw"]
 
-_ENDINGS: dict[str, Format] = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
-_PACKED = (".gz", ".bz2", ".zst", ".lz4")
+_ENDINGS: dict[str, Format] = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".vw": "vw",
+}
 
 
 def find(path: Any, format: Format | None) -> tuple[list[str], Format]:
@@ -33,7 +44,8 @@ def find(path: Any, format: Format | None) -> tuple[list[str], Format]:
     unclear = [file for file, kind in formats.items() if kind is None]
     if unclear:
         raise ValueError(
-            f"{unclear[0]}: the name does not say what is in it: pass format='csv', 'tsv' or 'parquet'."
+            f"{unclear[0]}: the name does not say what is in it: pass format=, one of "
+            f"{', '.join(map(repr, get_args(Format)))}."
         )
     kinds = {kind: file for file, kind in formats.items() if kind is not None}
     if len(kinds) > 1:
@@ -42,39 +54,35 @@ def find(path: Any, format: Format | None) -> tuple[list[str], Format]:
 
 
 def _matches(path: str, format: Format | None) -> list[str]:
-    path = os.path.expanduser(path)  # noqa: PTH111
-    at = Path(path)
-    if at.is_dir():
-        found = [str(file) for file in at.rglob("*") if _visible(file.relative_to(at)) and file.is_file()]
-        found = [file for file in found if format is not None or _format_of(file) is not None]
+    path = places.plain(path)
+    if places.is_folder(path):
+        found = [file for file in places.below(path) if format is not None or _format_of(file) is not None]
         if not found:
-            raise FileNotFoundError(f"{path}: the folder has no Parquet, CSV or TSV files.")
+            endings = ", ".join(_ENDINGS)
+            raise FileNotFoundError(f"{path}: the folder has no files whose names end with {endings}.")
         return found
-    if at.exists():
+    if places.is_file(path):
         return [path]
-    found = [file for file in glob.glob(path, recursive=True) if Path(file).is_file()]  # noqa: PTH207
+    found = places.matching(path)
     if not found:
-        raise FileNotFoundError(f"no file matches {path!r}{_hint(at)}")
+        raise FileNotFoundError(f"no file matches {path!r}{_hint(path)}")
     return found
 
 
-def _visible(path: Path) -> bool:
-    """Not hidden, and no note that a program left beside its data (_SUCCESS, _metadata)."""
-    return not any(part.startswith((".", "_")) for part in path.parts)
-
-
 def _format_of(path: str) -> Format | None:
-    endings = [ending.lower() for ending in Path(path).suffixes]
-    if endings and endings[-1] in _PACKED:
+    endings = [ending.lower() for ending in Path(places.name_of(path)).suffixes]
+    if endings and endings[-1] in places.PACKINGS:
         endings.pop()
     return _ENDINGS.get(endings[-1]) if endings else None
 
 
-def _hint(path: Path) -> str:
-    folder = path.parent
+def _hint(path: str) -> str:
+    if places.is_url(path):
+        return ""
+    folder, name = Path(path).parent, Path(path).name
     if not folder.is_dir():
         return "" if glob.has_magic(str(folder)) else f": there is no folder {folder}"
-    near = get_close_matches(path.name, [file.name for file in folder.iterdir()], n=3)
+    near = get_close_matches(name, [file.name for file in folder.iterdir()], n=3)
     return f"; near it: {', '.join(near)}" if near else ""
 
 
@@ -92,10 +100,15 @@ def known_columns(files: Sequence[File], columns: Sequence[str]) -> None:
                     "CSV they stand on the first line."
                 )
             if not same_kind(file.types[name], first.types[name]):
-                raise ValueError(
-                    f"{file.path}: column {name!r} is of type {file.types[name]}, and in {first.path} "
-                    f"of type {first.types[name]}. Write it with one type everywhere."
-                )
+                raise unlike(file, first, name)
+
+
+def unlike(file: File, first: File, name: str) -> ValueError:
+    """A column has another type in one file than in the first."""
+    return ValueError(
+        f"{file.path}: column {name!r} is of type {file.types[name]}, and in {first.path} of type "
+        f"{first.types[name]}. Write it with one type everywhere."
+    )
 
 
 def _near(name: str, names: Sequence[str]) -> str:

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Self
 
 import pyarrow.parquet as pq
 
 from likelier.data.arrow import is_text
-from likelier.data.stored import Span, Stamp, reading, stamp
+from likelier.data.places import Stamp, opened, stamp
+from likelier.data.stored import Span, joined, reading
 
 MAGIC = b"PAR1"
 BUFFER = 256 << 10  # of each column that is being read
@@ -44,13 +44,7 @@ class Parquet:
 
     def spans(self, rows: int) -> list[Span]:
         """Row groups, joined until they have so many rows."""
-        spans, first, start, held = [], 0, 0, 0
-        for i, n in enumerate(self.groups):
-            held += n
-            if held >= rows or (held and i == len(self.groups) - 1):
-                spans.append(Span(first, start, i + 1))
-                first, start, held = first + held, i + 1, 0
-        return spans
+        return [Span(*found) for found in joined(self.groups, rows)]
 
     def read(
         self, numbers: Sequence[str], labels: Sequence[str], span: Span, size: int, rows: int
@@ -62,7 +56,8 @@ class Parquet:
         how = {"read_dictionary": texts, "pre_buffer": False, "buffer_size": BUFFER}
         with (
             reading(self.path, self.seen),
-            pq.ParquetFile(self.path, metadata=_footer(self.path, self.seen), **how) as file,
+            opened(self.path) as where,
+            pq.ParquetFile(where, metadata=_footer(self.path, self.seen), **how) as file,
         ):
             yield from file.iter_batches(
                 batch_size=rows,
@@ -84,14 +79,15 @@ class Parquet:
 @lru_cache(maxsize=16)
 def _footer(path: str, seen: Stamp) -> Any:
     """Kept, since a part opens its file anew, and the footer of a wide one takes longer than the part."""
-    return pq.read_metadata(path)
+    with opened(path) as where:
+        return pq.read_metadata(where)
 
 
 def _check_whole(path: str) -> Stamp:
     """Refuse what is no Parquet file, or not all of one: it begins and ends with the same four bytes."""
     with reading(path):
         seen = stamp(path)
-        with Path(path).open("rb") as file:
+        with opened(path) as file:
             begin = file.read(4)
             file.seek(max(0, seen[0] - 4))
             end = file.read(4)

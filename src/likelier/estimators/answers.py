@@ -16,6 +16,7 @@ Floats = NDArray[np.float64]
 class LinearScores:
     """Labels and scores; a subclass asks its own scores (`_ask`)."""
 
+    _takes_blocks = True  # of chunks, in place of X
     classes_: Any
 
     def _ask(self, X: Any, link: Link) -> NDArray[Any]:

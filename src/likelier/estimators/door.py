@@ -86,6 +86,8 @@ def known_rows(estimator: Any, X: Any) -> Source:
     X, _, _ = gathered(X)
     if stored(X):
         return as_fitted(estimator, X, y=False)
+    if isinstance(X, Block):  # of a chunk: it has been here before
+        return Arrays(X, names=getattr(estimator, "feature_names_in_", None))
     return Arrays(_known_block(estimator, opened(X)), names=getattr(estimator, "feature_names_in_", None))
 
 

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard, TypeVar
 
-from likelier.data import Stored
+from likelier.data import Stored, Widening, columns_of
 
 S = TypeVar("S", bound=Stored)
 
@@ -49,6 +49,8 @@ def as_fitted(estimator: Any, X: Stored, *, y: bool) -> Stored:
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None and X.names is not None:
         return usable(estimator, X.taking([str(name) for name in names], y=y))
+    if isinstance(X, Widening) and X.p < p:
+        X = X.widened(p)
     if X.p != p:
         raise ValueError(f"X has {X.p} features, but {kind} is expecting {p} features as input.")
     if names is not None:
@@ -58,11 +60,6 @@ def as_fitted(estimator: Any, X: Stored, *, y: bool) -> Stored:
     elif X.names is not None:
         warnings.warn(f"X has feature names, but {kind} was fitted without feature names", stacklevel=2)
     return usable(estimator, X.taking(columns_of(X), y=y))
-
-
-def columns_of(source: Stored) -> list[Any]:
-    """By which a source knows its columns: names, or, of those that have none, numbers."""
-    return list(range(source.p)) if source.names is None else list(source.names)
 
 
 def takes_categories(estimator: Any) -> bool:
