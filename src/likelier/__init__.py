@@ -33,6 +33,7 @@ _WHERE = {
     "SkippedWarning": "likelier.data",
     "average": "likelier.estimators.merging",
     "compare": "likelier.comparing",
+    "evaluate": "likelier.estimators.evaluating",
     "load": "likelier.saving.models",
     "merge": "likelier.estimators.merging",
     "progressive": "likelier.evaluation.progressive",
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from likelier.estimators.counts import ComplementNB as ComplementNB
     from likelier.estimators.counts import MultinomialNB as MultinomialNB
     from likelier.estimators.counts import PoissonNB as PoissonNB
+    from likelier.estimators.evaluating import evaluate as evaluate
     from likelier.estimators.kernel_density import KernelDensityClassifier as KernelDensityClassifier
     from likelier.estimators.linear_discriminant import (
         LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,8 @@ class Question:
 @dataclass(frozen=True)
 class Answers:
     """Prediction as a state: each chunk writes its rows of the shared `out`, and merging is done."""
+
+    lasting: ClassVar[bool] = False  # what it finds is not in it: a journal cannot keep it
 
     question: Question
     out: NDArray[Any]

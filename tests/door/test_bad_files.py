@@ -109,7 +109,7 @@ def test_no_file_matches(tmp_path):
         lk.scan(str(tmp_path / "*" / "t.csv"))
     empty = tmp_path / "empty"
     empty.mkdir()
-    with pytest.raises(FileNotFoundError, match="folder has no Parquet, CSV or TSV"):
+    with pytest.raises(FileNotFoundError, match="folder has no files whose names end with"):
         lk.scan(empty)
     with pytest.raises(ValueError, match="list is empty"):
         lk.scan([])
@@ -127,7 +127,7 @@ def test_formats_that_cannot_be_told(tmp_path):
     text(tmp_path, "a,y\n1,2\n", "table.csv")
     with pytest.raises(ValueError, match="several formats"):
         lk.scan(tmp_path)
-    with pytest.raises(ValueError, match="format='json': it is one of parquet, csv, tsv"):
+    with pytest.raises(ValueError, match="format='json': it is one of parquet, csv, tsv, jsonl"):
         lk.scan(path, format="json")
 
 

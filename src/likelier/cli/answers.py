@@ -1,22 +1,34 @@
 """What a model answers to the rows of files."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import pyarrow as pa
 
+from likelier.cli.in_order import in_order
 from likelier.cli.judging import Judge, LabelJudge, ValueJudge
+from likelier.cli.output import Output
+from likelier.cli.sparse_rows import SparseRows
 from likelier.cli.words import check_columns, counted, say
-from likelier.data import BadCell, arrow
-from likelier.data.files import Scan, scan
-from likelier.estimators.sources import usable
+from likelier.cores import cores
+from likelier.data import CSR, BadCell, Columns, arrow
+from likelier.data.files import Batches, Scan, scan
+from likelier.data.finding import find
+from likelier.data.keyed import Keyed
+from likelier.data.sparse_files import TARGET, Kind, SparseScan
+from likelier.estimators.online import OnlineClassifier
+from likelier.estimators.saying import Naming, decided, probable, said, takes_blocks
+from likelier.estimators.sources import as_fitted, usable
+from likelier.estimators.streamed import of_block, worded
+from likelier.evaluation import Evaluation
 
 
 class Plan(NamedTuple):
     """Which columns are read, and what for."""
 
-    source: Scan
+    source: Scan | SparseRows
     keep: list[str]
     truth: str | None
 
@@ -26,7 +38,10 @@ def plan(
 ) -> Plan:
     """The rows to answer; known: the target's name in training, looked for where none is given."""
     features = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    if find(paths, format)[1] in get_args(Kind):
+        return _sparse(model, paths, format, keep, target)
     table = scan(paths, target, features or None, format=format)
+    assert isinstance(table, Scan)
     held = table.files[0].names
     truth = target or (known if known in held else None)
     if not features:  # fitted to an array, or to rows of any names: all columns that are nothing else
@@ -43,6 +58,18 @@ def plan(
         say(f"note: {truth!r} has other labels than the model: how good the answers are is not said")
         truth = None
     return Plan(usable(model, source), keep, truth)
+
+
+def _sparse(model: Any, paths: list[str], format: Any, keep: list[str], target: str | None) -> Plan:
+    """Rows of svmlight's or VW's format: all columns, and the labels, where lines have them."""
+    if keep:
+        raise ValueError(f"--keep {keep[0]}: the columns of these files have no names")
+    table = scan(paths, target, format=format)
+    assert isinstance(table, SparseScan)
+    online = isinstance(model, OnlineClassifier)
+    source = worded(model, table) if online else as_fitted(model, table, y=True)
+    assert isinstance(source, SparseScan)
+    return Plan(SparseRows(source, _has_text(model)), [], TARGET)
 
 
 def _comparable(model: Any, table: Scan, truth: str) -> bool:
@@ -64,23 +91,36 @@ def _has_text(model: Any) -> bool:
     return _classifies(model) and model.classes_.dtype.kind in "UO"
 
 
+Watch = Callable[[int, float], Any]  # so many rows more are answered, and this share of all parts
+
+
+class Piece(NamedTuple):
+    """Some answers, ready to be written."""
+
+    ready: Any
+    rows: int
+
+
 class Answers:
-    """Tables of answers, one for each batch of rows."""
+    """What a model says of all rows: tables of answers, and how good they are."""
 
     def __init__(self, model: Any, plan: Plan, only: str | None) -> None:
         self.model, self.plan, self.only = model, plan, only
         classes = getattr(model, "classes_", None)
         if classes is None and only is not None:
             raise ValueError(f"--only {only}: a {type(model).__name__} has values, no {only}")
-        if classes is not None and not hasattr(model, "predict_proba"):
+        if classes is not None and not probable(model):
             if only == "probabilities":
                 raise ValueError(f"--only {only}: a {type(model).__name__} has labels, and no {only}")
             self.only = "labels"
         flat = classes is not None or model.coef_.ndim == 1
         self.classes = None if classes is None else pa.array(classes)
+        self.naming = None if classes is None else Naming.of(model)
         self.judge: Judge | None = None
         if plan.truth is not None and flat:
-            self.judge = ValueJudge() if classes is None else LabelJudge()
+            self.judge = (
+                ValueJudge(model, plan.truth) if self.naming is None else LabelJudge(model, self.naming)
+            )
         clash = [name for name in plan.keep if name in self.columns()]
         if clash:
             raise ValueError(f"--keep {clash[0]}: the answers have a column of this name")
@@ -95,38 +135,78 @@ class Answers:
             self.only
         ]
 
-    def __iter__(self) -> Iterator[Any]:
+    def written(self, out: Output, watch: Watch) -> Evaluation | None:
+        """Answer all rows, several parts at a time; how good the answers are, if that is known."""
         source, keep, truth = self.plan
         others = [
             name for name in dict.fromkeys([*keep, truth]) if name is not None and name not in source.names
         ]
         verbatim = [name for name in others if name != truth or _has_text(self.model)]
-        for first, batch in source.batches(others, verbatim):
-            if batch.num_rows:
-                try:
-                    yield self._table(batch)
-                except BadCell as bad:
-                    raise bad.named(bad.name, source.place(first + bad.row)) from None
+        batches = source.batches(others, verbatim)
+        parts = [partial(self._part, out, number, part) for number, part in enumerate(batches)]
+        total = None if self.judge is None else self.judge.start()
+        done = 0
+        for item in in_order(parts, cores()):
+            if isinstance(item, Piece):
+                out.write(item.ready)
+                watch(item.rows, done / len(parts))
+                continue
+            done += 1
+            if total is not None:
+                total.merge(item)
+        return None if self.judge is None else self.judge.found(total)
 
-    def _table(self, batch: Any) -> Any:
+    def _part(self, out: Output, number: int, batches: Batches) -> Iterator[Any]:
+        """The answers to a part, and in the end their sums."""
+        sums = None if self.judge is None else self.judge.start()
+        with out.part(number) as ready:
+            for first, batch in batches():
+                if batch.num_rows:
+                    try:
+                        table = self._table(batch, sums)
+                    except BadCell as bad:
+                        raise bad.named(bad.name, self.plan.source.place(first + bad.row)) from None
+                    yield Piece(ready(table), batch.num_rows)
+        yield sums
+
+    def _table(self, batch: Any, sums: Any) -> Any:
         source, keep, truth = self.plan
-        X = batch.select(list(source.names))
-        if hasattr(self.model, "n_features_in_") and not hasattr(self.model, "feature_names_in_"):
-            X = np.column_stack([arrow.numbers(column) for column in X.columns])
-        found: list[Any] = []
-        answers = None
-        if self.only != "probabilities" or self.judge is not None:
-            answers = self.model.predict(X)
-        if self.classes is None:
-            found += list(np.atleast_2d(np.asarray(answers).T))
-        elif self.only != "probabilities":
-            found.append(pa.array(answers, self.classes.type))
-        if self.classes is not None and self.only != "labels":
-            found += list(np.asarray(self.model.predict_proba(X)).T)
-        if self.judge is not None and answers is not None:
-            self.judge.add(self.model, X, answers, batch.column(truth))
+        X = self._opened(batch.select(list(source.names)))
+        found, answers = self._values(X) if self.naming is None else self._labels(X)
+        if self.judge is not None:
+            self.judge.add(sums, answers, batch.column(truth))
         kept = [_plain(batch.column(name)) for name in keep]
         return pa.table([*kept, *found], names=[*keep, *self.columns()])
+
+    def _values(self, X: Any) -> tuple[list[Any], Any]:
+        values = np.asarray(self.model.predict(X))
+        return list(np.atleast_2d(values.T)), values
+
+    def _labels(self, X: Any) -> tuple[list[Any], Any]:
+        assert self.naming is not None
+        assert self.classes is not None
+        speak = decided if self.judge is None and self.only == "labels" else said
+        answers = speak(self.model, self.naming, X, X.take)
+        found = [] if self.only == "probabilities" else [self.classes.take(pa.array(answers.best))]
+        if self.only != "labels":
+            assert answers.P is not None
+            found += [np.ascontiguousarray(p) for p in answers.P.T]
+        return found, answers
+
+    def _opened(self, X: Any) -> Any:
+        """Rows as the model takes them."""
+        if isinstance(X, CSR | Keyed):
+            return of_block([], X) if isinstance(X, Keyed) else X
+        if not takes_blocks(self.model):  # an online one, which knows features by their names
+            return X
+        assert isinstance(self.plan.source, Scan)
+        words = self.plan.source.roles.categories
+        return Columns(
+            tuple(
+                (arrow.factor if name in words else arrow.numbers)(column)
+                for name, column in zip(X.schema.names, X.columns, strict=True)
+            )
+        )
 
 
 def _plain(column: Any) -> Any:

@@ -25,7 +25,7 @@ def add(commands: Any) -> None:
         epilog="example: likelier compare titanic.csv --target survived --cv 10",
     )
     add_table(parser, data="*")
-    add_columns(parser, target=False)
+    add_columns(parser)
     parser.add_argument("--task", choices=["classify", "regress"], help="by default as the target looks")
     parser.add_argument("--cv", type=int, default=5, metavar="FOLDS", help="number of folds (5)")
     parser.add_argument("--seed", type=int, default=0, help="of the folds (0)")
@@ -55,17 +55,7 @@ def _rows(options: Namespace) -> tuple[Any, Any]:
                 f"--{given[0]} is for tables in files, and {name} is a data set of scikit-learn's."
             )
         return _built_in(name)
-    if options.target is None:
-        options.target = ""
-        raise ValueError("which column is to be predicted? Name it: --target Y" + _columns(options))
     return opened(options), None
-
-
-def _columns(options: Namespace) -> str:
-    from likelier.data.files import scan
-
-    some = list(scan(options.data, format=options.format).names)
-    return f"; columns: {', '.join(some[:20])}" + (f" and {len(some) - 20} more" if len(some) > 20 else "")
 
 
 def _built_in(name: str) -> tuple[Any, Any]:

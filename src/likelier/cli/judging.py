@@ -1,6 +1,6 @@
-"""How good answers are, where the truth is known: added up batch by batch."""
+"""How good answers are, where the truth is known: what is said of it at the end."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -8,68 +8,96 @@ from numpy.typing import NDArray
 
 from likelier.cli.words import counted
 from likelier.data import arrow
+from likelier.estimators.saying import Naming, probable
+from likelier.evaluation import Evaluation, LabelEvaluation, LabelSums, Said, ValueEvaluation, ValueSums
 
 
 class Judge(Protocol):
-    """Adds up how good answers are."""
+    """Adds up how good answers are; one for each part, merged."""
 
-    def add(self, model: Any, X: Any, answers: NDArray[Any], truth: Any, /) -> None: ...
+    def start(self) -> Any:
+        """Sums of no rows yet."""
 
-    def said(self) -> str: ...
+    def add(self, sums: Any, said: Any, truth: Any, /) -> None:
+        """Rows without a label or value are left out."""
+
+    def found(self, sums: Any, /) -> Evaluation: ...
 
 
-@dataclass
 class LabelJudge:
-    """Errors and -ln p(C_y | x) of rows that have a label; one that the model does not know is an error."""
+    """Of labels; one that the model does not know is an error."""
 
-    rows: int = 0
-    wrong: int = 0
-    unknown: int = 0
-    loss: float = 0.0
+    def __init__(self, model: Any, naming: Naming) -> None:
+        self.model, self.naming = model, naming
 
-    def add(self, model: Any, X: Any, answers: NDArray[Any], truth: Any) -> None:
-        codes, values = arrow.encoded(truth)
-        labelled = codes >= 0
-        order = np.argsort(model.classes_)  # of a model that learned row by row they are as they came
-        y = arrow.recoded(truth, model.classes_[order]) if len(values) else codes
-        at = np.flatnonzero(y >= 0)
-        y[at] = order[y[at]]
-        self.rows += int(labelled.sum())
-        self.unknown += int(labelled.sum()) - len(at)
-        self.wrong += int((answers[at] != model.classes_[y[at]]).sum())
-        if hasattr(model, "predict_log_proba"):
-            self.loss -= float(model.predict_log_proba(X)[at, y[at]].sum())
-        else:
-            self.loss = np.nan
+    def start(self) -> LabelSums:
+        return LabelSums.start(self.naming.K)
 
-    def said(self) -> str:
-        if self.rows == 0:
-            return "no row has a label: how good the answers are is not known"
-        error = f"error {100 * (self.wrong + self.unknown) / self.rows:.2f} %"
-        known = self.rows - self.unknown
-        loss = f", log-loss {self.loss / known:.4f}" if known and not np.isnan(self.loss) else ""
-        unknown = (
-            f" ({counted(self.unknown, 'label')} that the model does not know: errors, without a log-loss)"
-            if self.unknown
-            else ""
+    def add(self, sums: LabelSums, said: Said, truth: Any) -> None:
+        there = arrow.encoded(truth)[0] >= 0
+        codes = self.naming.places[arrow.recoded(truth, self.naming.sorted)] if there.any() else -1
+        sums.add(said, np.where(there, codes, -1))
+
+    def found(self, sums: LabelSums) -> LabelEvaluation:
+        return LabelEvaluation(
+            type(self.model).__name__, self.model.classes_, probable(self.model), sums=sums
         )
-        return f"{error}{loss} on {counted(self.rows, 'row')}{unknown}"
 
 
-@dataclass
 class ValueJudge:
-    """The squared errors of rows whose value is known."""
+    """Of values."""
 
-    rows: int = 0
-    squares: float = 0.0
+    def __init__(self, model: Any, target: str) -> None:
+        self.model, self.target = model, target
 
-    def add(self, model: Any, X: Any, answers: NDArray[Any], truth: Any) -> None:
+    def start(self) -> ValueSums:
+        return ValueSums.start(1)
+
+    def add(self, sums: ValueSums, said: NDArray[Any], truth: Any) -> None:
         y = np.asarray(arrow.numbers(truth), dtype=np.float64)
-        there = np.isfinite(y)
-        self.rows += int(there.sum())
-        self.squares += float(((answers - y)[there] ** 2).sum())
+        sums.add(said, np.where(np.isfinite(y), y, np.nan))
 
-    def said(self) -> str:
-        if self.rows == 0:
-            return "no row has a value: how good the answers are is not known"
-        return f"RMSE {np.sqrt(self.squares / self.rows):.6g} on {counted(self.rows, 'row')}"
+    def found(self, sums: ValueSums) -> ValueEvaluation:
+        return ValueEvaluation(type(self.model).__name__, (self.target,), sums=sums)
+
+
+def in_words(found: Evaluation) -> str:
+    """One line."""
+    if found.rows == 0:
+        what = "a label" if isinstance(found, LabelEvaluation) else "a value"
+        return f"no row has {what}: how good the answers are is not known"
+    shown = [_figure(name, found.figures) for name in found.figures]
+    said = f"{', '.join(filter(None, shown))} on {counted(found.rows, 'row')}"
+    if not isinstance(found, LabelEvaluation) or not found.unknown:
+        return said
+    unknown = counted(found.unknown, "label")
+    return f"{said} ({unknown} that the model does not know: errors, and judged by nothing else)"
+
+
+def _figure(name: str, figures: Mapping[str, float]) -> str | None:
+    value = figures[name]
+    if np.isnan(value):
+        return None
+    if name == "error":
+        return f"error {100 * value:.2f} %"
+    if name == "auc":
+        off = figures["auc_error"]
+        return f"AUC {value:.4f}" + (f" ± {off:.4f}" if off >= 5e-5 else "")
+    words = {"log_loss": "log-loss", "calibration_error": "calibration error"}
+    if name in words:
+        return f"{words[name]} {value:.4f}"
+    words = {"rmse": "RMSE", "mae": "MAE", "r2": "R²"}
+    return f"{words[name]} {value:.6g}" if name in words else None
+
+
+def as_json(found: Evaluation) -> dict[str, Any]:
+    """All figures, by their names; those that are not finite are null."""
+    figures: dict[str, Any] = {"model": found.model, "rows": found.rows, "weight": found.weight}
+    figures |= {name: value if np.isfinite(value) else None for name, value in found.figures.items()}
+    if isinstance(found, LabelEvaluation):
+        figures |= {
+            "classes": [str(label) for label in found.classes.tolist()],
+            "confusion": found.confusion.tolist(),
+            "unknown": found.unknown,
+        }
+    return figures

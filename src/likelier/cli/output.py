@@ -1,20 +1,32 @@
-"""Tables of answers to files."""
+"""Tables of answers to files: made ready by whoever answers, written in their order."""
 
 import csv
 import io
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import csv as arrow_csv
 
+from likelier.saving.disk import replacing
+
+Ready = Callable[[Any], Any]  # a table as `write` takes it
+
 
 class Output(Protocol):
-    """Takes tables of one schema after another."""
+    """Takes tables of one schema, part after part."""
 
-    def write(self, table: Any, /) -> None: ...
+    def part(self, number: int, /) -> Any:
+        """A context for the tables of a part, in which each is made ready (`Ready`), in any thread."""
 
-    def close(self) -> None: ...
+    def write(self, ready: Any, /) -> None:
+        """In the order of all tables."""
 
 
 class CSV:
@@ -23,19 +35,31 @@ class CSV:
     def __init__(self, file: IO[bytes]) -> None:
         self.file, self.begun = file, False
 
-    def write(self, table: Any) -> None:
+    @contextmanager
+    def part(self, number: int) -> Iterator[Ready]:
+        yield lambda table: (table.schema.names, _quoted_lines(table))
+
+    def write(self, ready: Any) -> None:
+        names, lines = ready
         if not self.begun:
-            line = io.StringIO()
-            csv.writer(line, lineterminator="\n").writerow(table.schema.names)
-            self.file.write(line.getvalue().encode())
+            header = io.StringIO()
+            csv.writer(header, lineterminator="\n").writerow(names)
+            self.file.write(header.getvalue().encode())
             self.begun = True
-        try:
-            self.file.write(_lines(table, "none"))
-        except pa.ArrowInvalid:  # a cell has a comma, a quotation mark or an end of line in it
-            self.file.write(_lines(table, "needed"))
+        self.file.write(lines)
 
     def close(self) -> None:
         pass
+
+    def drop(self) -> None:
+        pass
+
+
+def _quoted_lines(table: Any) -> Any:
+    try:
+        return _lines(table, "none")
+    except pa.ArrowInvalid:  # a cell has a comma, a quotation mark or an end of line in it
+        return _lines(table, "needed")
 
 
 def _lines(table: Any, quoting: str) -> Any:
@@ -51,10 +75,153 @@ class Parquet:
         self.file = file
         self.writer: Any = None
 
-    def write(self, table: Any) -> None:
+    @contextmanager
+    def part(self, number: int) -> Iterator[Ready]:
+        yield lambda table: table
+
+    def write(self, ready: Any) -> None:
         if self.writer is None:
-            self.writer = pq.ParquetWriter(self.file, table.schema)
-        self.writer.write_table(table)
+            self.writer = _writer(self.file, ready.schema)
+        self.writer.write_table(ready)
 
     def close(self) -> None:
-        self.writer.close()
+        if self.writer is not None:
+            self.writer.close()
+
+    def drop(self) -> None:
+        """Of a file that is given up: else Arrow would end it as it is cleared away, and complain."""
+        if self.writer is not None:
+            self.writer.is_open = False
+
+
+def _writer(file: Any, schema: Any) -> Any:
+    """Words as dictionaries; probabilities hardly repeat, and to look whether they do takes long."""
+    words = [field.name for field in schema if not pa.types.is_floating(field.type)]
+    return pq.ParquetWriter(file, schema, use_dictionary=words)
+
+
+class Folder:
+    """A Parquet file for each part, in a folder that has its name once all are whole."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @contextmanager
+    def part(self, number: int) -> Iterator[Ready]:
+        """Parts are written side by side: nothing is left to do in their order."""
+        with (self.folder / f"part-{number:05d}.parquet").open("xb") as file:
+            out = Parquet(file)
+            with _ending_well(out):
+                yield out.write
+            file.flush()
+            os.fsync(file.fileno())
+
+    def write(self, ready: Any) -> None:
+        pass
+
+
+# ---- where it goes -------------------------------------------------------------------------------
+KINDS: dict[str, type[CSV | Parquet]] = {".csv": CSV, ".parquet": Parquet, ".pq": Parquet}
+
+
+def is_folder(path: str) -> bool:
+    """Whether answers are to be a folder of files."""
+    return path.endswith(("/", os.sep)) or Path(path).is_dir()
+
+
+@contextmanager
+def opened(path: str, *, overwrite: bool) -> Iterator[Output]:
+    """An output that has its name once it is whole; whatever fails, all is as it was."""
+    with _naming(path):
+        if is_folder(path):
+            with _replacing_folder(Path(path), overwrite=overwrite) as folder:
+                yield Folder(folder)
+            return
+        with replacing(Path(path)) as file:
+            out = KINDS[_ending(path)](file)
+            with _ending_well(out):
+                yield out
+
+
+@contextmanager
+def _ending_well(out: CSV | Parquet) -> Iterator[None]:
+    """Closed if all went well, else given up."""
+    try:
+        yield
+        out.close()
+    except BaseException:
+        out.drop()
+        raise
+
+
+def _ending(path: str) -> str:
+    ending = Path(path).suffix.lower()
+    if ending not in KINDS:
+        raise ValueError(
+            f"-o {path}: answers are written as .csv or .parquet, and the name says neither (a folder of "
+            f"Parquet files ends with a slash: {path}/)"
+        )
+    return ending
+
+
+def check_place(path: str, *, overwrite: bool) -> None:
+    """Refuse a place that answers cannot be written to, before any are found."""
+    if is_folder(path):
+        _check_folder(Path(path), overwrite=overwrite)
+    else:
+        _ending(path)
+
+
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Errors of the system without a name are about what is written: a full disk, most likely."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        if problem.errno is None or problem.filename is not None:
+            raise
+        raise OSError(problem.errno, f"cannot be written: {problem.strerror}", path) from None
+
+
+def _check_folder(path: Path, *, overwrite: bool) -> None:
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {path.parent} to write {path.name}/ in: make it first")
+    if not path.exists():
+        return
+    if not path.is_dir():
+        raise NotADirectoryError(f"{path} is a file, and not a folder: name another, or drop the slash")
+    held = sorted(one.name for one in path.iterdir())
+    if held and not overwrite:
+        raise FileExistsError(
+            f"the folder {path} is not empty (it has {held[0]}): name another, or say --overwrite"
+        )
+    others = [name for name in held if not (name.startswith("part-") and name.endswith(".parquet"))]
+    if others:
+        raise FileExistsError(
+            f"the folder {path} has {others[0]}, which is no part of earlier answers: name another folder"
+        )
+
+
+@contextmanager
+def _replacing_folder(path: Path, *, overwrite: bool) -> Iterator[Path]:
+    """A folder to fill, which then takes the place of one that is empty or has earlier answers."""
+    path = Path(os.path.realpath(path))
+    _check_folder(path, overwrite=overwrite)
+    new, old = (path.with_name(f".{secrets.token_hex(8)}.{what}") for what in ("part", "old"))
+    new.mkdir()
+    try:
+        yield new
+        _check_folder(path, overwrite=overwrite)
+        if path.exists():
+            path.rename(old)
+        try:
+            new.rename(path)
+        except BaseException:
+            if old.exists():
+                old.rename(path)
+            raise
+    finally:
+        for one in (new, old):
+            shutil.rmtree(one, ignore_errors=True)

@@ -1,17 +1,15 @@
-"""`likelier predict`: the answers of a saved model to the rows of a table, batch by batch."""
+"""`likelier predict`: the answers of a saved model to the rows of a table, several parts at a time."""
 
+import json
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from likelier.cli.words import add_table, names, paths, say
+from likelier.cli.words import add_table, names, noting, paths, say
 
 if TYPE_CHECKING:
     from likelier.cli.answers import Answers
-    from likelier.cli.output import Output
+    from likelier.evaluation import Evaluation
 
 
 def add(commands: Any) -> None:
@@ -20,61 +18,69 @@ def add(commands: Any) -> None:
         "predict",
         help="labels and probabilities for the rows of a table",
         description="The answers of a saved model to each row, in the order of the rows: its label and the "
-        "probability of each class, or, of a regression, its value. If the table has the target, too, the "
-        "error is said at the end.",
+        "probability of each class, or, of a regression, its value. If the table has the target, too, how "
+        "good the answers are is said at the end.",
         epilog="example: likelier predict iris.lk new.csv --keep id -o answers.csv",
     )
     parser.add_argument("model", metavar="M.lk", help="a model that was saved")
     add_table(parser)
     parser.add_argument(
-        "-o", "--output", default="-", metavar="OUT", help="OUT.csv or OUT.parquet; by default CSV, printed"
+        "-o",
+        "--output",
+        default="-",
+        metavar="OUT",
+        help="OUT.csv, OUT.parquet, or a folder OUT/ of Parquet files; by default CSV, printed",
     )
+    parser.add_argument("--overwrite", action="store_true", help="replace the answers in a folder OUT/")
     parser.add_argument("--only", choices=["labels", "probabilities"], help="one of them alone")
     parser.add_argument(
         "--keep", type=names, default=[], metavar="A,B", help="columns to be copied beside the answers"
     )
     parser.add_argument("--target", metavar="Y", help="where it has another name than in training")
+    parser.add_argument("--json", action="store_true", help="the figures as JSON, on standard output")
     parser.set_defaults(run=run)
 
 
 def run(options: Namespace) -> None:
-    """Answer batch by batch."""
+    """Answer part by part, and say how good the answers are."""
     from likelier.cli.answers import Answers, plan
+    from likelier.cli.judging import as_json, in_words
+    from likelier.cli.output import check_place
     from likelier.saving.describing import describe
     from likelier.saving.models import load
 
+    printed = options.output == "-"
+    if printed and options.json:
+        raise ValueError(
+            "--json prints the figures where the answers would be printed: name a file, -o OUT"
+        )
+    if not printed:
+        check_place(options.output, overwrite=options.overwrite)
     known = describe(options.model).about.get("target")
     model = load(options.model)
     task = plan(model, paths(options), options.format, options.keep, options.target, known)
     answers = Answers(model, task, options.only)
-    with _output(options.output) as out:
-        _write(answers, out)
-    if answers.judge is not None:
-        say(answers.judge.said())
+    with noting():
+        found = _written(answers, options)
+    if options.json:
+        print(json.dumps(None if found is None else as_json(found)))
+    elif found is not None:
+        say(in_words(found))
 
 
-def _write(answers: "Answers", out: "Output") -> None:
+def _written(answers: "Answers", options: Namespace) -> "Evaluation | None":
+    from likelier.cli.output import CSV, opened
     from likelier.cli.progress import rows_bar
 
-    with rows_bar(answers.plan.source.rows) as bar:
-        for table in answers:
-            out.write(table)
-            bar.update(table.num_rows)
+    known = answers.plan.source.rows
+    with rows_bar(known) as bar:
 
+        def watch(rows: int, share: float) -> None:
+            if known is None and share:
+                bar.total = int(bar.n / share)
+            bar.update(rows)
 
-@contextmanager
-def _output(path: str) -> Iterator["Output"]:
-    from likelier.cli.output import CSV, Parquet
-    from likelier.saving.disk import replacing
-
-    if path == "-":
-        yield CSV(sys.stdout.buffer)
-        return
-    kinds: dict[str, type[CSV | Parquet]] = {".csv": CSV, ".parquet": Parquet, ".pq": Parquet}
-    ending = Path(path).suffix.lower()
-    if ending not in kinds:
-        raise ValueError(f"-o {path}: answers are written as .csv or .parquet, and the name says neither")
-    with replacing(Path(path)) as file:
-        out = kinds[ending](file)
-        yield out
-        out.close()
+        if options.output == "-":
+            return answers.written(CSV(sys.stdout.buffer), watch)
+        with opened(options.output, overwrite=options.overwrite) as out:
+            return answers.written(out, watch)

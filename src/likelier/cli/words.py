@@ -5,7 +5,9 @@ import ast
 import csv
 import json
 import math
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,8 +15,11 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
+    from likelier.data import Stored
     from likelier.data.files import Scan
+    from likelier.data.sparse_files import SparseScan
 
+FORMATS = ("csv", "tsv", "parquet", "jsonl", "svmlight", "vw")
 MODELS = {
     "gaussian-nb": "GaussianNB",
     "naive-bayes": "NaiveBayes",
@@ -49,6 +54,27 @@ class Parser(argparse.ArgumentParser):
 def say(message: str) -> None:
     """One line on standard error."""
     print(f"likelier: {' '.join(message.split())}", file=sys.stderr)
+
+
+class Terminated(KeyboardInterrupt):
+    """Asked to end by another program (SIGTERM), which is no other thing than by a person."""
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """SIGTERM ends the work as Ctrl-C does: what is begun is cleaned up."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ended(*_: Any) -> NoReturn:
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, ended)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
@@ -98,33 +124,47 @@ def add_settings(parser: argparse.ArgumentParser, what: str) -> None:
 def add_table(parser: argparse.ArgumentParser, *, data: str = "+") -> None:
     """The arguments that say what is read."""
     parser.add_argument(
-        "data", nargs=data, metavar="DATA", help="CSV, TSV or Parquet files, folders or globs"
+        "data",
+        nargs=data,
+        metavar="DATA",
+        help="files, folders, globs or URLs: CSV, TSV, Parquet, JSON lines, svmlight, VW; packed as well",
     )
-    parser.add_argument(
-        "--format", choices=["csv", "tsv", "parquet"], help="where the names of files do not say it"
-    )
+    parser.add_argument("--format", choices=FORMATS, help="where the names of files do not say it")
 
 
-def add_columns(parser: argparse.ArgumentParser, *, target: bool) -> None:
+def add_columns(parser: argparse.ArgumentParser) -> None:
     """The arguments that say which columns are what."""
-    parser.add_argument("--target", metavar="Y", required=target, help="the column to be predicted")
+    parser.add_argument(
+        "--target", metavar="Y", help="the column to be predicted; svmlight and VW have it first on a line"
+    )
     parser.add_argument(
         "--features", type=names, metavar="A,B,C", help="the columns to predict from (all others)"
     )
     parser.add_argument("--weight", metavar="W", help="a column of weights: 2 is the row twice")
 
 
-def opened(options: argparse.Namespace) -> "Scan":
-    """The files that are named, with the columns that are."""
+def opened(options: argparse.Namespace) -> "Scan | SparseScan":
+    """The files that are named, with the columns that are, of which one is the target."""
+    from likelier.data import columns_of
     from likelier.data.files import scan
 
-    return scan(paths(options), options.target, options.features, options.weight, options.format)
+    found = scan(paths(options), options.target, options.features, options.weight, options.format)
+    if not found.targets:
+        some = columns_of(found)
+        more = f" and {len(some) - 20} more" if len(some) > 20 else ""
+        raise ValueError(
+            f"which column is to be predicted? Name it: --target Y; columns: {', '.join(some[:20])}{more}"
+        )
+    return found
 
 
 def paths(options: argparse.Namespace) -> list[str]:
     """The files that are named."""
     if "-" in options.data:
-        raise ValueError("DATA -: the rows are read more than once, so they must be in a file.")
+        raise ValueError(
+            "DATA -: the rows are read more than once, so they must be in a file; likelier stream takes "
+            "them as they come."
+        )
     return list(options.data)
 
 
@@ -140,7 +180,7 @@ def model_named(name: str) -> Any:
     return getattr(likelier, known[name.lower()])
 
 
-def check_columns(source: "Scan", columns: Sequence[str], model: Any) -> None:
+def check_columns(source: "Stored", columns: Sequence[str], model: Any) -> None:
     """Refuse columns that a model cannot use, and say how to leave them out."""
     from likelier.estimators.sources import takes_categories
 

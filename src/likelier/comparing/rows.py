@@ -9,10 +9,23 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from likelier.data import Arrays, Assignment, Dense, Hashed, Listed, Source, Stored, frames
+from likelier.data import (
+    CSR,
+    Arrays,
+    Assignment,
+    Dense,
+    Hashed,
+    Listed,
+    Source,
+    Stored,
+    Widening,
+    columns_of,
+    frames,
+)
 from likelier.engines import loaded
 from likelier.estimators import door
 from likelier.estimators.sources import stored, takes_categories
@@ -82,15 +95,28 @@ def _in_files(X: Stored, y: Any) -> Table:
         )
     if len(X.targets) != 1:
         raise ValueError("compare needs a source with one target, as in scan(path, target='y').")
-    others = X.others(list(X.names))
-    texts = X.texts(list(X.names))
-    numbers = [name for name in X.names if name not in others]
-    usable = [name for name in X.names if name not in others or name in texts]
+    if isinstance(X, Widening):
+        return _sparse(X)
+    names = columns_of(X)
+    others, texts = X.others(names), X.texts(names)
+    numbers = [name for name in names if name not in others]
+    usable = [name for name in names if name not in others or name in texts]
     if not usable:
         raise ValueError(f"no column holds numbers or categories: {_listed(list(others))}.")
     notes = _left_out([], [_shown(name, kind) for name, kind in others.items() if name not in texts])
     notes += _left_out([_shown(name, others[name]) for name in usable if name in others], [])
     return InFiles(X.taking(usable, y=True), X.taking(numbers, y=True) if numbers else None, notes)
+
+
+def _sparse(X: Widening) -> "InMemory":
+    """Sparse rows of files, read into memory: folds of them are fitted again and again."""
+    found = loaded(X, MOST)
+    if found.w is not None and (found.w != 1).any():
+        raise ValueError("compare goes without weights, and these rows have weights other than 1.")
+    assert isinstance(found.X, CSR)
+    assert found.y is not None
+    whole = csr_matrix((found.X.values, found.X.columns, found.X.starts), shape=found.X.shape)
+    return InMemory(whole, whole, found.y)
 
 
 def _shown(name: str, kind: str) -> str:
@@ -250,7 +276,7 @@ class InFiles:
     def in_memory(self, model: Any) -> InMemory:
         who = type(model).__name__
         source = self._for(model)
-        if takes_categories(model) and source.others(list(source.names)):
+        if takes_categories(model) and source.others(columns_of(source)):
             raise ValueError(f"{who} has no cross_validate for files: read the table first.")
         classes = levels(source) if self.texts else None
         with door.naming(source):

@@ -26,9 +26,14 @@ def is_truth(kind: Any) -> bool:
     return bool(pa.types.is_boolean(values_type(kind)))
 
 
-def same_kind(a: Any, b: Any) -> bool:
-    """Whether cells of both types can stand in one column."""
+def same_type(a: Any, b: Any) -> bool:
+    """Whether labels of both types can be those of one list."""
     return values_type(a) == values_type(b) or (is_text(a) and is_text(b))
+
+
+def same_kind(a: Any, b: Any) -> bool:
+    """Whether cells of both types can stand in one column: a number is a number, and a truth is none."""
+    return same_type(a, b) or (is_number(a) and is_number(b) and is_truth(a) == is_truth(b))
 
 
 def is_number(kind: Any) -> bool:

@@ -83,10 +83,7 @@ class Source(Protocol):
 
 @runtime_checkable
 class Stored(Source, Protocol):
-    """A source that users hand in: its columns have names, and its y and weights come with it."""
-
-    @property
-    def names(self) -> NDArray[Any]: ...
+    """A source that users hand in: its y and weights come with it."""
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -109,3 +106,16 @@ class Stored(Source, Protocol):
 
     def worded(self) -> Self:
         """The same with text and truths as categories."""
+
+
+@runtime_checkable
+class Widening(Stored, Protocol):
+    """A stored source that does not say how many columns there are, only how many have been met."""
+
+    def widened(self, p: int, /) -> Self:
+        """The same rows with p columns, of which the last may be 0 throughout."""
+
+
+def columns_of(source: Source) -> Sequence[Any]:
+    """By which a source knows its columns: names, or, of those that have none, numbers."""
+    return range(source.p) if source.names is None else [str(name) for name in source.names]

@@ -14,10 +14,8 @@ from pyarrow import csv as arrow_csv
 from likelier.data import cutting
 from likelier.data.arrow import is_text
 from likelier.data.places import Stamp, check_packing, is_url, opened, packing, stamp, stream
-from likelier.data.stored import Span, ahead, reading
+from likelier.data.stored import FIRST_BYTES, Span, ahead, reading
 
-# Types are inferred from so much of the first file that has rows, and hold for all.
-FIRST_BYTES = 8 << 20
 # A block of text is a chunk: small enough to stay in the cache while it is parsed and converted. It holds
 # at least one line: of each of its columns, so many bytes.
 BLOCK_BYTES = 1 << 20

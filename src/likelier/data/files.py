@@ -1,8 +1,8 @@
 """Tables in files, larger than memory: the source that `scan` makes."""
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate, islice
 from typing import Any, Self
@@ -14,14 +14,17 @@ from likelier.data import arrow
 from likelier.data.arrays import PART_BYTES
 from likelier.data.chunk import Part
 from likelier.data.delimited import BLOCK_BYTES, Delimited
-from likelier.data.finding import Format, find, known_columns
+from likelier.data.finding import Format, find, known_columns, unlike
+from likelier.data.json_lines import JSONLines
 from likelier.data.labels import levels_of
 from likelier.data.parquet import Parquet
 from likelier.data.roles import Roles
-from likelier.data.stored import File
+from likelier.data.sparse_files import SparseScan, scan_lines
+from likelier.data.stored import File, OnCluster, Span
 
 # Where a file does not say how many rows it has, its rows are numbered from its own number times this.
 MOST_ROWS = 1 << 40
+Batches = Callable[[], Iterator[tuple[int, Any]]]
 # A glimpse of labels: from so many places, the first block or so many rows of each.
 PLACES, GLIMPSE = 8, 1 << 14
 
@@ -32,15 +35,34 @@ def scan(
     features: Sequence[str] | None = None,
     weight: str | None = None,
     format: Format | None = None,
-) -> "Scan":
-    """Tables in Parquet, CSV or TSV files as one source of rows, which every one-pass estimator can fit.
+) -> "Scan | SparseScan":
+    """Files as one source of rows, larger than memory, which estimators fit in place of X and y.
 
-    path: a file, a folder, a glob (`**` goes through folders) or a list of them; files come in sorted
-    order. target, weight: the columns of y (a list: several) and of the weights of rows; features: those
-    of X, by default all others. format: "parquet", "csv" or "tsv", by default what the names end with.
-    Nothing but footers and headers, and the first 8 MB of CSV, is read before an estimator asks.
+    path: a file, a folder, a glob (`**` goes through folders), a URL of any of these, or a list of them;
+    files come in sorted order. target, weight: the columns of y (a list: several) and of the weights of
+    rows; features: those of X, by default all others. Lines of svmlight's and VW's format begin with the
+    target, and their columns have no names. format: "parquet", "csv", "tsv", "jsonl", "svmlight" or "vw",
+    by default what the names end with. Before an estimator asks, footers and headers are read, the first
+    8 MB of CSV and JSON lines, and all of svmlight and VW, once, to find how many columns they have.
     """
-    files = _opened(*find(path, format))
+    paths, kind = find(path, format)
+    if kind == "svmlight" or kind == "vw":
+        _refuse_columns(paths[0], kind, target=target, features=features, weight=weight)
+        return scan_lines(paths, kind)
+    return _table(_opened(paths, kind), target, features, weight)
+
+
+def _refuse_columns(path: str, kind: str, **given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(
+                f"{path}: {name}={value!r} names a column, and in {kind} files columns have no names: the "
+                "target stands first on each line, and X is all that follows. Leave it out."
+            )
+
+
+def _table(files: tuple[File, ...], target: Any, features: Any, weight: str | None) -> "Scan":
+    """Columns by their names."""
     targets = _listed(target)
     others = (*targets, *_listed(weight))
     rest = [name for name in dict.fromkeys(files[0].names) if name not in (*others, *files[0].index)]
@@ -66,6 +88,13 @@ def _opened(paths: Sequence[str], format: Format) -> tuple[File, ...]:
     """The files, with the names and types of their columns."""
     if format == "parquet":
         return tuple(Parquet.open(path) for path in paths)
+    if format == "jsonl":
+        objects = [JSONLines.open(path) for path in paths]
+        for file in objects:
+            columns = file.first_columns()
+            if columns is not None:
+                return tuple(one.with_columns(columns) for one in objects)
+        raise ValueError(f"{objects[0].path}: no rows{_beside(objects)}.")
     headers = [Delimited.open(path, "\t" if format == "tsv" else ",") for path in paths]
     for header in headers:
         types = header.first_types()
@@ -75,26 +104,12 @@ def _opened(paths: Sequence[str], format: Format) -> tuple[File, ...]:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Scan:
-    """The rows of files, cut into parts: at row groups (Parquet), or where rows end (CSV)."""
+class Scan(OnCluster):
+    """The rows of files, cut into parts: at row groups (Parquet), or where rows end (text)."""
 
     files: tuple[File, ...]
     roles: Roles
-    cluster: Any = None  # a Dask client, whose workers read the files; None: this machine does
-
-    def __getstate__(self) -> dict[str, Any]:
-        """A connection does not travel."""
-        return vars(self) | {"cluster": None}
-
-    def on(self, client: Any) -> Self:
-        """The same rows, read where a Dask cluster can reach the files: parts are tasks of its workers.
-
-        client: a `distributed.Client`. Nothing but states (sums, counts) comes back, and the result is the
-        same, bit for bit.
-        """
-        if not (hasattr(client, "submit") and hasattr(client, "scheduler_info")):
-            raise TypeError(f"scan(...).on takes a distributed.Client; got {type(client).__name__}.")
-        return replace(self, cluster=client)
+    cluster: Any = field(default=None, compare=False)  # a Dask client, whose workers read; None: we do
 
     def __repr__(self) -> str:
         n, p = len(self.files), self.p
@@ -136,9 +151,12 @@ class Scan:
         kind = self.files[0].types[name]
         if not arrow.is_label(kind):
             raise ValueError(
-                f"{self.files[0].path}: target {name!r} is of type {kind}: labels are numbers, strings (in "
-                "UTF-8) or dates."
+                f"{self.files[0].path}: target {name!r} is of type {self.files[0].described(name)}: labels "
+                "are numbers, strings (in UTF-8) or dates."
             )
+        for file in self.files:
+            if not arrow.same_type(file.types[name], kind):
+                raise unlike(file, self.files[0], name)
         return replace(self, roles=replace(self.roles, features=(), y="labels"))
 
     def glimpse(self) -> NDArray[Any] | None:
@@ -200,21 +218,26 @@ class Scan:
             for span in file.spans(rows)
         ]
 
-    def batches(self, others: Sequence[str], verbatim: Sequence[str]) -> Iterator[tuple[int, Any]]:
-        """Record batches in order, and the number of each one's first row: X, and other columns beside it.
+    def batches(self, others: Sequence[str], verbatim: Sequence[str]) -> Sequence[Batches]:
+        """Parts as record batches, with the number of each one's first row: X, and other columns beside it.
 
         verbatim: which of the others are to be as they are written in the file, not as numbers.
         """
         rows = max(1, PART_BYTES // (8 * (self.p + len(others))))
+        return [
+            partial(self._batches, others, file.verbatim(verbatim), number + span.first, span, rows)
+            for file, number in zip(self.files, self._numbers, strict=True)
+            for span in file.spans(rows)
+        ]
+
+    def _batches(
+        self, others: Sequence[str], file: File, first: int, span: Span, rows: int
+    ) -> Iterator[tuple[int, Any]]:
         words = [name for name in self.roles.features if name in self.roles.categories]
         numbers = [name for name in self.roles.features if name not in self.roles.categories]
-        for file, number in zip(self.files, self._numbers, strict=True):
-            for span in file.spans(rows):
-                first = number + span.first
-                read = file.verbatim(verbatim).read(numbers, [*words, *others], span, BLOCK_BYTES, rows)
-                for batch in read:
-                    yield first, batch
-                    first += batch.num_rows
+        for batch in file.read(numbers, [*words, *others], span, BLOCK_BYTES, rows):
+            yield first, batch
+            first += batch.num_rows
 
     @property
     def _numbers(self) -> list[int]:

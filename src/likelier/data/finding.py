@@ -12,9 +12,20 @@ from likelier.data import places
 from likelier.data.arrow import same_kind
 from likelier.data.stored import File
 
-Format = Literal["parquet", "csv", "tsv"]
+Format = Literal["parquet", "csv", "tsv", "jsonl", "svmlight", "vw"]
 
-_ENDINGS: dict[str, Format] = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
+_ENDINGS: dict[str, Format] = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".vw": "vw",
+}
 
 
 def find(path: Any, format: Format | None) -> tuple[list[str], Format]:
@@ -33,7 +44,8 @@ def find(path: Any, format: Format | None) -> tuple[list[str], Format]:
     unclear = [file for file, kind in formats.items() if kind is None]
     if unclear:
         raise ValueError(
-            f"{unclear[0]}: the name does not say what is in it: pass format='csv', 'tsv' or 'parquet'."
+            f"{unclear[0]}: the name does not say what is in it: pass format=, one of "
+            f"{', '.join(map(repr, get_args(Format)))}."
         )
     kinds = {kind: file for file, kind in formats.items() if kind is not None}
     if len(kinds) > 1:
@@ -46,7 +58,8 @@ def _matches(path: str, format: Format | None) -> list[str]:
     if places.is_folder(path):
         found = [file for file in places.below(path) if format is not None or _format_of(file) is not None]
         if not found:
-            raise FileNotFoundError(f"{path}: the folder has no Parquet, CSV or TSV files.")
+            endings = ", ".join(_ENDINGS)
+            raise FileNotFoundError(f"{path}: the folder has no files whose names end with {endings}.")
         return found
     if places.is_file(path):
         return [path]
@@ -87,10 +100,15 @@ def known_columns(files: Sequence[File], columns: Sequence[str]) -> None:
                     "CSV they stand on the first line."
                 )
             if not same_kind(file.types[name], first.types[name]):
-                raise ValueError(
-                    f"{file.path}: column {name!r} is of type {file.types[name]}, and in {first.path} "
-                    f"of type {first.types[name]}. Write it with one type everywhere."
-                )
+                raise unlike(file, first, name)
+
+
+def unlike(file: File, first: File, name: str) -> ValueError:
+    """A column has another type in one file than in the first."""
+    return ValueError(
+        f"{file.path}: column {name!r} is of type {file.types[name]}, and in {first.path} of type "
+        f"{first.types[name]}. Write it with one type everywhere."
+    )
 
 
 def _near(name: str, names: Sequence[str]) -> str:

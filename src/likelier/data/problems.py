@@ -5,6 +5,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+CONTINUOUS = (
+    "Unknown label type: continuous. Classes are whole numbers, strings or truths; for a target of real "
+    "numbers use a regression."
+)
+
 
 class DegenerateWarning(UserWarning):
     """The rows do not determine all of the model: what was done instead is defined, and said."""
@@ -38,6 +43,10 @@ class BadCell(ValueError):
     def named(self, name: str | None, place: str) -> Self:
         """The same, with the name of the column, and how to find the row."""
         return type(self)(self.row, self.column, self.value, name, place, self.why)
+
+    def below(self, first: int) -> Self:
+        """The same, where X was the rows of another from this one on."""
+        return type(self)(first + self.row, self.column, self.value, self.name, self.place, self.why)
 
     def among(self, columns: NDArray[np.intp]) -> Self:
         """The same, where X was these columns of another."""

@@ -12,6 +12,7 @@ from likelier.data import arrow
 from likelier.data.chunk import Chunk
 from likelier.data.labels import levels_of
 from likelier.data.matrix import Columns, Dense
+from likelier.data.problems import CONTINUOUS
 from likelier.data.stored import File, Span
 
 
@@ -80,7 +81,7 @@ class Roles:
             _refuse_rows(~there, None, file, at, name, "Input y contains NaN: every row needs a label.")
         if values.dtype.kind == "f":
             broken = np.append(~np.isfinite(values) | (values != np.floor(values)), False)
-            _refuse_rows(broken[codes], np.append(values, np.nan)[codes], file, at, name, _CONTINUOUS)
+            _refuse_rows(broken[codes], np.append(values, np.nan)[codes], file, at, name, CONTINUOUS)
         counted = there if w is None else there & (w > 0)
         used = np.bincount(codes if counted.all() else codes[counted], minlength=len(values)) > 0
         some = values[used]
@@ -98,10 +99,6 @@ class Roles:
 
 
 _WEIGHT = "Weights must be finite and not negative."
-_CONTINUOUS = (
-    "Unknown label type: continuous. Classes are whole numbers, strings or truths; for a target of real "
-    "numbers use a regression."
-)
 
 
 def _nothing(n: int) -> Dense:

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple, Self
@@ -14,11 +14,12 @@ from likelier import _core
 from likelier.data import lines
 from likelier.data.arrays import PART_BYTES
 from likelier.data.chunk import Chunk, Part
+from likelier.data.keyed import keyed
 from likelier.data.labels import code, levels_of
 from likelier.data.matrix import CSR, Dense
 from likelier.data.places import Stamp, check_packing, stamp
 from likelier.data.problems import CONTINUOUS
-from likelier.data.stored import Span, ahead, reading
+from likelier.data.stored import OnCluster, Span, reading
 
 Kind = Literal["svmlight", "vw"]
 BLOCK_BYTES = 1 << 20  # of text, a chunk
@@ -45,14 +46,11 @@ class SparseFile(NamedTuple):
         return sum(self.census.rows)
 
     def spans(self, size: int) -> list[Span]:
-        """Cut into parts of so many bytes, where the file can be cut."""
-        return self.census.spans(size) if lines.can_be_cut(self.path) else [Span(stop=-1)]
-
-    def blocks(self, span: Span, size: int) -> Iterator[tuple[int, bytes]]:
-        """Whole lines of a span, each block with the byte at which it begins."""
-        stop = None if span.stop < 0 else span.stop
-        with reading(self.path, self.seen):
-            yield from ahead(lines.blocks(self.path, span.start, stop, size))
+        """Cut into parts of about so many bytes, where the file can be cut."""
+        if not lines.can_be_cut(self.path):
+            return [Span()]
+        found = self.census
+        return found.spans(size * self.rows // max(1, found.starts[-1]))
 
     def place(self, row: int) -> str:
         """How to find a row."""
@@ -72,31 +70,38 @@ class Reading:
     kind: Kind
     shift: int  # an index less this is its column
     p: int
-    X: bool = True
+    X: Literal["none", "columns", "keys"] = "columns"
     y: Literal["none", "numbers", "labels", "codes"] = "numbers"
     levels: NDArray[Any] | None = None
     partly: bool = False  # labels may be missing
+    crosses: Sequence[Sequence[str]] = ()  # of features that go by their keys
+    finite: bool = False  # a number that is not is refused
 
     def chunks(self, file: SparseFile, number: int, span: Span, size: int) -> Iterator[Chunk]:
         """The rows of a span, `number` being that of the file's first row."""
         at = span.first
-        for offset, block in file.blocks(span, size):
-            y, w, starts, columns, values, bad = (
-                _core.svmlight_rows(block, self.shift) if self.kind == "svmlight" else self._vw(block)
-            )
+        for offset, block in lines.read(file.path, file.seen, span, size):
+            y, w, X, bad = self._rows(block)
             if bad is not None:
                 raise file.bad(offset, *bad)
             if len(y):
-                X = CSR(values, columns, starts, self.p) if self.X else Dense(np.empty((len(y), 0)))
                 yield self._chunk(X, y, w if self.kind == "vw" else None, file, at, number)
             at += len(y)
 
-    def _vw(self, block: bytes) -> "_core.SparseText":
-        return _core.vw_rows(block, VW_BITS)
+    def _rows(self, block: bytes) -> tuple[Any, ...]:
+        if self.X == "keys":
+            return keyed(self.kind, block, self.crosses, self.finite)
+        y, w, starts, columns, values, bad = (
+            _core.svmlight_rows(block, self.shift)
+            if self.kind == "svmlight"
+            else _core.vw_rows(block, self.p.bit_length() - 1)
+        )
+        X = CSR(values, columns, starts, self.p) if self.X == "columns" else _nothing(len(y))
+        return y, w, X, bad
 
     def _chunk(
         self,
-        X: CSR | Dense,
+        X: Any,
         y: NDArray[np.float64],
         w: NDArray[np.float64] | None,
         file: SparseFile,
@@ -109,18 +114,23 @@ class Reading:
             assert self.levels is not None
             return Chunk(X, code(y, self.levels), w, number + at)
         if not self.partly:
-            _refuse(np.isnan(y), file, at, "the line has no label. Every row to train on needs one")
+            _refuse(np.isnan(y), file, at, "the line has no label. Every row to train on needs one.")
         if self.y == "numbers":
             return Chunk(X, y, w, number + at)
         there = ~np.isnan(y)
         _refuse(there & (y != np.floor(y)), file, at, f"the label is no whole number. {CONTINUOUS}")
         found = levels_of(y[there if w is None else there & (w > 0)])
-        return Chunk(Dense(np.empty((len(found), 0))), found, None, number + at)
+        return Chunk(_nothing(len(found)), found, None, number + at)
+
+
+def _nothing(n: int) -> Dense:
+    """X where no column of it is asked for."""
+    return Dense(np.empty((n, 0)))
 
 
 def _refuse(bad: NDArray[np.bool_], file: SparseFile, at: int, why: str) -> None:
     if bad.any():
-        raise ValueError(f"{file.place(at + int(np.argmax(bad)))}: {why}.")
+        raise ValueError(f"{file.place(at + int(np.argmax(bad)))}: {why}")
 
 
 def scan_lines(paths: Sequence[str], kind: Kind) -> "SparseScan":
@@ -149,7 +159,7 @@ def _indices(files: Sequence[SparseFile]) -> tuple[int, int]:
         if low is None or high is None:
             continue
         if high > _LARGEST:  # the pass that reads the lines finds the first that is wrong
-            for _ in Reading("svmlight", 0, _LARGEST).chunks(file, 0, Span(stop=-1), BLOCK_BYTES):
+            for _ in Reading("svmlight", 0, _LARGEST).chunks(file, 0, Span(), BLOCK_BYTES):
                 pass
         found += [low, high]
     if not found:
@@ -158,11 +168,12 @@ def _indices(files: Sequence[SparseFile]) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class SparseScan:
+class SparseScan(OnCluster):
     """The rows of files, cut into parts at the ends of lines; packed ones and those elsewhere, one each."""
 
     files: tuple[SparseFile, ...]
     reading: Reading
+    cluster: Any = field(default=None, compare=False)  # a Dask client, whose workers read; None: we do
 
     def __repr__(self) -> str:
         n = len(self.files)
@@ -172,7 +183,7 @@ class SparseScan:
 
     @property
     def p(self) -> int:
-        return self.reading.p if self.reading.X else 0
+        return 0 if self.reading.X == "none" else self.reading.p
 
     @property
     def names(self) -> None:
@@ -193,7 +204,7 @@ class SparseScan:
 
     def labels(self) -> Self:
         """The labels alone, each of a chunk once."""
-        return self._reading(X=False, y="labels")
+        return self._reading(X="none", y="labels")
 
     def partly(self) -> Self:
         """The same rows, of which some may lack a label."""
@@ -202,12 +213,12 @@ class SparseScan:
     def coded(self, levels: NDArray[Any]) -> Self:
         return self._reading(y="codes", levels=levels)
 
-    def taking(self, features: Sequence[str] | None, *, y: bool) -> Self:
-        """The same rows with all columns (None) or none as X, with or without y and weights."""
-        if features:
-            raise ValueError(f"{self.files[0].path}: its columns have no names, and {features[0]!r} is one.")
-        wanted: dict[str, Any] = {} if y else {"y": "none"}
-        return self._reading(X=features is None and self.reading.X, **wanted)
+    def taking(self, features: Sequence[Any], *, y: bool) -> Self:
+        """The same rows with all columns or none as X, with or without y and weights."""
+        if len(features) not in (0, self.p):
+            raise ValueError(f"{self.files[0].path}: its columns have no names: X is all of them, or none.")
+        how = {} if y else {"y": "none"}
+        return self._reading(**how, **({} if features else {"X": "none"}))
 
     def widened(self, p: int) -> Self:
         """The same rows with p columns, of which the last may be 0 throughout."""
@@ -229,6 +240,10 @@ class SparseScan:
     def worded(self) -> Self:
         return self
 
+    def keyed(self, crosses: Sequence[Sequence[str]], *, finite: bool) -> Self:
+        """The same rows for online models: features by their keys, some of them taken together."""
+        return self._reading(X="keys", crosses=tuple(crosses), finite=finite)
+
     def parts(self, state_bytes: int) -> Sequence[Part]:
         size = max(PART_BYTES, 4 * state_bytes)
         block = max(BLOCK_BYTES, 4 * state_bytes)
@@ -237,12 +252,6 @@ class SparseScan:
             for file, number in zip(self.files, self._numbers, strict=True)
             for span in file.spans(size)
         ]
-
-    def blocks(self) -> Iterator[tuple[SparseFile, int, bytes]]:
-        """The text itself in order, and where each block begins."""
-        for file in self.files:
-            for offset, block in file.blocks(Span(stop=-1), BLOCK_BYTES):
-                yield file, offset, block
 
     @property
     def _numbers(self) -> list[int]:

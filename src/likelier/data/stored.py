@@ -3,15 +3,22 @@
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol, Self
 
 import pyarrow as pa
 
 from likelier.data.places import Stamp, is_url, stamp
 
+# Types are inferred from so much text of the first file that has rows, and hold for all.
+FIRST_BYTES = 8 << 20
+
 
 class Span(NamedTuple):
-    """Consecutive rows of a file that are read as one part; `start`, `stop` are row groups or bytes."""
+    """Some consecutive rows of a file that are read as one part.
+
+    start, stop: row groups, or bytes of text, of which a stop at 0 means all.
+    """
 
     first: int = 0
     start: int = 0
@@ -56,6 +63,27 @@ class File(Protocol):
         """How to find a row."""
 
 
+class OnCluster:
+    """Files that are read here, or by the workers of a Dask cluster."""
+
+    cluster: Any
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A connection does not travel."""
+        return vars(self) | {"cluster": None}
+
+    def on(self, client: Any) -> Self:
+        """The same rows, read where a Dask cluster can reach the files: parts are tasks of its workers.
+
+        client: a `distributed.Client`. Nothing but states (sums, counts) comes back, and the result is the
+        same, bit for bit.
+        """
+        if not (hasattr(client, "submit") and hasattr(client, "scheduler_info")):
+            raise TypeError(f"scan(...).on takes a distributed.Client; got {type(client).__name__}.")
+        new: Self = replace(self, cluster=client)  # type: ignore[type-var]
+        return new
+
+
 @contextmanager
 def reading(path: str, seen: Stamp | None = None) -> Iterator[None]:
     """Errors name the file; it must be as it was when it was `seen`, from beginning to end."""
@@ -63,11 +91,11 @@ def reading(path: str, seen: Stamp | None = None) -> Iterator[None]:
         _check_same(path, seen)
         yield
     except Exception as error:  # of filesystems elsewhere it can be any
+        _check_same(path, seen)  # what has changed meanwhile is why
         known = isinstance(error, OSError | pa.ArrowException)
         if not known and (path in str(error) or not is_url(path)):
             raise
         why = error.strerror if isinstance(error, OSError) and error.strerror else error
-        _check_same(path, seen)
         kind = ValueError if isinstance(error, pa.ArrowException) else OSError
         raise kind(f"{path}: cannot be read: {why}") from error
     _check_same(path, seen)

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 from weakref import WeakSet
@@ -19,7 +20,11 @@ from dask.optimization import cull
 
 from likelier.data import Chunk, Part, Source
 from likelier.data.wrapped import Partitions, at_hand, partitions_of
-from likelier.engines.run import Engine, absorb, merge_in_order
+from likelier.engines.run import Engine, absorb
+from likelier.engines.tree import Tree, merge_in_order
+from likelier.engines.watching import Done
+from likelier.engines.watching import Pass as What
+from likelier.engines.watching import passing as observed
 from likelier.states import State
 
 S = TypeVar("S", bound=State)
@@ -34,10 +39,12 @@ MOST_PARTS = 32  # of a task: some tenths of a second, where the scheduler takes
 class Task:
     """Unlike all others: Dask need not look into what it holds to tell."""
 
+    @cached_property
+    def token(self) -> str:
+        return uuid4().hex
+
     def __dask_tokenize__(self) -> str:
-        if not hasattr(self, "token"):
-            object.__setattr__(self, "token", uuid4().hex)
-        return str(self.token)
+        return self.token
 
 
 @dataclass(frozen=True)
@@ -167,13 +174,15 @@ def is_client(cluster: Any) -> bool:
 def passing(cluster: Any) -> Engine:
     """The engine of a Dask client, or of a scheduler."""
 
-    def on_cluster(source: Source, start: Callable[[], S]) -> S:
+    def on_cluster(source: Source, start: Callable[[], S], tree: Tree | None = None) -> S:
         check_workers(cluster)
         threads = sum(cluster.nthreads().values())
-        found: S = computed(cluster, source, Pass.of(source, start, threads, lambda task: task))
+        tasks = Pass.of(source, start, threads, lambda task: task)
+        with observed(What(type(start()), source.rows, len(tasks.leaves))) as done:
+            found: S = computed(cluster, source, tasks, done)
         return found
 
-    def here(source: Source, start: Callable[[], S]) -> S:
+    def here(source: Source, start: Callable[[], S], tree: Tree | None = None) -> S:
         tasks = Pass.of(source, start, 1, Trying)
         found: S | Failed = cluster(tasks.graph, tasks.root)
         if isinstance(found, Failed):
@@ -183,11 +192,16 @@ def passing(cluster: Any) -> Engine:
     return on_cluster if is_client(cluster) else here
 
 
-def computed(client: Any, source: Source, tasks: Pass) -> Any:
+def computed(client: Any, source: Source, tasks: Pass, done: Done) -> Any:
     """The result of a pass; nothing of it is left on the cluster, whatever happens."""
     *leaves, root = submitted(client, source, tasks.graph, [*tasks.leaves, tasks.root])
     try:
-        watch(leaves)
+        if len(leaves) == 1:  # which is the root: nobody else need hold it
+            found = root.result()
+            done(parts=1)
+            return found
+        with client.as_current():
+            watch(leaves, done)
         return root.result()
     finally:
         for future in (*leaves, root):
@@ -202,7 +216,7 @@ def submitted(client: Any, source: Source, graph: Graph, keys: list[Any]) -> lis
     return futures
 
 
-def watch(leaves: Sequence[Any]) -> None:
+def watch(leaves: Sequence[Any], done: Done) -> None:
     """Until all parts are absorbed; if some fail, the earliest is raised, and those after it are off."""
     from distributed import as_completed, wait
 
@@ -212,6 +226,7 @@ def watch(leaves: Sequence[Any]) -> None:
         number = numbers[future.key]
         if future.status == "finished":
             left.pop(number).release()  # the tree holds it as long as it is needed
+            done(parts=1)
             continue
         for later in [n for n in left if n > number]:
             left.pop(later).release()

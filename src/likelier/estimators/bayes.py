@@ -11,7 +11,9 @@ from sklearn.utils.validation import _num_samples
 
 from likelier import links
 from likelier.data import SkippedWarning, code, levels_of
+from likelier.data.collected import is_collection
 from likelier.estimators import door
+from likelier.estimators.collections import by_block
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.densities import Densities, FamilyDensities, OwnDensities, is_family
 from likelier.estimators.generative import seen_only
@@ -47,8 +49,9 @@ class BayesClassifier(Decisions, ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """A density for the rows of each class; rows of weight 0 are not handed on."""
-        if stored(X):
-            raise ValueError("X is a source, and BayesClassifier takes rows in memory: load them first.")
+        if stored(X) or is_collection(X):
+            what = "source" if stored(X) else "Dask collection"
+            raise ValueError(f"X is a {what}, and BayesClassifier takes rows in memory: load them first.")
         labels, n = door.labels_of(self, y), _num_samples(X)
         if len(labels) != n:
             raise ValueError(
@@ -88,28 +91,33 @@ class BayesClassifier(Decisions, ClassifierMixin, BaseEstimator):
         return self._model.shown
 
     # ---- answers -----------------------------------------------------------------------------------
+    @by_block
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row."""
         best = self._posterior(X, None).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
+    @by_block
     def predict_proba(self, X: Any, priors: Any = None) -> Floats:
         """p(C_k | x), (n, K); under other class priors if they are given."""
         Z = self._posterior(X, priors)
         links.softmax.apply(Z, Z)
         return Z
 
+    @by_block
     def predict_log_proba(self, X: Any, priors: Any = None) -> Floats:
         """ln p(C_k | x), (n, K)."""
         Z = self._posterior(X, priors)
         links.log_softmax.apply(Z, Z)
         return Z
 
+    @by_block
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """ln p(x, C_k), (n, K)."""
         door.fitted(self)
         return self._model.logs(X, self) + log_of(self.class_prior_)
 
+    @by_block
     def decision_function(self, X: Any) -> Floats:
         """Scores of the classes, (n, K); of two classes a_1 - a_0, (n,)."""
         Z = self._posterior(X, None)
@@ -142,6 +150,7 @@ class BayesClassifier(Decisions, ClassifierMixin, BaseEstimator):
         warn_of_priors(self, found, tol, most)
         return found.prior
 
+    @by_block
     def score_samples(self, X: Any) -> Floats:
         """ln p(x) = ln Σ_k p(C_k) p(x | C_k), (n,)."""
         Z = self.predict_joint_log_proba(X)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from likelier import links
 from likelier.estimators import door
 from likelier.estimators.affine import AffineScores
+from likelier.estimators.collections import by_block
 from likelier.estimators.generative import seen_only
 from likelier.estimators.onepass import Names
 from likelier.families import (
@@ -194,6 +195,7 @@ class MultinomialNB(Counts):
     def _smoothed(self, alpha: float | Floats) -> Family:
         return Multinomial(alpha)
 
+    @by_block
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Σ_j x_j ln θ_kj + ln p(C_k), (n, K): ln p(x, C_k) but for the number of orders of the draws."""
         return self._ask(X, "posterior", links.identity)
@@ -253,10 +255,12 @@ class ComplementNB(Counts):
     adapt_priors: Any = NoDensity()
     is_outlier: Any = NoDensity()
 
+    @by_block
     def predict_proba(self, X: Any) -> Floats:  # type: ignore[override]
         """The softmax of the scores, (n, K): an order of the classes, and no more."""
         return self._ask(X, "posterior", links.softmax)
 
+    @by_block
     def predict_log_proba(self, X: Any) -> Floats:  # type: ignore[override]
         """Its logarithm."""
         return self._ask(X, "posterior", links.log_softmax)

@@ -5,10 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier.estimators.collections import by_block
+
 
 class Decisions:
     """Decisions by least expected cost."""
 
+    @by_block
     def decide(self, X: Any, costs: Any = None, reject: float | None = None) -> NDArray[Any]:
         """The label of least expected cost for each row.
 

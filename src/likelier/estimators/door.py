@@ -24,7 +24,9 @@ from sklearn.utils.validation import (
 )
 
 from likelier.data import Arrays, BadCell, Block, Source, block, frames, levels_of, refuse_cells
+from likelier.data.collected import is_collection
 from likelier.engines import chunks
+from likelier.estimators.collections import gathered
 from likelier.estimators.sources import as_fitted, brought, stored, takes_categories, unaccompanied
 
 
@@ -81,13 +83,18 @@ def _no_mask(values: Any, name: str) -> None:
 
 def known_rows(estimator: Any, X: Any) -> Source:
     """X to predict: columns as they were in `fit`."""
+    X, _, _ = gathered(X)
     if stored(X):
         return as_fitted(estimator, X, y=False)
+    if isinstance(X, Block):  # of a chunk: it has been here before
+        return Arrays(X, names=getattr(estimator, "feature_names_in_", None))
     return Arrays(_known_block(estimator, opened(X)), names=getattr(estimator, "feature_names_in_", None))
 
 
 def weighed_rows(estimator: Any, X: Any, sample_weight: Any) -> Source:
     """X to predict, some rows more than others."""
+    if is_collection(X):
+        return as_fitted(estimator, gathered(X, None, sample_weight)[0], y=True)
     rows = known_rows(estimator, X)
     if sample_weight is None:
         return rows
@@ -239,6 +246,7 @@ def same_length(rows: Block, labels: NDArray[Any]) -> None:
 
 def training(estimator: Any, X: Any, y: Any, sample_weight: Any, *, known: bool = False) -> Source:
     """All that `fit` takes, checked, as a source; `known`: the columns are those of an earlier fit."""
+    X, y, sample_weight = gathered(X, y, sample_weight)
     if stored(X):
         source = brought(estimator, X, y, sample_weight, known=known)
         if len(source.targets) > 1:
@@ -252,6 +260,7 @@ def training(estimator: Any, X: Any, y: Any, sample_weight: Any, *, known: bool 
 
 def unlabelled(estimator: Any, X: Any, sample_weight: Any, *, known: bool) -> Source:
     """Rows without y, checked, as a source; `known`: the columns are those of an earlier fit."""
+    X, _, sample_weight = gathered(X, None, sample_weight)
     if stored(X):
         return unaccompanied(estimator, X, sample_weight, known=known)
     X = opened(X)

@@ -1,7 +1,7 @@
 """What every generative classifier can do once it is fitted."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, NamedTuple, Self
@@ -15,7 +15,9 @@ from likelier import links
 from likelier.data import Dense, SkippedWarning, Source
 from likelier.em import completed_by_passes
 from likelier.estimators import door
+from likelier.estimators.alike import Named
 from likelier.estimators.classes import OnePassClassifier
+from likelier.estimators.collections import by_block
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.publishing import Names, Publishing
 from likelier.estimators.shift import adapted, warn_of_priors
@@ -75,6 +77,7 @@ class Answering(Publishing):
     out, never guessed.
     """
 
+    _takes_blocks = True  # of chunks, in place of X
     _model: Bayes
     _target: NDArray[Any]  # the classes
     n_features_in_: int
@@ -85,23 +88,28 @@ class Answering(Publishing):
         return tags
 
     # ---- answers -----------------------------------------------------------------------------------
+    @by_block
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row."""
         codes = self._ask(X, "posterior", links.argmax)
         return np.asarray(self._target[codes])
 
+    @by_block
     def predict_proba(self, X: Any, priors: Any = None) -> Floats:
         """p(C_k | x), (n, K); under other class priors if they are given."""
         return self._posterior(X, priors, links.softmax)
 
+    @by_block
     def predict_log_proba(self, X: Any, priors: Any = None) -> Floats:
         """ln p(C_k | x), (n, K), exact where the probability itself is too small to hold."""
         return self._posterior(X, priors, links.log_softmax)
 
+    @by_block
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """ln p(x, C_k), (n, K)."""
         return self._ask(X, "joint", links.identity)
 
+    @by_block
     def decision_function(self, X: Any) -> Floats:
         """Scores of the classes, (n, K); of two classes a_1 - a_0, (n,)."""
         Z = self._ask(X, "posterior", links.identity)
@@ -127,10 +135,12 @@ class Answering(Publishing):
         return found.prior
 
     # ---- density -----------------------------------------------------------------------------------
+    @by_block
     def score_samples(self, X: Any) -> Floats:
         """ln p(x) = ln Σ_k p(C_k) p(x | C_k), (n,)."""
         return self._ask(X, "joint", links.log_sum_exp)
 
+    @by_block
     def is_outlier(self, X: Any, quantile: float = 0.01) -> NDArray[np.bool_]:
         """Which rows are less likely, by ln p(x), than all but this share of the training rows, (n,).
 
@@ -168,6 +178,7 @@ class Answering(Publishing):
             codes = self._class_numbers(y, n_samples)
         return self._shown_rows(self._model.params.sample(codes, rng)), self._target[codes]
 
+    @by_block
     def impute(self, X: Any) -> NDArray[Any]:
         """X with what is missing (NaN) filled in: Σ_k p(C_k | x) E[x_j | x, C_k], x being what is there."""
         P = self.predict_proba(X)
@@ -299,9 +310,9 @@ class Generative(Decisions, Answering, OnePassClassifier):
         self._model = replace(self._model, typical=joined([*kept, typical(self._model)]))
         return self
 
-    def merge(self, *others: Self, classes: Literal["union"] | None = None) -> Self:
-        new = super().merge(*others, classes=classes)
-        new._model = replace(new._model, typical=joined([one._model.typical for one in (self, *others)]))
+    def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
+        new = super()._join(models, classes)
+        new._model = replace(new._model, typical=joined([one._model.typical for _, one in models]))
         return new
 
     def _fitted_to(self, target: NDArray[Any], source: Source) -> tuple[Bayes, Any | None]:

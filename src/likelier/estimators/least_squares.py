@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -15,11 +15,14 @@ from sklearn.utils.validation import check_array
 from likelier import links
 from likelier.data import DegenerateWarning, Source, frames
 from likelier.estimators import door
+from likelier.estimators.alike import Named, check, check_statistics, numbered
+from likelier.estimators.collections import by_block, gathered
 from likelier.estimators.onepass import Names, OnePass, Start
+from likelier.estimators.saying import itself, valued
 from likelier.estimators.sources import brought, numeric, stored
 from likelier.evaluation import ValueCard
 from likelier.inference import Covariance, Solution, Summary, summarise, target_fit
-from likelier.model import ask, targets
+from likelier.model import ask
 from likelier.scores import Affine, Scores
 from likelier.states import Equations, Triangle
 
@@ -60,6 +63,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
     """
 
     _card = ValueCard
+    _takes_blocks = True  # of chunks, in place of X
     fit_intercept: bool
     positive: bool
     _model: Lines
@@ -93,13 +97,20 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
 
         Hyper-parameters, columns and the number of targets must be the same.
         """
-        self._check_mergeable(others)
-        for other in others:
-            if self._target != other._target:
-                shapes = f"{self._target} and {other._target}"
-                raise ValueError(f"targets differ: rows of y have shapes {shapes}")
-        return self._merge([self._statistics, *(other._statistics for other in others)], self._target)
+        return self._join(numbered(self, others))
 
+    def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
+        check(models)
+        if classes is not None:
+            raise ValueError(f"classes={classes!r}: a {type(self).__name__} has none")
+        for name, other in models[1:]:
+            if self._target != other._target:
+                shapes = f"{self._target} in {models[0].name} and {other._target} in {name}"
+                raise ValueError(f"targets differ: rows of y have shapes {shapes}")
+        check_statistics(models)
+        return self._merge([model._statistics for _, model in models], self._target)
+
+    @by_block
     def predict(self, X: Any) -> Floats:
         """ŷ of each row, (n,) or (n, q)."""
         door.fitted(self)
@@ -110,10 +121,11 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """R², the share of the variance of y that is found; a source brings y and weights along."""
+        X, y, sample_weight = gathered(X, y, sample_weight)
         if stored(X):
             door.fitted(self)
-            self._source(X, y, sample_weight, known=True)
-            y, sample_weight = targets(X.taking([], y=True))
+            source = self._source(X, y, sample_weight, known=True)
+            return float(valued(self, source, itself).r2.mean())
         return float(super().score(X, y, sample_weight))
 
     def summary(
@@ -154,6 +166,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
 
     # ---- how ---------------------------------------------------------------------------------------
     def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Source:
+        X, y, sample_weight = gathered(X, y, sample_weight)
         if stored(X):
             source = brought(self, X, y, sample_weight, known=known)
             numeric(self, source, source.targets)

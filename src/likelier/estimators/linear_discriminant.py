@@ -11,6 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from likelier import links
 from likelier.data import Arrays, Dense, NonFinite, Source
 from likelier.estimators import door
+from likelier.estimators.collections import by_block
 from likelier.estimators.discriminant import Discriminant, covariance_by
 from likelier.estimators.generative import Contributions
 from likelier.estimators.linear import LinearClassifier
@@ -166,6 +167,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         assert isinstance(self._model, LinearBayes)
         return self._model.lines
 
+    @by_block
     def decision_function(self, X: Any) -> Floats:
         """X coef_ᵀ + intercept_: (n, K), of two classes (n,).
 
@@ -177,6 +179,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         scores = self._model.by_gaps(self._lines.shown()).plus(self._model.log_prior)
         return self._answers(scores, X, links.identity)
 
+    @by_block
     def transform(self, X: Any) -> Floats:
         """The rows on the axes that separate the classes best, (n, n_components).
 

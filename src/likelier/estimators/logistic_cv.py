@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from likelier.abilities import chosen
 from likelier.data import Arrays
 from likelier.engines import loaded
 from likelier.estimators import door
 from likelier.estimators.answers import LinearProbabilities
+from likelier.estimators.checkpoints import resumable
+from likelier.estimators.collections import gathered
 from likelier.estimators.discriminative import Discriminative, single
 from likelier.estimators.logistic import LogisticRegression
 from likelier.estimators.scorers import scorer_of
@@ -20,7 +23,6 @@ from likelier.estimators.trials import Grid, Judge, Results, Rows, Trial, legacy
 from likelier.estimators.weights import Course, Weights
 from likelier.losses import Loss, logistic, softmaxed
 from likelier.objective import Objective
-from likelier.solving import chosen
 
 Floats = NDArray[np.float64]
 MEAN = "the mean of the best weights of each fold: refit=False"
@@ -105,12 +107,23 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
     def _allowance(self) -> float:
         return np.inf  # penalties are those of the grid
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+    @resumable
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        checkpoint: Any = None,
+    ) -> Self:
         """Fit to rows X and their labels y, or to a source, whose rows are read into memory.
 
-        groups: for splitters that keep rows together.
+        groups: for splitters that keep rows together. checkpoint: a file for what is done so far: a fit
+        that was cut off goes on from there.
         """
         grid = self._grid()
+        X, y, sample_weight = gathered(X, y, sample_weight)
         source, target = self._rows(X, y, sample_weight)
         with door.naming(source):
             rows = loaded(source)
@@ -200,7 +213,7 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
                 f"(max_iter={self.max_iter}, tol={self.tol:g}). Raise max_iter, loosen tol, or leave out "
                 "the largest Cs.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _shown(self, model: Any, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
@@ -212,6 +225,7 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The score of `scoring`, on rows X and their labels y; a source brings y and weights along."""
         door.fitted(self)
+        X, y, sample_weight = gathered(X, y, sample_weight)
         y, sample_weight = self._known_labels(X, y, sample_weight)
         weighed = {} if sample_weight is None else {"sample_weight": sample_weight}
         return float(scorer_of(self.scoring, self.classes_)(self, X, y, **weighed))

@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from likelier import _core
+from likelier.data.wrapped import cluster_of
 from likelier.estimators import door
+from likelier.estimators.collections import by_block, gathered
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.met import Met
+from likelier.estimators.saying import found_share, hashable
 from likelier.estimators.sources import stored
-from likelier.estimators.streamed import Marks, labels_in, marked, rows_of
-from likelier.model import levels, targets
+from likelier.estimators.streamed import Marks, Scanned, labels_in, marked, rows_of
+from likelier.estimators.taught import taught
 from likelier.streams.feeding import WORD
 from likelier.streams.model import Online, plain_label
 from likelier.streams.settings import Settings
@@ -151,18 +154,26 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, BaseEstimator):
 
     # ---- many rows -----------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Start afresh, and learn from all rows in their order; classes are sorted."""
+        """Start afresh, and learn from all rows in their order; classes are sorted.
+
+        On a Dask cluster each part teaches a model of its own, and they are averaged (`lk.average`): an
+        approximation, which depends on the parts. `partial_fit` fetches the rows, and keeps their order.
+        """
         door.number("passes", self.passes, 1, whole=True)
         settings = self._settings()
+        X, y, sample_weight = gathered(X, y, sample_weight)
         rows = rows_of(self, X, known=False)
         found, y, w = labels_in(self, rows, y, sample_weight)
         door.weighty(len(found))
         model = Online(settings, found.tolist())
         shown = rows.shown
         rows, marks = marked(rows, found, y, w, model.codes)
-        for _ in range(self.passes):
-            for batch in rows.hashed(model.intake, marks):
-                model.learn(batch)
+        if isinstance(rows, Scanned) and cluster_of(rows.source) is not None:
+            model = taught(rows, model, self.passes)
+        else:
+            for _ in range(self.passes):
+                for batch in rows.hashed(model.intake, marks):
+                    model.learn(batch)
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(shown)
@@ -175,6 +186,7 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, BaseEstimator):
         if not first:
             self._check_settings()
             self._check_classes(model, classes)
+        X, y, sample_weight = gathered(X, y, sample_weight)
         rows = rows_of(self, X, known=not first)
         found, y, w = labels_in(self, rows, y, sample_weight)
         new = [label for label in found.tolist() if label not in model.codes]
@@ -215,6 +227,7 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, BaseEstimator):
                 f"{model.labels!r}"
             )
 
+    @by_block
     def predict_proba(self, X: Any) -> Floats:
         """p(C_k | x), (n, K), columns as in `classes_`."""
         door.fitted(self)
@@ -223,11 +236,13 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, BaseEstimator):
         P = np.concatenate(batches) if len(batches) != 1 else batches[0]
         return P if self._model.K > 1 else np.ones((len(P), 1))
 
+    @by_block
     def predict_log_proba(self, X: Any) -> Floats:
         """ln p(C_k | x), (n, K)."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 
+    @by_block
     def decision_function(self, X: Any) -> Floats:
         """The score of each class, (n, K); of two the score of the second against the first, (n,)."""
         door.fitted(self)
@@ -238,6 +253,7 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, BaseEstimator):
         Z = np.concatenate(found)
         return Z if K > 2 else np.asarray(Z[:, 0])
 
+    @by_block
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of the largest score."""
         P = self.predict_proba(X)
@@ -245,11 +261,10 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows whose class is found; a source brings y and weights along."""
+        X, y, sample_weight = gathered(X, y, sample_weight)
         if stored(X):
-            labels = X.taking([], y=True)
-            found = levels(labels)
-            codes, sample_weight = targets(labels.coded(found))
-            y = found[codes]
+            door.fitted(self)
+            return found_share(self, *hashable(self, X, y, sample_weight))
         return float(super().score(X, y, sample_weight))
 
     # ---- made of others, and copied ------------------------------------------------------------------

@@ -8,6 +8,7 @@ from sklearn.utils.validation import column_or_1d
 
 from likelier.data import Arrays, Source, code, frames, levels_of
 from likelier.estimators import door
+from likelier.estimators.collections import gathered
 from likelier.estimators.sources import brought, stored
 from likelier.model import levels
 
@@ -16,6 +17,7 @@ def training(
     estimator: Any, X: Any, y: Any, sample_weight: Any, unlabelled: Any
 ) -> tuple[Source, NDArray[Any]]:
     """Rows whose y are codes of classes, -1 where there is no label; and the classes."""
+    X, y, sample_weight = gathered(X, y, sample_weight)
     if stored(X):
         brought(estimator, X, y, sample_weight, known=False)
         classes = _without(levels(X.partly()), unlabelled)

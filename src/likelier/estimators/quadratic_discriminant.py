@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from likelier.data import Source
 from likelier.estimators import door
+from likelier.estimators.collections import by_block
 from likelier.estimators.discriminant import Discriminant
 from likelier.estimators.onepass import Names, Start
 from likelier.families import LOG_2PI, Full, FullGaussian
@@ -101,6 +102,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
             shown["covariance_"] = list(params.cov)
         return shown
 
+    @by_block
     def decision_function(self, X: Any) -> Floats:
         """ln p(x, C_k) + p/2 ln 2π, x being what is there, (n, K); of two classes a_1 - a_0, (n,)."""
         Z = super().decision_function(X)

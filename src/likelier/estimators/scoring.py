@@ -8,6 +8,8 @@ from sklearn.base import ClassifierMixin
 
 from likelier.data import Source, code
 from likelier.estimators import door
+from likelier.estimators.collections import gathered
+from likelier.estimators.saying import found_share, itself
 from likelier.estimators.sources import stored
 from likelier.model import levels, targets
 
@@ -38,7 +40,12 @@ class Scoring(ClassifierMixin):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows whose class is found; a source brings y and weights along."""
-        return float(super().score(X, *self._known_labels(X, y, sample_weight)))
+        X, y, sample_weight = gathered(X, y, sample_weight)
+        if not stored(X):
+            return float(super().score(X, y, sample_weight))
+        door.fitted(self)
+        source = door.training(self, X, y, sample_weight, known=True)
+        return found_share(self, source, itself)
 
     def _known_labels(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
         """y and weights, as they were given or as a source has them."""

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard, TypeVar
 
-from likelier.data import Stored
+from likelier.data import Stored, Widening, columns_of
 
 S = TypeVar("S", bound=Stored)
 
@@ -47,11 +47,19 @@ def as_fitted(estimator: Any, X: Stored, *, y: bool) -> Stored:
     """The columns that were fitted, by their names; others are not read."""
     kind, p = type(estimator).__name__, estimator.n_features_in_
     names = getattr(estimator, "feature_names_in_", None)
-    if names is None:
-        if X.p != p:
-            raise ValueError(f"X has {X.p} features, but {kind} is expecting {p} features as input.")
+    if names is not None and X.names is not None:
+        return usable(estimator, X.taking([str(name) for name in names], y=y))
+    if isinstance(X, Widening) and X.p < p:
+        X = X.widened(p)
+    if X.p != p:
+        raise ValueError(f"X has {X.p} features, but {kind} is expecting {p} features as input.")
+    if names is not None:
+        warnings.warn(
+            f"X does not have valid feature names, but {kind} was fitted with feature names", stacklevel=2
+        )
+    elif X.names is not None:
         warnings.warn(f"X has feature names, but {kind} was fitted without feature names", stacklevel=2)
-    return usable(estimator, X.taking([str(name) for name in (X.names if names is None else names)], y=y))
+    return usable(estimator, X.taking(columns_of(X), y=y))
 
 
 def takes_categories(estimator: Any) -> bool:
@@ -61,9 +69,10 @@ def takes_categories(estimator: Any) -> bool:
 
 def usable(estimator: Any, source: S) -> S:
     """The source with text as categories, if it may be; what cannot be used is refused, all at once."""
-    others = source.others(list(source.names))
+    columns = columns_of(source)
+    others = source.others(columns)
     if takes_categories(estimator):
-        texts = source.texts(list(source.names)) | {str(name) for name in estimator._categories()}
+        texts = source.texts(columns) | {str(name) for name in estimator._categories()}
         source = source.categorised(texts) if texts else source
         others = {name: kind for name, kind in others.items() if name not in texts}
     _only_numbers(estimator, others)

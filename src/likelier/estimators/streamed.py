@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from likelier import _core
-from likelier.data import CSR, Chunk, Columns, Dense, Source, Stored, levels_of
+from likelier.data import CSR, Chunk, Source, Stored, columns_of, levels_of
 from likelier.data.cells import block_columns, frame_columns
+from likelier.data.keyed import Keyed
 from likelier.data.labels import first_seen
+from likelier.data.sparse_files import SparseScan
 from likelier.engines import chunks
 from likelier.estimators import door
 from likelier.estimators.sources import stored
@@ -120,21 +122,37 @@ class Scanned:
 
     @property
     def shown(self) -> Mapping[str, Any]:
-        names = np.asarray(self.source.names, dtype=object)
-        return {"n_features_in_": len(names), "feature_names_in_": names}
+        if isinstance(self.source, SparseScan):
+            return {}  # a feature goes by what is written, and any may come
+        shown = {} if self.source.names is None else {"feature_names_in_": np.array(self.source.names)}
+        return {"n_features_in_": self.source.p} | shown
+
+    @property
+    def batching(self) -> "Batching":
+        return Batching(columns_of(self.source), self.codes)
+
+    @property
+    def coded(self) -> Source:
+        """The rows, with their labels as codes, if they are to be learned from."""
+        if self.found is None:
+            return self.source.taking(columns_of(self.source), y=False).worded()
+        return self.source.coded(self.found)
 
     def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
-        names = [str(name) for name in self.source.names]
-        if self.found is None:
-            source: Source = self.source.taking(names, y=False).worded()
-        else:
-            source = self.source.coded(self.found)
-        for chunk in chunks(source):
-            yield from self._batch(chunk, names).hashed(intake, self._marks(chunk))
+        batching = self.batching
+        for chunk in chunks(self.coded):
+            yield from batching.hashed(chunk, intake)
 
-    def _batch(self, chunk: Chunk, names: list[str]) -> Table:
-        assert isinstance(chunk.X, Dense | Columns)
-        return Table(block_columns(chunk.X, names, gaps=True), chunk.X.shape[0], {})
+
+@dataclass(frozen=True)
+class Batching:
+    """How chunks of a source are hashed: all that has to travel with its parts."""
+
+    columns: Sequence[Any]
+    codes: NDArray[np.int32] | None  # of the sorted labels
+
+    def hashed(self, chunk: Chunk, intake: "_core.Intake") -> Batches:
+        return of_block(self.columns, chunk.X).hashed(intake, self._marks(chunk))
 
     def _marks(self, chunk: Chunk) -> Marks:
         if self.codes is None or chunk.y is None:
@@ -142,11 +160,43 @@ class Scanned:
         return Marks(np.append(self.codes, np.int32(-1))[chunk.y], chunk.w)
 
 
+@dataclass(frozen=True)
+class Lines:
+    """Rows of text of which the features have their keys already."""
+
+    X: Keyed
+
+    @property
+    def n(self) -> int:
+        return self.X.shape[0]
+
+    @property
+    def shown(self) -> Mapping[str, Any]:
+        return {}  # a feature goes by what is written, and any may come
+
+    def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
+        intake.skipped += self.X.skipped
+        yield self.X.hashed(*marks)
+
+
+def of_block(columns: Sequence[Any], X: Any) -> "Table | Sparse | Lines":
+    """The rows of a chunk: columns by their names or numbers, or features by their keys."""
+    if isinstance(X, Keyed):
+        return Lines(X)
+    if isinstance(X, CSR):
+        return Sparse(X, [], {})
+    return Table(block_columns(X, [str(column) for column in columns], gaps=True), X.shape[0], {})
+
+
 # ---- X -----------------------------------------------------------------------------------------------
 def rows_of(estimator: Any, X: Any, *, known: bool) -> Rows:
     """X, whatever it is. known: arrays are to have the columns that they had before."""
+    if isinstance(X, Table | Sparse | Lines):  # of a chunk: it has been here before
+        return X
     if stored(X):
-        return Scanned(_worded(estimator, X))
+        if known and X.names is None and not isinstance(X, SparseScan):
+            _array_names(estimator, X.p)
+        return Scanned(worded(estimator, X))
     if isinstance(X, Mapping) and not issparse(X):
         raise TypeError("X is one dict: many rows are a list of dicts; for one, learn_one and predict_one.")
     if isinstance(X, list) and X and isinstance(X[0], Mapping):
@@ -177,10 +227,15 @@ def _unnamed(names: list[str], p: int) -> Mapping[str, Any]:
     return {} if names else {"n_features_in_": p}
 
 
-def _worded(estimator: Any, X: Stored) -> Stored:
+def worded(estimator: Any, X: Stored) -> Stored:
+    """A source for an online model: numbers, words and truths; what is none of these is refused."""
+    if isinstance(X, SparseScan):
+        settings = estimator._settings()
+        return X.keyed(settings.interactions, finite=settings.non_finite == "raise")
     source = X.worded()
-    usable = source.texts(list(source.names))
-    others = {name: kind for name, kind in source.others(list(source.names)).items() if name not in usable}
+    columns = columns_of(source)
+    usable = source.texts(columns)
+    others = {name: kind for name, kind in source.others(columns).items() if name not in usable}
     if others:
         some = ", ".join(f"{name!r} ({kind})" for name, kind in others.items())
         raise ValueError(

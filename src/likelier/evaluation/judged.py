@@ -1,0 +1,186 @@
+"""What answers were worth, where the truth is known: sums over rows, whose size does not grow with them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import log
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.data import Chunk, Dense
+from likelier.states import ColumnMoments
+from likelier.streams.figures import Figures
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+CLIP = 1e-15  # p_y below it has its logarithm taken anew: `Figures` cuts it off
+OCTAVES = 32  # of p <= 1/2 that `Figures` tells apart
+LEAST, MOST = -24, 40  # powers of 2 between which margins are told apart
+
+
+class Said(NamedTuple):
+    """What a classifier says of rows: the class that it decides for, and by how much."""
+
+    best: NDArray[Any]  # (n,) the number of the class
+    P: Floats | None = None  # (n, K)
+    margin: Floats | None = None  # (n,) of two classes, the score of the second, where there is no P
+    logs: Callable[[NDArray[np.intp]], Floats] | None = None  # ln P of some rows, where P is too small
+
+
+@dataclass
+class LabelSums:
+    """Mistakes by class, and what probabilities lost: of K classes, (K + 1)·K sums and 4096 bins.
+
+    Codes are numbers of classes; K is a label that the model does not know, a mistake whose probability is
+    not judged; a negative code is a row without a label, and absent, as is one of weight 0.
+    """
+
+    confusion: Floats  # (K + 1, K): weight of rows by truth and decision
+    figures: Figures
+    rows: NDArray[np.int64]  # (1,) that have a weight and a label
+    excess: Floats  # (1,) Σ w (-ln p_y + ln CLIP) where p_y < CLIP
+
+    @classmethod
+    def start(cls, K: int) -> Self:
+        return cls(np.zeros((K + 1, K)), Figures.start(K), np.zeros(1, dtype=np.int64), np.zeros(1))
+
+    @property
+    def nbytes(self) -> int:
+        return self.confusion.nbytes + self.figures.nbytes
+
+    def add(self, said: Said, codes: NDArray[Any], w: Floats | None = None) -> None:
+        K = self.confusion.shape[1]
+        there = codes >= 0 if w is None else (codes >= 0) & (w > 0)
+        self.rows += np.count_nonzero(there)
+        cells = codes[there].astype(np.int64) * K + said.best[there]
+        counted = np.bincount(cells, None if w is None else w[there], (K + 1) * K)
+        self.confusion += counted.reshape(K + 1, K)
+        known = np.where(there & (codes < K), codes, -1).astype(np.int32)
+        if said.P is not None:
+            self.figures.update(said.P, known, w)
+            self._add_excess(said, known, w)
+        elif said.margin is not None:
+            self.figures.update(ranked(said.margin), known, w)
+
+    def _add_excess(self, said: Said, known: Codes, w: Floats | None) -> None:
+        assert said.P is not None
+        at = np.flatnonzero(known >= 0)
+        at = at[said.P[at, known[at]] < CLIP]
+        if len(at):
+            with np.errstate(divide="ignore"):
+                L = np.log(said.P[at]) if said.logs is None else said.logs(at)
+            lost = log(CLIP) - L[np.arange(len(at)), known[at]]
+            self.excess += lost.sum() if w is None else w[at] @ lost
+
+    def merge(self, other: Self) -> None:
+        self.confusion += other.confusion
+        self.figures.merge(other.figures)
+        self.rows += other.rows
+        self.excess += other.excess
+
+    @property
+    def weight(self) -> float:
+        return float(self.confusion.sum())
+
+    @property
+    def accuracy(self) -> float:
+        """The share of rows whose class is found."""
+        return float(np.trace(self.confusion[:-1])) / self.weight if self.weight else float("nan")
+
+
+@dataclass
+class ValueSums:
+    """Weight and spread of q targets, and their squared and absolute errors."""
+
+    spread: ColumnMoments  # of y: one class, targets as columns
+    squares: Floats  # (q,)
+    sizes: Floats  # (q,) Σ w |y - ŷ|
+    rows: NDArray[np.int64]  # (1,) that have a weight
+
+    @classmethod
+    def start(cls, q: int) -> Self:
+        return cls(ColumnMoments.start(1, q), np.zeros(q), np.zeros(q), np.zeros(1, dtype=np.int64))
+
+    @property
+    def nbytes(self) -> int:
+        return self.spread.nbytes + 2 * self.squares.nbytes
+
+    def add(self, said: NDArray[Any], y: NDArray[Any], w: Floats | None = None) -> None:
+        """said: ŷ. Rows whose y is NaN are absent."""
+        n, q = len(y), len(self.squares)
+        Y, F = (np.asarray(one, dtype=np.float64).reshape(n, q) for one in (y, said))
+        there = ~np.isnan(Y).any(axis=1) if w is None else ~np.isnan(Y).any(axis=1) & (w > 0)
+        Y, D = Y[there], Y[there] - F[there]
+        v = np.ones(len(Y)) if w is None else w[there]
+        self.spread.update(Chunk(Dense(Y), np.zeros(len(Y), dtype=np.int32), v))
+        self.squares += v @ D**2
+        self.sizes += v @ np.abs(D)
+        self.rows += len(Y)
+
+    def merge(self, other: Self) -> None:
+        self.spread.merge(other.spread)
+        self.squares += other.squares
+        self.sizes += other.sizes
+        self.rows += other.rows
+
+    @property
+    def weight(self) -> float:
+        return float(self.spread.n[0])
+
+    @property
+    def r2(self) -> Floats:
+        """1 - Σ(y - ŷ)² / Σ(y - ȳ)², (q,).
+
+        Where y does not vary, 1 if it is hit exactly and 0 if not; of a single row, NaN.
+        """
+        if self.rows[0] < 2:
+            return np.full(len(self.squares), np.nan)
+        S = self.spread.S[0]
+        share = np.divide(self.squares, S, out=np.zeros_like(S), where=S > 0)
+        return np.where(S > 0, 1 - share, np.where(self.squares > 0, 0.0, 1.0))
+
+
+Sums = LabelSums | ValueSums
+
+
+@dataclass
+class Judged:
+    """A pass: rows are answered where they are read; what travels is the sums alone."""
+
+    sums: Any  # `LabelSums` or `ValueSums`
+    answer: Callable[[Chunk], Any] | None = field(compare=False)
+    places: NDArray[np.int32] | None = None  # (K + 1,) the class of each code, the last: of no class
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.sums.nbytes)
+
+    def update(self, chunk: Chunk) -> None:
+        assert self.answer is not None
+        assert chunk.y is not None
+        y = chunk.y if self.places is None else self.places[chunk.y]
+        self.sums.add(self.answer(chunk), y, chunk.w)
+
+    def merge(self, other: Self) -> None:
+        self.sums.merge(other.sums)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "answer": None}
+
+
+def ranked(margin: Floats) -> Floats:
+    """Margins as P (n, 2) in the same order, for bins: those of 64 octaves to either side of 0."""
+    with np.errstate(divide="ignore"):
+        size = np.clip(np.log2(np.abs(margin)), LEAST, MOST)
+    rest = np.exp2(-1 - (OCTAVES - 1) * (size - LEAST) / (MOST - LEAST))
+    second = np.where(margin > 0, 1 - rest, rest)
+    return np.column_stack([np.where(margin > 0, rest, 1 - rest), second])
+
+
+def unranked(p: Floats) -> Floats:
+    """The margins that `ranked` made p, the second column, of."""
+    rest = np.minimum(p, 1 - p)
+    size = np.exp2(LEAST - (np.log2(rest) + 1) * (MOST - LEAST) / (OCTAVES - 1))
+    return np.where(p > 0.5, size, -size)

@@ -1,0 +1,292 @@
+"""How good a model is on rows: figures, a table of them, curves."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.evaluation.judged import LabelSums, ValueSums, unranked
+from likelier.streams.figures import GROUPS, Calibration
+
+Floats = NDArray[np.float64]
+MOST_LINES = 30  # of a table that is printed
+
+
+class Roc(NamedTuple):
+    """A point for each bin: the rows of at least this threshold, as shares of each class."""
+
+    false_positive: Floats  # of the first class
+    true_positive: Floats  # of the second
+    threshold: Floats  # the probability of the second class, or its score
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation(ABC):
+    """Figures of a fitted model on rows whose y is known; prints as a table."""
+
+    model: str  # its class
+    sums: Any = field(repr=False, kw_only=True)
+
+    @property
+    def rows(self) -> int:
+        """How many rows were judged: those that have a weight."""
+        return int(self.sums.rows[0])
+
+    @property
+    def weight(self) -> float:
+        """Of all rows; weight 2 is the row twice."""
+        return float(self.sums.weight)
+
+    @property
+    @abstractmethod
+    def figures(self) -> Mapping[str, float]:
+        """The figures of all rows together; those that there are not are left out."""
+
+    @abstractmethod
+    def _columns(self) -> dict[str, Any]:
+        """The table: a row for each class, or target."""
+
+    @abstractmethod
+    def _alike(self, other: Self) -> bool: ...
+
+    def merge(self, other: Self) -> Self:
+        """Of the rows of both."""
+        if type(other) is not type(self) or not self._alike(other):
+            raise ValueError("evaluations of other classes or targets cannot be merged")
+        return self._merged(other)
+
+    @abstractmethod
+    def _merged(self, other: Self) -> Self: ...
+
+    def to_frame(self) -> Any:
+        """The table as a pandas frame."""
+        import pandas as pd
+
+        return pd.DataFrame(self._columns())
+
+    def __str__(self) -> str:
+        n = self.rows
+        weighed = "" if self.weight == n else f" of weight {self.weight:g}"
+        head = f"{self.model} on {n} row{'' if n == 1 else 's'}{weighed}"
+        figures = [(name.replace("_", " "), f"{value:.6g}") for name, value in self.figures.items()]
+        width = max(len(name) for name, _ in figures)
+        lines = [f"{name:<{width}}  {value}" for name, value in figures]
+        return "\n".join([head, "", *lines, *self._remarks(), "", *_table(self._columns())])
+
+    def _remarks(self) -> list[str]:
+        return []
+
+
+@dataclass(frozen=True, eq=False)
+class LabelEvaluation(Evaluation):
+    """Of a classifier.
+
+    A label that the model does not know is a mistake, and counts neither in log-loss, Brier's score, AUC
+    and calibration, nor among the classes.
+    """
+
+    classes: NDArray[Any]  # (K,)
+    probable: bool  # whether the model gives probabilities
+    unknown_labels: tuple[Any, ...] = ()  # that the model does not know
+    sums: LabelSums = field(repr=False, kw_only=True)
+
+    @property
+    def confusion(self) -> Floats:
+        """(K, K) weight of rows by class and by the class that was decided for."""
+        return self.sums.confusion[:-1].copy()
+
+    @property
+    def unknown(self) -> float:
+        """Weight of rows whose label the model does not know."""
+        return float(self.sums.confusion[-1].sum())
+
+    @property
+    def accuracy(self) -> float:
+        """The share of rows whose class is found."""
+        return self.sums.accuracy
+
+    @property
+    def error(self) -> float:
+        """The share of mistakes."""
+        right = float(np.trace(self.confusion))
+        return (self.weight - right) / self.weight if self.weight else float("nan")
+
+    @property
+    def log_loss(self) -> float:
+        """Mean of -ln p_y, nothing cut off: infinite where p_y is 0."""
+        judged = self.sums.figures
+        if not (self.probable and judged.weight):
+            return float("nan")
+        return judged.log_loss + float(self.sums.excess[0]) / judged.weight
+
+    @property
+    def brier(self) -> float:
+        """Mean of Σ_k (p_k - [y = k])² (Brier 1950), halved for two classes."""
+        return self.sums.figures.brier if self.probable else float("nan")
+
+    @property
+    def auc(self) -> float:
+        """How often a row of the second of two classes had the larger score, to within `auc_error`."""
+        return self.sums.figures.auc
+
+    @property
+    def auc_error(self) -> float:
+        """Half the share of pairs that bins do not tell apart."""
+        return self.sums.figures.auc_error
+
+    @property
+    def calibration_error(self) -> float:
+        """Mean over 15 groups of |rate - mean p| (Naeini et al. 2015)."""
+        return self.sums.figures.calibration_error if self.probable else float("nan")
+
+    @property
+    def rates(self) -> Floats:
+        """(K,) how often each class came."""
+        return _shares(self.confusion.sum(axis=1), self.confusion.sum())
+
+    @property
+    def expected(self) -> Floats:
+        """(K,) how often each class was expected: its mean probability."""
+        K = len(self.classes)
+        return self.sums.figures.expected[:K] if self.probable else np.full(K, np.nan)
+
+    @property
+    def precision(self) -> Floats:
+        """(K,) of the rows that were taken for a class, the share that were of it; NaN: there were none."""
+        return _shares(np.diagonal(self.confusion), self.sums.confusion.sum(axis=0))
+
+    @property
+    def recall(self) -> Floats:
+        """(K,) of the rows of a class, the share that were taken for it; NaN: there were none."""
+        return _shares(np.diagonal(self.confusion), self.confusion.sum(axis=1))
+
+    @property
+    def f1(self) -> Floats:
+        """(K,) 2 / (1/precision + 1/recall); NaN: the class neither came nor was decided for."""
+        both = self.sums.confusion.sum(axis=0) + self.confusion.sum(axis=1)
+        return _shares(2 * np.diagonal(self.confusion), both)
+
+    @property
+    def figures(self) -> Mapping[str, float]:
+        names = ["error", "accuracy"]
+        names += ["log_loss", "brier"] if self.probable else []
+        names += ["auc", "auc_error"] if not np.isnan(self.auc) else []
+        names += ["calibration_error"] if self.probable else []
+        return {name: getattr(self, name) for name in names}
+
+    def calibration(self, groups: int = GROUPS) -> Calibration:
+        """Groups of rows of about equal weight: mean probability, and how often it came to pass.
+
+        Of two classes, the second; of more, whether the likeliest class is right.
+        """
+        if not self.probable:
+            raise ValueError(f"a {self.model} gives no probabilities: there is nothing to calibrate")
+        return self.sums.figures.calibration(groups)
+
+    def roc(self) -> Roc:
+        """The curve of two classes, from the likeliest rows down: a point for each bin that has rows."""
+        if np.isnan(self.auc):
+            raise ValueError("a ROC curve is of two classes, with rows of both, that have scores")
+        bins = self.sums.figures.bins[::-1]
+        bins = bins[bins[:, :2].any(axis=1)]
+        misses, hits, p = bins.T
+        level = p / (misses + hits)
+        fall, rise = (np.append(0.0, np.cumsum(each) / each.sum()) for each in (misses, hits))
+        return Roc(fall, rise, np.append(np.inf, level if self.probable else unranked(level)))
+
+    def _alike(self, other: Self) -> bool:
+        return np.array_equal(self.classes, other.classes) and self.probable == other.probable
+
+    def _merged(self, other: Self) -> Self:
+        sums = LabelSums.start(len(self.classes))
+        for one in (self, other):
+            sums.merge(one.sums)
+        unknown = tuple(dict.fromkeys((*self.unknown_labels, *other.unknown_labels)))
+        return type(self)(self.model, self.classes, self.probable, unknown, sums=sums)
+
+    def _columns(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"class": self.classes, "weight": self.confusion.sum(axis=1)}
+        found |= {"rate": self.rates} | ({"expected": self.expected} if self.probable else {})
+        return found | {"precision": self.precision, "recall": self.recall, "f1": self.f1}
+
+    def _remarks(self) -> list[str]:
+        if not self.unknown:
+            return []
+        some = ", ".join(repr(label) for label in self.unknown_labels[:5])
+        more = ", ..." if len(self.unknown_labels) > 5 else ""
+        which = f" ({some}{more})" if some else ""
+        said = f"rows of weight {self.unknown:g} have labels that the model does not know{which}: errors"
+        return ["", said]
+
+
+@dataclass(frozen=True, eq=False)
+class ValueEvaluation(Evaluation):
+    """Of a regression; figures of several targets are means over them, as in scikit-learn."""
+
+    targets: tuple[str, ...]  # (q,)
+    sums: ValueSums = field(repr=False, kw_only=True)
+
+    @property
+    def rmse(self) -> float:
+        """√ of the mean of (y - ŷ)²."""
+        return float(self._roots.mean())
+
+    @property
+    def mae(self) -> float:
+        """Mean of |y - ŷ|."""
+        return float(self._means(self.sums.sizes).mean())
+
+    @property
+    def r2(self) -> float:
+        """1 - Σ(y - ŷ)² / Σ(y - ȳ)², ȳ of these rows."""
+        return float(self.sums.r2.mean())
+
+    @property
+    def figures(self) -> Mapping[str, float]:
+        return {"rmse": self.rmse, "mae": self.mae, "r2": self.r2}
+
+    @property
+    def _roots(self) -> Floats:
+        return np.sqrt(self._means(self.sums.squares))
+
+    def _means(self, sums: Floats) -> Floats:
+        return sums / self.weight if self.weight else np.full(len(sums), np.nan)
+
+    def _alike(self, other: Self) -> bool:
+        return self.targets == other.targets
+
+    def _merged(self, other: Self) -> Self:
+        sums = ValueSums.start(len(self.targets))
+        for one in (self, other):
+            sums.merge(one.sums)
+        return type(self)(self.model, self.targets, sums=sums)
+
+    def _columns(self) -> dict[str, Any]:
+        errors = {"rmse": self._roots, "mae": self._means(self.sums.sizes), "r2": self.sums.r2}
+        return {"target": list(self.targets), "mean": self.sums.spread.mean[0], **errors}
+
+
+def _shares(part: Floats, whole: Any) -> Floats:
+    whole = np.broadcast_to(np.asarray(whole, dtype=np.float64), part.shape)
+    return np.asarray(np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0))
+
+
+def _table(columns: Mapping[str, Sequence[Any]]) -> list[str]:
+    """As lines: the first column to the left, numbers to the right."""
+    shown = [[name, *map(_shown, values[:MOST_LINES])] for name, values in columns.items()]
+    widths = [max(map(len, cells)) for cells in shown]
+    n = len(next(iter(columns.values())))
+    lines = [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
+        for row in zip(*shown, strict=True)
+    ]
+    return lines + ([f"and {n - MOST_LINES} more"] if n > MOST_LINES else [])
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return "-" if np.isnan(value) else f"{value:.6g}"
+    return str(value)
