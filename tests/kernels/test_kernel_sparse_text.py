@@ -48,7 +48,8 @@ def test_svmlight_is_read_as_scikit_learn_reads_it(core, text, shift, ended):
 
 
 def test_cells_are_sorted_and_may_be_nan_or_infinite(core):
-    y, _, starts, columns, values, bad = core.svmlight_rows(b"1 7:1 3:nan 5:-inf 4:+Infinity\n2:3\n", 0, True)
+    block = b"1 7:1 3:nan 5:-inf 4:+Infinity\n2:3\n"
+    y, _, starts, columns, values, bad = core.svmlight_rows(block, 0, True)
     assert bad is None
     np.testing.assert_array_equal(y, [1, np.nan])
     np.testing.assert_array_equal(starts, [0, 4, 5])
