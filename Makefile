@@ -4,7 +4,7 @@ BIN := .venv/bin
 CORE := $(wildcard src/core/*) CMakeLists.txt pyproject.toml
 SANITIZED := build/sanitized
 
-.PHONY: demo test check coverage lint format sanitize race kernels clean
+.PHONY: demo test check coverage lint format sanitize race scale kernels clean
 
 demo: .venv/.installed
 	$(BIN)/likelier compare
@@ -65,6 +65,9 @@ sanitize: $(SANITIZED)/.built
 
 race: .venv/.dev
 	$(BIN)/python -m benchmarks.race $(ARGS)
+
+scale: .venv/.dev
+	$(BIN)/python -m benchmarks.scale $(ARGS)
 
 kernels: .venv/.dev
 	$(BIN)/python -m pytest benchmarks/kernels --benchmark-enable --benchmark-only -p no:cacheprovider

@@ -8,12 +8,7 @@ from datetime import datetime
 from fnmatch import fnmatch
 from pathlib import Path
 
-import benchmarks.race.contenders
-import benchmarks.race.logistic_contenders
-import benchmarks.race.logistic_problems
-import benchmarks.race.online_contenders
-import benchmarks.race.online_problems
-import benchmarks.race.problems  # noqa: F401
+import benchmarks.race.entries  # noqa: F401
 from benchmarks.race.registry import CONTENDERS, PROBLEMS, Contender
 from benchmarks.race.report import collect, markdown
 from benchmarks.race.runner import ROOT, race
@@ -25,6 +20,7 @@ examples:
   python -m benchmarks.race --scale 0.05 --repeats 2      a quick look
   python -m benchmarks.race --only 'gaussian*QDA'         QDA of all libraries, on one problem
   python -m benchmarks.race --only iris --only import     two problems
+  python -m benchmarks.race --only memory --repeats 1     a long one, which is run only if it is named
 
 The tables go to stdout and to results/, progress to stderr. The exit code is 1 if a contender failed or if
 likelier's quality differs from scikit-learn's; a missed target does not count as a failure."""
@@ -75,10 +71,16 @@ def parser() -> argparse.ArgumentParser:
 
 
 def chosen(patterns: Sequence[str]) -> list[Contender]:
-    """Contenders that match any of the patterns (all, if there are none), by problem."""
-    globs = [f"*{pattern.lower()}*" for pattern in patterns] or ["*"]
-    matching = [c for c in CONTENDERS.values() if any(fnmatch(c.key.lower(), glob) for glob in globs)]
+    """Contenders that match any of the patterns, by problem; those of problems apart by name alone."""
+    matching = [c for c in CONTENDERS.values() if _matches(c, patterns)]
     return sorted(matching, key=lambda c: list(PROBLEMS).index(c.problem))
+
+
+def _matches(c: Contender, patterns: Sequence[str]) -> bool:
+    key = c.key.lower()
+    if PROBLEMS[c.problem].apart:
+        return any(fnmatch(key, f"{p}*") for p in map(str.lower, patterns) if p.startswith(c.problem))
+    return any(fnmatch(key, f"*{p}*") for p in map(str.lower, patterns or [""]))
 
 
 def _list(contenders: Sequence[Contender]) -> None:

@@ -31,9 +31,24 @@ class PeakMemory:
 
     def _mark(self) -> int:
         if self._clears:
-            line = next(line for line in _STATUS.read_text().splitlines() if line.startswith("VmHWM"))
-            return int(line.split()[1]) * 1024
+            return _high_water(_STATUS)
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _MAXRSS_UNIT
+
+
+def _high_water(status: Path) -> int:
+    line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) * 1024
+
+
+def peak(pid: int | str = "self") -> float:
+    """The most memory that a process has held, since its mark was last set back, in MB."""
+    return _high_water(Path(f"/proc/{pid}/status")) / 1e6
+
+
+def workers() -> list[int]:
+    """The processes that this one has started, and those that they have, but for bookkeepers."""
+    started = psutil.Process().children(recursive=True)
+    return [child.pid for child in started if "resource_tracker" not in " ".join(child.cmdline())]
 
 
 class OtherProcesses:
@@ -53,5 +68,15 @@ class OtherProcesses:
     def _read() -> tuple[float, float, float]:
         machine = psutil.cpu_times()._asdict()
         kinds = ("user", "nice", "system", "irq", "softirq", "steal")
-        own = os.times()
-        return sum(machine.get(kind, 0.0) for kind in kinds), sum(own[:4]), time.perf_counter()
+        own = sum(os.times()[:4]) + sum(
+            _spent(child) for child in psutil.Process().children(recursive=True)
+        )
+        return sum(machine.get(kind, 0.0) for kind in kinds), own, time.perf_counter()
+
+
+def _spent(process: psutil.Process) -> float:
+    """Seconds of CPU, 0 of one that has just ended: the times of its parent have them."""
+    try:
+        return float(sum(process.cpu_times()[:2]))
+    except psutil.Error:
+        return 0.0

@@ -48,8 +48,8 @@ class Stored(Protocol):
     def save(self, folder: Path) -> None: ...
 
 
-# An unfitted classifier; for `folds`, `net`, `errors` and the problems of online learning what their
-# measures say; for `import`, a statement.
+# An unfitted classifier; for `folds`, `net`, `errors`, the problems of online learning and those of scale
+# what their measures say; for `import`, a statement.
 Make = Callable[[], Any]
 Figures = dict[str, float]
 Measure = Callable[[Make, Any], Figures]
@@ -64,6 +64,7 @@ class Problem:
     measure: Measure
     make: Callable[[float], Stored | None]  # from the share of the rows that is wanted
     load: Callable[[Path], Any] = Data.load  # what the measure gets
+    apart: bool = False  # so long that it is run only if it is named
 
 
 @dataclass(frozen=True)
@@ -85,12 +86,17 @@ CONTENDERS: dict[str, Contender] = {}
 
 
 def problem(
-    name: str, *, title: str, measure: Measure, load: Callable[[Path], Any] = Data.load
+    name: str,
+    *,
+    title: str,
+    measure: Measure,
+    load: Callable[[Path], Any] = Data.load,
+    apart: bool = False,
 ) -> Callable[[Callable[[float], Stored | None]], None]:
     """Register a generator: share of the rows -> Data, or whatever `load` reads from its folder."""
 
     def register(make: Callable[[float], Stored | None]) -> None:
-        PROBLEMS[name] = Problem(name, title, measure, make, load)
+        PROBLEMS[name] = Problem(name, title, measure, make, load, apart)
 
     return register
 

@@ -17,7 +17,8 @@ from benchmarks.race.targets import TOLERANCE, agreements, verdicts
 
 LEGEND = """\
 fit: as a user calls it. search: every fold for every value. predict: predict_proba of all rows of the fit.
-fit MB, predict MB: peak of resident memory over what was resident just before. one row: predict of one row.
+fit MB, predict MB: peak of resident memory over what was resident just before; peak MB: with that. one row:
+predict of one row.
 a row: what learning from one takes. progressive log-loss: that of all rows, each answered before it is
 learned from. wall: the start of the interpreter and the import; net: less the start. log-loss and acc: on
 held-out rows.
@@ -55,6 +56,8 @@ COLUMNS = [
     Column("row", "a row", seconds),
     Column("fit_mb", "fit MB", "{:.0f}".format),
     Column("predict_mb", "predict MB", "{:.0f}".format),
+    Column("rss_mb", "peak MB", "{:.0f}".format),
+    Column("workers_mb", "peak MB of a worker", "{:.0f}".format),
     Column("wall", "wall", seconds),
     Column("net", "net", seconds),
     Column("gap", "gap", "{:.1e}".format),
@@ -113,9 +116,11 @@ def _targets(found: Sequence[Mapping[str, Any]], scale: float) -> str:
 
 def _got(target: Mapping[str, Any]) -> str:
     """A ratio, that of losses with the digits that matter; or the figure itself."""
+    got = target["got"]
     if target["at_least"] is None:
-        return f"{target['got']:.3g}"
-    return f"{target['got']:.{1 if target['figure'] in TIMES else 3}f}x"
+        return f"{got:.3g}"
+    digits = 3 if target["figure"] not in TIMES else 1 if target["at_least"] >= 1 else 2
+    return f"{got:.{digits}f}x"
 
 
 def _ending(target: Mapping[str, Any]) -> str:

@@ -15,6 +15,7 @@ from benchmarks.race.registry import PROBLEMS, Contender
 ROOT = Path(__file__).resolve().parents[2]
 AT_WORST = {"gap", "errors_off"}  # what a model leaves undone: the worst repeat counts, not the best
 ENOUGH = 30  # seconds of a fit, after which a contender is not started again
+SCRATCH = "LIKELIER_SCRATCH"  # the folder for the rows of problems, which are removed at their end
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "LIKELIER_THREADS")
 
 
@@ -77,7 +78,7 @@ def race(contenders: Sequence[Contender], *, repeats: int, scale: float, threads
     rows = [Row(c) for c in contenders]
     for problem in dict.fromkeys(c.problem for c in contenders):
         entered = [row for row in rows if row.contender.problem == problem]
-        with tempfile.TemporaryDirectory(prefix="race-") as name:
+        with tempfile.TemporaryDirectory(prefix="race-", dir=os.environ.get(SCRATCH)) as name:
             folder = Path(name)
             try:
                 data = PROBLEMS[problem].make(scale)

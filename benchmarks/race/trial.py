@@ -5,12 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import benchmarks.race.contenders
-import benchmarks.race.logistic_contenders
-import benchmarks.race.logistic_problems
-import benchmarks.race.online_contenders
-import benchmarks.race.online_problems
-import benchmarks.race.problems  # noqa: F401
+import benchmarks.race.entries  # noqa: F401
 from benchmarks.race.meters import OtherProcesses
 from benchmarks.race.registry import CONTENDERS, PROBLEMS
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from likelier import _core
 from likelier.data import Chunk, Source
-from likelier.engines import run
+from likelier.engines import reached, run
 from likelier.families import Family
 from likelier.families.expecting import absorb
 from likelier.families.mixture import Mixture, Owners, by_owner
@@ -153,6 +153,7 @@ class Climb:
             stats, at = seen.stats, problem.maximise(seen.stats)
             mean = seen.log_likelihood / seen.weight
             self.watch(step, mean)
+            reached("log-likelihood", mean)
             converged = abs(mean - before) < self.tol
             before = mean
             way = Way(

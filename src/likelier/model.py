@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import Chunk, Source
-from likelier.data.wrapped import cluster_of
+from likelier.data.wrapped import cluster_of, innermost
 from likelier.engines import run
 from likelier.families import Params, Support
 from likelier.links import Link, log_softmax
@@ -49,6 +49,8 @@ class Question:
 @dataclass(frozen=True)
 class Answers:
     """Prediction as a state: each chunk writes its rows of the shared `out`, and merging is done."""
+
+    lasting: ClassVar[bool] = False  # what it finds is not in it: a journal cannot keep it
 
     question: Question
     out: NDArray[Any]
@@ -135,6 +137,13 @@ def levels(source: Source) -> NDArray[Any]:
     found = run(source.labels(), Survey).levels
     assert found is not None
     return found
+
+
+def glimpse(source: Source) -> NDArray[Any] | None:
+    """The classes that some rows from all over have; None: there are none, or the survey is as cheap."""
+    look = getattr(innermost(source), "glimpse", None)
+    found = None if look is None else look()
+    return found if found is not None and len(found) else None
 
 
 def log_of(prior: Floats) -> Floats:

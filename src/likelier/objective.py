@@ -1,60 +1,26 @@
 """Mean loss plus penalty over rows of any source: the `Oracle` of batch solvers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 
-from likelier.data import CSR, Arrays, Chunk, Part, Source
+from likelier.data import CSR, Arrays, Chunk, Source
 from likelier.data.selected import selected
-from likelier.data.spread import Spread
-from likelier.data.wrapped import Wrapped
+from likelier.data.spread import Spread, Thinned
 from likelier.data.zoomed import Zoomed
 from likelier.engines import first_chunk, run
-from likelier.losses import Loss, squared
+from likelier.losses import Loss
 from likelier.penalties import Penalty
-from likelier.states import Expansion, Halves, Product, Reach, Setting, Squares, Values
+from likelier.solvers import DiagonalMetric, FullMetric
+from likelier.states import Expansion, Gram, Halves, Product, Reach, Setting, Squares, Values
 
 Floats = NDArray[np.float64]
 
 FULL_METRIC = 2000  # columns up to which the metric is a full matrix
-
-
-@dataclass(frozen=True)
-class FullMetric:
-    """The same (p + 1, p + 1) matrix for each score, by its Cholesky factor, in columns of unit size."""
-
-    factor: tuple[Floats, bool]
-    scale: Floats  # (p + 1,)
-    q: int
-
-    @classmethod
-    def of(cls, M: Floats, q: int) -> "FullMetric":
-        scale = np.sqrt(np.diagonal(M))
-        if not np.isfinite(scale).all():
-            raise ValueError("X has cells whose squares are too large for float64: rescale its columns.")
-        scale = np.where(scale > 0, scale, 1.0)
-        A = M / np.outer(scale, scale)
-        A[np.diag_indices_from(A)] += 1e-10  # columns that depend on each other
-        return cls(cho_factor(A, lower=True), scale, q)
-
-    def solve(self, g: Floats) -> Floats:
-        G = g.reshape(self.q, -1) / self.scale
-        return np.asarray(cho_solve(self.factor, G.T, check_finite=False).T / self.scale).ravel()
-
-
-@dataclass(frozen=True)
-class DiagonalMetric:
-    """A number for each entry of θ."""
-
-    diagonal: Floats  # (m,)
-
-    def solve(self, g: Floats) -> Floats:
-        return g / self.diagonal
 
 
 @dataclass
@@ -198,22 +164,31 @@ class Objective:
 
     @cached_property
     def _metric(self) -> FullMetric | DiagonalMetric:
-        """bound · (1/n) Σ w x xᵀ + l2, or its diagonal where that is too large."""
-        setting = self.setting
-        P, l2 = setting.p + 1, self.penalty.l2[: setting.p + 1]
-        if P > FULL_METRIC:
+        if self.width > FULL_METRIC:
             return DiagonalMetric(self.diagonal())
         self.passes += 1
-        # The Hessian of least squares, which depends on no label: Σ w x xᵀ.
-        plain = replace(setting, loss=squared, q=1)
-        rows = WithoutOffset(self.source)
-        H = run(rows, partial(Expansion.start, plain, np.zeros((1, P)), curved=True)).H
-        assert H is not None
-        M = self._bound * H / self.n
+        return self.measured(run(self.source, self.measuring))
+
+    @property
+    def measuring(self) -> Callable[[], Gram | Squares]:
+        """What absorbs the rows for the metric."""
+        full = self.width <= FULL_METRIC
+        return partial(Gram.about if full else Squares.start, self.setting.shift)
+
+    def measured(self, found: Gram | Squares) -> FullMetric | DiagonalMetric:
+        """bound · (1/n) Σ w x xᵀ + l2, or its diagonal where that is too large."""
+        if isinstance(found, Squares):
+            return DiagonalMetric(self._bounds(found))
+        assert found.H is not None
+        M = self._bound * found.H / self.n
         if not self.intercept:  # else solving would move it, though its gradient is 0
             M[-1] = M[:, -1] = 0
-        M[np.diag_indices_from(M)] += l2
-        return FullMetric.of(M, setting.q)
+        M[np.diag_indices_from(M)] += self.penalty.l2[: self.width]
+        return FullMetric.of(M, self.setting.q)
+
+    def know(self, metric: FullMetric | DiagonalMetric) -> None:
+        """The metric, found in another pass, or by some of the rows."""
+        self._metric = metric
 
     @property
     def _bound(self) -> float:
@@ -225,9 +200,11 @@ class Objective:
     @cached_property
     def _diagonal(self) -> Floats:
         self.passes += 1
-        total = run(self.source, partial(Squares.start, self.setting.shift)).total
-        found = np.tile(self._bound * total / self.n, self.setting.q) + self.penalty.l2
-        return np.where(found > 0, found, 1.0)
+        return self._bounds(run(self.source, partial(Squares.start, self.setting.shift)))
+
+    def _bounds(self, found: Squares) -> Floats:
+        each = np.tile(self._bound * found.total / self.n, self.setting.q) + self.penalty.l2
+        return np.where(each > 0, each, 1.0)
 
     # ---- fewer columns -----------------------------------------------------------------------------
     def restricted(self, columns: NDArray[np.intp]) -> tuple["Objective", NDArray[np.intp]]:
@@ -261,17 +238,11 @@ class Objective:
         n = max(run(rows, Labelled).n, np.finfo(np.float64).tiny)
         return replace(self, source=rows, n=n, totals=None, passes=0, _gauge=None)
 
-
-@dataclass(frozen=True)
-class WithoutOffset(Wrapped):
-    """The same rows, nothing added to their scores: of which another loss may have another number."""
-
-    def parts(self, state_bytes: int) -> Sequence[Part]:
-        return [partial(self._read, part) for part in self.source.parts(state_bytes)]
-
-    def _read(self, part: Part) -> Iterator[Chunk]:
-        for chunk in part():
-            yield chunk._replace(offset=None)
+    def thinned(self, apart: int) -> "Objective":
+        """The same of a few parts: the others need not be read. That all weigh alike is good enough."""
+        rows = Thinned(self.source, apart)
+        n = self.n * len(rows.parts(0)) / len(self.source.parts(0))
+        return replace(self, source=rows, n=n, totals=None, passes=0, _gauge=None)
 
 
 @dataclass

@@ -7,11 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier.abilities import chosen
 from likelier.data import Source
 from likelier.objective import Objective
 from likelier.penalties import Penalty
 from likelier.solvers import Solution
-from likelier.solving import Terms, chosen, solve
+from likelier.solving import Terms, solve
 from likelier.states import Expansion
 
 Floats = NDArray[np.float64]

@@ -27,7 +27,7 @@ from door.conftest import X, Y, inside
 from likelier.saving import disk
 from likelier.saving.describing import describe
 from likelier.saving.models import content_of
-from likelier.saving.values import encode
+from likelier.storing.values import encode
 
 NB, LDA, QDA = lk.GaussianNB, lk.LinearDiscriminantAnalysis, lk.QuadraticDiscriminantAnalysis
 FRAME = pd.DataFrame(X, columns=["a", "b", "c"])

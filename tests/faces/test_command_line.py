@@ -1,11 +1,16 @@
 """The commands, as people and other programs use them."""
 
 import gzip
+import io
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +22,7 @@ from sklearn.datasets import load_diabetes, load_iris
 
 import likelier as lk
 from likelier.cli import main, progress
+from likelier.engines import Pass
 from likelier.saving.describing import describe
 
 SPECIES = np.array(["setosa", "versicolor", "virginica"])
@@ -286,8 +292,10 @@ def test_predict_answers_as_python_does(file, ending, model, capsys):
     error = 100 * np.mean(model.predict(X) != table()["species"])
     codes = np.searchsorted(SPECIES, table()["species"])
     loss = -model.predict_log_proba(X)[np.arange(150), codes].mean()
+    off = lk.evaluate(model, X, table()["species"]).calibration_error
     assert out == ""
-    assert err == f"likelier: error {error:.2f} %, log-loss {loss:.4f} on 150 rows\n"
+    figures = f"error {error:.2f} %, log-loss {loss:.4f}, calibration error {off:.4f}"
+    assert err == f"likelier: {figures} on 150 rows\n"
     assert not list(Path().glob(".*"))
 
 
@@ -345,7 +353,9 @@ def test_predict_values_and_their_error(folder, capsys):
     fitted = lk.load("m.lk").predict(frame.drop(columns="target"))
     np.testing.assert_allclose(pd.read_csv("out.csv")["value"], fitted, rtol=1e-12)
     rmse = np.sqrt(np.mean((fitted - frame["target"])[10:] ** 2))
-    assert capsys.readouterr().err == f"likelier: RMSE {rmse:.6g} on 432 rows\n"
+    off = lk.evaluate(lk.load("m.lk"), frame.drop(columns="target")[10:], frame["target"][10:])
+    figures = f"RMSE {rmse:.6g}, MAE {off.mae:.6g}, R² {off.r2:.6g}"
+    assert capsys.readouterr().err == f"likelier: {figures} on 432 rows\n"
     assert "has values, no labels" in bad(capsys, "predict", "m.lk", "diabetes.csv", "--only", "labels")
 
 
@@ -429,6 +439,102 @@ def test_what_was_there_stays_if_predict_is_interrupted(model, monkeypatch, caps
     assert not list(Path().glob(".*"))
 
 
+def test_predict_writes_a_folder_of_parts(model, monkeypatch, capsys):
+    monkeypatch.setattr("likelier.data.files.PART_BYTES", 1 << 19)
+    big = pd.concat([table()] * 400, ignore_index=True)
+    big["id"] = np.arange(len(big))
+    big.to_parquet("big.parquet", row_group_size=20_000)
+    run("predict", "iris.lk", "big.parquet", "--keep", "id", "-o", "out.parquet")
+    one = capsys.readouterr().err
+    run("predict", "iris.lk", "big.parquet", "--keep", "id", "-o", "answers/")
+    assert capsys.readouterr().err == one  # added up by parts, in their order
+    parts = sorted(path.name for path in Path("answers").iterdir())
+    assert parts == [f"part-0000{i}.parquet" for i in range(3)]
+    assert pd.read_parquet("answers").equals(pd.read_parquet("out.parquet"))
+    said = bad(capsys, "predict", "iris.lk", "iris.csv", "-o", "answers")
+    assert "answers is not empty (it has part-00000.parquet)" in said
+    assert "--overwrite" in said
+    run("predict", "iris.lk", "iris.csv", "-o", "answers", "--overwrite")
+    assert len(pd.read_parquet("answers")) == 150
+    capsys.readouterr()
+    Path("answers/mine.txt").write_text("precious")
+    said = bad(capsys, "predict", "iris.lk", "iris.csv", "-o", "answers/", "--overwrite")
+    assert "mine.txt, which is no part of earlier answers" in said
+    assert len(list(Path("answers").iterdir())) == 2
+    Path("empty").mkdir()
+    run("predict", "iris.lk", "iris.csv", "-o", "empty")
+    assert len(pd.read_parquet("empty")) == 150
+    capsys.readouterr()
+    assert "is a file, and not a folder" in bad(capsys, "predict", "iris.lk", "iris.csv", "-o", "iris.csv/")
+    assert "there is no folder" in bad(capsys, "predict", "iris.lk", "iris.csv", "-o", "no/where/")
+    assert not list(Path().glob(".*"))
+
+
+def test_predict_says_figures_as_json(model, capsys):
+    run("predict", "iris.lk", "iris.csv", "-o", "out.csv", "--json")
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    same = lk.evaluate(model, lk.scan("iris.csv", "species", FEATURES))
+    assert err == ""
+    assert found["rows"] == 150
+    assert found["classes"] == SPECIES.tolist()
+    assert found["confusion"] == same.confusion.tolist()
+    for name, value in same.figures.items():
+        assert found[name] == pytest.approx(value, rel=1e-12)
+    assert "name a file" in bad(capsys, "predict", "iris.lk", "iris.csv", "--json")
+    table().drop(columns="species").to_csv("bare.csv", index=False)
+    run("predict", "iris.lk", "bare.csv", "-o", "out.csv", "--json")
+    assert json.loads(capsys.readouterr().out) is None
+
+
+def test_a_row_that_cannot_be_answered_leaves_no_folder(model, folder, capsys):
+    frame = pd.concat([table()] * 400, ignore_index=True)
+    frame.loc[50_000, FEATURES[0]] = np.inf
+    frame.to_parquet("inf.parquet", row_group_size=7000)
+    assert "row 50000 of inf.parquet" in bad(capsys, "predict", "iris.lk", "inf.parquet", "-o", "out/")
+    assert not list(Path().glob("out*"))
+    assert not list(Path().glob(".*"))
+
+
+@contextmanager
+def files_of_at_most(size):
+    """No file may become longer: as on a disk that is full."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("out", ["out.csv", "out.parquet", "out/"])
+def test_a_full_disk_is_said_in_a_line_and_leaves_nothing(out, model, folder, capsys):
+    pd.concat([table()] * 40, ignore_index=True).to_parquet("big.parquet", row_group_size=3000)
+    Path("out.csv").write_text("as it was")
+    with files_of_at_most(2000):
+        said = bad(capsys, "predict", "iris.lk", "big.parquet", "-o", out)
+    assert said == f"likelier: {out}: cannot be written: File too large\n"
+    assert Path("out.csv").read_text() == "as it was"
+    assert sorted(path.name for path in Path().glob("out*")) == ["out.csv"]
+    assert not list(Path().glob(".*"))
+
+
+def test_an_interrupted_prediction_leaves_nothing(model, folder):
+    header, *lines = Path("iris.csv").read_text().splitlines()
+    Path("big.csv").write_text("\n".join([header, *lines * 2000]))
+    with subprocess.Popen(
+        [SCRIPT, "predict", "iris.lk", "big.csv", "-o", "out/"], stderr=subprocess.PIPE, text=True
+    ) as asked:
+        while not list(Path().glob(".*.part")) and asked.poll() is None:
+            time.sleep(0.005)
+        asked.send_signal(signal.SIGINT)
+        said = asked.stderr.read()
+    assert (asked.returncode, said) == (130, "likelier: interrupted\n")
+    assert not list(Path().glob("out*"))
+    assert not list(Path().glob(".*"))
+
+
 def _newer(content: bytes) -> bytes:
     """A file of a later format, its checksums right."""
     import hashlib
@@ -472,12 +578,13 @@ def test_inspect_says_what_is_in_a_file(model, capsys):
     run("inspect", "iris.lk")
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("LinearDiscriminantAnalysis(covariance_estimator=None, ")
-    assert lines[1:4] == [
+    assert lines[1:5] == [
         "target    species",
         "rows      150, 14 missing cells",
         f"columns   4: {', '.join(FEATURES)}",
+        "statistics kept: it can learn on",
     ]
-    assert lines[5:9] == [
+    assert lines[6:10] == [
         "class       rows   prior",
         "setosa        50  0.3333",
         "versicolor    50  0.3333",
@@ -521,7 +628,7 @@ def test_inspect_every_kind(folder, capsys):
     lk.save(lk.Ridge(alpha=[0.5, 2.0]).fit(X[:, :2], X[:, 2:]), "lines.lk", statistics=False)
     run("inspect", "lines.lk")
     said = capsys.readouterr().out
-    assert "no statistics of them" in said
+    assert "statistics none: it predicts, and learns no more" in said
     assert "columns   2: without names" in said
     run("inspect", "lines.lk", "--json")
     assert json.loads(capsys.readouterr().out)["params"]["alpha"] == [0.5, 2.0]
@@ -544,7 +651,7 @@ def test_help_is_there_for_every_command_and_at_once():
     shown = program("--help")
     assert time.perf_counter() - start < 1.0  # some 0.05 s on an idle machine
     assert shown.returncode == 0
-    for command in ("compare", "train", "predict", "inspect"):
+    for command in ("compare", "train", "predict", "inspect", "merge"):
         assert command in shown.stdout
         told = program(command, "--help")
         assert told.returncode == 0
@@ -591,42 +698,283 @@ def test_a_place_that_cannot_be_written_to_is_named(model, capsys):
     assert ".part" not in said
 
 
+# ---- merge ---------------------------------------------------------------------------------------
+def train(name, rows, *more, target="species"):
+    """A model of some rows."""
+    rows.to_csv(f"{name}.csv", index=False)
+    features = () if "--features" in more else ("--features", NAMED)
+    run("train", f"{name}.csv", "--target", target, *features, *more, "-o", f"{name}.lk")
+
+
+@pytest.mark.parametrize("kind", ["lda", "gaussian-nb", "qda"])
+def test_models_trained_apart_merge_to_that_of_all_rows(kind, folder, capsys):
+    rows = table()
+    for name, at in (("a", slice(0, None, 3)), ("b", slice(1, None, 3)), ("c", slice(2, None, 3))):
+        train(name, rows[at], "--model", kind, "--with-statistics")
+    train("all", rows, "--model", kind)
+    capsys.readouterr()
+    run("merge", "c.lk", "a.lk", "b.lk", "-o", "merged.lk")
+    out, err = capsys.readouterr()
+    assert "from 3 models: 150 rows in all, 4 columns, 3 classes: merged.lk" in out
+    assert err == ""
+    X = rows[FEATURES]
+    np.testing.assert_allclose(
+        lk.load("merged.lk").predict_proba(X), lk.load("all.lk").predict_proba(X), rtol=1e-9, atol=1e-12
+    )
+    assert describe("merged.lk").about == {"target": "species", "weight": None}
+    run("train", "a.csv", "--target", "species", "--resume", "merged.lk", "-o", "more.lk")
+    assert describe("more.lk").weight == 200
+    run("predict", "merged.lk", "iris.csv", "-o", "out.csv")
+    assert "on 150 rows" in capsys.readouterr().err
+    run("merge", "a.lk", "-o", "one.lk")
+    assert "from 1 model: 50 rows in all" in capsys.readouterr().out
+
+
+def test_merge_says_which_file_is_unlike_and_writes_nothing(folder, capsys):
+    rows = table()
+    train("a", rows[:75], "--model", "lda")
+    train("b", rows[75:], "--model", "lda")
+    train("nb", rows, "--model", "gaussian-nb")
+    train("shrunk", rows, "--model", "lda", "--set", "solver=lsqr")
+    train("less", rows, "--model", "lda", "--features", ",".join(FEATURES[:3]))
+    train("turned", rows, "--model", "lda", "--features", ",".join(FEATURES[::-1]))
+    train("lean", rows, "--model", "lda", "--no-statistics")
+    train("logistic", rows.dropna(), "--model", "logistic-regression")
+    train("other", rows.rename(columns={"species": "kind"}), "--model", "lda", target="kind")
+    capsys.readouterr()
+
+    def refused(*paths):
+        return bad(capsys, "merge", *paths, "-o", "out.lk")
+
+    assert "a.lk is a LinearDiscriminantAnalysis, nb.lk a GaussianNB" in refused("a.lk", "nb.lk")
+    assert "solver is 'svd' in a.lk and 'lsqr' in shrunk.lk" in refused("a.lk", "b.lk", "shrunk.lk")
+    assert f"columns differ: less.lk lacks '{FEATURES[3]}'" in refused("a.lk", "less.lk")
+    assert "turned.lk has those of a.lk in another order (column 0 is" in refused("a.lk", "turned.lk")
+    assert "lean.lk: merge needs the statistics" in refused("a.lk", "lean.lk")
+    assert "logistic.lk: a LogisticRegression cannot be merged" in refused("a.lk", "logistic.lk")
+    assert "other.lk predicts 'kind', and a.lk 'species'" in refused("a.lk", "other.lk")
+    assert "a.lk is named twice" in refused("a.lk", "b.lk", "./a.lk")
+    said = refused("a.lk", "b.lk")
+    assert "classes differ: a.lk has" in said
+    assert "--classes union to join them" in said
+    assert "no folder" in bad(capsys, "merge", "a.lk", "-o", "no/out.lk")
+    assert "gone.lk" in refused("a.lk", "gone.lk")
+    assert not list(Path().glob("out*"))
+    run("merge", "a.lk", "b.lk", "--classes", "union", "-o", "out.lk")
+    assert describe("out.lk").counts == [50, 50, 50]
+
+
+def test_merge_tells_of_weights_by_other_columns(folder, capsys):
+    rows = table().assign(w=2.0, v=1.0)
+    for name, more in (("a", ("--weight", "w")), ("b", ("--weight", "v"))):
+        train(name, rows, "--model", "lda", *more)
+    capsys.readouterr()
+    run("merge", "a.lk", "b.lk", "-o", "out.lk")
+    out, err = capsys.readouterr()
+    assert "450 rows in all" in out
+    assert "weighed by other columns (a.lk: w, b.lk: v)" in err
+    assert describe("out.lk").about == {"target": "species"}
+    lk.save(lk.load("a.lk"), "bare.lk")  # of which nothing is said
+    run("merge", "bare.lk", "a.lk", "-o", "out.lk")
+    assert "rows of weight 600 in all" in capsys.readouterr().out
+    assert describe("out.lk").about == {"target": "species", "weight": "w"}
+
+
 # ---- progress ------------------------------------------------------------------------------------
-class Bar:
-    """Takes down what it is told."""
+class Terminal(io.StringIO):
+    """Standard error, as a person would see it."""
 
-    def __init__(self):
-        self.passes = []
-
-    def set_description_str(self, words, refresh):
-        self.words = words
-
-    def reset(self, total):
-        self.passes.append([self.words, total, 0])
-
-    def update(self, n):
-        self.passes[-1][2] += n
+    def isatty(self):
+        return True
 
 
-@pytest.mark.parametrize(("file", "total"), [("iris.csv", None), ("iris.parquet", 150)])
-def test_rows_are_counted_as_they_pass(file, total, folder):
-    source = lk.scan(file, target="species", features=FEATURES)
-    bar = Bar()
-    watched = lk.GaussianNB().fit(progress.Watched(source, bar, progress.Lock()))
-    assert bar.passes == [["finding the classes", total, 0], ["learning", total, 150]]
-    plain = lk.GaussianNB().fit(source)
-    np.testing.assert_array_equal(watched.theta_, plain.theta_)
-    watched.partial_fit(progress.Watched(source, bar, progress.Lock()))
-    np.testing.assert_array_equal(watched.class_count_, 2 * plain.class_count_)
+@contextmanager
+def at_a_terminal(patience=0.0):
+    """What is on the screen; bars are shown at once, and every time."""
+    screen = Terminal()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stderr", screen)
+        patch.setattr(progress, "PATIENCE", patience)
+        patch.setattr(progress, "tqdm", partial(progress.tqdm, mininterval=0, miniters=1, ncols=150))
+        yield screen
 
 
-def test_a_source_is_itself_where_nobody_watches(folder, monkeypatch):
-    source = lk.scan("iris.csv", target="species")
-    with progress.watching(source) as rows:
-        assert rows is source
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    with progress.watching(source) as rows:
-        assert isinstance(rows, progress.Watched)
+def lines(terminal):
+    """All that was ever on the line of the bar."""
+    return [" ".join(line.split()) for line in terminal.getvalue().split("\r") if line.strip()]
+
+
+WHOLE = ",".join(FEATURES[2:])  # columns without gaps
+TRAIN = ["train", "--target", "species", "--features", WHOLE, "-o", "m.lk", "--model"]
+
+
+def test_a_bar_shows_passes_rows_and_the_time_left(folder):
+    with at_a_terminal() as terminal:
+        run(*TRAIN, "logistic-regression", "iris.parquet")
+    shown = lines(terminal)
+    assert any(
+        re.match(r"finding the classes: 100%.* \d+\.?\d*/\d+\.?\d* .*parts/s", line) for line in shown
+    )
+    ends = [line for line in shown if re.search(r"150/150 \[\d\d:\d\d<\d\d:\d\d, .*rows/s", line)]
+    assert {line.partition(":")[0] for line in ends} >= {
+        "learning, pass 1",
+        "learning, pass 2",
+        "learning, pass 3",
+    }
+    assert any(re.search(r"objective [\d.]+\]$", line) for line in shown)
+    assert not any(line.startswith("learning, pass 1:") and "objective" in line for line in shown)
+    assert terminal.getvalue().split("\r")[-1].strip() == ""  # the line is clean at the end
+
+
+def test_the_rows_of_text_are_known_from_the_second_pass_on(folder):
+    with at_a_terminal() as terminal:
+        run(*TRAIN, "logistic-regression", "iris.csv")
+    shown = lines(terminal)
+    assert any(re.match(r"learning, pass 1: 0\.00 rows ", line) for line in shown)
+    assert any(re.match(r"learning, pass 2: .* 0\.00/150 ", line) for line in shown)
+
+
+@pytest.mark.parametrize(("model", "number"), [("sgd", 2), ("online-classifier", 1)])
+def test_steps_in_order_have_a_bar_as_well(model, number, folder):
+    """After the survey and, for SGD, a count of the classes, an epoch is a pass."""
+    with at_a_terminal() as terminal:
+        run(*TRAIN, model, "iris.parquet")
+    assert any(re.match(rf"learning, pass {number}: 100%.* 150/150 ", line) for line in lines(terminal))
+
+
+def test_the_bar_of_a_mixture_shows_the_log_likelihood(folder):
+    with at_a_terminal() as terminal:
+        run(*TRAIN, "mda", "--set", "random_state=0", "iris.parquet")
+    assert re.search(r"log-likelihood -?[\d.]+\]", terminal.getvalue())
+
+
+def test_what_takes_no_second_shows_no_bar(folder):
+    with at_a_terminal(patience=60.0) as terminal:
+        run(*TRAIN, "lda", "iris.parquet")
+    assert terminal.getvalue() == ""
+
+
+def test_a_bar_is_gone_when_something_fails(folder, monkeypatch):
+    monkeypatch.setattr("likelier.saving.models.save", _full)
+    with at_a_terminal() as terminal:
+        assert main([*TRAIN, "lda", "iris.parquet"]) == 2
+    screen = terminal.getvalue()
+    assert screen.split("\r")[-1] == "likelier: m.lk: no space left\n"
+
+
+def _full(*args, **how):
+    raise OSError(28, "no space left", "m.lk")
+
+
+def test_totals_are_guessed_from_parts_where_nothing_else_is_known():
+    with at_a_terminal():
+        bar = progress.PassBar()
+        bar.begin(Pass(Order, None, 4))
+        bar.done(parts=0, rows=10)
+        assert bar._bar.total is None
+        bar.done(parts=1, rows=0)
+        assert bar._bar.total == 40
+        bar.done(parts=2, rows=80)
+        assert bar._bar.total == 120
+        bar.done(parts=0, rows=50)
+        assert (bar._bar.total, bar._bar.n) == (186, 140)
+        bar.done(parts=1, rows=0)
+        bar.end()
+        bar.begin(Pass(Order, None, 4))
+        assert (bar._bar.total, bar._bar.n) == (140, 0)
+        bar.close()
+
+
+class Order:
+    """Some state."""
+
+
+# ---- checkpoints and signals ---------------------------------------------------------------------
+SLOW = """
+import os, sys, time
+import likelier.engines.journal as journal
+from likelier.data.roles import Roles
+journal.EVERY = journal.PAUSE = 0.0
+os.environ["LIKELIER_THREADS"] = "1"
+chunks, read = Roles.chunks, 0
+
+def slowly(self, *given):
+    global read
+    for chunk in chunks(self, *given):
+        read += 1
+        if read == int(sys.argv[1]):
+            print("there", flush=True)
+            time.sleep(60)
+        yield chunk
+
+Roles.chunks = slowly
+import likelier.data.files as files
+files.PART_BYTES = 1 << 8
+from likelier.cli import main
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@contextmanager
+def training(stop_at, *arguments):
+    """A process that trains, held up at a chunk."""
+    command = [sys.executable, "-c", SLOW, str(stop_at), *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("model", ["qda", "logistic-regression"])
+def test_a_process_that_is_killed_is_gone_on_from_to_the_same_bytes(model, folder):
+    """The one test of it all: another process, killed without notice in the midst of a pass."""
+    frame = table()
+    frame.drop(columns=["note", "id"]).fillna(1.0).to_parquet("many.parquet", row_group_size=5)
+    train = ["train", "many.parquet", "--target", "species", "--model", model, "--checkpoint", "fit.ck"]
+    with training(45, *train, "-o", "killed.lk") as process:
+        assert process.stdout.readline() == "there\n"
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert Path("fit.ck").exists()
+    assert not Path("killed.lk").exists()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("likelier.data.files.PART_BYTES", 1 << 8)
+        run(*train, "-o", "killed.lk")
+        run(*train[:-2], "-o", "whole.lk")
+    assert Path("killed.lk").read_bytes() == Path("whole.lk").read_bytes()
+    assert not Path("fit.ck").exists()
+    assert not list(folder.glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("sent", "code", "word"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+    ids=["Ctrl-C", "SIGTERM"],
+)
+def test_training_that_is_interrupted_leaves_no_model_and_says_where_it_goes_on(sent, code, word, folder):
+    train = ["train", "iris.parquet", "--target", "species", "--features", NAMED, "--model", "lda"]
+    with training(6, *train, "-o", "m.lk", "--checkpoint", "fit.ck") as process:
+        assert process.stdout.readline() == "there\n"
+        process.send_signal(sent)
+        _, err = process.communicate()
+    assert process.returncode == code
+    assert err.splitlines() == [
+        "likelier: fit.ck has what was done: the same command goes on from there",
+        f"likelier: {word}",
+    ]
+    assert sorted(path.name for path in folder.glob("*") if "iris" not in path.name) == ["fit.ck"]
+    assert not list(folder.glob(".*"))
+
+
+def test_checkpoints_that_make_no_sense_are_refused(model, capsys):
+    one = ["iris.csv", "--target", "species", "--features", NAMED, "-o", "m.lk", "--checkpoint", "fit.ck"]
+    said = bad(capsys, "train", *one, "--model", "sgd")
+    assert "--checkpoint is for models that are fitted by passes over rows, and SGDClassifier" in said
+    assert "leave one of them out" in bad(capsys, "train", *one, "--resume", "iris.lk")
+    Path("fit.ck").write_text("something of mine")
+    assert "fit.ck is not a checkpoint that can be read" in bad(capsys, "train", *one, "--model", "lda")
+    assert Path("fit.ck").read_text() == "something of mine"
 
 
 # ---- data as it comes ----------------------------------------------------------------------------

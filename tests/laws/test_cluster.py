@@ -1,9 +1,8 @@
 """The laws of the Dask engine, on a scheduler and two worker processes: the same bits, whatever happens."""
 
-import logging
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,50 +13,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from distributed import Client, LocalCluster
 from sklearn.base import clone
 
 import likelier as lk
-from laws.comparing import assert_same_bits
-from laws.elsewhere import Deadly, Elsewhere, Failing, Light, Slow
+from laws.comparing import assert_same_bits, assert_same_model
+from laws.elsewhere import Deadly, Elsewhere, Failing, Light, Slow, nothing_left
 from laws.generators import large_table
 from laws.parts import parts_of
 from laws.test_files import pieces_of
 from laws.test_states import every_state
 from likelier.data import Arrays, Chunk, Dense, NonFinite
-from likelier.engines import chunks, cluster, first_chunk, run, serial
+from likelier.engines import chunks, cluster, first_chunk, run, serial, watching
 from likelier.states import ColumnMoments, Moments
-
-
-@pytest.fixture(scope="session")
-def client() -> Iterator[Client]:
-    """A scheduler and two worker processes of one thread each, on loopback."""
-    with (
-        dask.config.set({"distributed.comm.timeouts.connect": "60s"}),
-        LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=":0",
-            silence_logs=logging.CRITICAL,
-        ) as started,
-        Client(started, set_as_default=False) as found,
-    ):
-        yield found
-
-
-def nothing_left(client: Client) -> bool:
-    """Whether the scheduler forgets all tasks, given a little time, and the client holds none."""
-
-    def tasks(dask_scheduler: Any) -> int:
-        return len(dask_scheduler.tasks)
-
-    end = time.monotonic() + 20
-    while client.run_on_scheduler(tasks):
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return not client.futures
 
 
 # ---- the tree ------------------------------------------------------------------------------------
@@ -165,18 +132,6 @@ def stored(table: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def shown(model: Any) -> dict[str, Any]:
-    """All that a fitted model shows."""
-    return {name: value for name, value in vars(model).items() if name.endswith("_") and name[0] != "_"}
-
-
-def assert_same_model(a: Any, b: Any) -> None:
-    ours, theirs = shown(a), shown(b)
-    assert ours.keys() == theirs.keys()
-    for name, value in ours.items():
-        np.testing.assert_equal(value, theirs[name], err_msg=name)
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::likelier.DegenerateWarning")
 @pytest.mark.parametrize("model", ESTIMATORS, ids=repr)
@@ -226,6 +181,9 @@ def test_cross_validation_scores_and_priors_are_the_same(client, stored):
         assert repr(one) == repr(other)
         model = lk.GaussianNB().fit(here)
         assert model.score(here) == model.score(there)
+        judged = [lk.evaluate(model, rows).sums.figures for rows in (here, there)]
+        for name in ("totals", "classes", "bins"):
+            np.testing.assert_array_equal(*(getattr(one, name) for one in judged))
         np.testing.assert_array_equal(*(model.adapt_priors(rows, tol=1e-3) for rows in (here, there)))
         batches = [
             lk.GaussianNB().partial_fit(rows, classes=[0, 1, 2]).partial_fit(rows) for rows in (here, there)
@@ -327,6 +285,51 @@ def test_the_workers_here_are_as_this_process_is(client):
     cluster.CHECKED.discard(client)
     cluster.check_workers(client)
     assert client in cluster.CHECKED
+
+
+# ---- passes that are observed, and kept ----------------------------------------------------------
+class Cut(BaseException):
+    """What comes from outside."""
+
+
+class Ending:
+    """An observer that hears of each task, and cuts the fit off in some pass."""
+
+    def __init__(self, fatal: int) -> None:
+        self.fatal, self.passes = fatal, []
+
+    def begin(self, what: Any) -> None:
+        self.passes.append([what.parts, 0])
+
+    def done(self, *, parts: int, rows: int) -> None:
+        self.passes[-1][1] += parts
+        if len(self.passes) == self.fatal and self.passes[-1][1] == 2:
+            raise Cut
+
+    def end(self) -> None: ...
+
+    def reached(self, figure: str, value: float) -> None: ...
+
+
+def test_a_fit_that_is_cut_off_goes_on_there_or_here_with_the_pass_that_was_not_done(
+    client, stored, tmp_path
+):
+    here, path = lk.scan(stored, target="y", weight="w", features=FEATURES), tmp_path / "fit.ck"
+    with pieces_of(1200):
+        whole = lk.LogisticRegression(tol=0.01).fit(here)
+        with watching(heard := Ending(4)), pytest.raises(Cut):
+            lk.LogisticRegression(tol=0.01).fit(here.on(client), checkpoint=path)
+        assert all(parts == done for parts, done in heard.passes[:3])
+        assert path.exists()
+        with watching(more := Ending(2)), pytest.raises(Cut):
+            lk.LogisticRegression(tol=0.01).fit(here.on(client), checkpoint=path)
+        with watching(rest := Ending(0)):
+            again = lk.LogisticRegression(tol=0.01).fit(here, checkpoint=path)
+        with watching(alone := Ending(0)):
+            lk.LogisticRegression(tol=0.01).fit(here)
+    assert len(rest.passes) + (len(heard.passes) - 1) + (len(more.passes) - 1) == len(alone.passes)
+    assert_same_model(again, whole)
+    assert nothing_left(client)
 
 
 # ---- last, since the workers that come instead have all to load again -------------------------------

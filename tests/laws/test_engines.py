@@ -19,7 +19,9 @@ from laws.parts import parts_of
 from laws.test_states import STATES, every_state
 from likelier.data import Arrays, Chunk, Dense, NonFinite
 from likelier.engines import serial, threads
-from likelier.engines.run import absorb, cores, merge_in_order, run
+from likelier.engines.run import absorb, cores, run
+from likelier.engines.tree import Tree, merge_in_order
+from likelier.engines.watching import Pass, watching
 from likelier.states import Moments
 
 MODULE = import_module("likelier.engines.run")  # its name in the package is that of the function
@@ -102,6 +104,19 @@ def test_states_are_merged_in_the_order_of_their_parts(n, width, size, count):
         assert threads(count)(source, Order).rows == list(range(n))
 
 
+@every_engine
+@given(parts=st.integers(1, 20), begun=st.integers(0, 20))
+def test_a_pass_goes_on_from_where_a_tree_has_come_to(engine, parts, begun):
+    source, start = Arrays(Dense(np.arange(float(parts))[:, None])), Order
+    with parts_of(8):
+        assert len(source.parts(0)) == parts
+        tree = Tree()
+        for part in source.parts(0)[:begun]:
+            tree.add(absorb(start, part))
+        assert len(tree.waiting) == min(begun, parts).bit_count()
+        assert engine(source, start, tree).rows == list(range(parts))
+
+
 # ---- parts ---------------------------------------------------------------------------------------
 @given(
     n=st.integers(0, 1000),
@@ -157,6 +172,8 @@ def test_coded_chunks_carry_codes_and_minus_1_for_what_is_no_level():
 class Traffic:
     """A source of many parts that counts how many are begun and not yet merged."""
 
+    rows = None
+
     def __init__(self, parts: int, fails: Any = (), slow: Any = (0,)) -> None:
         self.count, self.fails, self.slow = parts, fails, slow
         self.lock = threading.Lock()
@@ -176,19 +193,24 @@ class Traffic:
             raise OSError(f"part {number}")
         yield Chunk(Dense(np.full((1, 1), float(number))), np.zeros(1, np.int32))
 
-    def watched(self, states: Any) -> Any:
-        """States on their way to be merged, counted."""
-        for state in states:
-            with self.lock:
-                self.merged += 1
-            yield state
+
+class Gate(Tree):
+    """Where states merge, counted."""
+
+    def __init__(self, traffic: Traffic) -> None:
+        super().__init__()
+        self.traffic = traffic
+
+    def add(self, state: Any) -> None:
+        with self.traffic.lock:
+            self.traffic.merged += 1
+        super().add(state)
 
 
 @pytest.mark.parametrize("count", [2, 3, 7])
-def test_two_parts_for_each_thread_are_in_flight_and_no_more(count, monkeypatch):
+def test_two_parts_for_each_thread_are_in_flight_and_no_more(count):
     traffic = Traffic(parts=50)
-    monkeypatch.setattr(MODULE, "merge_in_order", lambda states: merge_in_order(traffic.watched(states)))
-    threads(count)(traffic, partial(Moments.start, 1, 1, "full"))
+    threads(count)(traffic, partial(Moments.start, 1, 1, "full"), Gate(traffic))
     assert sorted(traffic.begun) == list(range(50))
     assert count <= traffic.most <= 2 * count
 
@@ -217,6 +239,55 @@ def test_an_engine_leaves_no_thread_behind(engine):
         engine(Traffic(parts=20, fails={3}), partial(Moments.start, 1, 1, "full"))
     engine(Traffic(parts=20), partial(Moments.start, 1, 1, "full"))
     assert threading.active_count() == before
+
+
+class Heard:
+    """An observer that takes down what it is told."""
+
+    def __init__(self) -> None:
+        self.passes: list[list[Any]] = []
+        self.open = False
+
+    def begin(self, what: Pass) -> None:
+        assert not self.open
+        self.open = True
+        self.passes.append([what, 0, 0])
+
+    def done(self, *, parts: int, rows: int) -> None:
+        assert self.open
+        self.passes[-1][1] += parts
+        self.passes[-1][2] += rows
+
+    def end(self) -> None:
+        self.open = False
+
+
+@every_engine
+def test_an_observer_hears_of_every_pass_part_and_row(engine):
+    source = Arrays(Dense(np.zeros((100, 1))))
+    heard = Heard()
+    with parts_of(8 * 7):
+        with watching(heard):
+            engine(source, Order)
+            with watching(None):
+                engine(source, Order)
+            tree = Tree([Order(), Order()], 3)
+            engine(source, Order, tree)
+        engine(source, Order)
+        cut = source.parts(0)
+    what = Pass(Order, 100, len(cut))
+    left = sum(chunk.X.shape[0] for part in cut[3:] for chunk in part())
+    assert heard.passes == [[what, len(cut), 100], [what, len(cut), left]]
+
+
+@every_engine
+def test_an_observer_hears_the_end_of_a_pass_that_fails(engine):
+    heard = Heard()
+    with watching(heard), pytest.raises(OSError, match="part 3"):
+        engine(Traffic(parts=20, fails={3}), partial(Moments.start, 1, 1, "full"))
+    assert not heard.open
+    assert heard.passes[0][0] == Pass(Moments, None, 20)
+    assert heard.passes[0][1] == 3
 
 
 @every_engine

@@ -37,12 +37,13 @@ from laws.test_estimators import (
 from laws.test_mixtures import DISCRIMINANTS, MIXTURES
 from laws.test_qr import triangle
 from laws.test_states import RAW_LABELS, STATES
-from likelier.saving import disk, records, values
+from likelier.saving import disk, records
 from likelier.saving.describing import describe
 from likelier.saving.models import ESTIMATORS as SAVED
 from likelier.saving.models import _estimator, content_of
 from likelier.saving.records import CLASSES, RECORDS, Kind, check
 from likelier.states import Extent
+from likelier.storing import values
 
 REGRESSIONS = [
     lk.LinearRegression(),

@@ -11,8 +11,8 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 import likelier as lk
+from likelier.abilities import ABILITIES
 from likelier.inference import separation
-from likelier.solving import ABILITIES
 
 seeds = st.integers(0, 2**32 - 1)
 

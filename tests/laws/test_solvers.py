@@ -17,13 +17,13 @@ from sklearn.svm import SVC
 
 import likelier as lk
 from laws.generators import SEEDS
+from likelier.abilities import ABILITIES, chosen
 from likelier.data import CSR, Arrays, Chunk, NonFinite, Source, block
 from likelier.engines import run
 from likelier.losses import Loss, criterion, hinge, logistic, softmaxed, squared, squared_hinge
 from likelier.objective import Objective, shift_of
 from likelier.penalties import Penalty
 from likelier.solvers import Iterate, Solution, gradient, newton, run_solver
-from likelier.solving import ABILITIES, chosen
 from likelier.states import Expansion, Halves, Reach, Setting
 
 # A new batch solver of smooth problems joins here.

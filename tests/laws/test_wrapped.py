@@ -15,13 +15,12 @@ from likelier.data import Source
 from likelier.data.files import Scan
 from likelier.data.recoded import Recoded
 from likelier.data.selected import Selected
-from likelier.data.spread import Few, Spread
+from likelier.data.spread import Few, Spread, Thinned
 from likelier.data.wrapped import Beside
 from likelier.data.zoomed import Zoomed
 from likelier.engines import chunks
 from likelier.engines.run import run
 from likelier.estimators.weighing import ByClass, ClassTotals
-from likelier.objective import WithoutOffset
 
 # A new wrapper joins here.
 WRAPPERS: dict[str, Callable[[Source], Any]] = {
@@ -30,7 +29,7 @@ WRAPPERS: dict[str, Callable[[Source], Any]] = {
     "Recoded": lambda source: Recoded(source, frozenset()),
     "Selected": lambda source: Selected(source, np.array([2, 0])),
     "Spread": lambda source: Spread(source, 3),
-    "WithoutOffset": WithoutOffset,
+    "Thinned": lambda source: Thinned(source, 1),
     "Zoomed": lambda source: Zoomed(source, 0.5, 1),
     "all at once": lambda source: ByClass(
         Zoomed(Recoded(Selected(source, np.array([2, 0])), frozenset()), 0.5, 1), np.array([1.0, 2.0])

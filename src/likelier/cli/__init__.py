@@ -4,13 +4,13 @@ import os
 import sys
 from collections.abc import Sequence
 
-from likelier.cli import comparing, inspecting, predicting, streaming, training
-from likelier.cli.words import Parser, say
+from likelier.cli import comparing, inspecting, merging, predicting, streaming, training
+from likelier.cli.words import Parser, Terminated, say
 
 # What is wrong with data, files and arguments is said in one line; anything else is a defect, and shows
 # where it happened.
 WRONG = (ValueError, TypeError, OSError, NotImplementedError, MemoryError)
-BROKEN_PIPE, INTERRUPTED = 141, 130  # as shells have it: 128 and the number of the signal
+BROKEN_PIPE, INTERRUPTED, TERMINATED = 141, 130, 143  # as shells have it: 128 and the number of the signal
 
 
 def parser() -> Parser:
@@ -21,7 +21,7 @@ def parser() -> Parser:
         epilog="example: likelier compare iris.csv --target species",
     )
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in (comparing, training, predicting, streaming, inspecting):
+    for command in (comparing, training, predicting, streaming, inspecting, merging):
         command.add(commands)
     return top
 
@@ -35,9 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _let_go()
         return BROKEN_PIPE
-    except KeyboardInterrupt:
-        say("interrupted")
-        return INTERRUPTED
+    except KeyboardInterrupt as why:
+        terminated = isinstance(why, Terminated)
+        say("terminated" if terminated else "interrupted")
+        return TERMINATED if terminated else INTERRUPTED
     except WRONG as problem:
         say(_said(problem))
         return 2

@@ -13,13 +13,13 @@ from likelier.cli.output import Output
 from likelier.cli.sparse_rows import SparseRows
 from likelier.cli.words import check_columns, counted, say
 from likelier.cores import cores
-from likelier.data import CSR, BadCell, arrow
+from likelier.data import CSR, BadCell, Columns, arrow
 from likelier.data.files import Batches, Scan, scan
 from likelier.data.finding import find
 from likelier.data.keyed import Keyed
 from likelier.data.sparse_files import TARGET, Kind, SparseScan
 from likelier.estimators.online import OnlineClassifier
-from likelier.estimators.saying import Naming, decided, probable, said
+from likelier.estimators.saying import Naming, decided, probable, said, takes_blocks
 from likelier.estimators.sources import as_fitted, usable
 from likelier.estimators.streamed import of_block, worded
 from likelier.evaluation import Evaluation
@@ -91,6 +91,9 @@ def _has_text(model: Any) -> bool:
     return _classifies(model) and model.classes_.dtype.kind in "UO"
 
 
+Watch = Callable[[int, float], Any]  # so many rows more are answered, and this share of all parts
+
+
 class Piece(NamedTuple):
     """Some answers, ready to be written."""
 
@@ -132,7 +135,7 @@ class Answers:
             self.only
         ]
 
-    def written(self, out: Output, watch: Callable[[int], Any]) -> Evaluation | None:
+    def written(self, out: Output, watch: Watch) -> Evaluation | None:
         """Answer all rows, several parts at a time; how good the answers are, if that is known."""
         source, keep, truth = self.plan
         others = [
@@ -142,11 +145,14 @@ class Answers:
         batches = source.batches(others, verbatim)
         parts = [partial(self._part, out, number, part) for number, part in enumerate(batches)]
         total = None if self.judge is None else self.judge.start()
+        done = 0
         for item in in_order(parts, cores()):
             if isinstance(item, Piece):
                 out.write(item.ready)
-                watch(item.rows)
-            elif total is not None:
+                watch(item.rows, done / len(parts))
+                continue
+            done += 1
+            if total is not None:
                 total.merge(item)
         return None if self.judge is None else self.judge.found(total)
 
@@ -165,7 +171,7 @@ class Answers:
 
     def _table(self, batch: Any, sums: Any) -> Any:
         source, keep, truth = self.plan
-        X = batch.select(list(source.names))
+        X = self._opened(batch.select(list(source.names)))
         found, answers = self._values(X) if self.naming is None else self._labels(X)
         if self.judge is not None:
             self.judge.add(sums, answers, batch.column(truth))
@@ -173,14 +179,14 @@ class Answers:
         return pa.table([*kept, *found], names=[*keep, *self.columns()])
 
     def _values(self, X: Any) -> tuple[list[Any], Any]:
-        values = np.asarray(self.model.predict(self._opened(X)))
+        values = np.asarray(self.model.predict(X))
         return list(np.atleast_2d(values.T)), values
 
     def _labels(self, X: Any) -> tuple[list[Any], Any]:
         assert self.naming is not None
         assert self.classes is not None
         speak = decided if self.judge is None and self.only == "labels" else said
-        answers = speak(self.model, self.naming, self._opened(X), lambda rows: self._opened(X.take(rows)))
+        answers = speak(self.model, self.naming, X, X.take)
         found = [] if self.only == "probabilities" else [self.classes.take(pa.array(answers.best))]
         if self.only != "labels":
             assert answers.P is not None
@@ -188,12 +194,19 @@ class Answers:
         return found, answers
 
     def _opened(self, X: Any) -> Any:
-        """Rows as the model takes them: of one that was fitted to an array, an array."""
+        """Rows as the model takes them."""
         if isinstance(X, CSR | Keyed):
             return of_block([], X) if isinstance(X, Keyed) else X
-        if hasattr(self.model, "n_features_in_") and not hasattr(self.model, "feature_names_in_"):
-            return np.column_stack([arrow.numbers(column) for column in X.columns])
-        return X
+        if not takes_blocks(self.model):  # an online one, which knows features by their names
+            return X
+        assert isinstance(self.plan.source, Scan)
+        words = self.plan.source.roles.categories
+        return Columns(
+            tuple(
+                (arrow.factor if name in words else arrow.numbers)(column)
+                for name, column in zip(X.schema.names, X.columns, strict=True)
+            )
+        )
 
 
 def _plain(column: Any) -> Any:

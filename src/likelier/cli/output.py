@@ -28,8 +28,6 @@ class Output(Protocol):
     def write(self, ready: Any, /) -> None:
         """In the order of all tables."""
 
-    def close(self) -> None: ...
-
 
 class CSV:
     """Lines of text, quotation marks only where they are needed."""
@@ -51,6 +49,9 @@ class CSV:
         self.file.write(lines)
 
     def close(self) -> None:
+        pass
+
+    def drop(self) -> None:
         pass
 
 
@@ -87,6 +88,11 @@ class Parquet:
         if self.writer is not None:
             self.writer.close()
 
+    def drop(self) -> None:
+        """Of a file that is given up: else Arrow would end it as it is cleared away, and complain."""
+        if self.writer is not None:
+            self.writer.is_open = False
+
 
 def _writer(file: Any, schema: Any) -> Any:
     """Words as dictionaries; probabilities hardly repeat, and to look whether they do takes long."""
@@ -105,15 +111,12 @@ class Folder:
         """Parts are written side by side: nothing is left to do in their order."""
         with (self.folder / f"part-{number:05d}.parquet").open("xb") as file:
             out = Parquet(file)
-            yield out.write
-            out.close()
+            with _ending_well(out):
+                yield out.write
             file.flush()
             os.fsync(file.fileno())
 
     def write(self, ready: Any) -> None:
-        pass
-
-    def close(self) -> None:
         pass
 
 
@@ -136,8 +139,19 @@ def opened(path: str, *, overwrite: bool) -> Iterator[Output]:
             return
         with replacing(Path(path)) as file:
             out = KINDS[_ending(path)](file)
-            yield out
-            out.close()
+            with _ending_well(out):
+                yield out
+
+
+@contextmanager
+def _ending_well(out: CSV | Parquet) -> Iterator[None]:
+    """Closed if all went well, else given up."""
+    try:
+        yield
+        out.close()
+    except BaseException:
+        out.drop()
+        raise
 
 
 def _ending(path: str) -> str:

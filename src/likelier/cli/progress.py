@@ -1,102 +1,109 @@
-"""How far a pass has come: rows are counted as their chunks go by."""
+"""How far a command has come, on a terminal; elsewhere nobody is told."""
 
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
-from threading import Lock
-from typing import Any, Self
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from tqdm import tqdm
 
-from likelier.data import Chunk, Part, Stored
+from likelier.engines import Pass, watching
+from likelier.states import Survey
 
-
-@contextmanager
-def watching(source: Stored) -> Iterator[Stored]:
-    """The same source, which shows a bar on standard error; itself where that is no terminal."""
-    if not sys.stderr.isatty():
-        yield source
-        return
-    with rows_bar(source.rows) as bar:
-        yield Watched(source, bar, Lock())
+PATIENCE = 1.0  # seconds before anything is shown
 
 
 def rows_bar(total: int | None) -> Any:
     """A bar of rows; none where standard error is no terminal."""
-    return tqdm(total=total, unit=" rows", unit_scale=True, disable=None, leave=False)
+    return tqdm(
+        total=total,
+        unit=" rows",
+        unit_scale=True,
+        disable=None,
+        leave=False,
+        delay=PATIENCE,
+        dynamic_ncols=True,
+    )
 
 
-@dataclass(frozen=True, eq=False)
-class Watched:
-    """A source of whose every pass a bar is told."""
+@contextmanager
+def showing() -> Iterator[None]:
+    """A bar of the passes that run here, if standard error is a terminal and they take long enough."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    bar = PassBar()
+    try:
+        with watching(bar):
+            yield
+    finally:
+        bar.close()
 
-    source: Any
-    bar: Any
-    lock: Any
-    surveys: bool = False  # chunks are lists of labels, not rows
 
-    @property
-    def p(self) -> int:
-        return int(self.source.p)
+class PassBar:
+    """An observer with a bar: which pass it is, rows and rows a second, the time left, the objective.
 
-    @property
-    def names(self) -> NDArray[Any]:
-        return np.asarray(self.source.names)
+    Where nobody knows how many rows there are, the share of the parts that are done says it, and later the
+    passes before. A survey reads labels alone, of each chunk every one once: of it, parts are counted.
+    """
 
-    @property
-    def rows(self) -> int | None:
-        rows: int | None = self.source.rows
-        return rows
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._since = time.monotonic()
+        self._number = 0  # of the pass, surveys apart
+        self._known: int | None = None  # rows of an earlier pass
+        self._figure = ""
 
-    @property
-    def y_shape(self) -> tuple[int, ...]:
-        return tuple(self.source.y_shape)
+    def begin(self, what: Pass) -> None:
+        self._what, self._surveys = what, issubclass(what.state, Survey)
+        self._number += not self._surveys
+        self._parts = self._rows = 0
+        self._begun = time.time()
+        if self._bar is not None:
+            self._start()
 
-    @property
-    def targets(self) -> tuple[str, ...]:
-        return tuple(self.source.targets)
+    def done(self, *, parts: int, rows: int) -> None:
+        self._parts += parts
+        self._rows += rows
+        if self._bar is None and time.monotonic() - self._since >= PATIENCE:
+            self._start()
+        if self._bar is not None:
+            self._bar.total = self._total()
+            self._bar.update((self._parts if self._surveys else self._rows) - self._bar.n)
 
-    def labels(self) -> Self:
-        return replace(self, source=self.source.labels(), surveys=True)
+    def end(self) -> None:
+        if self._parts == self._what.parts and not self._surveys:
+            self._known = self._rows
 
-    def partly(self) -> Self:
-        return replace(self, source=self.source.partly())
+    def reached(self, figure: str, value: float) -> None:
+        self._figure = f"{figure} {value:.6g}"
+        if self._bar is not None:
+            self._bar.set_postfix_str(self._figure)
 
-    def coded(self, levels: NDArray[Any]) -> Self:
-        return replace(self, source=self.source.coded(levels))
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        if self._bar is not None:
+            self._bar.close()
 
-    def taking(self, features: Sequence[str], *, y: bool) -> Self:
-        return replace(self, source=self.source.taking(features, y=y))
+    def _start(self) -> None:
+        words = "finding the classes" if self._surveys else f"learning, pass {self._number}"
+        unit, total = " parts" if self._surveys else " rows", self._total()
+        if self._bar is None:
+            self._bar = tqdm(
+                desc=words, unit=unit, total=total, unit_scale=True, leave=False, dynamic_ncols=True
+            )
+        else:
+            self._bar.set_description_str(words, refresh=False)
+            self._bar.unit, self._bar.total = unit, total
+            self._bar.reset()
+        self._bar.start_t = self._begun  # it may not have been shown from the first
 
-    def others(self, columns: Sequence[str]) -> Mapping[str, str]:
-        found: Mapping[str, str] = self.source.others(columns)
-        return found
-
-    def texts(self, columns: Sequence[str]) -> frozenset[str]:
-        found: frozenset[str] = self.source.texts(columns)
-        return found
-
-    def categorised(self, columns: Collection[str]) -> Self:
-        return replace(self, source=self.source.categorised(columns))
-
-    def worded(self) -> Self:
-        return replace(self, source=self.source.worded())
-
-    def place(self, row: int) -> str:
-        return str(self.source.place(row))
-
-    def parts(self, state_bytes: int) -> Sequence[Part]:
-        self.bar.set_description_str("finding the classes" if self.surveys else "learning", refresh=False)
-        self.bar.reset(total=self.rows)
-        parts: Sequence[Part] = self.source.parts(state_bytes)
-        return parts if self.surveys else [partial(self._read, part) for part in parts]
-
-    def _read(self, part: Part) -> Iterator[Chunk]:
-        for chunk in part():
-            yield chunk
-            with self.lock:
-                self.bar.update(chunk.X.shape[0])
+    def _total(self) -> int | None:
+        """How many there will be, as far as it can be said."""
+        if self._surveys:
+            return self._what.parts
+        known = self._known if self._what.rows is None else self._what.rows
+        if known is None and self._parts:
+            known = self._rows * self._what.parts // self._parts
+        return None if known is None else max(known, self._rows)

@@ -2,6 +2,8 @@
 
 import time
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,9 @@ from likelier.cli.words import (
     model_named,
     noting,
     opened,
+    say,
     size_of,
+    terminable,
 )
 
 if TYPE_CHECKING:
@@ -38,8 +42,15 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--resume", metavar="OLD.lk", help="go on from a model that was saved: all rows count"
     )
+    kept = parser.add_mutually_exclusive_group()
+    kept.add_argument(
+        "--with-statistics", action="store_true", help="a file that can be resumed and merged (the default)"
+    )
+    kept.add_argument(
+        "--no-statistics", action="store_true", help="a smaller file, which cannot be resumed or merged"
+    )
     parser.add_argument(
-        "--no-statistics", action="store_true", help="a smaller file, which cannot be resumed"
+        "--checkpoint", metavar="FILE", help="keeps what is done: the same command goes on from there"
     )
     parser.add_argument("-o", "--output", required=True, metavar="M.lk", help="where to save the model")
     parser.set_defaults(run=run)
@@ -47,7 +58,8 @@ def add(commands: Any) -> None:
 
 def run(options: Namespace) -> None:
     """Fit or go on, save, and say in a line what was learned."""
-    from likelier.cli.progress import watching
+    from likelier.cli.progress import showing
+    from likelier.estimators.checkpoints import kept
     from likelier.saving import disk
     from likelier.saving.models import save
 
@@ -56,18 +68,39 @@ def run(options: Namespace) -> None:
     source = opened(options)
     _check(model, source)
     start = time.perf_counter()
-    with noting(), watching(source) as rows:
-        (model.partial_fit if options.resume else model.fit)(rows)
-    seconds = time.perf_counter() - start
-    about = {"target": ", ".join(source.targets), "weight": options.weight}
-    save(model, options.output, statistics=not options.no_statistics, about=about)
+    # Until the model is saved, for its disk may be full.
+    with terminable(), _staying(options.checkpoint), kept(model, options.checkpoint):
+        with noting(), showing():
+            (model.partial_fit if options.resume else model.fit)(source)
+        seconds = time.perf_counter() - start
+        about = {"target": ", ".join(source.targets), "weight": options.weight}
+        save(model, options.output, statistics=not options.no_statistics, about=about)
     print(_learned(model, options, seconds))
 
 
+@contextmanager
+def _staying(checkpoint: str | None) -> Iterator[None]:
+    """Whoever is interrupted is told that not all is lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is not None and Path(checkpoint).exists():
+            say(f"{checkpoint} has what was done: the same command goes on from there")
+        raise
+
+
 def _new(options: Namespace) -> Any:
+    from likelier.estimators.checkpoints import Resumable
+
     if options.model is None:
         raise ValueError(f"--model is needed: one of {', '.join(MODELS)}")
-    return model_named(options.model)().set_params(**dict(options.settings))
+    model = model_named(options.model)().set_params(**dict(options.settings))
+    if options.checkpoint is not None and not isinstance(model, Resumable):
+        raise ValueError(
+            f"--checkpoint is for models that are fitted by passes over rows, and {type(model).__name__} "
+            "takes a step at each: train it on some files, and go on with others by --resume"
+        )
+    return model
 
 
 def _resumed(options: Namespace) -> Any:
@@ -80,6 +113,8 @@ def _resumed(options: Namespace) -> Any:
         raise ValueError(f"{options.resume} is a {kind}: it does not learn")
     if options.model is not None and model_named(options.model) is not type(model):
         raise ValueError(f"{options.resume} is a {kind}, and --model {options.model} another model")
+    if options.checkpoint is not None:
+        raise ValueError("--checkpoint is for a fit, and --resume goes on from one: leave one of them out")
     for given, argument in ((options.settings, "--set"), (options.features, "--features")):
         if given:
             raise ValueError(

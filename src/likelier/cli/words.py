@@ -5,7 +5,9 @@ import ast
 import csv
 import json
 import math
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -52,6 +54,27 @@ class Parser(argparse.ArgumentParser):
 def say(message: str) -> None:
     """One line on standard error."""
     print(f"likelier: {' '.join(message.split())}", file=sys.stderr)
+
+
+class Terminated(KeyboardInterrupt):
+    """Asked to end by another program (SIGTERM), which is no other thing than by a person."""
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """SIGTERM ends the work as Ctrl-C does: what is begun is cleaned up."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ended(*_: Any) -> NoReturn:
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, ended)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple, Self
@@ -173,7 +173,7 @@ class SparseScan(OnCluster):
 
     files: tuple[SparseFile, ...]
     reading: Reading
-    cluster: Any = None  # a Dask client, whose workers read the files; None: this machine does
+    cluster: Any = field(default=None, compare=False)  # a Dask client, whose workers read; None: we do
 
     def __repr__(self) -> str:
         n = len(self.files)

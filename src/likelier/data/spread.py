@@ -6,7 +6,7 @@ from functools import partial
 from itertools import islice
 
 from likelier.data.chunk import Chunk, Part
-from likelier.data.wrapped import Wrapped
+from likelier.data.wrapped import P, Wrapped
 
 RUN = 512  # rows side by side: enough to be worth a call
 
@@ -38,3 +38,20 @@ class Few(Wrapped):
     def _read(self, part: Part) -> Iterator[Chunk]:
         for chunk in islice(part(), 1):
             yield chunk.take(slice(0, min(self.most, chunk.X.shape[0])))
+
+
+@dataclass(frozen=True)
+class Thinned(Wrapped):
+    """Of every `apart` parts one, from the middle of them: the others are not read."""
+
+    apart: int
+
+    @property
+    def rows(self) -> int | None:
+        return None
+
+    def parts(self, state_bytes: int) -> Sequence[Part]:
+        return self.kept(self.source.parts(state_bytes))
+
+    def kept(self, parts: Sequence[P]) -> Sequence[P]:
+        return parts[min(self.apart // 2, len(parts) - 1) :: self.apart]

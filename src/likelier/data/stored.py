@@ -91,11 +91,11 @@ def reading(path: str, seen: Stamp | None = None) -> Iterator[None]:
         _check_same(path, seen)
         yield
     except Exception as error:  # of filesystems elsewhere it can be any
+        _check_same(path, seen)  # what has changed meanwhile is why
         known = isinstance(error, OSError | pa.ArrowException)
         if not known and (path in str(error) or not is_url(path)):
             raise
         why = error.strerror if isinstance(error, OSError) and error.strerror else error
-        _check_same(path, seen)
         kind = ValueError if isinstance(error, pa.ArrowException) else OSError
         raise kind(f"{path}: cannot be read: {why}") from error
     _check_same(path, seen)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from likelier.data.chunk import Part, Source
 
 W = TypeVar("W", bound="Wrapped")
+P = TypeVar("P")
 
 
 class LeftBehind(NamedTuple):
@@ -59,6 +60,10 @@ class Wrapped:
     def coded(self, levels: NDArray[np.generic]) -> Self:
         return replace(self, source=self.source.coded(levels))
 
+    def kept(self, parts: Sequence[P]) -> Sequence[P]:
+        """Of something for each part within, what there is for the parts of this one."""
+        return parts
+
 
 @dataclass(frozen=True)
 class Beside(Wrapped):
@@ -92,7 +97,10 @@ class Partitions(NamedTuple):
 
 def partitions_of(source: Source) -> Partitions | None:
     """Of a source whose parts cannot read themselves: Dask brings their rows along."""
-    return getattr(innermost(source), "partitions", None)
+    if not isinstance(source, Wrapped):
+        return getattr(source, "partitions", None)
+    found = partitions_of(source.source)
+    return None if found is None else found._replace(keys=source.kept(found.keys))
 
 
 AT_HAND: ContextVar[tuple[Any, ...]] = ContextVar("AT_HAND")  # the rows of the partition in work

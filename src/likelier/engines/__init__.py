@@ -2,5 +2,18 @@
 
 from likelier.engines.reading import chunks, first_chunk, loaded
 from likelier.engines.run import Engine, run, serial, threads
+from likelier.engines.watching import Observer, Pass, reached, watching
 
-__all__ = ["Engine", "chunks", "first_chunk", "loaded", "run", "serial", "threads"]
+__all__ = [
+    "Engine",
+    "Observer",
+    "Pass",
+    "chunks",
+    "first_chunk",
+    "loaded",
+    "reached",
+    "run",
+    "serial",
+    "threads",
+    "watching",
+]

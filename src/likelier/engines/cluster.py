@@ -20,7 +20,11 @@ from dask.optimization import cull
 
 from likelier.data import Chunk, Part, Source
 from likelier.data.wrapped import Partitions, at_hand, partitions_of
-from likelier.engines.run import Engine, absorb, merge_in_order
+from likelier.engines.run import Engine, absorb
+from likelier.engines.tree import Tree, merge_in_order
+from likelier.engines.watching import Done
+from likelier.engines.watching import Pass as What
+from likelier.engines.watching import passing as observed
 from likelier.states import State
 
 S = TypeVar("S", bound=State)
@@ -170,13 +174,15 @@ def is_client(cluster: Any) -> bool:
 def passing(cluster: Any) -> Engine:
     """The engine of a Dask client, or of a scheduler."""
 
-    def on_cluster(source: Source, start: Callable[[], S]) -> S:
+    def on_cluster(source: Source, start: Callable[[], S], tree: Tree | None = None) -> S:
         check_workers(cluster)
         threads = sum(cluster.nthreads().values())
-        found: S = computed(cluster, source, Pass.of(source, start, threads, lambda task: task))
+        tasks = Pass.of(source, start, threads, lambda task: task)
+        with observed(What(type(start()), source.rows, len(tasks.leaves))) as done:
+            found: S = computed(cluster, source, tasks, done)
         return found
 
-    def here(source: Source, start: Callable[[], S]) -> S:
+    def here(source: Source, start: Callable[[], S], tree: Tree | None = None) -> S:
         tasks = Pass.of(source, start, 1, Trying)
         found: S | Failed = cluster(tasks.graph, tasks.root)
         if isinstance(found, Failed):
@@ -186,13 +192,16 @@ def passing(cluster: Any) -> Engine:
     return on_cluster if is_client(cluster) else here
 
 
-def computed(client: Any, source: Source, tasks: Pass) -> Any:
+def computed(client: Any, source: Source, tasks: Pass, done: Done) -> Any:
     """The result of a pass; nothing of it is left on the cluster, whatever happens."""
     *leaves, root = submitted(client, source, tasks.graph, [*tasks.leaves, tasks.root])
     try:
-        if len(leaves) > 1:
-            with client.as_current():
-                watch(leaves)
+        if len(leaves) == 1:  # which is the root: nobody else need hold it
+            found = root.result()
+            done(parts=1)
+            return found
+        with client.as_current():
+            watch(leaves, done)
         return root.result()
     finally:
         for future in (*leaves, root):
@@ -207,7 +216,7 @@ def submitted(client: Any, source: Source, graph: Graph, keys: list[Any]) -> lis
     return futures
 
 
-def watch(leaves: Sequence[Any]) -> None:
+def watch(leaves: Sequence[Any], done: Done) -> None:
     """Until all parts are absorbed; if some fail, the earliest is raised, and those after it are off."""
     from distributed import as_completed, wait
 
@@ -217,6 +226,7 @@ def watch(leaves: Sequence[Any]) -> None:
         number = numbers[future.key]
         if future.status == "finished":
             left.pop(number).release()  # the tree holds it as long as it is needed
+            done(parts=1)
             continue
         for later in [n for n in left if n > number]:
             left.pop(later).release()

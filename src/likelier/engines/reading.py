@@ -1,30 +1,42 @@
 """Rows themselves, wherever they are: for what cannot be a state."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from likelier.data import CSR, Arrays, Chunk, Dense, Source
+from likelier.data import CSR, Arrays, Chunk, Dense, Part, Source
 from likelier.data.spread import Few
 from likelier.data.wrapped import cluster_of
+from likelier.engines.watching import Done, Pass, passing, unheard
 
 
 def chunks(source: Source) -> Iterator[Chunk]:
     """All rows in order, a chunk at a time; from a cluster they are fetched, part by part."""
-    cluster, parts = cluster_of(source), source.parts(0)
+    parts = source.parts(0)
+    with passing(Pass(Chunk, source.rows, len(parts))) as done:
+        for chunk in _read(source, parts, done):
+            yield chunk
+            done(rows=chunk.X.shape[0])
+
+
+def _read(source: Source, parts: Sequence[Part], done: Done) -> Iterator[Chunk]:
+    cluster = cluster_of(source)
     if cluster is None:
         for part in parts:
             yield from part()
+            done(parts=1)
         return
     from likelier.engines.cluster import fetched  # Dask is an extra, and slow to load
 
     yield from fetched(cluster, source, parts)
+    done(parts=len(parts))
 
 
 def first_chunk(source: Source, most: int = 1 << 12) -> Chunk:
-    """The first rows, at most so many."""
-    return next(chunk for chunk in chunks(Few(source, most)) if chunk.X.shape[0])
+    """The first rows, at most so many: not worth an observer's while."""
+    few = Few(source, most)
+    return next(chunk for chunk in _read(few, few.parts(0), unheard) if chunk.X.shape[0])
 
 
 def loaded(source: Source, most: float = np.inf) -> Arrays:

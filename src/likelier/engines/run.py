@@ -4,52 +4,39 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import Protocol, TypeVar
+from threading import Event
+from typing import Any, Protocol, TypeVar
 
 from likelier.cores import cores
 from likelier.data import Part, Source
 from likelier.data.wrapped import Beside, cluster_of, within
+from likelier.engines.journal import current
+from likelier.engines.tree import Tree
+from likelier.engines.watching import Done, Pass, passing
 from likelier.states import State, Together
 
 S = TypeVar("S", bound=State)
 
 
 class Engine(Protocol):
-    """Runs a pass: a state per part, merged."""
+    """Runs a pass: a state per part, merged; with a tree, from where that tree has come to."""
 
-    def __call__(self, source: Source, start: Callable[[], S], /) -> S: ...
+    def __call__(self, source: Source, start: Callable[[], S], tree: Tree | None = None, /) -> S: ...
 
 
-def absorb(start: Callable[[], S], part: Part) -> S:
-    """One state carried through all chunks of a part."""
+def absorb(start: Callable[[], S], part: Part, go_on: Callable[[int], bool] = lambda rows: True) -> S:
+    """One state carried through all chunks of a part; `go_on` hears of each one's rows, and may end it."""
     state = start()
     for chunk in part():
         state.update(chunk)
+        if not go_on(chunk.X.shape[0]):
+            break
     return state
 
 
-def merge_in_order(states: Iterable[S]) -> S:
-    """Merge as a binary counter does: a tree fixed by the numbers of the parts, whoever read them.
-
-    At most log2 of their count wait at any time, and rounding errors grow as slowly.
-    """
-    waiting: list[S] = []
-    for number, state in enumerate(states, 1):
-        while number % 2 == 0:
-            left = waiting.pop()
-            left.merge(state)
-            state, number = left, number // 2
-        waiting.append(state)
-    while len(waiting) > 1:
-        right = waiting.pop()
-        waiting[-1].merge(right)
-    return waiting[0]
-
-
-def serial(source: Source, start: Callable[[], S]) -> S:
+def serial(source: Source, start: Callable[[], S], tree: Tree | None = None) -> S:
     """One part after another, here."""
-    parts = source.parts(start().nbytes)
-    return merge_in_order(absorb(start, part) for part in parts)
+    return threads(1)(source, start, tree)
 
 
 def _in_flight(
@@ -57,30 +44,47 @@ def _in_flight(
 ) -> Iterator[S]:
     """Results in order, with at most `most` parts begun and not yet merged."""
     running: deque[Future[S]] = deque()
-    try:
-        for part in parts:
-            if len(running) == most:
-                yield running.popleft().result()
-            running.append(pool.submit(work, part))
-        while running:
+    for part in parts:
+        if len(running) == most:
             yield running.popleft().result()
-    finally:
-        for future in running:
-            future.cancel()
+        running.append(pool.submit(work, part))
+    while running:
+        yield running.popleft().result()
 
 
 def threads(count: int) -> Engine:
     """`count` threads (the kernels release the GIL), two parts in flight for each."""
 
-    def engine(source: Source, start: Callable[[], S]) -> S:
-        parts = source.parts(start().nbytes)
-        work = partial(absorb, start)
-        if count == 1 or len(parts) == 1:  # a small table must not pay for a pool
-            return merge_in_order(map(work, parts))
-        with ThreadPoolExecutor(min(count, len(parts))) as pool:
-            return merge_in_order(_in_flight(pool, work, parts, 2 * count))
+    def engine(source: Source, start: Callable[[], S], tree: Tree | None = None) -> S:
+        empty = start()
+        parts, tree, ended = source.parts(empty.nbytes), tree or Tree(), Event()
+        left = parts[tree.count :]
+        with passing(Pass(type(empty), source.rows, len(parts))) as done:
+
+            def go_on(rows: int) -> bool:
+                done(rows=rows)
+                return not ended.is_set()
+
+            done(parts=tree.count)
+            work = partial(absorb, start, go_on=go_on)
+            if count == 1 or len(left) <= 1:  # a small table must not pay for a pool
+                return _merged(tree, map(work, left), done)
+            with ThreadPoolExecutor(min(count, len(left))) as pool:
+                try:
+                    return _merged(tree, _in_flight(pool, work, left, 2 * count), done)
+                finally:  # after a failure what runs ends with its chunk, and nothing else begins
+                    ended.set()
+                    pool.shutdown(wait=False, cancel_futures=True)
 
     return engine
+
+
+def _merged(tree: Tree, states: Iterable[S], done: Done) -> S:
+    for state in states:
+        tree.add(state)
+        done(parts=1)
+    found: S = tree.merged()
+    return found
 
 
 def engine_of(source: Source) -> Engine:
@@ -88,18 +92,24 @@ def engine_of(source: Source) -> Engine:
     cluster = cluster_of(source)
     if cluster is None:
         return threads(cores())
-    from likelier.engines.cluster import passing  # Dask is an extra, and slow to load
+    from likelier.engines.cluster import passing as on_dask  # Dask is an extra, and slow to load
 
-    return passing(cluster)
+    return on_dask(cluster)
 
 
 def run(source: Source, start: Callable[[], S]) -> S:
     """Run a pass where its data is."""
-    engine, beside = engine_of(source), within(source, Beside)
-    if beside is None:
-        return engine(source, start)
-    both = engine(source, partial(Together.start, (start, beside.start)))
+    beside = within(source, Beside)
     found: S
-    found, other = both.states
+    if beside is None:
+        found = _kept(source, start, start)
+        return found
+    found, other = _kept(source, partial(Together.start, (start, beside.start)), start).states
     beside.take(other)
     return found
+
+
+def _kept(source: Source, start: Callable[[], Any], plain: Callable[[], Any]) -> Any:
+    """A pass, or what is known of it from before."""
+    engine, journal = engine_of(source), current()
+    return engine(source, start) if journal is None else journal.run(engine, source, start, plain)

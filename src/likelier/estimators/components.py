@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from likelier.data import Arrays, Source
 from likelier.engines import run
 from likelier.estimators import door, starts
+from likelier.estimators.checkpoints import Resumable, resumable
 from likelier.estimators.generative import Answering
 from likelier.estimators.publishing import Names
 from likelier.estimators.typical import joined, watching
@@ -34,7 +35,7 @@ class Candidate(NamedTuple):
     family: Family
 
 
-class Components(DensityMixin, Answering):
+class Components(Resumable, DensityMixin, Answering):
     """p(x) = Σ_m w_m p_m(x), the components of any family, by EM.
 
     A subclass says which mixtures are tried, and what of the one that is best is shown.
@@ -50,6 +51,7 @@ class Components(DensityMixin, Answering):
     verbose_interval: int
 
     _model: Blend
+    _starts_at_random = True
     _scaled = False  # whether starts measure distances in standardised columns
 
     @abstractmethod
@@ -72,8 +74,12 @@ class Components(DensityMixin, Answering):
         return False
 
     # ---- fitting -----------------------------------------------------------------------------------
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to rows X, or to a source of them, by EM from `n_init` starts; y is not used."""
+    @resumable
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
+        """Fit to rows X, or to a source of them, by EM from `n_init` starts; y is not used.
+
+        checkpoint: a file for what is done so far: a fit that was cut off goes on from there.
+        """
         candidates = self._candidates()
         source = door.unlabelled(self, X, sample_weight, known=False)
         with door.naming(source):
@@ -238,7 +244,7 @@ class Components(DensityMixin, Answering):
                 "Best performing initialization did not converge. Try different init parameters, or "
                 f"increase max_iter, tol, or check for degenerate data. ({model.way.reason}.)",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         self._warn(model, statistics, None, names)
 

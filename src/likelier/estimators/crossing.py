@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from likelier.data import Assignment, DegenerateWarning, Source
 from likelier.engines import run
-from likelier.engines.run import merge_in_order
+from likelier.engines.tree import merge_in_order
 from likelier.evaluation import Card, CrossValidation, Trial, predictions
 from likelier.scores import Scores, abreast
 from likelier.states import Folds, Together, all_but_one

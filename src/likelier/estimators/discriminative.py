@@ -13,8 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from tqdm import tqdm
 
+from likelier.abilities import chosen
 from likelier.data import CSR, Arrays, Dense, Source, code
+from likelier.engines import reached
 from likelier.estimators import door
+from likelier.estimators.checkpoints import Resumable
 from likelier.estimators.weighing import class_totals, weighed, weights_by_class
 from likelier.estimators.weighted import Weighted
 from likelier.estimators.weights import Weights
@@ -22,13 +25,13 @@ from likelier.losses import Loss
 from likelier.objective import Objective, shift_of
 from likelier.penalties import Penalty
 from likelier.solvers import Iterate, Solution, Watch
-from likelier.solving import Terms, chosen, solve
+from likelier.solving import Terms, solve
 from likelier.states import Setting
 
 Floats = NDArray[np.float64]
 
 
-class Discriminative(Weighted):
+class Discriminative(Resumable, Weighted):
     """Model = loss + penalty + solver. A subclass says which loss, and what C and its like mean."""
 
     C: float
@@ -115,7 +118,7 @@ class Discriminative(Weighted):
                 f"{self.tol:g}; objective {last.value:.6g}). Raise max_iter, loosen tol, penalise more "
                 "(a smaller C), or try another solver.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
 
@@ -168,14 +171,15 @@ def with_offset(source: Source, offset: Any, found: NDArray[Any]) -> Source:
 
 
 @contextmanager
-def watching(verbose: int, most: int) -> Iterator[Watch | None]:
-    """A progress bar, if one is wanted."""
+def watching(verbose: int, most: int) -> Iterator[Watch]:
+    """Steps said to whoever observes the passes, and on a progress bar, if one is wanted."""
     if not verbose:
-        yield None
+        yield lambda number, iterate: reached("objective", iterate.value)
         return
     with tqdm(total=most, unit="step") as bar:
 
         def watch(number: int, iterate: Iterate) -> None:
+            reached("objective", iterate.value)
             bar.update(number - bar.n)
             bar.set_postfix(objective=f"{iterate.value:.6g}", gradient=f"{iterate.norm:.2g}")
 

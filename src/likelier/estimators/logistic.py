@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from likelier.data import Source
 from likelier.estimators import door
 from likelier.estimators.answers import LinearProbabilities
+from likelier.estimators.checkpoints import resumable
 from likelier.estimators.discriminative import single
 from likelier.estimators.logistic_summary import Inference
 from likelier.estimators.stepping import Stepping
@@ -77,10 +78,20 @@ class LogisticRegression(LinearProbabilities, Stepping, Inference):
             )
         return found
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Self:
+    @resumable
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        offset: Any = None,
+        *,
+        checkpoint: Any = None,
+    ) -> Self:
         """Fit to rows X and their labels y, or to a source that has both.
 
-        offset: (n,), for K classes (n, K), known already and added to the scores.
+        offset: (n,), for K classes (n, K), known already and added to the scores. checkpoint: a file for
+        what is done so far: a fit that was cut off goes on from there.
         """
         source, target = self._rows(X, y, sample_weight, offset)
         with door.naming(source):

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from likelier.abilities import chosen
 from likelier.data import Arrays
 from likelier.engines import loaded
 from likelier.estimators import door
 from likelier.estimators.answers import LinearProbabilities
+from likelier.estimators.checkpoints import resumable
 from likelier.estimators.collections import gathered
 from likelier.estimators.discriminative import Discriminative, single
 from likelier.estimators.logistic import LogisticRegression
@@ -21,7 +23,6 @@ from likelier.estimators.trials import Grid, Judge, Results, Rows, Trial, legacy
 from likelier.estimators.weights import Course, Weights
 from likelier.losses import Loss, logistic, softmaxed
 from likelier.objective import Objective
-from likelier.solving import chosen
 
 Floats = NDArray[np.float64]
 MEAN = "the mean of the best weights of each fold: refit=False"
@@ -106,10 +107,20 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
     def _allowance(self) -> float:
         return np.inf  # penalties are those of the grid
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+    @resumable
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        checkpoint: Any = None,
+    ) -> Self:
         """Fit to rows X and their labels y, or to a source, whose rows are read into memory.
 
-        groups: for splitters that keep rows together.
+        groups: for splitters that keep rows together. checkpoint: a file for what is done so far: a fit
+        that was cut off goes on from there.
         """
         grid = self._grid()
         X, y, sample_weight = gathered(X, y, sample_weight)
@@ -202,7 +213,7 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
                 f"(max_iter={self.max_iter}, tol={self.tol:g}). Raise max_iter, loosen tol, or leave out "
                 "the largest Cs.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _shown(self, model: Any, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:

@@ -132,7 +132,7 @@ class Inference(Discriminative):
                 f"{type(self).__name__}: {_said(separation, target, names)} The likelihood has no maximum; "
                 "these are the last weights. Penalise (a finite C), or drop columns.",
                 SeparationWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return solution, Information.of(objective, solution, separation)
 

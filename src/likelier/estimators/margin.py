@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from likelier.data import Source
 from likelier.estimators import door
+from likelier.estimators.checkpoints import resumable
 from likelier.estimators.discriminative import Discriminative
 from likelier.estimators.weighing import class_totals, weighed, weights_by_class
 from likelier.estimators.weights import Course, Weights
@@ -65,8 +66,12 @@ class LinearSVC(Discriminative):
         self.max_iter = max_iter
         self.solver = solver
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to rows X and their labels y, or to a source that has both."""
+    @resumable
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
+        """Fit to rows X and their labels y, or to a source that has both.
+
+        checkpoint: a file for what is done so far: a fit that was cut off goes on from there.
+        """
         self._check_pair()
         source, target = self._rows(X, y, sample_weight)
         with door.naming(source):

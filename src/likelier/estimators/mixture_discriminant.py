@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from likelier.data import Arrays, Source
 from likelier.estimators import door, partly, shapes, starts
+from likelier.estimators.checkpoints import Resumable, resumable
 from likelier.estimators.components import check_climb, check_sound
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.generative import Answering
@@ -27,7 +28,7 @@ from likelier.model import log_of
 Floats = NDArray[np.float64]
 
 
-class MixtureDiscriminantAnalysis(ClassifierMixin, Decisions, Answering):
+class MixtureDiscriminantAnalysis(Resumable, ClassifierMixin, Decisions, Answering):
     """Each class a mixture: p(x | C_k) = Σ_m w_m p_m(x), by EM (Hastie & Tibshirani 1996).
 
     Rows whose label is None or NaN, or equals `unlabelled` where that is set, have no label: they take
@@ -53,6 +54,7 @@ class MixtureDiscriminantAnalysis(ClassifierMixin, Decisions, Answering):
 
     assumes = "generative; each class a mixture of Gaussians; boundary of any form"
     _model: Blend
+    _starts_at_random = True
 
     def __init__(
         self,
@@ -80,8 +82,12 @@ class MixtureDiscriminantAnalysis(ClassifierMixin, Decisions, Answering):
         self.unlabelled = unlabelled
 
     # ---- fitting -----------------------------------------------------------------------------------
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to rows X and their labels y, of which some may be missing, or to a source that has both."""
+    @resumable
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
+        """Fit to rows X and their labels y, of which some may be missing, or to a source that has both.
+
+        checkpoint: a file for what is done so far: a fit that was cut off goes on from there.
+        """
         check_climb(self)
         family = self._family()
         source, classes = partly.training(self, X, y, sample_weight, self.unlabelled)
@@ -101,7 +107,7 @@ class MixtureDiscriminantAnalysis(ClassifierMixin, Decisions, Answering):
             warnings.warn(
                 f"{type(self).__name__}: EM did not converge ({end.way.reason}). Increase max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         self._warn(model, end.stats, classes, source.names)
         return self._publish(model, None, classes, source.names)

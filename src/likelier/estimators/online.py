@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from likelier import _core
+from likelier.data.wrapped import cluster_of
 from likelier.estimators import door
 from likelier.estimators.collections import by_block, gathered
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.met import Met
 from likelier.estimators.saying import found_share, hashable
 from likelier.estimators.sources import stored
-from likelier.estimators.streamed import Marks, labels_in, marked, rows_of
+from likelier.estimators.streamed import Marks, Scanned, labels_in, marked, rows_of
+from likelier.estimators.taught import taught
 from likelier.streams.feeding import WORD
 from likelier.streams.model import Online, plain_label
 from likelier.streams.settings import Settings
@@ -152,7 +154,11 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, BaseEstimator):
 
     # ---- many rows -----------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Start afresh, and learn from all rows in their order; classes are sorted."""
+        """Start afresh, and learn from all rows in their order; classes are sorted.
+
+        On a Dask cluster each part teaches a model of its own, and they are averaged (`lk.average`): an
+        approximation, which depends on the parts. `partial_fit` fetches the rows, and keeps their order.
+        """
         door.number("passes", self.passes, 1, whole=True)
         settings = self._settings()
         X, y, sample_weight = gathered(X, y, sample_weight)
@@ -162,9 +168,12 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, BaseEstimator):
         model = Online(settings, found.tolist())
         shown = rows.shown
         rows, marks = marked(rows, found, y, w, model.codes)
-        for _ in range(self.passes):
-            for batch in rows.hashed(model.intake, marks):
-                model.learn(batch)
+        if isinstance(rows, Scanned) and cluster_of(rows.source) is not None:
+            model = taught(rows, model, self.passes)
+        else:
+            for _ in range(self.passes):
+                for batch in rows.hashed(model.intake, marks):
+                    model.learn(batch)
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(shown)

@@ -33,7 +33,7 @@ class Publishing(BaseEstimator):
 
     def _warn(self, model: Any, statistics: Any | None, target: Any, names: Names) -> None:
         for remark in self._remarks(model, statistics, target, names):
-            warnings.warn(f"{type(self).__name__}: {remark}", DegenerateWarning, stacklevel=3)
+            warnings.warn(f"{type(self).__name__}: {remark}", DegenerateWarning, stacklevel=4)
 
     def _publish(self, model: Any, statistics: Any | None, target: Any, names: Names) -> Self:
         """Become fitted, all at once."""

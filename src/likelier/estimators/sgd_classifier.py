@@ -1,5 +1,6 @@
 """Linear classifiers by stochastic gradient descent."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,12 +9,18 @@ from scipy.special import logsumexp
 from sklearn.utils.metaestimators import available_if
 
 from likelier import links
+from likelier.data import Source
+from likelier.data.wrapped import cluster_of
 from likelier.estimators import door
 from likelier.estimators.collections import by_block
 from likelier.estimators.courses import course_of, one_of
 from likelier.estimators.decisions import Decisions
-from likelier.estimators.stochastic import Striding
-from likelier.online.stochastic import LOSSES, RATES, Course
+from likelier.estimators.polishing import SMOOTH, polished
+from likelier.estimators.pooling import averaged_epochs
+from likelier.estimators.stochastic import Striding, counted
+from likelier.estimators.strides import Journey, Route, Strides
+from likelier.estimators.weighing import weights_by_class
+from likelier.online.stochastic import LOSSES, RATES, Course, Watch
 
 Floats = NDArray[np.float64]
 
@@ -113,6 +120,31 @@ class SGDClassifier(Decisions, Striding):
 
     def _apart(self, K: int) -> bool:
         return K > 2 and self.loss != "softmax"
+
+    # ---- on a cluster ------------------------------------------------------------------------------
+    def _fitted(
+        self, source: Source, target: NDArray[Any], course: Course, start: Strides, most: int
+    ) -> Journey:
+        if cluster_of(source) is None or self.loss not in SMOOTH:
+            return super()._fitted(source, target, course, start, most)
+        K = len(target)
+        start = replace(start, n=counted(source, K))
+        factor = weights_by_class(self.class_weight, target, start.n)
+        seed = self._seeds(K, None)[0][0]
+        return polished(self._route(course, K, factor), source, start, most, seed)
+
+    def _by_parts(
+        self,
+        route: Route,
+        source: Source,
+        start: Strides,
+        seeds: list[int],
+        most: int,
+        watch: Watch | None,
+    ) -> Journey:
+        if cluster_of(source) is None:
+            return super()._by_parts(route, source, start, seeds, most, watch)
+        return averaged_epochs(route, source, start, seeds[0], most, watch)
 
     # ---- probabilities -----------------------------------------------------------------------------
     @available_if(_probable)  # type: ignore[untyped-decorator]

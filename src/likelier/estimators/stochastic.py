@@ -75,9 +75,15 @@ class Striding(Weighted):
             )
         start = self._begun(course, target, source.p, coef_init, intercept_init)
         with door.naming(source):
-            found = self._travel(precoded(source, target), target, course, start, most)
+            found = self._fitted(precoded(source, target), target, course, start, most)
         self._warn_of_end(found, most)
         return self._publish(self._led(found, course, single(source)), found.strides, target, source.names)
+
+    def _fitted(
+        self, source: Source, target: NDArray[Any], course: Course, start: Strides, most: int
+    ) -> Journey:
+        """Steps, and whatever follows them."""
+        return self._travel(source, target, course, start, most)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows: one epoch of steps, from where the last ones led.
@@ -117,13 +123,24 @@ class Striding(Weighted):
                     "or set early_stopping=False."
                 )
             with progress(self.verbose, most) as watch:
-                return route.by_parts(source, start, self._seeds(K, None)[0], most, watch)
+                return self._by_parts(route, source, start, self._seeds(K, None)[0], most, watch)
         if source.w is not None:
             door.weighty(source.w)
         (chunk,) = source.parts(len(source) * source.X.row_bytes)[0]()
         seeds, held = self._seeds(K, chunk)
         with progress(self.verbose, most * len(seeds)) as watch:
             return route.whole(Rows.of(chunk, held), start, seeds, most, watch)
+
+    def _by_parts(
+        self,
+        route: Route,
+        source: Source,
+        start: Strides,
+        seeds: list[int],
+        most: int,
+        watch: Watch | None,
+    ) -> Journey:
+        return route.by_parts(source, start, seeds, most, watch)
 
     def _route(self, course: Course, K: int, factor: Floats | None) -> "Route":
         return Route(course, K, self._apart(K), factor, self._workers())
@@ -215,7 +232,8 @@ class Striding(Weighted):
         trace = np.full((epochs + 1, 3), np.nan)
         trace[1:, 0] = found.losses
         reason = "nothing more was gained" if found.ended else f"{epochs} epochs made"
-        way = Way(trace, found.ended, reason, "sgd", "a step at every row")
+        reason += "; steps in each part, averaged" if found.pooled else ""
+        way = found.way or Way(trace, found.ended, reason, "sgd", "a step at every row")
         return Weights(
             theta[:, :-1].copy(), theta[:, -1].copy(), np.zeros(theta.shape[1] - 1), way, of_single
         )
@@ -225,7 +243,9 @@ class Striding(Weighted):
         for name in ("solver_", "solver_reason_"):
             del shown[name]
         if statistics is not None:
-            shown |= {"t_": statistics.t, "mistakes_": statistics.mistakes}
+            shown["t_"] = statistics.t
+            if model.course.solver != "averaged":  # whose steps count no mistakes
+                shown["mistakes_"] = statistics.mistakes
         return shown
 
     def _warn_of_end(self, found: Journey, most: int) -> None:
@@ -233,6 +253,13 @@ class Striding(Weighted):
             warnings.warn(
                 f"{type(self).__name__}: steps diverge: {found.clipped} of them were so steep (1e12) that "
                 "they were cut. Scale the columns (StandardScaler), or lower eta0: smaller steps.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        elif found.way is not None and not found.way.converged:
+            warnings.warn(
+                f"{type(self).__name__}: {found.way.reason}. Raise max_iter, loosen tol, or penalise more "
+                "(a larger alpha).",
                 ConvergenceWarning,
                 stacklevel=3,
             )

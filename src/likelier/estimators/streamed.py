@@ -127,14 +127,32 @@ class Scanned:
         shown = {} if self.source.names is None else {"feature_names_in_": np.array(self.source.names)}
         return {"n_features_in_": self.source.p} | shown
 
-    def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
-        columns = columns_of(self.source)
+    @property
+    def batching(self) -> "Batching":
+        return Batching(columns_of(self.source), self.codes)
+
+    @property
+    def coded(self) -> Source:
+        """The rows, with their labels as codes, if they are to be learned from."""
         if self.found is None:
-            source: Source = self.source.taking(columns, y=False).worded()
-        else:
-            source = self.source.coded(self.found)
-        for chunk in chunks(source):
-            yield from of_block(columns, chunk.X).hashed(intake, self._marks(chunk))
+            return self.source.taking(columns_of(self.source), y=False).worded()
+        return self.source.coded(self.found)
+
+    def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
+        batching = self.batching
+        for chunk in chunks(self.coded):
+            yield from batching.hashed(chunk, intake)
+
+
+@dataclass(frozen=True)
+class Batching:
+    """How chunks of a source are hashed: all that has to travel with its parts."""
+
+    columns: Sequence[Any]
+    codes: NDArray[np.int32] | None  # of the sorted labels
+
+    def hashed(self, chunk: Chunk, intake: "_core.Intake") -> Batches:
+        return of_block(self.columns, chunk.X).hashed(intake, self._marks(chunk))
 
     def _marks(self, chunk: Chunk) -> Marks:
         if self.codes is None or chunk.y is None:

@@ -1,6 +1,6 @@
 """Where steps lead: of each class against the rest, or of all at once; in memory, or part by part."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from likelier.data import Source
 from likelier.engines import chunks
+from likelier.estimators.weights import Course as Way
 from likelier.online.stochastic import Course, Rows, Stand, Task, Walk, Watch, walk_all
 
 Floats = NDArray[np.float64]
@@ -63,6 +64,8 @@ class Journey(NamedTuple):
     ended: bool
     clipped: int  # steps that had to be cut
     steps: int  # rows that moved weights
+    pooled: bool = False  # each part by itself, averaged
+    way: Way | None = None  # of a solver that went on from there
 
     @classmethod
     def of(cls, start: Strides, rows: Rows, walks: Sequence[Walk]) -> "Journey":
@@ -73,6 +76,9 @@ class Journey(NamedTuple):
         ended, clipped = all(walk.ended for walk in walks), sum(walk.clipped for walk in walks)
         steps = int(sum(walk.steps.sum() for walk in walks))
         return cls(strides, np.mean(losses, axis=0), ended, clipped, steps)
+
+
+Reading = Callable[["Route", Strides], Journey]  # of all rows, once
 
 
 @dataclass(frozen=True)
@@ -104,11 +110,15 @@ class Route:
     ) -> Journey:
         """Epochs over rows that are read part by part, and shuffled within a part."""
         rngs = [check_random_state(seed) for seed in seeds]
+        return self.epochs(lambda once, at: once.one_reading(source, at, rngs), start, most, watch)
+
+    def epochs(self, reading: Reading, start: Strides, most: int, watch: Watch | None) -> Journey:
+        """Readings of all rows, each an epoch, until nothing more is gained."""
         course, strides, losses, values = self.course, start, list[float](), list[float]()
         idle, ended, clipped, steps = 0, False, 0, 0
         while len(losses) < most and not ended:
             once = replace(self, course=replace(course, tol=None))
-            found = once.one_reading(source, strides, rngs)
+            found = reading(once, strides)
             strides, clipped, steps = found.strides, clipped + found.clipped, steps + found.steps
             losses.append(float(found.losses[0]))
             values.append(losses[-1] + self.penalty(strides))

@@ -1,6 +1,20 @@
-"""Solvers that step at every row, over rows in memory."""
+"""Solvers that step at every row, and where others begin."""
 
+from likelier.online.averaged import Averaged, averaged, epochs, polish
 from likelier.online.dual import dual
 from likelier.online.sgd import Descent, Pace, sgd
+from likelier.online.starting import MANY, begun, enough_rows
 
-__all__ = ["Descent", "Pace", "dual", "sgd"]
+__all__ = [
+    "MANY",
+    "Averaged",
+    "Descent",
+    "Pace",
+    "averaged",
+    "begun",
+    "dual",
+    "enough_rows",
+    "epochs",
+    "polish",
+    "sgd",
+]

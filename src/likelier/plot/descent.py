@@ -5,11 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from likelier.abilities import chosen
 from likelier.estimators.logistic import LogisticRegression
 from likelier.objective import Objective
 from likelier.plot.axes import COLORS, MARKERS, Floats, Table, axes
 from likelier.solvers import Iterate
-from likelier.solving import Terms, chosen, solve
+from likelier.solving import Terms, solve
 from likelier.states import Setting
 
 GRID = 160  # points along each axis

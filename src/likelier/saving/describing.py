@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.saving import disk
-from likelier.saving.values import Take, decode
+from likelier.storing.values import Take, decode
 
 
 @dataclass(frozen=True)

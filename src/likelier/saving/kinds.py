@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.saving.disk import require
-from likelier.saving.values import field_names
+from likelier.storing.values import field_names
 
 Sizes = dict[str, int]  # of the letters: K classes, p columns, q targets
 

@@ -58,8 +58,8 @@ from likelier.saving import disk, online
 from likelier.saving.disk import Archive, require
 from likelier.saving.kinds import Sizes
 from likelier.saving.records import CLASSES, PARAMETERS, check
-from likelier.saving.values import Unsaveable, decode, encode
 from likelier.scores import Among, Scores
+from likelier.storing.values import Unsaveable, decode, encode
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from likelier.saving import disk
 from likelier.saving.disk import Archive, require
-from likelier.saving.values import decode, encode
+from likelier.storing.values import decode, encode
 from likelier.streams.feeding import NUMBER, WORD
 from likelier.streams.model import Online, plain_label
 from likelier.streams.settings import Settings

@@ -14,6 +14,7 @@ from likelier.solvers.base import (
 from likelier.solvers.cg import cg
 from likelier.solvers.gradient import gradient, subgradient
 from likelier.solvers.lbfgs import lbfgs
+from likelier.solvers.metrics import DiagonalMetric, FullMetric
 from likelier.solvers.newton import newton, solved
 from likelier.solvers.newton_cg import newton_cg
 from likelier.solvers.pocket import pocket
@@ -22,6 +23,8 @@ from likelier.solvers.scaling import Halved, iterative_scaling
 from likelier.solvers.smoothing import smoothing
 
 __all__ = [
+    "DiagonalMetric",
+    "FullMetric",
     "Halved",
     "Iterate",
     "Metric",

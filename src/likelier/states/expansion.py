@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from likelier import _core
 from likelier.data import CSR, Chunk
-from likelier.losses import Loss
+from likelier.losses import Loss, squared
 from likelier.states.moments import refuse, weights
 
 Floats = NDArray[np.float64]
@@ -78,6 +78,18 @@ class Expansion:
         self.g += other.g
         if self.H is not None and other.H is not None:
             self.H += other.H
+
+
+@dataclass
+class Gram(Expansion):
+    """Σ w x xᵀ, of x with a 1 behind it: the Hessian of least squares, which depends on no label."""
+
+    @classmethod
+    def about(cls, shift: Floats) -> Self:
+        return cls.start(Setting(squared, 1, shift), np.zeros((1, len(shift) + 1)), curved=True)
+
+    def update(self, chunk: Chunk) -> None:
+        super().update(chunk._replace(offset=None))  # of which another loss has another number
 
 
 @dataclass

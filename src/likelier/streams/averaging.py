@@ -42,6 +42,16 @@ def averaged(models: Sequence[Online], weights: Sequence[float] | None = None) -
     return Online.of(first.settings, first.labels, first.reading, state)
 
 
+def recounted(model: Online, base: Online, times: int) -> Online:
+    """An average of so many models that learned on from the same one: what that had counted, once."""
+    state, before = model.state(), base.state()
+    for name in _COUNTS:
+        state[name] -= (times - 1) * before[name]
+    had = before["counts"]
+    state["counts"][: len(had)] -= (times - 1) * had
+    return Online.of(model.settings, model.labels, model.reading, state)
+
+
 def _table(
     tables: list[Any], inflations: list[float], shares: Floats, proximal: bool
 ) -> NDArray[np.float32]:

@@ -1,0 +1,233 @@
+"""Which solver for which problem."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.data import CSR, Arrays, Source
+from likelier.losses import criterion
+from likelier.objective import Objective
+from likelier.online import dual, enough_rows, epochs, polish, sgd
+from likelier.solvers import (
+    Iterate,
+    cg,
+    gradient,
+    iterative_scaling,
+    lbfgs,
+    newton,
+    newton_cg,
+    pocket,
+    proximal,
+    smoothing,
+    subgradient,
+)
+
+Floats = NDArray[np.float64]
+
+# A batch solver sees no more of an `Objective` than its `Oracle`; a row solver reads its rows.
+Method = Callable[[Objective, Floats], Iterator[Iterate]]
+
+
+@dataclass(frozen=True)
+class Ability:
+    """A solver, and the problems that it can solve."""
+
+    make: Callable[[int, float], Method]  # from a seed and the tolerance
+    smooth: bool = True  # the loss must have a slope everywhere
+    curved: bool = False  # and a bend
+    l1: bool = False  # takes |θ| in the penalty
+    l2: bool = False  # cannot do without θ² in it
+    losses: tuple[str, ...] = ()  # these alone
+    in_memory: bool = False  # reads row by row, in an order of its own
+    sharpness: float = 1.0  # it is held to this share of tol
+    samples: bool = False  # where rows are many, it begins with a few of them
+    measures: bool = False  # it begins with the metric
+    averages: bool = False  # it begins with averaged steps
+
+    def lacks(self, problem: "Problem") -> str:
+        """Why it cannot solve this; "": it can."""
+        loss = problem.objective.setting.loss
+        if self.losses and loss.name not in self.losses:
+            return f"it is for the losses {', '.join(self.losses)}"
+        if self.curved and not loss.curved:
+            return f"the {loss.name} loss has no curvature"
+        if self.smooth and not loss.smooth:
+            return f"the {loss.name} loss has a corner"
+        if problem.l1 and not self.l1:
+            return "the penalty has an l1 part"
+        if self.l2 and not problem.l2:
+            return "it needs an l2 penalty on every column"
+        if self.in_memory and not problem.in_memory:
+            return "it needs the rows in memory"
+        return ""
+
+
+class Problem(NamedTuple):
+    """What of an objective decides which solver suits it."""
+
+    objective: Objective
+    n: int  # rows, or about as many
+    sparse: bool
+    in_memory: bool
+
+    @property
+    def l1(self) -> bool:
+        return not self.objective.penalty.smooth
+
+    @property
+    def l2(self) -> bool:
+        """On every weight."""
+        weights = self.objective.penalty.l2.reshape(self.objective.setting.q, -1)[:, :-1]
+        return bool((weights > 0).all())
+
+    @classmethod
+    def of(cls, objective: Objective) -> "Problem":
+        source: Source = objective.source
+        memory = isinstance(source, Arrays)
+        sparse = isinstance(source, Arrays) and isinstance(source.X, CSR)
+        return cls(objective, round(objective.n) if source.rows is None else source.rows, sparse, memory)
+
+
+def _always(method: Method) -> Callable[[int, float], Method]:
+    return lambda seed, tol: method
+
+
+def _descent(objective: Objective, theta: Floats) -> Iterator[Iterate]:
+    """Gradient descent, in the form that the loss admits.
+
+    The perceptron criterion is least at θ = 0, which is of no use: the best has the fewest mistakes.
+    """
+    loss = objective.setting.loss
+    if loss.smooth:
+        return gradient(objective, theta)
+    return (pocket if loss.name == criterion.name else subgradient)(objective, theta)
+
+
+def _averaging(objective: Objective, theta: Floats, *, seed: int, tol: float) -> Iterator[Iterate]:
+    """From averaged steps to the optimum; where a corner is in the way, more of them."""
+    if objective.setting.loss.smooth:
+        return polish(objective)(objective, theta)
+    return epochs(objective, theta, seed=seed, tol=tol)
+
+
+# A new solver joins here.
+ABILITIES: dict[str, Ability] = {
+    # Its last step squares the error: to ask for more costs one pass at most.
+    "newton": Ability(_always(newton), curved=True, sharpness=0.1, samples=True),
+    "proximal": Ability(_always(proximal), curved=True, l1=True, sharpness=0.1),
+    "newton-cg": Ability(_always(newton_cg), curved=True),
+    "lbfgs": Ability(_always(lbfgs), samples=True, measures=True),
+    "cg": Ability(_always(cg)),
+    "gradient": Ability(_always(_descent), smooth=False),
+    "smoothing": Ability(_always(smoothing), smooth=False, l2=True, losses=("hinge",)),
+    "iterative-scaling": Ability(_always(iterative_scaling), losses=("logistic", "softmax")),
+    "dual": Ability(
+        lambda seed, tol: partial(dual, seed=seed, tol=tol),
+        smooth=False,
+        l2=True,
+        losses=("logistic", "softmax", "hinge", "squared_hinge", "squared"),
+        in_memory=True,
+    ),
+    # Its steps are noise at last: a hundredth of what the others are asked for is a hundred epochs more.
+    "sgd": Ability(
+        lambda seed, tol: partial(sgd, seed=seed), smooth=False, l1=True, in_memory=True, sharpness=100.0
+    ),
+    "averaged": Ability(
+        lambda seed, tol: partial(_averaging, seed=seed, tol=tol), smooth=False, l1=True, averages=True
+    ),
+}
+
+# scikit-learn's names.
+ALIASES = {"newton-cholesky": "newton", "liblinear": "auto", "sag": "auto", "saga": "auto"}
+
+
+class Choice(NamedTuple):
+    """A solver's name, and why it was chosen."""
+
+    name: str
+    why: str
+    then: str = ""  # the solver to go on with where this one is too slow
+
+
+def chosen(name: str, objective: Objective) -> Choice:
+    """The solver of this name, or that suits best; trios that do not go together are refused."""
+    problem = Problem.of(objective)
+    asked = ALIASES.get(name, name)
+    if asked == "auto":
+        return best(problem)
+    if asked not in ABILITIES:
+        raise ValueError(f"solver={name!r}: it is one of auto, {', '.join((*ABILITIES, *ALIASES))}")
+    if asked == "sgd" and not problem.in_memory:
+        return _instead(problem.objective)
+    lacking = ABILITIES[asked].lacks(problem)
+    if lacking:
+        able = [other for other, ability in ABILITIES.items() if not ability.lacks(problem)]
+        raise ValueError(
+            f"solver={name!r} does not fit here: {lacking}. Those that do: {', '.join(able) or 'none'}."
+        )
+    return Choice(asked, f"solver={name!r} was asked for")
+
+
+def _instead(objective: Objective) -> Choice:
+    """Of steps in an order of their own, where rows are read part by part."""
+    smooth, l1 = objective.setting.loss.smooth, not objective.penalty.smooth
+    then = "proximal Newton" if l1 else "L-BFGS"
+    way = f"one pass of steps in each part, averaged, then {then}" if smooth else "epochs of averaged steps"
+    return Choice("averaged", f"solver='sgd' was asked for, and the rows are not in memory: {way}")
+
+
+def best(problem: Problem) -> Choice:
+    """The solver that is expected to need the least work."""
+    if problem.l1:
+        return Choice("proximal", "the penalty has an l1 part")
+    loss, q, p = problem.objective.setting.loss, problem.objective.setting.q, problem.objective.setting.p
+    if not loss.smooth:
+        likely = ("smoothing", "dual") if q * (p + 1) <= LARGEST_HESSIAN else ("dual",)
+        able = [name for name in likely if not ABILITIES[name].lacks(problem)]
+        return Choice([*able, "gradient"][0], f"the {loss.name} loss has a corner")
+    if problem.sparse and p > FEW_COLUMNS:
+        if not ABILITIES["dual"].lacks(problem):
+            return Choice("dual", f"{p} columns, most of their cells 0: row by row is fastest", "newton-cg")
+        return Choice("lbfgs", f"{p} columns, most of their cells 0: a Hessian would be too large")
+    work = Work.of(problem)
+    small = problem.n * work.newton < SMALL_WORK
+    if q * (p + 1) > LARGEST_HESSIAN or (work.lbfgs < work.newton and not small):
+        # Classes that are nearly separated bend far less than the metric says: then a Hessian pays. Its
+        # products do not where each of them reads the rows anew.
+        slow = "newton-cg" if problem.in_memory else ""
+        then = "newton" if q * (p + 1) <= NEXT_HESSIAN else slow
+        why = f"{q} x {p} weights: the Hessian costs more than the steps it would save"
+        return Choice("lbfgs", why, then)
+    return Choice("newton", f"{q} x {p} weights: few steps, and the Hessian is cheap")
+
+
+FEW_COLUMNS = 500  # up to which sparse rows are taken as any others
+LARGEST_HESSIAN = 3000
+NEXT_HESSIAN = 1000  # the same where Newton's method has to go on, because another was slow
+SMALL_WORK = 3e9  # multiplications, a few tenths of a second: then the surest is the best
+READING = 160  # multiplications in the time that a cell of a file takes to be read
+
+
+class Work(NamedTuple):
+    """What two solvers cost for a row, in all, in multiplications."""
+
+    newton: float
+    lbfgs: float
+
+    @classmethod
+    def of(cls, problem: Problem) -> "Work":
+        q, p = problem.objective.setting.q, problem.objective.setting.p
+        hessian, gradient = q * (q + 1) / 2 * p**2 / 2, 2 * q * p
+        if problem.in_memory:
+            # The scatter of each pair of classes, eight times; or one for the metric, then thirty
+            # gradients, bound by reading x where q is small. A Hessian is surer: it may cost twice as much.
+            return cls(8 * (hessian + gradient), 2 * (p**2 / 2 + 30 * (gradient + 4 * p)))
+        # Passes were counted: with a few of the parts to begin with, and without.
+        reading = gradient + READING * p
+        if not enough_rows(problem.objective, measured=True):
+            return cls(7 * (hessian + reading), p**2 / 2 + 20 * reading)
+        return cls(4 * (hessian + reading), hessian / 3 + 5 * reading)

@@ -1,0 +1,58 @@
+"""Online models that learn where the rows are: one for each part, averaged."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Self
+
+from likelier.data import Chunk
+from likelier.engines import run
+from likelier.estimators.streamed import Batching, Scanned
+from likelier.streams.averaging import averaged, recounted
+from likelier.streams.model import Online
+
+HEAD, PAIR = 16, 8  # bytes of a slot: what it knows of its feature, and of each score
+
+
+@dataclass
+class Taught:
+    """A model that the rows of a part have taught, each from the same start; merged: their average.
+
+    Models count by their rows. Merging is associative up to rounding (of single precision); what comes out
+    depends on how the rows are cut into parts, and is not what one model would have learned from all.
+    """
+
+    model: Online
+    batching: Batching
+    rows: int = 0
+    parts: int = 0
+
+    @classmethod
+    def start(cls, batching: Batching, model: Online) -> Self:
+        return cls(model.copy(), batching)
+
+    @property
+    def nbytes(self) -> int:
+        K = self.model.K
+        return (HEAD + PAIR * (K if K > 2 else 1)) << self.model.settings.bits
+
+    def update(self, chunk: Chunk) -> None:
+        for batch in self.batching.hashed(chunk, self.model.intake):
+            self.model.learn(batch)
+        self.rows += chunk.X.shape[0]
+        self.parts = 1
+
+    def merge(self, other: Self) -> None:
+        if not (self.rows and other.rows):
+            self.model = self.model if self.rows else other.model.copy()
+        else:
+            self.model = averaged([self.model, other.model], [self.rows, other.rows])
+        self.rows += other.rows
+        self.parts += other.parts
+
+
+def taught(scanned: Scanned, model: Online, passes: int) -> Online:
+    """The average of what all parts have taught; of further passes, each from that of the one before."""
+    for _ in range(passes):
+        found = run(scanned.coded, partial(Taught.start, scanned.batching, model))
+        model = recounted(found.model, model, found.parts)
+    return model

@@ -1,0 +1,1 @@
+"""Values, arrays and files: what is written to disk, and how."""
