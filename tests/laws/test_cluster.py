@@ -149,6 +149,27 @@ def test_every_estimator_is_the_same_bit_for_bit(model, client, stored):
     assert nothing_left(client)
 
 
+@pytest.mark.parametrize("ending", ["jsonl", "svm", "vw"])
+def test_text_of_every_format_is_the_same_bit_for_bit(client, table, tmp_path, ending):
+    form = {
+        "jsonl": '{{"a": {a}, "b": {b}, "c": {c}, "y": {y}}}\n',
+        "svm": "{y} 1:{a} 2:{b} 3:{c}\n",
+        "vw": "{y} {w} |n a:{a} b:{b} c:{c}\n",
+    }[ending]
+    rows = [dict(zip("abcyw", row.values(), strict=True)) for row in table.to_pylist()]
+    (tmp_path / f"t.{ending}").write_text("".join(form.format(**row) for row in rows))
+    with pieces_of(1200), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("likelier.data.lines.UNIT", 1200)
+        patch.setattr("likelier.data.sparse_files.PART_BYTES", 2400)
+        here = lk.scan(tmp_path, **({"target": "y"} if ending == "jsonl" else {}))
+        assert len(here.parts(0)) > 5
+        for model in (lk.BernoulliNB(), lk.OnlineClassifier()):
+            one, other = clone(model).fit(here), clone(model).fit(here.on(client))
+            np.testing.assert_array_equal(one.predict(here), other.predict(here.on(client)))
+            np.testing.assert_array_equal(one.predict_proba(here), other.predict_proba(here))
+    assert nothing_left(client)
+
+
 def test_cross_validation_scores_and_priors_are_the_same(client, stored):
     here = lk.scan(stored, target="y", weight="w", features=FEATURES)
     there = here.on(client)
