@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,14 @@ def cluster() -> Iterator[Any]:
     settings = {"threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": MOST}
     count = int(os.environ.get("LIKELIER_THREADS", "2"))
     with LocalCluster(n_workers=count, processes=True, **settings) as local, Client(local) as client:
+        client.run(_load)
         yield client
+
+
+def _load() -> None:
+    """What takes a worker a second when it is first asked, and is no part of any pass."""
+    for name in ("likelier.estimators.generative", "pyarrow.parquet", "pandas"):
+        import_module(name)
 
 
 def frame_of(tables: Tables) -> Any:

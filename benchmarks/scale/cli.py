@@ -3,7 +3,7 @@
 import argparse
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -151,27 +151,53 @@ def parser() -> argparse.ArgumentParser:
     """All options."""
     new = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
     new.add_argument("--scale", type=float, default=1.0, help="share of the rows (default: 1)")
+    new.add_argument(
+        "--into", type=Path, metavar="PAGE", help="put the tables in their places in this page"
+    )
     return new
 
 
+def written(folder: Path, share: float) -> list[Tables]:
+    """Parquet of 2 and of 10 classes, and CSV of 2."""
+    n, n_text = (max(5000, round(size * share)) for size in (ROWS, TEXT_ROWS))
+    made = []
+    for number, tables in enumerate((Tables(n), Tables(n, K=10), Tables(n_text, "csv"))):
+        place = folder / str(number)
+        place.mkdir()
+        tables.save(place)
+        made.append(replace(tables, folder=str(place)))
+    return made
+
+
+def put(tables: Mapping[str, str], text: str) -> str:
+    """A page with each table between the marks of its name."""
+    for name, new in tables.items():
+        begin, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
+        head, found, rest = text.partition(begin)
+        _, ended, tail = rest.partition(end)
+        if not (found and ended):
+            raise ValueError(f"the page has no place for {name}: it wants {begin!r} and {end!r}")
+        text = head + begin + new + end + tail
+    return text
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, and print the tables of docs/scale.md."""
-    share = parser().parse_args(arguments).scale
+    """Measure, print the tables, and put them in their page."""
+    options = parser().parse_args(arguments)
     threads = int(os.environ.setdefault("LIKELIER_THREADS", str(len(os.sched_getaffinity(0)))))
-    print(f"## Costs\n\n{formulas()}\n", flush=True)
     with tempfile.TemporaryDirectory(prefix="scale-", dir=os.environ.get(SCRATCH)) as name:
-        n = max(5000, round(ROWS * share))
-        made = [Tables(n, K=K) for K in (2, 10)] + [Tables(max(5000, round(TEXT_ROWS * share)), "csv")]
-        for i, tables in enumerate(made):
-            folder = Path(name) / str(i)
-            folder.mkdir()
-            tables.save(folder)
-            made[i] = replace(tables, folder=str(folder))
-        *dense, text = made
+        *dense, text = written(Path(name), options.scale)
         machine, shown = measured_limits(dense[0], text, threads)
-        print(f"## Limits\n\n{shown}\n", flush=True)
-        lines = list(measured_passes(dense, text, machine, share))
+        lines = list(measured_passes(dense, text, machine, options.scale))
     heads = ["model", "K", "rows in", "M rows/s allowed", "M rows/s measured", "share"]
-    print(f"## Passes, p = {P}\n\n{table(heads, lines)}\n")
-    print(f"## 1 TB on 100 workers\n\n{foretold(machine)}")
+    found = {
+        "costs": formulas(),
+        "limits": shown,
+        "passes": table(heads, lines),
+        "foretold": foretold(machine),
+    }
+    for name, each in found.items():
+        print(f"## {name}\n\n{each}\n")
+    if options.into is not None:
+        options.into.write_text(put(found, options.into.read_text()))
     return 0

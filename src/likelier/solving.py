@@ -26,7 +26,6 @@ class Terms(NamedTuple):
     max_iter: int
     seed: int = 0
     fresh: bool = True  # θ is 0, no knowledge, so that it may pay to begin with a few of the rows
-    start: Floats | None = None  # where to begin instead, if F is less there than at 0
 
 
 def solve(
@@ -48,8 +47,8 @@ def _followed(
     if choice.then:
         method = partial(_while_it_pays, method, tol=tol, max_iter=max_iter)
     drive = partial(run_solver, method, objective, tol=tol, max_iter=max_iter, watch=watch, done=done)
-    start, said = theta if terms.start is None else terms.start, ""
-    if terms.fresh and max_iter and terms.start is None:
+    start, said = theta, ""
+    if terms.fresh and max_iter:
         start, said = _beginning(objective, theta, choice, terms.seed)
     found = drive(start)
     if start is not theta and not found.trace[0, 0] <= _known_value(objective):
@@ -87,7 +86,7 @@ def _gone_on(
     F = objective.value(ends)
     better = ends[np.argmin(np.where(np.isfinite(F), F, np.inf))]
     why = f"{choice.why}; after {before.iterations} steps of {choice.name}, which was too slow"
-    then, rest = Choice(choice.then, why), terms._replace(fresh=False, start=None)
+    then, rest = Choice(choice.then, why), terms._replace(fresh=False)
     found = _followed(objective, better, then, rest, watch, done=before.iterations)
     return replace(found, trace=np.concatenate([before.trace, found.trace[1:]]))
 

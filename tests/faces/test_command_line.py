@@ -578,12 +578,13 @@ def test_inspect_says_what_is_in_a_file(model, capsys):
     run("inspect", "iris.lk")
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("LinearDiscriminantAnalysis(covariance_estimator=None, ")
-    assert lines[1:4] == [
+    assert lines[1:5] == [
         "target    species",
         "rows      150, 14 missing cells",
         f"columns   4: {', '.join(FEATURES)}",
+        "statistics kept: it can learn on",
     ]
-    assert lines[5:9] == [
+    assert lines[6:10] == [
         "class       rows   prior",
         "setosa        50  0.3333",
         "versicolor    50  0.3333",
@@ -627,7 +628,7 @@ def test_inspect_every_kind(folder, capsys):
     lk.save(lk.Ridge(alpha=[0.5, 2.0]).fit(X[:, :2], X[:, 2:]), "lines.lk", statistics=False)
     run("inspect", "lines.lk")
     said = capsys.readouterr().out
-    assert "no statistics of them" in said
+    assert "statistics none: it predicts, and learns no more" in said
     assert "columns   2: without names" in said
     run("inspect", "lines.lk", "--json")
     assert json.loads(capsys.readouterr().out)["params"]["alpha"] == [0.5, 2.0]
@@ -650,7 +651,7 @@ def test_help_is_there_for_every_command_and_at_once():
     shown = program("--help")
     assert time.perf_counter() - start < 1.0  # some 0.05 s on an idle machine
     assert shown.returncode == 0
-    for command in ("compare", "train", "predict", "inspect"):
+    for command in ("compare", "train", "predict", "inspect", "merge"):
         assert command in shown.stdout
         told = program(command, "--help")
         assert told.returncode == 0
@@ -695,6 +696,88 @@ def test_a_place_that_cannot_be_written_to_is_named(model, capsys):
     said = bad(capsys, "predict", "iris.lk", "iris.csv", "-o", "/proc/out.csv")
     assert "/proc/out.csv" in said
     assert ".part" not in said
+
+
+# ---- merge ---------------------------------------------------------------------------------------
+def train(name, rows, *more, target="species"):
+    """A model of some rows."""
+    rows.to_csv(f"{name}.csv", index=False)
+    features = () if "--features" in more else ("--features", NAMED)
+    run("train", f"{name}.csv", "--target", target, *features, *more, "-o", f"{name}.lk")
+
+
+@pytest.mark.parametrize("kind", ["lda", "gaussian-nb", "qda"])
+def test_models_trained_apart_merge_to_that_of_all_rows(kind, folder, capsys):
+    rows = table()
+    for name, at in (("a", slice(0, None, 3)), ("b", slice(1, None, 3)), ("c", slice(2, None, 3))):
+        train(name, rows[at], "--model", kind, "--with-statistics")
+    train("all", rows, "--model", kind)
+    capsys.readouterr()
+    run("merge", "c.lk", "a.lk", "b.lk", "-o", "merged.lk")
+    out, err = capsys.readouterr()
+    assert "from 3 models: 150 rows in all, 4 columns, 3 classes: merged.lk" in out
+    assert err == ""
+    X = rows[FEATURES]
+    np.testing.assert_allclose(
+        lk.load("merged.lk").predict_proba(X), lk.load("all.lk").predict_proba(X), rtol=1e-9, atol=1e-12
+    )
+    assert describe("merged.lk").about == {"target": "species", "weight": None}
+    run("train", "a.csv", "--target", "species", "--resume", "merged.lk", "-o", "more.lk")
+    assert describe("more.lk").weight == 200
+    run("predict", "merged.lk", "iris.csv", "-o", "out.csv")
+    assert "on 150 rows" in capsys.readouterr().err
+    run("merge", "a.lk", "-o", "one.lk")
+    assert "from 1 model: 50 rows in all" in capsys.readouterr().out
+
+
+def test_merge_says_which_file_is_unlike_and_writes_nothing(folder, capsys):
+    rows = table()
+    train("a", rows[:75], "--model", "lda")
+    train("b", rows[75:], "--model", "lda")
+    train("nb", rows, "--model", "gaussian-nb")
+    train("shrunk", rows, "--model", "lda", "--set", "solver=lsqr")
+    train("less", rows, "--model", "lda", "--features", ",".join(FEATURES[:3]))
+    train("turned", rows, "--model", "lda", "--features", ",".join(FEATURES[::-1]))
+    train("lean", rows, "--model", "lda", "--no-statistics")
+    train("logistic", rows.dropna(), "--model", "logistic-regression")
+    train("other", rows.rename(columns={"species": "kind"}), "--model", "lda", target="kind")
+    capsys.readouterr()
+
+    def refused(*paths):
+        return bad(capsys, "merge", *paths, "-o", "out.lk")
+
+    assert "a.lk is a LinearDiscriminantAnalysis, nb.lk a GaussianNB" in refused("a.lk", "nb.lk")
+    assert "solver is 'svd' in a.lk and 'lsqr' in shrunk.lk" in refused("a.lk", "b.lk", "shrunk.lk")
+    assert f"columns differ: less.lk lacks '{FEATURES[3]}'" in refused("a.lk", "less.lk")
+    assert "turned.lk has those of a.lk in another order (column 0 is" in refused("a.lk", "turned.lk")
+    assert "lean.lk: merge needs the statistics" in refused("a.lk", "lean.lk")
+    assert "logistic.lk: a LogisticRegression cannot be merged" in refused("a.lk", "logistic.lk")
+    assert "other.lk predicts 'kind', and a.lk 'species'" in refused("a.lk", "other.lk")
+    assert "a.lk is named twice" in refused("a.lk", "b.lk", "./a.lk")
+    said = refused("a.lk", "b.lk")
+    assert "classes differ: a.lk has" in said
+    assert "--classes union to join them" in said
+    assert "no folder" in bad(capsys, "merge", "a.lk", "-o", "no/out.lk")
+    assert "gone.lk" in refused("a.lk", "gone.lk")
+    assert not list(Path().glob("out*"))
+    run("merge", "a.lk", "b.lk", "--classes", "union", "-o", "out.lk")
+    assert describe("out.lk").counts == [50, 50, 50]
+
+
+def test_merge_tells_of_weights_by_other_columns(folder, capsys):
+    rows = table().assign(w=2.0, v=1.0)
+    for name, more in (("a", ("--weight", "w")), ("b", ("--weight", "v"))):
+        train(name, rows, "--model", "lda", *more)
+    capsys.readouterr()
+    run("merge", "a.lk", "b.lk", "-o", "out.lk")
+    out, err = capsys.readouterr()
+    assert "450 rows in all" in out
+    assert "weighed by other columns (a.lk: w, b.lk: v)" in err
+    assert describe("out.lk").about == {"target": "species"}
+    lk.save(lk.load("a.lk"), "bare.lk")  # of which nothing is said
+    run("merge", "bare.lk", "a.lk", "-o", "out.lk")
+    assert "rows of weight 600 in all" in capsys.readouterr().out
+    assert describe("out.lk").about == {"target": "species", "weight": "w"}
 
 
 # ---- progress ------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.race.tables import Tables
+from benchmarks.race.runner import ROOT
 from benchmarks.scale import cli, passes
 from benchmarks.scale.costs import BY_NAME, COSTS, PART, Cluster, Machine, foretell
 from hypothesis import given
@@ -80,12 +80,22 @@ def test_row_groups_are_not_cut():
 def test_tables_show_every_model(tmp_path):
     assert all(cost.name in cli.formulas() for cost in COSTS)
     assert cli.foretold(MACHINE).count("\n") == len(cli.ASKED) + 1
-    made = []
-    for i, tables in enumerate((Tables(1000), Tables(1000, "csv"))):
-        folder = tmp_path / str(i)
-        folder.mkdir()
-        tables.save(folder)
-        made.append(replace(tables, folder=str(folder)))
-    lines = list(cli.measured_passes(made[:1], made[1], MACHINE, 1e-9))
-    assert len(lines) == 2 * len(passes.PASSES) + 3
+    *dense, text = cli.written(tmp_path, 1e-9)
+    lines = list(cli.measured_passes(dense, text, MACHINE, 1e-9))
+    assert len(lines) == 2 * len(dense) * len(passes.PASSES) + 3
     assert {line[2] for line in lines} == {"memory", "Parquet", "CSV"}
+
+
+def test_tables_have_their_places_in_the_page():
+    page = (ROOT / "docs" / "scale.md").read_text()
+    tables = {"costs": "a", "limits": "b", "passes": "c", "foretold": "d"}
+    found = cli.put(tables, page)
+    assert "<!-- passes -->\nc\n<!-- end of passes -->" in found
+    assert cli.put(tables, found) == found
+    assert found.splitlines()[0] == page.splitlines()[0]
+    with pytest.raises(ValueError, match="no place for costs"):
+        cli.put(tables, found.replace("<!-- end of costs -->", ""))
+
+
+def test_the_page_has_the_formulas_that_are_computed():
+    assert cli.formulas() in (ROOT / "docs" / "scale.md").read_text()

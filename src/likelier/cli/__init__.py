@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from likelier.cli import comparing, inspecting, predicting, streaming, training
+from likelier.cli import comparing, inspecting, merging, predicting, streaming, training
 from likelier.cli.words import Parser, Terminated, say
 
 # What is wrong with data, files and arguments is said in one line; anything else is a defect, and shows
@@ -21,7 +21,7 @@ def parser() -> Parser:
         epilog="example: likelier compare iris.csv --target species",
     )
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in (comparing, training, predicting, streaming, inspecting):
+    for command in (comparing, training, predicting, streaming, inspecting, merging):
         command.add(commands)
     return top
 

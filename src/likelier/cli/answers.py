@@ -91,6 +91,9 @@ def _has_text(model: Any) -> bool:
     return _classifies(model) and model.classes_.dtype.kind in "UO"
 
 
+Watch = Callable[[int, float], Any]  # so many rows more are answered, and this share of all parts
+
+
 class Piece(NamedTuple):
     """Some answers, ready to be written."""
 
@@ -132,7 +135,7 @@ class Answers:
             self.only
         ]
 
-    def written(self, out: Output, watch: Callable[[int], Any]) -> Evaluation | None:
+    def written(self, out: Output, watch: Watch) -> Evaluation | None:
         """Answer all rows, several parts at a time; how good the answers are, if that is known."""
         source, keep, truth = self.plan
         others = [
@@ -142,11 +145,14 @@ class Answers:
         batches = source.batches(others, verbatim)
         parts = [partial(self._part, out, number, part) for number, part in enumerate(batches)]
         total = None if self.judge is None else self.judge.start()
+        done = 0
         for item in in_order(parts, cores()):
             if isinstance(item, Piece):
                 out.write(item.ready)
-                watch(item.rows)
-            elif total is not None:
+                watch(item.rows, done / len(parts))
+                continue
+            done += 1
+            if total is not None:
                 total.merge(item)
         return None if self.judge is None else self.judge.found(total)
 

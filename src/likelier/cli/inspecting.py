@@ -47,8 +47,6 @@ def _lines(found: "Description") -> list[str]:
         lines.append(f"rows      {found.weight:,.15g}{by}{gone}")
     if found.online is not None:
         lines += _online(found.online, found.params["bits"])
-    if found.n_features is not None and not found.statistics:
-        lines.append("          no statistics of them: it predicts, and learns no more")
     if found.online is not None:
         lines += [f"columns   {_some(found.feature_names)}"] if found.feature_names else []
     elif found.n_features is None:  # weights alone
@@ -59,6 +57,8 @@ def _lines(found: "Description") -> list[str]:
             names = found.feature_names or [f"x{j}" for j in range(len(found.families))]
             named = [f"{name} ({family})" for name, family in zip(names, found.families, strict=True)]
         lines.append(f"columns   {found.n_features}: {_some(named)}")
+        kept = "kept: it can learn on" if found.statistics else "none: it predicts, and learns no more"
+        lines.append(f"statistics {kept}")
     if found.classes is not None:
         lines += ["", *_classes(found)]
     date = found.modified.strftime("%Y-%m-%d %H:%M")

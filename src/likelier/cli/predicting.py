@@ -72,8 +72,15 @@ def _written(answers: "Answers", options: Namespace) -> "Evaluation | None":
     from likelier.cli.output import CSV, opened
     from likelier.cli.progress import rows_bar
 
-    with rows_bar(answers.plan.source.rows) as bar:
+    known = answers.plan.source.rows
+    with rows_bar(known) as bar:
+
+        def watch(rows: int, share: float) -> None:
+            if known is None and share:
+                bar.total = int(bar.n / share)
+            bar.update(rows)
+
         if options.output == "-":
-            return answers.written(CSV(sys.stdout.buffer), bar.update)
+            return answers.written(CSV(sys.stdout.buffer), watch)
         with opened(options.output, overwrite=options.overwrite) as out:
-            return answers.written(out, bar.update)
+            return answers.written(out, watch)

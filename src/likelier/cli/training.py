@@ -42,8 +42,12 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--resume", metavar="OLD.lk", help="go on from a model that was saved: all rows count"
     )
-    parser.add_argument(
-        "--no-statistics", action="store_true", help="a smaller file, which cannot be resumed"
+    kept = parser.add_mutually_exclusive_group()
+    kept.add_argument(
+        "--with-statistics", action="store_true", help="a file that can be resumed and merged (the default)"
+    )
+    kept.add_argument(
+        "--no-statistics", action="store_true", help="a smaller file, which cannot be resumed or merged"
     )
     parser.add_argument(
         "--checkpoint", metavar="FILE", help="keeps what is done: the same command goes on from there"

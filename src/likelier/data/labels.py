@@ -53,7 +53,10 @@ def levels_of(y: NDArray[Any]) -> NDArray[Any]:
 def code(y: NDArray[Any], levels: NDArray[Any]) -> Codes:
     """The place of each label among the sorted `levels`; -1 if it is none of them."""
     codes, seen = first_seen(y)
-    at = np.searchsorted(levels, seen)
+    try:
+        at = np.searchsorted(levels, seen)
+    except TypeError:  # of another type: none of them
+        return np.full(len(y), -1, dtype=np.int32)
     at[at == len(levels)] = 0
     known = levels[at] == seen if len(levels) else np.zeros(len(seen), dtype=bool)
     _core.recode(codes, np.where(known, at, -1).astype(np.int32))

@@ -1,7 +1,8 @@
 """Classifiers by one pass: their target is the list of classes."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -9,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import Source, levels_of
+from likelier.data.foreseen import Foreseen
 from likelier.estimators import door
+from likelier.estimators.alike import Named, check, check_statistics, numbered
 from likelier.estimators.onepass import Names, OnePass, Start
 from likelier.estimators.scoring import Scoring, refuse_new
 from likelier.evaluation import LabelCard
 from likelier.families import Family
-from likelier.model import Bayes
+from likelier.model import Bayes, glimpse
 from likelier.scores import Scores
 
 
@@ -35,6 +38,14 @@ class OnePassClassifier(Scoring, OnePass):
     def _start(self, source: Source, target: NDArray[Any]) -> Start:
         K = len(target)
         return partial(self._family(K).stats, K, source.p)
+
+    def _found(self, source: Source) -> tuple[NDArray[Any], tuple[Any, Any | None]]:
+        """One pass where the survey would cost another, if a glimpse has shown all classes."""
+        with suppress(ValueError):  # which may be the guess's fault: after the survey it would not be
+            guess = glimpse(source)
+            if guess is not None:
+                return guess, self._fitted(Foreseen(source), guess)
+        return super()._found(source)
 
     def _labelled(self, source: Source, target: NDArray[Any]) -> Source:
         return source.coded(target)
@@ -68,28 +79,35 @@ class OnePassClassifier(Scoring, OnePass):
 
         Hyper-parameters, columns and classes must be the same; classes="union" joins the classes.
         """
-        self._check_mergeable(others)
+        return self._join(numbered(self, others), classes)
+
+    def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
+        check(models)
         if classes not in (None, "union"):
             raise ValueError(f"classes={classes!r}: it is None (they must match) or 'union'")
-        models = [self, *others]
         joint = self._target
-        for other in others:
-            if not np.array_equal(joint, other._target):
-                if classes is None:
-                    raise ValueError(
-                        f"classes differ: {joint} and {other._target}; merge with classes='union' "
-                        "to join them"
-                    )
-                joint = _union(joint, other._target)
-        wide = [m._statistics.widened(len(joint), np.searchsorted(joint, m._target)) for m in models]
-        return self._merge(wide, joint)
+        for one in models[1:]:
+            theirs = one.model._target
+            if np.array_equal(joint, theirs):
+                continue
+            if classes is None:
+                raise ValueError(
+                    f"classes differ: {models[0].name} has {joint}, {one.name} {theirs}; merge with "
+                    "classes='union' to join them"
+                )
+            joint = _union(joint, theirs, one.name)
+        check_statistics(models)
+        counted = [(model._statistics, np.searchsorted(joint, model._target)) for _, model in models]
+        return self._merge([state.widened(len(joint), at) for state, at in counted], joint)
 
 
-def _union(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+def _union(a: NDArray[Any], b: NDArray[Any], name: str) -> NDArray[Any]:
     """The labels of both, which must be of one kind: numbers and strings are not made into each other."""
     both = np.concatenate([a.astype(object), b.astype(object)])
     kind = np.result_type(a.dtype, b.dtype) if a.dtype.kind == b.dtype.kind else None
     if kind is None and not {a.dtype.kind, b.dtype.kind} <= set("iu"):
-        raise ValueError(f"labels of different kinds cannot be joined: {a.dtype} and {b.dtype}")
+        raise ValueError(
+            f"labels of different kinds cannot be joined: those of {name} are {b.dtype}, others {a.dtype}"
+        )
     joint = levels_of(both)
     return joint if kind is None else joint.astype(kind)

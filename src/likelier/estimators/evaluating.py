@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from likelier.data import Arrays, Source, levels_of
+from likelier.data import Source, levels_of
 from likelier.estimators import door
+from likelier.estimators.collections import gathered
 from likelier.estimators.least_squares import LeastSquares, _targets_of
 from likelier.estimators.online import OnlineClassifier
 from likelier.estimators.saying import (
@@ -42,7 +43,7 @@ def evaluate(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Ev
         )
     check_is_fitted(model)
     how = _labels if is_classifier(model) else _values
-    return how(model, X, y, sample_weight)
+    return how(model, *gathered(X, y, sample_weight))
 
 
 # ---- classifiers ---------------------------------------------------------------------------------
@@ -52,7 +53,6 @@ def _labels(model: Any, X: Any, y: Any, sample_weight: Any) -> LabelEvaluation:
         raise TypeError(f"this {name} has several targets: evaluate one at a time")
     if stored(X) or takes_blocks(model):
         source, opening = _to_judge(model, X, y, sample_weight)
-        _check_kinds(model, source)
         sums = judged(model, source, opening)
         others = unknown(model, source, sums)
     else:
@@ -79,7 +79,6 @@ def _of_numbers(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Source,
 def _at_once(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[LabelSums, tuple[Any, ...]]:
     """Rows in memory, of whatever kind the model takes."""
     naming, labels = Naming.of(model), door.labels_of(model, y)
-    _check_kind(naming.sorted, _kind(labels), "y")
     w = door.weights_of(sample_weight, len(labels))
     sums = LabelSums.start(naming.K)
     answers = said(model, naming, X, partial(_rows, X))
@@ -87,38 +86,14 @@ def _at_once(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[LabelSums,
     codes = naming.codes(labels)
     sums.add(answers, codes, w)
     door.weighty(sums.weight)
-    others = codes == naming.K if w is None else (codes == naming.K) & (w > 0)
-    return sums, tuple(levels_of(labels[others]).tolist()) if others.any() else ()
+    there = labels if w is None else labels[w > 0]
+    return sums, naming.unknown(levels_of(there))
 
 
 def _rows(X: Any, rows: NDArray[np.intp]) -> Any:
     from sklearn.utils import _safe_indexing
 
     return _safe_indexing(X, rows)
-
-
-def _check_kinds(model: Any, source: Source) -> None:
-    """Refuse numbers for words, and words for numbers: every label would be unknown."""
-    if stored(source):
-        (target,) = source.targets
-        kind = "words" if source.texts([target]) else "others" if source.others([target]) else "numbers"
-        _check_kind(model.classes_, kind, f"target {target!r}")
-    elif isinstance(source, Arrays) and source.y is not None:
-        _check_kind(model.classes_, _kind(source.y), "y")
-
-
-def _check_kind(classes: NDArray[Any], kind: str, what: str) -> None:
-    if {kind, _kind(classes)} == {"words", "numbers"}:
-        raise ValueError(
-            f"{what} holds {kind}, and the classes of the model are {_kind(classes)}, such as "
-            f"{classes[0]!r}: make them alike."
-        )
-
-
-def _kind(labels: NDArray[Any]) -> str:
-    if labels.dtype.kind in "UT" or (labels.dtype.kind == "O" and isinstance(labels[0], str)):
-        return "words"
-    return "numbers" if labels.dtype.kind in "fiub" else "others"
 
 
 # ---- regressions ---------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """What every generative classifier can do once it is fitted."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, NamedTuple, Self
@@ -15,6 +15,7 @@ from likelier import links
 from likelier.data import Dense, SkippedWarning, Source
 from likelier.em import completed_by_passes
 from likelier.estimators import door
+from likelier.estimators.alike import Named
 from likelier.estimators.classes import OnePassClassifier
 from likelier.estimators.collections import by_block
 from likelier.estimators.decisions import Decisions
@@ -309,9 +310,9 @@ class Generative(Decisions, Answering, OnePassClassifier):
         self._model = replace(self._model, typical=joined([*kept, typical(self._model)]))
         return self
 
-    def merge(self, *others: Self, classes: Literal["union"] | None = None) -> Self:
-        new = super().merge(*others, classes=classes)
-        new._model = replace(new._model, typical=joined([one._model.typical for one in (self, *others)]))
+    def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
+        new = super()._join(models, classes)
+        new._model = replace(new._model, typical=joined([one._model.typical for _, one in models]))
         return new
 
     def _fitted_to(self, target: NDArray[Any], source: Source) -> tuple[Bayes, Any | None]:

@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array
 from likelier import links
 from likelier.data import DegenerateWarning, Source, frames
 from likelier.estimators import door
+from likelier.estimators.alike import Named, check, check_statistics, numbered
 from likelier.estimators.collections import by_block, gathered
 from likelier.estimators.onepass import Names, OnePass, Start
 from likelier.estimators.saying import itself, valued
@@ -96,12 +97,18 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
 
         Hyper-parameters, columns and the number of targets must be the same.
         """
-        self._check_mergeable(others)
-        for other in others:
+        return self._join(numbered(self, others))
+
+    def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
+        check(models)
+        if classes is not None:
+            raise ValueError(f"classes={classes!r}: a {type(self).__name__} has none")
+        for name, other in models[1:]:
             if self._target != other._target:
-                shapes = f"{self._target} and {other._target}"
+                shapes = f"{self._target} in {models[0].name} and {other._target} in {name}"
                 raise ValueError(f"targets differ: rows of y have shapes {shapes}")
-        return self._merge([self._statistics, *(other._statistics for other in others)], self._target)
+        check_statistics(models)
+        return self._merge([model._statistics for _, model in models], self._target)
 
     @by_block
     def predict(self, X: Any) -> Floats:

@@ -1,29 +1,52 @@
 """Models fitted apart, made one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from likelier.estimators import door
+from likelier.estimators.alike import Named
+from likelier.estimators.onepass import OnePass
 from likelier.estimators.online import OnlineClassifier
 from likelier.streams.averaging import averaged
 
 
-def merge(models: Sequence[Any], classes: Literal["union"] | None = None) -> Any:
-    """One model, equal to a fit to the rows of all of them. See `merge` of the estimators."""
-    if not models:
+def merge(models: Iterable[Any] | Mapping[str, Any], classes: Literal["union"] | None = None) -> Any:
+    """One model, equal to a fit to the rows of all of them, whatever their order.
+
+    models: fitted alike, with the same hyper-parameters, columns and classes, and with their statistics; or
+    a dict of them by name, for messages. classes="union" joins classes that differ. See docs/merging.md.
+    """
+    if isinstance(models, Mapping):
+        named = [Named(str(name), model) for name, model in models.items()]
+    else:
+        if hasattr(models, "fit"):
+            raise TypeError("merge takes a list of models: merge([a, b]), or a.merge(b)")
+        named = [Named(f"model {i}", model) for i, model in enumerate(models)]
+    if not named:
         raise ValueError("merge needs at least one model")
-    first, *others = models
-    if hasattr(first, "learn_one"):
-        raise TypeError(
-            f"a {type(first).__name__} cannot be merged: each of its steps depends on those before it. "
-            "likelier.average(models) is an approximation."
-        )
-    if not hasattr(first, "merge"):
-        raise TypeError(
-            f"a {type(first).__name__} cannot be merged: its fit is no sum over rows. Fit to all rows, "
-            "or go on with partial_fit where it has one."
-        )
-    return first.merge(*others) if classes is None else first.merge(*others, classes=classes)
+    for one in named:
+        _check_sum(one)
+    return named[0].model._join(named, classes)
+
+
+def _check_sum(one: Named) -> None:
+    """Refuse a model that is no function of sums over rows, and say what there is instead."""
+    name, model = one
+    if isinstance(model, OnePass):
+        return
+    raise TypeError(f"{name}: a {type(model).__name__} cannot be merged: {_instead(model)}")
+
+
+def _instead(model: Any) -> str:
+    if hasattr(model, "learn_one"):
+        return "each of its steps depends on those before it. likelier.average(models) is an approximation."
+    how = (
+        "its fit is no sum over rows. Fit to all rows: a source from likelier.scan may be of many files, "
+        "and be read by a cluster, with .on(client)"
+    )
+    if hasattr(model, "partial_fit"):
+        how += "; or let it go from place to place, and learn on from the rows of each by partial_fit"
+    return f"{how}."
 
 
 def average(models: Sequence[Any], weights: Sequence[float] | None = None) -> OnlineClassifier:

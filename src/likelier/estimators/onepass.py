@@ -11,6 +11,7 @@ from sklearn.base import clone
 from likelier.data import Source
 from likelier.engines import run
 from likelier.estimators import crossing, door, splits
+from likelier.estimators.alike import Named
 from likelier.estimators.checkpoints import Resumable, resumable
 from likelier.estimators.publishing import Names as Names
 from likelier.estimators.publishing import Publishing
@@ -66,6 +67,11 @@ class OnePass(Resumable, Publishing):
         self._check_enough(statistics, source, target)
         return self._sound_model(statistics), statistics
 
+    def _found(self, source: Source) -> tuple[Any, tuple[Any, Any | None]]:
+        """What y is, and model and statistics of all rows."""
+        target = self._target_of(source)
+        return target, self._fitted(source, target)
+
     def _check_enough(self, statistics: Any, source: Source, target: Any) -> None:
         """Refuse rows that are too few to fit."""
 
@@ -76,9 +82,8 @@ class OnePass(Resumable, Publishing):
         checkpoint: a file for what is done so far: a fit that was cut off goes on from there.
         """
         source = self._source(X, y, sample_weight, known=False)
-        target = self._target_of(source)
         with door.naming(source):
-            model, statistics = self._fitted(source, target)
+            target, (model, statistics) = self._found(source)
         self._warn(model, statistics, target, source.names)
         return self._publish(model, statistics, target, source.names)
 
@@ -128,6 +133,10 @@ class OnePass(Resumable, Publishing):
             names = getattr(self, "feature_names_in_", None)
         return self._publish(self._sound_model(statistics), statistics, target, names)
 
+    @abstractmethod
+    def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
+        """A new estimator, equal to one fitted to the rows of all these; self is the first of them."""
+
     def _merge(self, states: Sequence[Any], target: Any) -> Self:
         """A new estimator of the same kind, with all these statistics."""
         statistics = _merged(states)
@@ -146,23 +155,6 @@ class OnePass(Resumable, Publishing):
             )
         return self._model_of(statistics)
 
-    def _check_mergeable(self, others: Sequence[Any]) -> None:
-        """Refuse what was not fitted alike: another kind, other hyper-parameters, other columns."""
-        mine = self.get_params()
-        for other in (self, *others):
-            if type(other) is not type(self):
-                raise TypeError(f"cannot merge {type(self).__name__} with {type(other).__name__}")
-            door.fitted(other)
-            other._needs_statistics("merge")
-            for name, value in other.get_params().items():
-                if name in self._settled:
-                    continue
-                if not np.array_equal(np.asarray(mine[name]), np.asarray(value)):
-                    raise ValueError(f"hyper-parameters differ: {name} is {mine[name]!r} and {value!r}")
-            ours, theirs = (_columns(model) for model in (self, other))
-            if ours != theirs:
-                raise ValueError(f"columns differ: {ours} and {theirs}")
-
     def _needs_statistics(self, what: str) -> None:
         if self._statistics is None:
             raise ValueError(
@@ -173,17 +165,12 @@ class OnePass(Resumable, Publishing):
             )
 
 
-def _columns(estimator: Any) -> Any:
-    """Their names, or how many they are."""
-    return list(getattr(estimator, "feature_names_in_", ())) or estimator.n_features_in_
-
-
 def _merged(states: Sequence[Any]) -> Any:
     """One state out of several, which stay as they are."""
     total = copy.deepcopy(states[0])
     for state in states[1:]:
         if not total.mergeable(state):
-            raise ValueError(total.unlike(state) if hasattr(total, "unlike") else UNLIKE)
+            raise ValueError(UNLIKE)
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by _sound_model
             total.merge(state)
     return total

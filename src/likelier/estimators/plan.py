@@ -140,17 +140,29 @@ class PlannedParts(Parts):
     def mergeable(self, other: Any) -> bool:
         return super().mergeable(other) and self.plan.same(other.plan)
 
-    def unlike(self, other: Any) -> str:
+    def unlike(self, other: Any, names: NDArray[Any] | None = None) -> str:
         """Why they cannot be merged."""
         ours, theirs = dict(self.plan.settled()), dict(other.plan.settled())
         j = next((j for j in ours if ours[j] != theirs.get(j)), 0)
+        which = str(j) if names is None else repr(str(names[j]))
         return (
-            f"families differ: of column {j}, {ours[j]!r} and {theirs.get(j)!r}, or their levels or bins. "
-            "What the first rows settled is for all: fit the others with families=first.families_"
+            f"families differ: of column {which}, {_settled(ours[j], theirs.get(j))}. What the first rows "
+            "settled is for all: fit the others with families=first.families_"
         )
 
     def widened(self, K: int, at: NDArray[np.intp]) -> Self:
         return replace(self, states=tuple(state.widened(K, at) for state in self.states))
+
+
+def _settled(ours: Settled, theirs: Settled | None) -> str:
+    """How two columns are settled, in words that differ."""
+    if repr(ours) != repr(theirs) or theirs is None:
+        return f"{ours!r} and {theirs!r}"
+    if ours.levels is not None and theirs.levels is not None:
+        known, met = ours.levels.tolist(), theirs.levels.tolist()
+        only = [level for level in (*met, *known) if not (level in known and level in met)]
+        return f"the levels {', '.join(repr(level) for level in only[:5])} are known to one alone"
+    return f"{ours!r} of both, with other edges" if ours.bins is not None else f"{ours!r} in other groups"
 
 
 @dataclass(frozen=True)

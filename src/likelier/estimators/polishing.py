@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from likelier.abilities import Choice
 from likelier.data import Source
-from likelier.estimators.strides import Journey, Route
+from likelier.estimators.strides import Journey, Route, Strides
 from likelier.estimators.weighing import weighed
 from likelier.estimators.weights import Course as Way
 from likelier.estimators.weights import Weights
@@ -32,26 +32,28 @@ TOL = 1e-4  # of the gradient's norm, where no tol is asked for
 CHOICE = Choice("averaged", "steps in each part, averaged, then a batch solver")
 
 
-def polished(route: Route, source: Source, found: Journey, most: int) -> Journey:
-    """The same, its weights at the optimum; without a step where F(0) is less, from 0 on.
+def polished(route: Route, source: Source, start: Strides, most: int, seed: int) -> Journey:
+    """Weights at the optimum: of averaged steps, which find their own pace, then of a batch solver.
 
     Σ w ℓ / Σ w + α R(w), the weights of classes beside those of rows: with rows that weigh 1 it is what
     stochastic steps descend.
     """
-    course, theta = route.course, found.strides.theta
-    objectives = problems(route, source, float(found.strides.n.sum()), len(theta))
+    course, theta, n = route.course, start.theta, start.n.sum()
+    objectives = problems(route, source, float(n), len(theta))
     tol = TOL if course.tol is None else course.tol
     solutions, rows = [], []
     for number, objective in enumerate(objectives):
-        part = slice(number, number + 1) if route.apart else slice(None)
-        terms = Terms(tol, most, start=_about(theta[part], objective.setting))
-        if number and route.factor is None:  # the rows and the penalty are the same, and labels have no say
-            objective.know(objectives[0].metric())
-        solutions.append(solve(objective, np.zeros(objective.size), CHOICE, terms))
+        part = theta[number : number + 1] if route.apart else theta
+        solutions.append(
+            solve(
+                objective, _about(part, objective.setting), CHOICE, Terms(tol, most, seed, not part.any())
+            )
+        )
         rows.append(_about_zero(solutions[-1], objective.setting))
     end = np.concatenate(rows)
-    strides = replace(found.strides, theta=end, mean=None if found.strides.mean is None else end)
-    return found._replace(strides=strides, way=_way(solutions, course))
+    mean = None if start.mean is None else end
+    strides = replace(start, theta=end, mean=mean, t=start.t + int(n))
+    return Journey(strides, np.empty(0), True, 0, 0, pooled=True, way=_way(solutions, course))
 
 
 def problems(route: Route, source: Source, n: float, q: int) -> list[Objective]:

@@ -91,8 +91,7 @@ class Apart:
             theta=found[:q],
             mean=None if self.begun.mean is None else found[q:],
             squares=None if self.begun.squares is None else all_of.squares / max(1, all_of.parts),
-            # The clock of a part: all of them go on from there.
-            t=self.begun.t + all_of.turns // max(1, all_of.parts),
+            t=self.begun.t + all_of.turns,
             mistakes=self.begun.mistakes + all_of.mistakes,
         )
         losses = np.array([all_of.loss / max(1, all_of.turns)])

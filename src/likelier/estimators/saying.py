@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import CSR, BadCell, Chunk, Dense, Source, Stored, code, columns_of
-from likelier.engines import run
+from likelier.engines import run, watching
 from likelier.estimators import door
 from likelier.estimators.sources import brought
 from likelier.estimators.streamed import of_block, worded
@@ -38,6 +38,22 @@ class Naming(NamedTuple):
     def codes(self, labels: NDArray[Any]) -> NDArray[np.int32]:
         """K: none of the classes."""
         return self.places[code(labels, self.sorted)]
+
+    def unknown(self, labels: NDArray[Any]) -> tuple[Any, ...]:
+        """Those that are no class; refused if they are numbers for words, or words for numbers."""
+        ours, theirs = _kind(self.sorted), _kind(labels)
+        if {ours, theirs} == {"words", "numbers"}:
+            raise ValueError(
+                f"y holds {theirs}, such as {labels[0]!r}, and the classes of the model are {ours}, such "
+                f"as {self.sorted[0]!r}: make them alike."
+            )
+        return tuple(labels[code(labels, self.sorted) < 0].tolist())
+
+
+def _kind(labels: NDArray[Any]) -> str:
+    if labels.dtype.kind in "UT" or (labels.dtype.kind == "O" and isinstance(labels[0], str)):
+        return "words"
+    return "numbers" if labels.dtype.kind in "fiub" else "others"
 
 
 def takes_blocks(model: Any) -> bool:
@@ -73,7 +89,8 @@ def _values(model: Any, naming: None, X: Any, take: Any) -> NDArray[Any]:
 def _of_chunk(speak: Callable[..., Any], model: Any, naming: Any, opening: Opening, chunk: Chunk) -> Any:
     """Of the rows of a chunk; a cell that cannot be used is said by its place among all rows."""
     try:
-        return speak(model, naming, opening(chunk.X), lambda rows: opening(chunk.X.take(rows)))
+        with watching(None):  # a model may answer a chunk by a pass of its own
+            return speak(model, naming, opening(chunk.X), lambda rows: opening(chunk.X.take(rows)))
     except BadCell as bad:
         raise bad.below(chunk.first) from None
 
@@ -114,8 +131,7 @@ def unknown(model: Any, source: Source, sums: LabelSums) -> tuple[Any, ...]:
     """The labels that the model does not know: read where there are any, and then none may be missing."""
     if not sums.confusion[-1].any():
         return ()
-    found = levels(source)
-    return tuple(found[code(found, Naming.of(model).sorted) < 0].tolist())
+    return Naming.of(model).unknown(levels(source))
 
 
 # ---- blocks as models take them ------------------------------------------------------------------

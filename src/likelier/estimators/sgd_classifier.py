@@ -1,5 +1,6 @@
 """Linear classifiers by stochastic gradient descent."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from likelier.estimators.courses import course_of, one_of
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.polishing import SMOOTH, polished
 from likelier.estimators.pooling import averaged_epochs
-from likelier.estimators.stochastic import Striding
+from likelier.estimators.stochastic import Striding, counted
 from likelier.estimators.strides import Journey, Route, Strides
 from likelier.estimators.weighing import weights_by_class
 from likelier.online.stochastic import LOSSES, RATES, Course, Watch
@@ -126,9 +127,11 @@ class SGDClassifier(Decisions, Striding):
     ) -> Journey:
         if cluster_of(source) is None or self.loss not in SMOOTH:
             return super()._fitted(source, target, course, start, most)
-        found = self._travel(source, target, course, start, 1)
-        factor = weights_by_class(self.class_weight, target, found.strides.n)
-        return polished(self._route(course, len(target), factor), source, found, most)
+        K = len(target)
+        start = replace(start, n=counted(source, K))
+        factor = weights_by_class(self.class_weight, target, start.n)
+        seed = self._seeds(K, None)[0][0]
+        return polished(self._route(course, K, factor), source, start, most, seed)
 
     def _by_parts(
         self,

@@ -243,7 +243,9 @@ class Striding(Weighted):
         for name in ("solver_", "solver_reason_"):
             del shown[name]
         if statistics is not None:
-            shown |= {"t_": statistics.t, "mistakes_": statistics.mistakes}
+            shown["t_"] = statistics.t
+            if model.course.solver != "averaged":  # whose steps count no mistakes
+                shown["mistakes_"] = statistics.mistakes
         return shown
 
     def _warn_of_end(self, found: Journey, most: int) -> None:

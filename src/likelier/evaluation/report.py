@@ -118,7 +118,9 @@ class LabelEvaluation(Evaluation):
     def log_loss(self) -> float:
         """Mean of -ln p_y, nothing cut off: infinite where p_y is 0."""
         judged = self.sums.figures
-        return judged.log_loss + self._mean(self.sums.excess[0])
+        if not (self.probable and judged.weight):
+            return float("nan")
+        return judged.log_loss + float(self.sums.excess[0]) / judged.weight
 
     @property
     def brier(self) -> float:
@@ -194,10 +196,6 @@ class LabelEvaluation(Evaluation):
         level = p / (misses + hits)
         fall, rise = (np.append(0.0, np.cumsum(each) / each.sum()) for each in (misses, hits))
         return Roc(fall, rise, np.append(np.inf, level if self.probable else unranked(level)))
-
-    def _mean(self, total: float) -> float:
-        known = self.sums.figures.weight
-        return total / known if known and self.probable else float("nan")
 
     def _alike(self, other: Self) -> bool:
         return np.array_equal(self.classes, other.classes) and self.probable == other.probable

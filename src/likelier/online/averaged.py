@@ -90,7 +90,8 @@ class Averaged:
         self.descent.survey(chunk)
         rows = Laid.from_chunk(chunk, self.descent.setting, self.descent.scale())
         order = np.arange(chunk.X.shape[0])
-        _core.deal(order, (self.seed << 32) + chunk.first)
+        drawn = np.random.SeedSequence([self.seed, self.first, chunk.first])
+        _core.deal(order, int(drawn.generate_state(1, np.uint64)[0]) >> 1)
         self.descent.run(rows, order)
 
     def merge(self, other: Self) -> None:
@@ -130,7 +131,7 @@ def averaging(objective: Objective, stage: Stage, seed: int) -> partial[Averaged
         objective.penalty,
         stage.theta,
         intercept=objective.intercept,
-        seed=(seed << 16) + stage.number,
+        seed=seed,
         first=stage.steps,
     )
 

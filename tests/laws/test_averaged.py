@@ -1,0 +1,463 @@
+"""The laws of averaged steps: one average, whoever takes them; from there the optimum, in few passes."""
+
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import dask
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import SGDClassifier as Theirs
+
+import likelier as lk
+from laws.generators import SEEDS
+from likelier.abilities import chosen
+from likelier.data import Arrays, Chunk, Part, Source, block
+from likelier.data.spread import Thinned
+from likelier.data.wrapped import Wrapped
+from likelier.engines import run, serial
+from likelier.estimators.pooling import Apart
+from likelier.estimators.streamed import Batching
+from likelier.estimators.strides import Route, Strides
+from likelier.estimators.taught import Taught
+from likelier.losses import Loss, hinge, logistic, softmaxed, squared_hinge
+from likelier.objective import Objective, shift_of
+from likelier.online import Averaged, Descent, begun
+from likelier.online.stochastic import Course
+from likelier.penalties import Penalty
+from likelier.solving import Terms, solve
+from likelier.states import Setting
+from likelier.streams.model import Online
+
+CUTS = st.lists(st.integers(1, 59), min_size=1, max_size=4, unique=True).map(sorted)
+
+
+@dataclass(frozen=True)
+class Away(Wrapped):
+    """Rows that are not in memory, in so many parts: it counts how often they are read."""
+
+    pieces: int
+    read: list[int]
+
+    def parts(self, state_bytes: int) -> Sequence[Part]:
+        assert isinstance(self.source, Arrays)
+        n = len(self.source)
+        cuts = [n * i // self.pieces for i in range(self.pieces + 1)]
+        return [partial(self._read, *ends) for ends in pairwise(cuts)]
+
+    def _read(self, start: int, stop: int) -> Iterator[Chunk]:
+        self.read.append(stop - start)
+        (whole,) = self.source.parts(1 << 40)[0]()
+        yield whole.take(slice(start, stop))
+
+
+def rows(seed: int, n: int = 60, p: int = 3, K: int = 2) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    W = rng.standard_normal((K, p))
+    return X, (X @ W.T + rng.gumbel(size=(n, K))).argmax(axis=1)
+
+
+def posed(X: Any, y: Any, loss: Loss, pieces: int, *, l2: float = 1e-3, l1: float = 0.0) -> Objective:
+    near = Arrays(block(X), y.astype(np.int32))
+    source: Source = Away(near, pieces, []) if pieces else near
+    q = loss.scores(int(y.max()) + 1)
+    penalty = Penalty.of(q, source.p, l2, l1)
+    return Objective(source, Setting(loss, q, shift_of(near)), penalty, float(len(y)))
+
+
+def passes(objective: Objective) -> float:
+    """Over the rows, since this was asked last."""
+    assert isinstance(objective.source, Away)
+    found = sum(objective.source.read) / objective.n
+    objective.source.read.clear()
+    return found
+
+
+# ---- the state -------------------------------------------------------------------------------------
+def of_steps(X: Any, y: Any) -> Any:
+    objective = posed(X, y, logistic, 0)
+    theta = np.full(objective.size, 0.1)
+    return partial(Averaged.start, objective.setting, objective.penalty, theta), lambda state: state.theta
+
+
+def of_strides(X: Any, y: Any, course: Course) -> Any:
+    q, width = 1, X.shape[1] + 1
+    mean = np.zeros((q, width)) if course.average else None
+    squares = np.zeros((q, width)) if course.rate == "adagrad" else None
+    begun = Strides(np.full((q, width), 0.1), mean, squares, 1.0, np.zeros(2), 0)
+    return (
+        partial(Apart.start, Route(course, 2, False, None, 1), begun, 3),
+        lambda state: np.concatenate(
+            [
+                np.ravel(each)
+                for each in vars(state.journey.strides).values()
+                if each is not None and not isinstance(each, str)
+            ]
+        ),
+    )
+
+
+def of_online(X: Any, y: Any) -> Any:
+    model = Online(lk.OnlineClassifier(bits=6)._settings(), [0, 1])
+    names = tuple(str(j) for j in range(X.shape[1]))
+    start = partial(Taught.start, Batching(names, np.array([0, 1], dtype=np.int32)), model)
+    return start, lambda state: state.model.state()["table"]
+
+
+KINDS = {
+    "steps": (of_steps, 1e-12),
+    "strides": (partial(of_strides, course=Course("hinge", average=1)), 1e-12),
+    "adagrad": (partial(of_strides, course=Course("log_loss", "adagrad", average=1)), 1e-12),
+    "online": (of_online, 1e-5),  # in single precision
+}
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def states_of(kind: str, seed: int, cuts: list[int]) -> tuple[list[Any], Any, Any, float]:
+    X, y = rows(seed)
+    make, exact = KINDS[kind]
+    start, seen = make(X, y)
+    states = []
+    for a, b in pairwise([0, *cuts, 60]):
+        state = start()
+        state.update(Chunk(block(X[a:b]), y[a:b].astype(np.int32), None, a))
+        states.append(state)
+    return states, start, seen, exact
+
+
+@every_kind
+@given(seed=SEEDS, cuts=CUTS)
+def test_averages_merge_in_any_order(kind, seed, cuts):
+    states, start, seen, exact = states_of(kind, seed, cuts)
+    left = start()  # an identity
+    for state in states:
+        left.merge(copy.deepcopy(state))
+    right = copy.deepcopy(states[-1])
+    for state in reversed(states[:-1]):
+        right.merge(copy.deepcopy(state))
+    np.testing.assert_allclose(seen(left), seen(right), rtol=exact, atol=exact)
+
+
+@given(seed=SEEDS, cuts=CUTS)
+def test_an_average_is_the_mean_by_what_each_part_knows(seed, cuts):
+    X, y = rows(seed)
+    X[: cuts[0], 1] = 0.0  # a column that the first part never meets
+    objective = posed(X, y, logistic, 0)
+    setting = replace(objective.setting, shift=np.zeros(3))
+    theta = np.full(objective.size, 0.1)
+    top, below = np.zeros(4), np.zeros(4)
+    whole = Averaged.start(setting, objective.penalty, theta)
+    for a, b in pairwise([0, *cuts, 60]):
+        chunk = Chunk(block(X[a:b]), y[a:b].astype(np.int32), None, a)
+        part = Averaged.start(setting, objective.penalty, theta)
+        part.update(chunk)
+        alone = part.theta[0]
+        known = np.append((X[a:b] ** 2).sum(axis=0), b - a)
+        top, below = top + known * alone, below + known
+        whole.merge(part)
+    np.testing.assert_allclose(whole.theta[0], top / below, rtol=1e-12)
+    assert whole.steps == 60 // (len(cuts) + 1)
+
+
+def test_one_part_is_a_descent_in_an_order_of_its_own():
+    X, y = rows(0)
+    objective = posed(X, y, logistic, 0)
+    one = Averaged.start(objective.setting, objective.penalty, np.zeros(4), seed=5)
+    chunk = Chunk(block(X), y.astype(np.int32), None, 0)
+    one.update(chunk)
+    other = Averaged.start(objective.setting, objective.penalty, np.zeros(4), seed=6)
+    other.update(chunk)
+    assert not np.allclose(one.theta, other.theta)
+    descent = Descent.start(objective.setting, objective.penalty, np.zeros(4))
+    descent.steps = one.descent.steps
+    assert one.descent.steps == 60
+    np.testing.assert_allclose(one.theta, one.descent.mean, rtol=1e-15)
+
+
+def test_a_column_that_no_part_meets_stays_where_it_was():
+    X, y = rows(0)
+    X[:, 1] = 0.0
+    objective = posed(X, y, logistic, 4)
+    theta = np.array([0.0, 7.0, 0.0, 0.0])
+    none = Penalty(np.zeros(4), np.zeros(4))
+    found = run(
+        objective.source,
+        partial(Averaged.start, replace(objective.setting, shift=np.zeros(3)), none, theta),
+    )
+    assert found.theta[0, 1] == 7.0
+    assert found.theta[0, 0] != 0.0
+
+
+@every_kind
+def test_threads_are_serial_bit_for_bit(kind):
+    X, y = rows(1)
+    make, _ = KINDS[kind]
+    start, seen = make(X, y)
+    source = posed(X, y, logistic, 7).source
+    np.testing.assert_array_equal(seen(run(source, start)), seen(serial(source, start)))
+
+
+# ---- the way to the optimum ------------------------------------------------------------------------
+@pytest.fixture
+def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is done for many rows is done for a thousand."""
+    monkeypatch.setattr("likelier.solving.MANY", 1000)
+    monkeypatch.setattr("likelier.online.starting.MANY", 1000)
+
+
+def wide(seed: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = sparse.random(2000, 3000, 0.01, "csr", rng=rng)
+    return X, (X @ rng.standard_normal(3000) + 0.1 * rng.logistic(size=2000) > 0).astype(int)
+
+
+PROBLEMS = {
+    "two classes": (lambda: rows(0, 8000, 10), logistic),
+    "seven": (lambda: rows(1, 16000, 6, 7), softmaxed),
+    "margins": (lambda: rows(2, 8000, 10), squared_hinge),
+    "wide": (lambda: wide(3), logistic),
+}
+
+
+@pytest.mark.parametrize("solver", ["auto", "newton", "lbfgs", "sgd"])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_rows_that_are_away_lead_to_the_same_optimum(name, solver, few_are_many):
+    if name == "wide" and solver == "newton":
+        pytest.skip("a Hessian of 3001 weights takes long")
+    make, loss = PROBLEMS[name]
+    X, y = make()
+    near, away = posed(X, y, loss, 0), posed(X, y, loss, 32)
+    nil, terms = np.zeros(near.size), Terms(1e-9, 1000)
+    expected = solve(near, nil, chosen("newton" if name != "wide" else "lbfgs", near), terms)
+    found = solve(away, nil, chosen(solver, away), terms)
+    assert found.converged or "rounding" in found.reason
+    size = np.linalg.norm(expected.last.theta)
+    assert np.linalg.norm(found.last.theta - expected.last.theta) <= 1e-6 * size
+    begun = "averaged" if name == "wide" or solver == "sgd" else "the solution for one of 16 parts"
+    assert begun in found.why
+
+
+@pytest.mark.parametrize("solver", ["newton", "lbfgs"])
+def test_a_start_saves_passes(solver, few_are_many):
+    away = posed(*rows(0, 20000, 10), logistic, 64)
+    nil = np.zeros(away.size)
+    solve(away, nil, chosen(solver, away), Terms(1e-4, 100, fresh=False))
+    without = passes(away)
+    vars(away).pop("_metric", None)
+    solve(away, nil, chosen(solver, away), Terms(1e-4, 100))
+    assert passes(away) <= 0.75 * without
+
+
+def test_where_rows_are_few_for_the_weights_one_pass_finds_start_and_metric(few_are_many):
+    X, y = wide(0)
+    near, away = posed(X, y, logistic, 0), posed(X, y, logistic, 8)
+    choice = chosen("auto", away)
+    assert (choice.name, choice.then) == ("lbfgs", "")
+    start, said = begun(away, np.zeros(away.size), measured=True)
+    g = np.arange(away.size) + 1.0
+    np.testing.assert_allclose(away.metric().solve(g), near.metric().solve(g), rtol=1e-12)
+    assert said == "averaged steps"
+    assert passes(away) == 1
+    assert near.value(start[None])[0] < 0.9 * np.log(2)
+
+
+@pytest.mark.parametrize("one_class", [False, True])
+def test_parts_that_mislead_change_no_optimum(one_class, few_are_many, monkeypatch):
+    X, y = rows(0, 8000, 4)
+    order = np.argsort(y, kind="stable")
+    if one_class:
+        monkeypatch.setattr(Thinned, "kept", lambda self, parts: parts[:2])
+    near, away = posed(X, y, logistic, 0), posed(X[order], y[order], logistic, 32)
+    away.setting = near.setting
+    nil, terms = np.zeros(near.size), Terms(1e-8, 100)
+    found = solve(away, nil, chosen("newton", away), terms)
+    expected = solve(near, nil, chosen("newton", near), terms)
+    np.testing.assert_allclose(found.last.theta, expected.last.theta, rtol=1e-6)
+    assert ("begun" in found.why) != one_class
+
+
+def test_some_parts_are_not_read():
+    away = posed(*rows(0, 640), logistic, 64).source
+    some = Thinned(away, 16)
+    assert len(some.parts(0)) == 4
+    assert [chunk.first for part in some.parts(0) for chunk in part()] == [80, 240, 400, 560]
+    assert away.read == [10] * 4
+    assert len(Thinned(posed(*rows(0), logistic, 3).source, 16).parts(0)) == 1
+
+
+def test_l1_goes_on_by_proximal_steps():
+    X, y = rows(4, 2000, 12)
+    near, away = (posed(X, y, logistic, pieces, l2=0.0, l1=0.02) for pieces in (0, 8))
+    nil = np.zeros(near.size)
+    choice = chosen("sgd", away)
+    assert choice.name == "averaged"
+    assert "proximal" in choice.why
+    found = solve(away, nil, choice, Terms(1e-8, 100))
+    expected = solve(near, nil, chosen("proximal", near), Terms(1e-9, 100))
+    np.testing.assert_allclose(found.last.theta, expected.last.theta, rtol=1e-5, atol=1e-8)
+    assert (found.last.theta == 0).any()
+
+
+def test_a_corner_is_met_by_epochs_of_averaged_steps():
+    X, y = rows(5, 4000, 5)
+    near, away = posed(X, y, hinge, 0), posed(X, y, hinge, 8)
+    nil = np.zeros(near.size)
+    choice = chosen("sgd", away)
+    found = solve(away, nil, choice, Terms(1e-4, 100))
+    assert choice.why.endswith("epochs of averaged steps")
+    assert found.last.stuck
+    assert "gained no more" in found.reason
+    assert passes(away) == found.iterations + 1  # one for each epoch
+    best = solve(near, nil, chosen("smoothing", near), Terms(1e-6, 100)).last.value
+    assert best <= found.last.value <= best + 5e-3
+    assert found.last.value == found.trace[:, 0].min()
+
+
+# ---- estimators ------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any, Path]:
+    """Three classes in eight row groups."""
+    X, y = rows(6, 4000, 5, 3)
+    folder = tmp_path_factory.mktemp("averaged")
+    names = {f"x{j}": X[:, j] for j in range(5)}
+    for K in (2, 3):
+        held = pa.table(names | {"y": np.minimum(y, K - 1)})
+        pq.write_table(held, folder / f"{K}.parquet", row_group_size=500)
+    return X, y, folder
+
+
+def accuracy(model: Any, X: Any, y: Any) -> float:
+    rows = pa.table({f"x{j}": X[:, j] for j in range(5)}) if hasattr(model, "feature_names_in_") else X
+    return float(model.score(rows, y))
+
+
+def scanned(table: Any, K: int, *, there: bool, monkeypatch: Any) -> Any:
+    """there: on a cluster, run by Dask's scheduler of this thread."""
+    monkeypatch.setattr("likelier.data.files.PART_BYTES", 8 * 5 * 500)
+    source = lk.scan(table[2] / f"{K}.parquet", target="y")
+    return replace(source, cluster=dask.get) if there else source
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "softmax", "squared_hinge", "squared_error"])
+@pytest.mark.parametrize(("K", "weight"), [(2, None), (3, "balanced")])
+def test_on_a_cluster_smooth_losses_reach_their_optimum(loss, K, weight, table, monkeypatch):
+    source = scanned(table, K, there=True, monkeypatch=monkeypatch)
+    model = lk.SGDClassifier(loss, alpha=1e-2, tol=1e-7, class_weight=weight, random_state=0).fit(source)
+    X, y = table[0], np.minimum(table[1], K - 1)
+    theta = np.column_stack([model.coef_, model.intercept_])
+    np.testing.assert_allclose(slope_of(X, y, loss, theta, weight), 0.0, atol=1e-6)
+    assert model.stop_reason_.startswith("steps in each part, averaged, then L-BFGS: gradient norm")
+    assert model.converged_
+    assert model.t_ == 4001
+
+
+def slope_of(X: Any, y: Any, loss: str, theta: Any, weight: Any, alpha: float = 1e-2) -> Any:
+    """The gradient of Σ c ℓ / n + α |w|²/2 by each row of θ, (q, p + 1)."""
+    n, K = len(X), int(y.max()) + 1
+    c = n / (K * np.bincount(y)) if weight else np.ones(K)
+    A = np.column_stack([X, np.ones(n)])
+    Z = A @ theta.T
+    if loss == "softmax" and K > 2:
+        P = np.exp(Z - Z.max(axis=1, keepdims=True))
+        R = c[y][:, None] * (P / P.sum(axis=1, keepdims=True) - np.eye(K)[y])
+    else:
+        k = np.arange(1, 2) if K == 2 else np.arange(K)
+        t = np.where(y[:, None] == k, 1.0, -1.0)
+        m = t * Z
+        slope = {
+            "squared_hinge": -2 * np.maximum(1 - m, 0),
+            "squared_error": m - 1,
+        }.get(loss, -1 / (1 + np.exp(m)))
+        w = c[y][:, None] if K == 2 else np.where(t > 0, c[k], 1.0)
+        R = w * t * slope
+    penalty = alpha * theta
+    penalty[:, -1] = 0
+    return R.T @ A / n + penalty
+
+
+def test_on_a_cluster_the_objective_is_scikit_learns(table, monkeypatch):
+    source = scanned(table, 2, there=True, monkeypatch=monkeypatch)
+    X, y = table[0], np.minimum(table[1], 1)
+    ours = lk.SGDClassifier("log_loss", alpha=1e-2, random_state=0).fit(source)
+    theirs = Theirs("log_loss", alpha=1e-2, tol=1e-6, max_iter=200, average=True, random_state=0).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=0.01)
+
+
+def test_on_a_cluster_l1_leaves_few_weights(table, monkeypatch):
+    source = scanned(table, 2, there=True, monkeypatch=monkeypatch)
+    model = lk.SGDClassifier("log_loss", penalty="l1", alpha=0.05, tol=1e-8, random_state=0).fit(source)
+    n = len(table[0])
+    same = lk.LogisticRegression(l1_ratio=1.0, C=1 / (0.05 * n), tol=1e-9).fit(
+        table[0], np.minimum(table[1], 1)
+    )
+    np.testing.assert_allclose(model.coef_, same.coef_, rtol=1e-5, atol=1e-8)
+    assert "then proximal Newton" in model.stop_reason_
+
+
+@pytest.mark.parametrize("loss", ["hinge", "perceptron", "modified_huber"])
+def test_on_a_cluster_a_corner_is_averaged_and_said(loss, table, monkeypatch):
+    source = scanned(table, 3, there=True, monkeypatch=monkeypatch)
+    model = lk.SGDClassifier(loss, alpha=1e-2, average=True, random_state=0).fit(source)
+    assert model.stop_reason_ == "nothing more was gained; steps in each part, averaged"
+    near = lk.SGDClassifier(loss, alpha=1e-2, average=True, random_state=0).fit(table[0], table[1])
+    assert accuracy(model, table[0], table[1]) > accuracy(near, table[0], table[1]) - 0.03
+    assert model.n_iter_ < 50
+
+
+def test_on_a_cluster_partial_fit_is_one_average(table, monkeypatch):
+    source = scanned(table, 2, there=True, monkeypatch=monkeypatch)
+    model = lk.SGDClassifier("log_loss", alpha=1e-2, random_state=0)
+    model.partial_fit(source, classes=[0, 1]).partial_fit(source)
+    assert model.stop_reason_ == "1 epochs made; steps in each part, averaged"
+    assert model.t_ == 8001
+    assert accuracy(model, table[0], np.minimum(table[1], 1)) > 0.6
+
+
+def test_on_this_machine_files_are_stepped_through_in_their_order(table, monkeypatch):
+    source = scanned(table, 2, there=False, monkeypatch=monkeypatch)
+    model = lk.SGDClassifier("log_loss", random_state=0).fit(source)
+    assert "averaged" not in model.stop_reason_
+
+
+def test_what_does_not_converge_is_said(table, monkeypatch):
+    source = scanned(table, 2, there=True, monkeypatch=monkeypatch)
+    with pytest.warns(ConvergenceWarning, match="then L-BFGS: max_iter=2 steps done"):
+        lk.SGDClassifier("log_loss", tol=1e-12, max_iter=2, random_state=0).fit(source)
+
+
+@pytest.mark.parametrize("passes", [1, 2])
+def test_online_models_learn_where_the_rows_are(passes, table, monkeypatch):
+    source = scanned(table, 3, there=True, monkeypatch=monkeypatch)
+    monkeypatch.setattr(Taught, "nbytes", 0)
+    model = lk.OnlineClassifier(bits=10, passes=passes).fit(source)
+    near = lk.OnlineClassifier(bits=10, passes=passes).fit(table[0], table[1])
+    assert accuracy(model, table[0], table[1]) > accuracy(near, table[0], table[1]) - 0.03
+    assert model._model.state()["steps"] == near._model.state()["steps"] == passes * 4000
+    np.testing.assert_array_equal(model._model.state()["counts"], near._model.state()["counts"])
+    parts = []
+    for part in source.coded(np.arange(3)).parts(0):
+        for chunk in part():
+            one = lk.OnlineClassifier(bits=10)
+            one.partial_fit(_frame(chunk), chunk.y, classes=[0, 1, 2])
+            parts.append(one)
+    if passes == 1:
+        same = lk.average(parts)
+        np.testing.assert_allclose(
+            model._model.state()["table"], same._model.state()["table"], rtol=1e-4, atol=1e-6
+        )
+
+
+def _frame(chunk: Chunk) -> Any:
+    X = chunk.X.to_array()
+    return pa.table({f"x{j}": X[:, j] for j in range(X.shape[1])})
