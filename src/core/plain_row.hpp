@@ -2,7 +2,7 @@
 //
 // The weights of a dense row lie in whole vectors. The last vector of a row is read kLanes before its end;
 // the cells that it shares with the one before it are 0 there, so that no cell is left to a loop of its
-// own. A cell's `place` is where its weight lies.
+// own. A cell's place is where its weight lies.
 //
 // Sums over a row that is `InOrder` are taken cell by cell and every product is rounded, as a plain loop
 // without vectors does it. Steps may enlarge any difference in rounding: where they do, only the same
@@ -35,6 +35,12 @@ LIKELIER_INLINE double rounded(double x) {
     return x;
 }
 
+// Where the weights of cells lie: as the cells do, from cell `shifted` on `by` places farther.
+struct Places {
+    int64_t count, shifted, by;
+    LIKELIER_INLINE int64_t at(int64_t j) const { return j < shifted ? j : j + by; }
+};
+
 template <class T>
 class PlainRow {
   public:
@@ -44,7 +50,9 @@ class PlainRow {
         for (int64_t k = 0; k < kLanes; ++k) kept[k] = X.p < kLanes ? k < X.p : k >= short_by;
     }
 
-    int64_t places() const { return vectors * kLanes; }
+    Places places() const {
+        return {vectors * kLanes, X.p < kLanes ? X.p : (vectors - 1) * kLanes, short_by};
+    }
 
     void open(int64_t i) {
         x = X.data + i * X.row;
@@ -64,8 +72,7 @@ class PlainRow {
 
     int64_t cells() const { return X.p; }
     double value(int64_t c) const { return static_cast<double>(x[c]); }
-    int64_t column(int64_t c) const { return place(c); }
-    int64_t place(int64_t j) const { return X.p < kLanes || j < (vectors - 1) * kLanes ? j : j + short_by; }
+    int64_t column(int64_t c) const { return places().at(c); }
 
     // f(place, a vector of cells)
     template <class F>
@@ -100,8 +107,7 @@ template <class T, class I>
 class PlainSparseRow : public SparseRow<T, I> {
   public:
     explicit PlainSparseRow(const Csr<T, I>& X) : SparseRow<T, I>(X, nullptr), X(X) {}
-    int64_t places() const { return X.p; }
-    int64_t place(int64_t j) const { return j; }
+    Places places() const { return {X.p, X.p, 0}; }
     void announce(int64_t i) const { __builtin_prefetch(X.starts + i); }
 
   private:
@@ -115,14 +121,13 @@ class PlainCells {
     explicit PlainCells(const Dense<T>& X) : X(X) {
         if (X.column != 1 && X.p > 1) throw std::invalid_argument("rows that adjoin");
     }
-    int64_t places() const { return X.p; }
+    Places places() const { return {X.p, X.p, 0}; }
     void open(int64_t i) { x = X.data + i * X.row; }
     void fetch(int64_t i) const { __builtin_prefetch(X.data + i * X.row); }
     void announce(int64_t) const {}
     int64_t cells() const { return X.p; }
     double value(int64_t c) const { return static_cast<double>(x[c]); }
     int64_t column(int64_t c) const { return c; }
-    int64_t place(int64_t j) const { return j; }
 
   private:
     const Dense<T>& X;

@@ -28,6 +28,8 @@ constexpr int kLanes = kVectorBytes / 8;
 
 // Register tiles must end up in registers: loops over them unrolled, functions around them inlined.
 #define LIKELIER_INLINE inline __attribute__((always_inline))
+// Long functions that are called seldom beside what they do: compiled once, not into each of their callers.
+#define LIKELIER_APART __attribute__((noinline))
 #if defined(__clang__)
 #define LIKELIER_UNROLL _Pragma("clang loop unroll(full)")
 #else

@@ -84,13 +84,38 @@ LIKELIER_INLINE double slope_by_score(const Logistic&, double z, double t) {
     return (t > 0 ? -e : 1.0) / (1 + e);
 }
 
-// One score. Losses are added up by vectors of margins: no step waits for their logarithms.
-template <class Curve>
+// f(the loss of one margin)
+template <class F>
+LIKELIER_INLINE auto with_curve(StepLoss loss, double epsilon, F&& f) {
+    switch (loss) {
+        case StepLoss::logistic:
+            return f(Logistic{});
+        case StepLoss::hinge:
+            return f(Hinge{});
+        case StepLoss::squared_hinge:
+            return f(SquaredHinge{});
+        case StepLoss::perceptron:
+            return f(Perceptron{});
+        case StepLoss::squared:
+            return f(Squared{});
+        case StepLoss::modified_huber:
+            return f(ModifiedHuber{});
+        case StepLoss::huber:
+            return f(Huber{epsilon});
+        case StepLoss::insensitive:
+            return f(Insensitive{epsilon});
+        default:
+            return f(SquaredInsensitive{epsilon});
+    }
+}
+
+// One score. Losses are added up by vectors of margins: no step waits for their logarithms. Which loss it
+// is is asked at every row, and always foreseen: the loops over rows are compiled once for all of them.
 class OneScore {
   public:
     using Force = double;
 
-    explicit OneScore(const Curve& curve) : curve(curve) {}
+    OneScore(StepLoss loss, double epsilon) : loss(loss), epsilon(epsilon) {}
 
     // Whether the score of a row is a finite number; `own`: the row is of the positive class.
     template <class Row>
@@ -103,26 +128,29 @@ class OneScore {
 
     LIKELIER_INLINE bool mistaken() const { return m <= 0; }
     LIKELIER_INLINE bool told() const { return (z > 0) == (t > 0); }
-    LIKELIER_INLINE double value() const { return curve.at(splat(m)).value[0]; }
+
+    LIKELIER_APART double value() const {
+        return with_curve(loss, epsilon, [&](const auto& curve) { return curve.at(splat(m)).value[0]; });
+    }
 
     LIKELIER_INLINE void count() {
         margins[counted] = m;
-        if (++counted == kLanes) {
-            sums += curve.at(load(margins)).value;
-            counted = 0;
-        }
+        if (++counted == kLanes) add_up();
     }
 
     // The losses counted so far, added up.
     double counted_up() {
         double sum = total(std::exchange(sums, splat(0.0)));
-        for (; counted > 0; --counted) sum += curve.at(splat(margins[counted - 1])).value[0];
+        with_curve(loss, epsilon, [&](const auto& curve) {
+            for (; counted > 0; --counted) sum += curve.at(splat(margins[counted - 1])).value[0];
+        });
         return sum;
     }
 
     // -pace ℓ'(z), for a row of weight w.
     LIKELIER_INLINE Force force(double pace, double w) {
-        double slope = slope_by_score(curve, z, t);
+        double slope =
+            with_curve(loss, epsilon, [&](const auto& curve) { return slope_by_score(curve, z, t); });
         if (std::abs(slope) > kSteepest) {
             slope = std::copysign(kSteepest, slope);
             ++clipped;
@@ -133,11 +161,17 @@ class OneScore {
     int64_t clipped = 0;
 
   private:
-    const Curve curve;
+    const StepLoss loss;
+    const double epsilon;
     double z = 0, t = 0, m = 0;
     vd sums = splat(0.0);
     double margins[kLanes];
     int counted = 0;
+
+    LIKELIER_APART void add_up() {
+        with_curve(loss, epsilon, [&](const auto& curve) { sums += curve.at(load(margins)).value; });
+        counted = 0;
+    }
 };
 
 // A score for each class: -ln P(y). A step adds η (1 - P) x to the weights of the row's class, and takes
@@ -185,32 +219,12 @@ class ManyScores {
 // f(what a step asks of this loss)
 template <class F>
 void with_scores(StepLoss loss, double epsilon, int64_t K, F&& f) {
-    const auto one = [&](auto curve) {
-        OneScore scores(curve);
+    if (loss == StepLoss::softmax) {
+        ManyScores scores(K);
         f(scores);
-    };
-    switch (loss) {
-        case StepLoss::logistic:
-            return one(Logistic{});
-        case StepLoss::hinge:
-            return one(Hinge{});
-        case StepLoss::squared_hinge:
-            return one(SquaredHinge{});
-        case StepLoss::perceptron:
-            return one(Perceptron{});
-        case StepLoss::squared:
-            return one(Squared{});
-        case StepLoss::modified_huber:
-            return one(ModifiedHuber{});
-        case StepLoss::huber:
-            return one(Huber{epsilon});
-        case StepLoss::insensitive:
-            return one(Insensitive{epsilon});
-        case StepLoss::squared_insensitive:
-            return one(SquaredInsensitive{epsilon});
-        case StepLoss::softmax:
-            ManyScores scores(K);
-            return f(scores);
+    } else {
+        OneScore scores(loss, epsilon);
+        f(scores);
     }
 }
 

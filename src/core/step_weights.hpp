@@ -84,17 +84,17 @@ class StepWeights {
 
     // Cut towards 0 what the cells of a row owe of u, the l1 penalty of all turns so far.
     template <class Row>
-    void clip(const Row& row, double u) {
+    LIKELIER_APART void clip(const Row& row, double u) {
         each_weight(row, [&](int64_t at, double, int64_t) { clip(at, u); });
     }
 
     // ---- adagrad: the scale stays 1 ----
     template <class Row>
-    void pay(const Row& row, int64_t now, double eta, double l2, double l1) {
+    LIKELIER_APART void pay(const Row& row, int64_t now, double eta, double l2, double l1) {
         for (int64_t c = 0; c < row.cells(); ++c) pay(row.column(c), now, eta, l2, l1);
     }
 
-    void pay_all(int64_t now, double eta, double l2, double l1) {
+    LIKELIER_APART void pay_all(int64_t now, double eta, double l2, double l1) {
         for (int64_t j = 0; j < static_cast<int64_t>(vector.size()) / width; ++j) pay(j, now, eta, l2, l1);
     }
 
@@ -125,7 +125,7 @@ class StepWeights {
     double weight(int64_t at) const { return scale * vector[at]; }
     double mean(int64_t at) const { return (past[at] + a * vector[at]) / grown; }
 
-    bool finite() const {
+    LIKELIER_APART bool finite() const {
         const auto all = [](const Buffer& some) {
             return std::all_of(some.begin(), some.end(), [](double w) { return std::isfinite(w); });
         };
@@ -151,7 +151,7 @@ class StepWeights {
         cut[at] += rounded(scale * (w - before));
     }
 
-    void fold() {
+    LIKELIER_APART void fold() {
         for (size_t at = 0; at < past.size(); ++at) past[at] = (past[at] + a * vector[at]) / grown;
         for (double& w : vector) w *= scale;
         a = 0;
@@ -171,7 +171,7 @@ class StepWeights {
     }
 
     template <class Row>
-    LIKELIER_INLINE void measure(const Row& row) {
+    LIKELIER_APART void measure(const Row& row) {
         double sum = 0, sizes = 0;
         each_weight(row, [&](int64_t at, double, int64_t) {
             sum += vector[at] * vector[at];

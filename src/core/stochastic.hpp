@@ -85,8 +85,8 @@ class Stochastic {
           n(row_count(X)),
           p(column_count(X)),
           q(course.loss == StepLoss::softmax ? course.K : 1),
-          weights(with_plain_rows(X, course.in_order, [](auto& row) { return row.places(); }),
-                  q == 1 ? 1 : padded(q)),
+          places(with_plain_rows(X, course.in_order, [](auto& row) { return row.places(); })),
+          weights(places.count, q == 1 ? 1 : padded(q)),
           eta(course.eta0) {
         if (n > std::numeric_limits<int32_t>::max())
             throw std::invalid_argument("rows to shuffle are at most 2^31 - 1");
@@ -147,6 +147,7 @@ class Stochastic {
     const StepRows rows;
     const Course course;
     const int64_t n, p, q;
+    const Places places;
     StepWeights weights;
     double eta;
     std::vector<uint32_t> turns;  // 2 × row + whether it is of the positive class
@@ -162,10 +163,8 @@ class Stochastic {
 
     template <class F>
     void each_place(F&& f) const {
-        with_plain_rows(X, course.in_order, [&](auto& row) {
-            for (int64_t k = 0; k < q; ++k)
-                for (int64_t j = 0; j < p; ++j) f(k * (p + 1) + j, row.place(j) * weights.width + k);
-        });
+        for (int64_t k = 0; k < q; ++k)
+            for (int64_t j = 0; j < p; ++j) f(k * (p + 1) + j, places.at(j) * weights.width + k);
     }
 
     void set(const double* from, Buffer& vector, Buffer& bias) const {
@@ -275,7 +274,7 @@ class Stochastic {
     }
 
     template <class Row, class Scores>
-    void step_adagrad(Row& row, Scores& scores, int64_t i, double w, bool measured) {
+    LIKELIER_APART void step_adagrad(Row& row, Scores& scores, int64_t i, double w, bool measured) {
         const auto force = scores.force(1.0, w);
         if (moves(force)) {
             weights.add_adagrad(row, force, course.eta0, measured);

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import Chunk, Source
-from likelier.data.wrapped import cluster_of
+from likelier.data.wrapped import cluster_of, innermost
 from likelier.engines import run
 from likelier.families import Params, Support
 from likelier.links import Link, log_softmax
@@ -137,6 +137,13 @@ def levels(source: Source) -> NDArray[Any]:
     found = run(source.labels(), Survey).levels
     assert found is not None
     return found
+
+
+def glimpse(source: Source) -> NDArray[Any] | None:
+    """The classes that some rows from all over have; None: there are none, or the survey is as cheap."""
+    look = getattr(innermost(source), "glimpse", None)
+    found = None if look is None else look()
+    return found if found is not None and len(found) else None
 
 
 def log_of(prior: Floats) -> Floats:

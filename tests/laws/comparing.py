@@ -49,6 +49,18 @@ def assert_same_bits(a: Any, b: Any) -> None:
             assert value.tobytes() == theirs[name].tobytes(), name
 
 
+def shown(model: Any) -> dict[str, Any]:
+    """All that a fitted model shows."""
+    return {name: value for name, value in vars(model).items() if name.endswith("_") and name[0] != "_"}
+
+
+def assert_same_model(a: Any, b: Any) -> None:
+    ours, theirs = shown(a), shown(b)
+    assert ours.keys() == theirs.keys()
+    for name, value in ours.items():
+        np.testing.assert_equal(value, theirs[name], err_msg=name)
+
+
 def assert_close(a: Any, b: Any, rows: Table, tied: bool = False) -> None:
     """Equal up to rounding, as states of `rows`; what has no tolerance must be equal."""
     if isinstance(a, PatternMoments):

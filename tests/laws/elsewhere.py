@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
+
+import numpy as np
 
 from likelier.data import Arrays, Chunk, Part
 from likelier.data.wrapped import Wrapped
@@ -85,3 +88,48 @@ class Slow(Numbered):
     def at(self, number: int) -> None:
         self.mark(f"begun {number}")
         time.sleep(0.05)
+
+
+@dataclass
+class Heavy:
+    """A state whose start has weights of some MB."""
+
+    weights: np.ndarray
+    total: float = 0.0
+    nbytes: int = 0
+
+    def update(self, chunk: Chunk) -> None:
+        self.total += float(self.weights[0]) * chunk.X.shape[0]
+
+    def merge(self, other: "Heavy") -> None:
+        self.total += other.total
+
+
+class Light:
+    """The same, without them once made."""
+
+    def __init__(self, weights: np.ndarray) -> None:
+        self.weights = weights
+
+    def __call__(self) -> Heavy:
+        return Heavy(self.weights[:1])
+
+
+def nothing_left(client: Any) -> bool:
+    """Whether the scheduler forgets all tasks, given a little time, and the client holds none."""
+
+    def tasks(dask_scheduler: Any) -> int:
+        return len(dask_scheduler.tasks)
+
+    end = time.monotonic() + 20
+    while client.run_on_scheduler(tasks):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return not client.futures
+
+
+def counting(folder: Path, block: Any) -> Any:
+    """Mark each time that a block is computed."""
+    (folder / uuid4().hex).touch()
+    return block

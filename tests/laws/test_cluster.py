@@ -1,9 +1,8 @@
 """The laws of the Dask engine, on a scheduler and two worker processes: the same bits, whatever happens."""
 
-import logging
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,12 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from distributed import Client, LocalCluster
 from sklearn.base import clone
 
 import likelier as lk
-from laws.comparing import assert_same_bits
-from laws.elsewhere import Deadly, Elsewhere, Failing, Slow
+from laws.comparing import assert_same_bits, assert_same_model
+from laws.elsewhere import Deadly, Elsewhere, Failing, Light, Slow, nothing_left
 from laws.generators import large_table
 from laws.parts import parts_of
 from laws.test_files import pieces_of
@@ -27,37 +25,6 @@ from laws.test_states import every_state
 from likelier.data import Arrays, Chunk, Dense, NonFinite
 from likelier.engines import chunks, cluster, first_chunk, run, serial
 from likelier.states import ColumnMoments, Moments
-
-
-@pytest.fixture(scope="session")
-def client() -> Iterator[Client]:
-    """A scheduler and two worker processes of one thread each, on loopback."""
-    with (
-        dask.config.set({"distributed.comm.timeouts.connect": "60s"}),
-        LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=":0",
-            silence_logs=logging.CRITICAL,
-        ) as started,
-        Client(started, set_as_default=False) as found,
-    ):
-        yield found
-
-
-def nothing_left(client: Client) -> bool:
-    """Whether the scheduler forgets all tasks, given a little time, and the client holds none."""
-
-    def tasks(dask_scheduler: Any) -> int:
-        return len(dask_scheduler.tasks)
-
-    end = time.monotonic() + 20
-    while client.run_on_scheduler(tasks):
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return not client.futures
 
 
 # ---- the tree ------------------------------------------------------------------------------------
@@ -120,7 +87,7 @@ def test_every_state_is_the_same_bit_for_bit(kind, client):
     rows = large_table(1500, 3, 3, weights="fractional")
     chunk, start = kind.view(rows, "C"), partial(kind.start, rows.K, rows.p)
     with parts_of(256):
-        assert len(Arrays(chunk.X).parts(start().nbytes)) > 10
+        assert len(Arrays(chunk.X).parts(start().nbytes)) > 7
         found = run(Elsewhere.of(chunk, client), start)
         assert_same_bits(found, serial(Arrays(chunk.X, chunk.y, chunk.w), start))
 
@@ -134,13 +101,13 @@ ESTIMATORS = [
     QDA(),
     lk.KernelDensityClassifier(0.7),
     lk.BernoulliNB(),
-    lk.MixtureDiscriminantAnalysis(2, random_state=0, max_iter=3),
-    lk.GaussianMixture(2, random_state=0, max_iter=3),
-    lk.LogisticRegression(),
-    lk.LogisticRegression(l1_ratio=1.0, C=0.1),
-    lk.LinearSVC(C=0.1),
-    lk.SGDClassifier(max_iter=2, tol=None, random_state=0),
-    lk.Perceptron(max_iter=2, tol=None, random_state=0),
+    lk.MixtureDiscriminantAnalysis(2, random_state=0, max_iter=2),
+    lk.GaussianMixture(2, random_state=0, max_iter=2),
+    lk.LogisticRegression(max_iter=2),
+    lk.LogisticRegression(l1_ratio=1.0, C=0.1, max_iter=2),
+    lk.LinearSVC(C=0.1, max_iter=2),
+    lk.SGDClassifier(max_iter=1, tol=None, random_state=0),
+    lk.Perceptron(max_iter=1, tol=None, random_state=0),
     lk.OnlineClassifier(),
     lk.LinearRegression(),
     lk.Ridge(),
@@ -161,20 +128,8 @@ def table() -> pa.Table:
 def stored(table: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("stored")
     for i in range(3):
-        pq.write_table(table.slice(200 * i, 200), folder / f"{i}.parquet", row_group_size=20)
+        pq.write_table(table.slice(200 * i, 200), folder / f"{i}.parquet", row_group_size=40)
     return folder
-
-
-def shown(model: Any) -> dict[str, Any]:
-    """All that a fitted model shows."""
-    return {name: value for name, value in vars(model).items() if name.endswith("_") and name[0] != "_"}
-
-
-def assert_same_model(a: Any, b: Any) -> None:
-    ours, theirs = shown(a), shown(b)
-    assert ours.keys() == theirs.keys()
-    for name, value in ours.items():
-        np.testing.assert_equal(value, theirs[name], err_msg=name)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -183,7 +138,7 @@ def assert_same_model(a: Any, b: Any) -> None:
 def test_every_estimator_is_the_same_bit_for_bit(model, client, stored):
     target = None if isinstance(model, lk.GaussianMixture) else "y"
     here = lk.scan(stored, target=target, weight="w", features=FEATURES)
-    with pieces_of(600):
+    with pieces_of(1200):
         one, other = clone(model).fit(here), clone(model).fit(here.on(client))
         answers = [fitted.predict(here.on(where)) for fitted, where in ((one, client), (other, client))]
         np.testing.assert_array_equal(answers[0], one.predict(here))
@@ -197,7 +152,7 @@ def test_every_estimator_is_the_same_bit_for_bit(model, client, stored):
 def test_cross_validation_scores_and_priors_are_the_same(client, stored):
     here = lk.scan(stored, target="y", weight="w", features=FEATURES)
     there = here.on(client)
-    with pieces_of(600):
+    with pieces_of(1200):
         one, other = (
             lk.GaussianNB().cross_validate(rows, cv=3, return_predictions=True) for rows in (here, there)
         )
@@ -208,7 +163,7 @@ def test_cross_validation_scores_and_priors_are_the_same(client, stored):
         judged = [lk.evaluate(model, rows).sums.figures for rows in (here, there)]
         for name in ("totals", "classes", "bins"):
             np.testing.assert_array_equal(*(getattr(one, name) for one in judged))
-        np.testing.assert_array_equal(model.adapt_priors(here), model.adapt_priors(there))
+        np.testing.assert_array_equal(*(model.adapt_priors(rows, tol=1e-3) for rows in (here, there)))
         batches = [
             lk.GaussianNB().partial_fit(rows, classes=[0, 1, 2]).partial_fit(rows) for rows in (here, there)
         ]
@@ -229,19 +184,6 @@ def test_rows_are_fetched_in_order(client):
 
 
 # ---- faults --------------------------------------------------------------------------------------
-def test_a_worker_lost_in_mid_fit_changes_no_bit(client, tmp_path):
-    rows = large_table(1500, 3, 3)
-    start = partial(Moments.start, rows.K, rows.p, "full")
-    with parts_of(256):
-        here, there = Arrays(rows.chunk().X, rows.y), Elsewhere(rows.chunk().X, rows.y, cluster=client)
-        deadly = Deadly(there, tmp_path, (3, len(there.parts(0)) - 2))
-        found = run(deadly, start)
-        assert_same_bits(found, serial(here, start))
-    assert len(list(tmp_path.iterdir())) == 2
-    assert nothing_left(client)
-    client.wait_for_workers(2)
-
-
 def test_the_earliest_failure_is_raised_and_the_rest_is_off(client, tmp_path):
     there = Elsewhere(Dense(np.zeros((200, 1))), np.zeros(200, np.int32), cluster=client)
     with parts_of(8), pytest.raises(OSError, match=r"^part 11$"):
@@ -284,31 +226,6 @@ def test_an_interrupted_pass_leaves_nothing(client, tmp_path, monkeypatch):
     assert len(list(tmp_path.iterdir())) < 60
 
 
-@dataclass
-class Heavy:
-    """A state whose start has weights of some MB."""
-
-    weights: np.ndarray
-    total: float = 0.0
-    nbytes: int = 0
-
-    def update(self, chunk: Chunk) -> None:
-        self.total += float(self.weights[0]) * chunk.X.shape[0]
-
-    def merge(self, other: "Heavy") -> None:
-        self.total += other.total
-
-
-class Light:
-    """The same, without them once made."""
-
-    def __init__(self, weights: np.ndarray) -> None:
-        self.weights = weights
-
-    def __call__(self) -> Heavy:
-        return Heavy(self.weights[:1])
-
-
 def test_weights_of_some_megabytes_are_no_reason_for_a_warning(client):
     there = Elsewhere(Dense(np.zeros((20, 1))), cluster=client)
     with parts_of(8), warnings.catch_warnings():
@@ -347,3 +264,17 @@ def test_the_workers_here_are_as_this_process_is(client):
     cluster.CHECKED.discard(client)
     cluster.check_workers(client)
     assert client in cluster.CHECKED
+
+
+# ---- last, since the workers that come instead have all to load again -------------------------------
+def test_a_worker_lost_in_mid_fit_changes_no_bit(client, tmp_path):
+    rows = large_table(1500, 3, 3)
+    start = partial(Moments.start, rows.K, rows.p, "full")
+    with parts_of(256):
+        here, there = Arrays(rows.chunk().X, rows.y), Elsewhere(rows.chunk().X, rows.y, cluster=client)
+        deadly = Deadly(there, tmp_path, (3, len(there.parts(start().nbytes)) - 2))
+        found = run(deadly, start)
+        assert_same_bits(found, serial(here, start))
+    assert len(list(tmp_path.iterdir())) == 2
+    assert nothing_left(client)
+    client.wait_for_workers(2)

@@ -6,13 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 import likelier as lk
-from laws.test_files import parameters, pieces_of
+from laws.test_files import may_be_degenerate, parameters, pieces_of, problem, write
 from likelier.data import cutting
 from likelier.data.delimited import Delimited
+from likelier.data.files import Scan
+from likelier.engines import run
 
 CELLS = st.one_of(
     st.text('ab",;\n\r é€', max_size=9).filter(lambda cell: cell != ""),
@@ -137,3 +140,108 @@ def test_a_file_without_rows_has_no_parts(tmp_path):
         assert Delimited.open(str(tmp_path / "a.csv"), ",").spans(1) == []
     source = lk.scan(tmp_path, target="y")
     assert [chunk.X.shape[0] for part in source.parts(0) for chunk in part()] == [2]
+
+
+# ---- classes by a glimpse ------------------------------------------------------------------------
+def surveyed(model: lk.GaussianNB, source: Scan) -> lk.GaussianNB:
+    """The fit that begins with a survey of all rows."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("likelier.estimators.classes.glimpse", lambda source: None)
+        return model.fit(source)
+
+
+def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What each pass from now on was for."""
+    seen = []
+
+    def counted(source, start):
+        seen.append(type(start()).__name__)
+        return run(source, start)
+
+    monkeypatch.setattr("likelier.estimators.onepass.run", counted)
+    monkeypatch.setattr("likelier.model.run", counted)
+    return seen
+
+
+@may_be_degenerate
+@settings(max_examples=30)
+@given(data=st.data(), size=st.integers(30, 300))
+@pytest.mark.parametrize("model", [lk.GaussianNB(), lk.CategoricalNB()], ids=repr)
+def test_a_fit_by_guessed_classes_is_that_by_a_survey(model, data, size):
+    """Labels that come late, weigh nothing, are numbers or text, in one file or several: bit for bit."""
+    kind = data.draw(
+        st.sampled_from(
+            [["a", "bb", "ccc", '"d\n"'], ["3", "-1", "7", "12"], ["1.0", "2.0", "5.0", "-0.0"]]
+        )
+    )
+    labels = data.draw(st.lists(st.sampled_from(kind), min_size=4, max_size=30))
+    labels = data.draw(st.sampled_from([labels, sorted(labels)]))
+    weights = data.draw(st.lists(st.sampled_from([0, 1, 2]), min_size=len(labels), max_size=len(labels)))
+    cut = data.draw(st.integers(1, len(labels)))
+    with tempfile.TemporaryDirectory() as folder, pieces_of(size):
+        for name, rows in (("a", slice(cut)), ("b", slice(cut, None))):
+            lines = [
+                f"{i % 3},{i * i % 5},{y},{w}\n"
+                for i, (y, w) in enumerate(zip(labels, weights, strict=True))
+            ]
+            (Path(folder) / f"{name}.csv").write_text("x,z,y,w\n" + "".join(lines[rows]))
+        source = lk.scan(folder, target="y", weight=data.draw(st.sampled_from([None, "w"])))
+        found = []
+        for fit in (lambda new: new.fit(source), lambda new: surveyed(new, source)):
+            try:
+                new = fit(clone(model))
+                found.append(
+                    (new.classes_.dtype, new.classes_.tolist(), new.predict_proba(source).tobytes())
+                )
+            except ValueError as problem:
+                found.append((str(problem),))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz"])
+def test_one_pass_does_where_the_glimpse_saw_all(tmp_path, monkeypatch, ending):
+    source = lk.scan(write(tmp_path, problem(900), [300], ending), target="colour", features=["x0", "x1"])
+    seen = passes(monkeypatch)
+    with pieces_of(1000):
+        found = lk.GaussianNB().fit(source)
+        assert seen == ["ColumnMoments"]
+        assert found.classes_.tolist() == ["a long name", "green", "red"]
+
+
+def test_labels_that_come_in_order_are_all_seen(tmp_path, monkeypatch):
+    order = problem(900).sort_by("colour")
+    source = lk.scan(write(tmp_path, order, [], "csv"), target="colour", features=["x0", "x1"])
+    seen = passes(monkeypatch)
+    with pieces_of(2000):
+        lk.GaussianNB().fit(source)
+    assert seen == ["ColumnMoments"]
+
+
+def test_a_label_that_the_glimpse_has_missed_is_a_class(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    lines = csv_of(2000, ["a", "b"]).splitlines(keepends=True)
+    path.write_text("".join([*lines[:120], "1.5,2.5,zz\n", "2.5,2,zz\n", *lines[120:]]))
+    source = lk.scan(path, target="y")
+    seen = passes(monkeypatch)
+    with pieces_of(1000):
+        found = lk.GaussianNB().fit(source)
+    assert found.classes_.tolist() == ["a", "b", "zz"]
+    assert seen == ["ColumnMoments", "Survey", "ColumnMoments"]
+    assert found.class_count_.tolist() == [1000, 1000, 2]
+
+
+def test_parquet_is_surveyed_since_a_column_is_read_alone(tmp_path, monkeypatch):
+    source = lk.scan(write(tmp_path, problem(90), [], "parquet"), target="colour", features=["x0", "x1"])
+    seen = passes(monkeypatch)
+    lk.GaussianNB().fit(source)
+    assert seen == ["Survey", "ColumnMoments"]
+
+
+def test_an_error_under_a_guess_is_that_of_the_survey(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(csv_of(300, ["a", "b"]) + "1.5,2.5,\n" + "1.5,2.5,c\n" * 50 + "1,2,\n")
+    with pieces_of(500), pytest.raises(ValueError, match=r"row 300 \(line 302\).*'y' is missing"):
+        lk.GaussianNB().fit(lk.scan(path, target="y"))
+    path.write_text(csv_of(300, ["a", "b"]) + "1.5,2.5,c\n3,3,c\n")
+    with pieces_of(500):
+        assert len(lk.GaussianNB(priors=[0.2, 0.3, 0.5]).fit(lk.scan(path, target="y")).classes_) == 3

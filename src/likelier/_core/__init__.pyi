@@ -1,5 +1,5 @@
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -354,7 +354,7 @@ def cells_of(
     rows: HashedRows, /
 ) -> tuple[NDArray[np.uint64], Floats, NDArray[np.int64], NDArray[np.int32], Floats]: ...
 
-SparseText: TypeAlias = tuple[
+SparseText = tuple[
     Floats,  # labels, NaN where a row has none
     Floats,  # weights
     NDArray[np.int32],  # starts

@@ -20,9 +20,9 @@ from likelier.data import (
     Dense,
     Hashed,
     Listed,
-    Numbered,
     Source,
     Stored,
+    Widening,
     columns_of,
     frames,
 )
@@ -95,7 +95,7 @@ def _in_files(X: Stored, y: Any) -> Table:
         )
     if len(X.targets) != 1:
         raise ValueError("compare needs a source with one target, as in scan(path, target='y').")
-    if isinstance(X, Numbered):
+    if isinstance(X, Widening):
         return _sparse(X)
     names = columns_of(X)
     others, texts = X.others(names), X.texts(names)
@@ -108,7 +108,7 @@ def _in_files(X: Stored, y: Any) -> Table:
     return InFiles(X.taking(usable, y=True), X.taking(numbers, y=True) if numbers else None, notes)
 
 
-def _sparse(X: Numbered) -> "InMemory":
+def _sparse(X: Widening) -> "InMemory":
     """Sparse rows of files, read into memory: folds of them are fitted again and again."""
     found = loaded(X, MOST)
     if found.w is not None and (found.w != 1).any():

@@ -1,7 +1,7 @@
 """Where rows come from: chunks, the sources that cut them, labels as codes."""
 
 from likelier.data.arrays import PART_BYTES, Arrays
-from likelier.data.chunk import Chunk, Numbered, Part, Source, Stored, all_columns, by_gaps, columns_of
+from likelier.data.chunk import Chunk, Part, Source, Stored, Widening, by_gaps, columns_of
 from likelier.data.factors import Factor
 from likelier.data.folds import Assignment, Hashed, Listed, consecutive, runs, stratified
 from likelier.data.labels import code, first_seen, levels_of
@@ -31,14 +31,13 @@ __all__ = [
     "Hashed",
     "Listed",
     "NonFinite",
-    "Numbered",
     "OutOfSupport",
     "Part",
     "SeparationWarning",
     "SkippedWarning",
     "Source",
     "Stored",
-    "all_columns",
+    "Widening",
     "block",
     "by_gaps",
     "code",

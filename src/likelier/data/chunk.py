@@ -109,25 +109,13 @@ class Stored(Source, Protocol):
 
 
 @runtime_checkable
-class Numbered(Stored, Protocol):
-    """A stored source whose columns have no names: they go by number."""
-
-    def taking(self, features: Sequence[str] | None, /, *, y: bool) -> Self:
-        """The same rows with all columns (None) or none as X, with or without y and weights."""
+class Widening(Stored, Protocol):
+    """A stored source that does not say how many columns there are, only how many have been met."""
 
     def widened(self, p: int, /) -> Self:
         """The same rows with p columns, of which the last may be 0 throughout."""
 
 
-def all_columns(source: Stored, *, y: bool) -> Stored:
-    """The same rows with all columns as X, with or without y and weights."""
-    if isinstance(source, Numbered):
-        return source.taking(None, y=y)
-    return source.taking(columns_of(source), y=y)
-
-
-def columns_of(source: Source) -> list[Any]:
-    """By which a source knows its columns: names, or numbers; none, where all of them are numbers."""
-    if source.names is not None:
-        return [str(name) for name in source.names]
-    return [] if isinstance(source, Numbered) else list(range(source.p))
+def columns_of(source: Source) -> Sequence[Any]:
+    """By which a source knows its columns: names, or, of those that have none, numbers."""
+    return range(source.p) if source.names is None else [str(name) for name in source.names]

@@ -168,8 +168,10 @@ def collected(X: Any, y: Any = None, w: Any = None) -> Collected:
     graph: dict[Any, Any] = {}
     keys: dict[str, Keys] = {}
     for name, each in _optimised(given).items():
-        graph |= dict(each.__dask_graph__())
         keys[name] = [key[0] if isinstance(key, list) else key for key in each.__dask_keys__()]
+        graph |= dict(each.__dask_graph__())
+        # What is persisted on a cluster is its futures, which optimising leaves out.
+        graph |= {key: node for key, node in dict(given[name].__dask_graph__()).items() if is_future(node)}
     held = Held(graph, keys, lengths, tuple(given.values()))
     shape = (int(y.shape[1]),) if y is not None and y.ndim == 2 else ()
     return Collected(held, *_kinds(given["X"]), shape, Reading(brings=tuple(keys)))
@@ -185,9 +187,19 @@ def _optimised(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: found[name] if name in found else each.simplify() for name, each in given.items()}
 
 
+def is_future(node: Any) -> bool:
+    """Whether a node of a graph stands for what a cluster holds."""
+    return hasattr(node, "client") and hasattr(node, "key")
+
+
 def whole_rows(X: Any) -> Any:
     """Dask's X, or y, with each row in one partition."""
     return X.rechunk({1: -1}) if X.ndim == 2 and _is_array(X) and len(X.chunks[1]) > 1 else X
+
+
+def _dimensions(X: Any) -> int:
+    ndim = getattr(X, "ndim", 0)
+    return ndim if isinstance(ndim, int) else 0  # what is delayed has any attribute
 
 
 def _is_array(X: Any) -> bool:
@@ -195,7 +207,7 @@ def _is_array(X: Any) -> bool:
 
 
 def _table(X: Any) -> Any:
-    if getattr(X, "ndim", None) != 2:
+    if _dimensions(X) != 2:
         raise TypeError(
             f"Input X is a Dask {type(X).__name__}: what has rows and columns is a Dask DataFrame, or a "
             "Dask array of two dimensions."
@@ -212,7 +224,7 @@ def _column(name: str, y: Any) -> Any:
             f"X is a Dask collection, and {SAID[name]} is not ({type(y).__name__}): give it as one of the "
             "same partitions, as in dask.array.from_array(y, chunks=X.chunks[0]), or compute X first."
         )
-    if getattr(y, "ndim", None) not in ((1, 2) if name == "y" else (1,)):
+    if _dimensions(y) not in ((1, 2) if name == "y" else (1,)):
         raise ValueError(f"{SAID[name]} is a Dask {type(y).__name__}: it is a Series, or an array (n,).")
     return whole_rows(y)
 

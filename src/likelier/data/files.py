@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from likelier.data.chunk import Part
 from likelier.data.delimited import BLOCK_BYTES, Delimited
 from likelier.data.finding import Format, find, known_columns, unlike
 from likelier.data.json_lines import JSONLines
+from likelier.data.labels import levels_of
 from likelier.data.parquet import Parquet
 from likelier.data.roles import Roles
 from likelier.data.sparse_files import SparseScan, scan_lines
@@ -24,6 +25,8 @@ from likelier.data.stored import File, OnCluster, Span
 # Where a file does not say how many rows it has, its rows are numbered from its own number times this.
 MOST_ROWS = 1 << 40
 Batches = Callable[[], Iterator[tuple[int, Any]]]
+# A glimpse of labels: from so many places, the first block or so many rows of each.
+PLACES, GLIMPSE = 8, 1 << 14
 
 
 def scan(
@@ -155,6 +158,18 @@ class Scan(OnCluster):
             if not arrow.same_type(file.types[name], kind):
                 raise unlike(file, self.files[0], name)
         return replace(self, roles=replace(self.roles, features=(), y="labels"))
+
+    def glimpse(self) -> NDArray[Any] | None:
+        """Labels of some rows from all over; None: where columns lie apart, all are as cheap to read."""
+        if self.rows is not None:
+            return None
+        roles = self.labels().roles
+        pieces = [(file, span) for file in self.files for span in file.spans(1)]
+        some = np.unique(np.linspace(0, len(pieces) - 1, PLACES, dtype=np.intp))
+        seen: list[Any] = []
+        for file, span in (pieces[i] for i in some):
+            seen += (chunk.y for chunk in islice(roles.chunks(file, 0, span, BLOCK_BYTES, GLIMPSE), 1))
+        return levels_of(np.concatenate(seen)) if seen else None
 
     def partly(self) -> Self:
         """The same rows, of which some may lack a label."""

@@ -13,7 +13,7 @@ from pyarrow import json as arrow_json
 from likelier.data import lines
 from likelier.data.arrow import is_text
 from likelier.data.places import Stamp, check_packing, stamp
-from likelier.data.stored import FIRST_BYTES, Span, ahead, reading
+from likelier.data.stored import FIRST_BYTES, Span, reading
 
 Path = tuple[str, ...]  # of keys, from the object of a row to a cell
 
@@ -77,11 +77,10 @@ class JSONLines:
         return type(self)(self.path, self.seen, paths, known, tuple(name for name, _, _ in named))
 
     def spans(self, rows: int) -> list[Span]:
-        """Cut at the ends of lines, where the file can be cut, into parts of about so many rows."""
+        """Cut at the ends of lines, where the file can be cut, into parts of so many rows."""
         if not lines.can_be_cut(self.path):
-            return [Span(stop=-1)]
-        found = lines.census(self.path, self.seen, False, lines.UNIT)
-        return found.spans(rows * found.starts[-1] // max(1, sum(found.rows)))
+            return [Span()]
+        return lines.census(self.path, self.seen, False, lines.UNIT).spans(rows)
 
     def read(
         self, numbers: Sequence[str], labels: Sequence[str], span: Span, size: int, rows: int
@@ -91,10 +90,8 @@ class JSONLines:
         types = {name: truth if self.known[name] == truth else pa.float64() for name in numbers}
         types |= {name: self._label_type(name) for name in labels}
         schema = _schema([(self.paths[name], kind) for name, kind in types.items()])
-        stop = None if span.stop < 0 else span.stop
-        with reading(self.path, self.seen):
-            for at, block in ahead(lines.blocks(self.path, span.start, stop, size)):
-                yield self._batch(at, block, schema, types)
+        for at, block in lines.read(self.path, self.seen, span, size):
+            yield self._batch(at, block, schema, types)
 
     def _label_type(self, name: str) -> Any:
         known = self.known[name]

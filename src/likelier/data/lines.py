@@ -1,14 +1,12 @@
 """Text files in which a line is a row: cut at the ends of lines, read in blocks of whole lines."""
 
-from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import accumulate
 from typing import NamedTuple
 
 from likelier import _core
 from likelier.data.places import Stamp, is_url, opened, packing, stream
-from likelier.data.stored import Span, ahead, reading
+from likelier.data.stored import Span, ahead, joined, reading
 
 UNIT = 1 << 20  # a file can be cut after the line that ends so many bytes
 LONGEST = 1 << 30  # bytes of a line
@@ -24,16 +22,10 @@ class Census(NamedTuple):
     lowest: int | None = None  # None: there is no index
     highest: int | None = None
 
-    def spans(self, size: int) -> list[Span]:
-        """Pieces, joined until they have so many bytes."""
-        spans: list[Span] = []
-        firsts = [0, *accumulate(self.rows)]
-        at = 0
-        while at < len(self.rows):
-            end = min(bisect_left(self.starts, self.starts[at] + size, at + 1), len(self.rows))
-            spans.append(Span(firsts[at], self.starts[at], self.starts[end]))
-            at = end
-        return spans
+    def spans(self, rows: int) -> list[Span]:
+        """Pieces, joined until they have so many rows."""
+        starts = self.starts
+        return [Span(first, starts[i], starts[j]) for first, i, j in joined(self.rows, rows)]
 
 
 # Kept: each fit asks for it, and a file that has not changed need not be read for that.
@@ -58,11 +50,13 @@ def can_be_cut(path: str) -> bool:
     return packing(path) is None and not is_url(path)
 
 
-def spans(path: str, seen: Stamp, size: int) -> list[Span]:
-    """The parts of a file, each of about so many bytes; all of it where it cannot be cut."""
-    if not can_be_cut(path):
-        return [Span()]
-    return census(path, seen, False).spans(size)
+def read(path: str, seen: Stamp, span: Span, size: int) -> Iterator[tuple[int, bytes]]:
+    """Whole lines of a span, about `size` bytes at a time, each block with the byte at which it begins."""
+    with reading(path, seen):
+        if span.stop:  # pieces are read side by side already
+            yield from blocks(path, span.start, span.stop, size)
+        else:
+            yield from ahead(blocks(path, 0, None, size))
 
 
 def blocks(path: str, start: int, stop: int | None, size: int) -> Iterator[tuple[int, bytes]]:

@@ -19,7 +19,7 @@ from likelier.data.labels import code, levels_of
 from likelier.data.matrix import CSR, Dense
 from likelier.data.places import Stamp, check_packing, stamp
 from likelier.data.problems import CONTINUOUS
-from likelier.data.stored import OnCluster, Span, ahead, reading
+from likelier.data.stored import OnCluster, Span, reading
 
 Kind = Literal["svmlight", "vw"]
 BLOCK_BYTES = 1 << 20  # of text, a chunk
@@ -46,14 +46,11 @@ class SparseFile(NamedTuple):
         return sum(self.census.rows)
 
     def spans(self, size: int) -> list[Span]:
-        """Cut into parts of so many bytes, where the file can be cut."""
-        return self.census.spans(size) if lines.can_be_cut(self.path) else [Span(stop=-1)]
-
-    def blocks(self, span: Span, size: int) -> Iterator[tuple[int, bytes]]:
-        """Whole lines of a span, each block with the byte at which it begins."""
-        stop = None if span.stop < 0 else span.stop
-        with reading(self.path, self.seen):
-            yield from ahead(lines.blocks(self.path, span.start, stop, size))
+        """Cut into parts of about so many bytes, where the file can be cut."""
+        if not lines.can_be_cut(self.path):
+            return [Span()]
+        found = self.census
+        return found.spans(size * self.rows // max(1, found.starts[-1]))
 
     def place(self, row: int) -> str:
         """How to find a row."""
@@ -83,7 +80,7 @@ class Reading:
     def chunks(self, file: SparseFile, number: int, span: Span, size: int) -> Iterator[Chunk]:
         """The rows of a span, `number` being that of the file's first row."""
         at = span.first
-        for offset, block in file.blocks(span, size):
+        for offset, block in lines.read(file.path, file.seen, span, size):
             y, w, X, bad = self._rows(block)
             if bad is not None:
                 raise file.bad(offset, *bad)
@@ -162,7 +159,7 @@ def _indices(files: Sequence[SparseFile]) -> tuple[int, int]:
         if low is None or high is None:
             continue
         if high > _LARGEST:  # the pass that reads the lines finds the first that is wrong
-            for _ in Reading("svmlight", 0, _LARGEST).chunks(file, 0, Span(stop=-1), BLOCK_BYTES):
+            for _ in Reading("svmlight", 0, _LARGEST).chunks(file, 0, Span(), BLOCK_BYTES):
                 pass
         found += [low, high]
     if not found:
@@ -216,12 +213,12 @@ class SparseScan(OnCluster):
     def coded(self, levels: NDArray[Any]) -> Self:
         return self._reading(y="codes", levels=levels)
 
-    def taking(self, features: Sequence[str] | None, *, y: bool) -> Self:
-        """The same rows with all columns (None) or none as X, with or without y and weights."""
-        if features:
-            raise ValueError(f"{self.files[0].path}: no column {features[0]!r}: its columns have no names.")
-        wanted = {} if y else {"y": "none"}
-        return self._reading(**wanted, **({"X": "none"} if features is not None else {}))
+    def taking(self, features: Sequence[Any], *, y: bool) -> Self:
+        """The same rows with all columns or none as X, with or without y and weights."""
+        if len(features) not in (0, self.p):
+            raise ValueError(f"{self.files[0].path}: its columns have no names: X is all of them, or none.")
+        how = {} if y else {"y": "none"}
+        return self._reading(**how, **({} if features else {"X": "none"}))
 
     def widened(self, p: int) -> Self:
         """The same rows with p columns, of which the last may be 0 throughout."""

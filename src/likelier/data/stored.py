@@ -17,7 +17,7 @@ FIRST_BYTES = 8 << 20
 class Span(NamedTuple):
     """Some consecutive rows of a file that are read as one part.
 
-    start, stop: row groups, or bytes of text, where a stop of -1 is the end of the file.
+    start, stop: row groups, or bytes of text, of which a stop at 0 means all.
     """
 
     first: int = 0

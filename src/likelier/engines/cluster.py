@@ -191,8 +191,9 @@ def computed(client: Any, source: Source, tasks: Pass) -> Any:
     """The result of a pass; nothing of it is left on the cluster, whatever happens."""
     *leaves, root = submitted(client, source, tasks.graph, [*tasks.leaves, tasks.root])
     try:
-        with client.as_current():
-            watch(leaves)
+        if len(leaves) > 1:
+            with client.as_current():
+                watch(leaves)
         return root.result()
     finally:
         for future in (*leaves, root):

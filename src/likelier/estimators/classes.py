@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -9,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import Source, levels_of
+from likelier.data.foreseen import Foreseen
 from likelier.estimators import door
 from likelier.estimators.alike import Named, check, check_statistics, numbered
 from likelier.estimators.onepass import Names, OnePass, Start
 from likelier.estimators.scoring import Scoring, refuse_new
 from likelier.evaluation import LabelCard
 from likelier.families import Family
-from likelier.model import Bayes
+from likelier.model import Bayes, glimpse
 from likelier.scores import Scores
 
 
@@ -36,6 +38,14 @@ class OnePassClassifier(Scoring, OnePass):
     def _start(self, source: Source, target: NDArray[Any]) -> Start:
         K = len(target)
         return partial(self._family(K).stats, K, source.p)
+
+    def _found(self, source: Source) -> tuple[NDArray[Any], tuple[Any, Any | None]]:
+        """One pass where the survey would cost another, if a glimpse has shown all classes."""
+        with suppress(ValueError):  # which may be the guess's fault: after the survey it would not be
+            guess = glimpse(source)
+            if guess is not None:
+                return guess, self._fitted(Foreseen(source), guess)
+        return super()._found(source)
 
     def _labelled(self, source: Source, target: NDArray[Any]) -> Source:
         return source.coded(target)

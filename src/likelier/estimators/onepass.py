@@ -67,6 +67,11 @@ class OnePass(Resumable, Publishing):
         self._check_enough(statistics, source, target)
         return self._sound_model(statistics), statistics
 
+    def _found(self, source: Source) -> tuple[Any, tuple[Any, Any | None]]:
+        """What y is, and model and statistics of all rows."""
+        target = self._target_of(source)
+        return target, self._fitted(source, target)
+
     def _check_enough(self, statistics: Any, source: Source, target: Any) -> None:
         """Refuse rows that are too few to fit."""
 
@@ -77,9 +82,8 @@ class OnePass(Resumable, Publishing):
         checkpoint: a file for what is done so far: a fit that was cut off goes on from there.
         """
         source = self._source(X, y, sample_weight, known=False)
-        target = self._target_of(source)
         with door.naming(source):
-            model, statistics = self._fitted(source, target)
+            target, (model, statistics) = self._found(source)
         self._warn(model, statistics, target, source.names)
         return self._publish(model, statistics, target, source.names)
 

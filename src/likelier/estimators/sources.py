@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard, TypeVar
 
-from likelier.data import Numbered, Stored, columns_of
+from likelier.data import Stored, Widening, columns_of
 
 S = TypeVar("S", bound=Stored)
 
@@ -47,15 +47,10 @@ def as_fitted(estimator: Any, X: Stored, *, y: bool) -> Stored:
     """The columns that were fitted, by their names; others are not read."""
     kind, p = type(estimator).__name__, estimator.n_features_in_
     names = getattr(estimator, "feature_names_in_", None)
-    if isinstance(X, Numbered):
-        if names is not None:
-            said = f"X does not have valid feature names, but {kind} was fitted with feature names"
-            warnings.warn(said, stacklevel=2)
-        if X.p > p:  # fewer are no matter: what a file does not have is 0
-            raise ValueError(f"X has {X.p} features, but {kind} is expecting {p} features as input.")
-        return usable(estimator, X.taking(None, y=y).widened(p))
     if names is not None and X.names is not None:
         return usable(estimator, X.taking([str(name) for name in names], y=y))
+    if isinstance(X, Widening) and X.p < p:
+        X = X.widened(p)
     if X.p != p:
         raise ValueError(f"X has {X.p} features, but {kind} is expecting {p} features as input.")
     if names is not None:

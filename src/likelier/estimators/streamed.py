@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from likelier import _core
-from likelier.data import CSR, Chunk, Source, Stored, all_columns, columns_of, levels_of
+from likelier.data import CSR, Chunk, Source, Stored, columns_of, levels_of
 from likelier.data.cells import block_columns, frame_columns
 from likelier.data.keyed import Keyed
 from likelier.data.labels import first_seen
@@ -123,19 +123,19 @@ class Scanned:
     @property
     def shown(self) -> Mapping[str, Any]:
         if isinstance(self.source, SparseScan):
-            return {}
+            return {}  # a feature goes by what is written, and any may come
         shown = {} if self.source.names is None else {"feature_names_in_": np.array(self.source.names)}
         return {"n_features_in_": self.source.p} | shown
 
     @property
     def batching(self) -> "Batching":
-        return Batching(tuple(str(name) for name in columns_of(self.source)), self.codes)
+        return Batching(columns_of(self.source), self.codes)
 
     @property
     def coded(self) -> Source:
         """The rows, with their labels as codes, if they are to be learned from."""
         if self.found is None:
-            return all_columns(self.source, y=False).worded()
+            return self.source.taking(columns_of(self.source), y=False).worded()
         return self.source.coded(self.found)
 
     def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
@@ -148,11 +148,11 @@ class Scanned:
 class Batching:
     """How chunks of a source are hashed: all that has to travel with its parts."""
 
-    names: tuple[str, ...]
+    columns: Sequence[Any]
     codes: NDArray[np.int32] | None  # of the sorted labels
 
     def hashed(self, chunk: Chunk, intake: "_core.Intake") -> Batches:
-        return of_block(list(self.names), chunk.X).hashed(intake, self._marks(chunk))
+        return of_block(self.columns, chunk.X).hashed(intake, self._marks(chunk))
 
     def _marks(self, chunk: Chunk) -> Marks:
         if self.codes is None or chunk.y is None:
@@ -179,13 +179,13 @@ class Lines:
         yield self.X.hashed(*marks)
 
 
-def of_block(names: list[str], X: Any) -> Table | Sparse | Lines:
+def of_block(columns: Sequence[Any], X: Any) -> "Table | Sparse | Lines":
     """The rows of a chunk: columns by their names or numbers, or features by their keys."""
     if isinstance(X, Keyed):
         return Lines(X)
     if isinstance(X, CSR):
         return Sparse(X, [], {})
-    return Table(block_columns(X, names, gaps=True), X.shape[0], {})
+    return Table(block_columns(X, [str(column) for column in columns], gaps=True), X.shape[0], {})
 
 
 # ---- X -----------------------------------------------------------------------------------------------
