@@ -709,9 +709,10 @@ def test_a_reader_that_leaves_ends_predict_quietly(model):
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that no file can be made in")
 def test_a_place_that_cannot_be_written_to_is_named(model, capsys):
-    said = bad(capsys, "predict", "iris.lk", "iris.csv", "-o", "/proc/out.csv")
-    assert "/proc/out.csv" in said
-    assert ".part" not in said
+    for out in ("/proc/out.csv", "/proc/out/"):
+        said = bad(capsys, "predict", "iris.lk", "iris.csv", "-o", out)
+        assert out in said
+        assert ".part" not in said
 
 
 # ---- merge ---------------------------------------------------------------------------------------
