@@ -501,8 +501,8 @@ def optimum(name: str, folder: Path) -> tuple[Any, Any, Any, Any]:
 
 @pytest.mark.parametrize("name", ["dense", "seven", "wide"])
 def test_two_workers_find_the_optimum_of_one_machine(name, client, tmp_path, few_are_many, monkeypatch):
-    monkeypatch.setattr("likelier.data.files.PART_BYTES", 1)
     X, y, there, labels = optimum(name, tmp_path)
+    monkeypatch.setattr("likelier.data.files.PART_BYTES", 8 * X.shape[1] * 1000)  # a row group
     there = there if name == "wide" else there.on(client)
     near = lk.LogisticRegression(C=0.1, tol=1e-9, max_iter=1000).fit(X, y)
     alpha = 10 / len(y)
