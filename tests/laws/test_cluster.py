@@ -106,9 +106,8 @@ ESTIMATORS = [
     lk.LogisticRegression(max_iter=2),
     lk.LogisticRegression(l1_ratio=1.0, C=0.1, max_iter=2),
     lk.LinearSVC(C=0.1, max_iter=2),
-    lk.SGDClassifier(max_iter=1, tol=None, random_state=0),
+    lk.LogisticRegression(solver="sgd", max_iter=1),
     lk.Perceptron(max_iter=1, tol=None, random_state=0),
-    lk.OnlineClassifier(),
     lk.LinearRegression(),
     lk.Ridge(),
 ]
