@@ -263,6 +263,19 @@ for name, model in ON_WORKERS.items():
             return partial(ready, model)
 
 
+@contender(problem="dask", library="dask", name="reading the frame")
+def _() -> Ready:
+    import_module("distributed")
+
+    @contextmanager
+    def ready(tables: Tables) -> Iterator[Pass]:
+        with cluster():
+            frame = frame_of(tables)
+            yield lambda: frame.map_partitions(len).compute()
+
+    return ready
+
+
 # ---- a peer on workers -------------------------------------------------------------------------------
 def on_collection(fit: Callable[[Any, Any], Any]) -> Ready:
     @contextmanager
