@@ -27,7 +27,8 @@ from likelier.data import Chunk, Dense
 from likelier.data.collected import collected
 from likelier.data.wrapped import partitions_of
 from likelier.engines import chunks, first_chunk, run
-from likelier.engines.run import absorb, merge_in_order
+from likelier.engines.run import absorb
+from likelier.engines.tree import merge_in_order
 from likelier.estimators.weighing import class_totals
 from likelier.model import levels
 from likelier.states import ColumnMoments
