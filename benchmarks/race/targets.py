@@ -159,7 +159,7 @@ def _scale() -> list[Target]:
     workers = [
         Target(f"{model}, {ours} against {theirs}", *_places(model, ours, theirs), at_least=0.77)
         for model in ("GaussianNB", "LDA", "LogisticRegression")
-        for ours, theirs in (("workers", "threads"), ("Dask array", "array"), ("Dask frame", "threads"))
+        for ours, theirs in (("workers", "threads"), ("Dask array", "array"))
     ]
     bayes, logistic = ("dask-ml/likelier/GaussianNB", "dask-ml/likelier/LogisticRegression")
     peers = [

@@ -21,6 +21,7 @@ from benchmarks.race.trial import run
 from pyarrow import csv, parquet
 from sklearn.linear_model import LogisticRegression
 
+import likelier
 from likelier import GaussianNB
 
 N = 5000
@@ -172,24 +173,24 @@ def test_passes_over_files_and_in_memory_are_one_pass(tables):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["GaussianNB", "LogisticRegression", "NaiveBayes", "GaussianMixture"])
-def test_memory_is_that_of_as_many_files(tables, name, monkeypatch):
-    scanned = []
-    monkeypatch.setattr("likelier.scan", lambda files, target: scanned.append(len(files)) or fake(name))
-    monkeypatch.setattr(scale_contenders.Model, "__call__", lambda self: fake(name))
-    many = Tables(N, folder="nowhere")
-    monkeypatch.setattr(Tables, "files", [f"{i}.parquet" for i in range(20)])
-    for size in (1, 4, 10):
-        assert resident(CONTENDERS[f"memory/likelier/{name}, {size} GB"].make, many)["rss_mb"] > 0
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("many")
+    PROBLEMS["memory"].make(1e-9).save(folder)
+    return Tables.load(folder)
+
+
+@pytest.mark.parametrize("name", scale_contenders.HELD)
+def test_memory_is_that_of_as_many_files(many, name, monkeypatch):
+    scanned, scan = [], likelier.scan
+    monkeypatch.setattr(
+        likelier, "scan", lambda files, **roles: scanned.append(len(files)) or scan(files, **roles)
+    )
+    held = resident(CONTENDERS[f"memory/likelier/{name}, 1 GB"].make, many)
+    assert held["rss_mb"] > 10
+    for size in (4, 10):
+        scale_contenders.first(many, size, labelled=True)
     assert scanned == [2, 8, 20]
-
-
-def fake(name):
-    class Fake:
-        def fit(self, source):
-            return self
-
-    return Fake()
 
 
 def test_a_peer_learns_on_workers_what_scikit_learn_does(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from likelier.data.factors import Factor
-from likelier.data.labels import code
+from likelier.data.labels import code, first_seen
 
 
 def values_type(kind: Any) -> Any:
@@ -68,8 +68,10 @@ def numbers(column: Any) -> NDArray[Any]:
     return cells
 
 
-def encoded(column: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def encoded(column: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     """Labels as codes, -1 where one is missing, and the values that the codes stand for."""
+    if not (column.null_count or is_text(column.type) or pa.types.is_dictionary(column.type)):
+        return _without_missing(*first_seen(column.to_numpy(zero_copy_only=False)))
     coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     codes = coded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     listed = coded.dictionary
@@ -77,6 +79,10 @@ def encoded(column: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
         values = np.array(listed.to_pylist(), dtype=str)
     else:
         values = listed.to_numpy(zero_copy_only=False)
+    return _without_missing(codes, values)
+
+
+def _without_missing(codes: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     missing = values != values  # NaN
     if missing.any():
         codes = _places(np.where(missing, -1, np.arange(len(values))), codes)
@@ -95,8 +101,8 @@ def factor(column: Any) -> Factor:
 def recoded(column: Any, levels: NDArray[Any]) -> NDArray[np.int32]:
     """Labels as their places among the sorted `levels`, -1 for any other."""
     codes, values = encoded(column)
-    return _places(code(values, levels), codes).astype(np.int32)
+    return _places(code(values, levels), codes).astype(np.int32, copy=False)
 
 
-def _places(of_values: NDArray[Any], codes: NDArray[np.int64]) -> NDArray[Any]:
-    return np.append(of_values, -1)[codes]  # the last stands for what is missing, whose code is -1
+def _places(of_values: NDArray[Any], codes: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(np.append(of_values, -1)[codes])  # the last is for what is missing, whose code is -1

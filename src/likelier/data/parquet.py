@@ -12,7 +12,7 @@ from likelier.data.places import Stamp, opened, stamp
 from likelier.data.stored import Span, joined, reading
 
 MAGIC = b"PAR1"
-BUFFER = 256 << 10  # of each column that is being read
+BUFFER = 16 << 10  # of each column that is being read: for headers of pages, which are read past it
 
 
 @dataclass(frozen=True)

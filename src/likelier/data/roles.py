@@ -83,7 +83,7 @@ class Roles:
             broken = np.append(~np.isfinite(values) | (values != np.floor(values)), False)
             _refuse_rows(broken[codes], np.append(values, np.nan)[codes], file, at, name, CONTINUOUS)
         counted = there if w is None else there & (w > 0)
-        used = np.bincount(codes[counted], minlength=len(values)) > 0
+        used = np.bincount(codes if counted.all() else codes[counted], minlength=len(values)) > 0
         some = values[used]
         if some.dtype.kind == "U":  # as wide as the longest that is used
             some = np.array(some.tolist(), dtype=str)

@@ -92,7 +92,7 @@ class Reading:
         if self.X == "keys":
             return keyed(self.kind, block, self.crosses, self.finite)
         y, w, starts, columns, values, bad = (
-            _core.svmlight_rows(block, self.shift)
+            _core.svmlight_rows(block, self.shift, self.X != "none")
             if self.kind == "svmlight"
             else _core.vw_rows(block, self.p.bit_length() - 1)
         )

@@ -29,8 +29,9 @@ class Drawing:
     found it out, and by all that it makes from then on. That spares work, and changes no sample.
     """
 
-    def __init__(self, before: int, most: int) -> None:
+    def __init__(self, before: int, most: int, rows: int | None = None) -> None:
         self.before, self.most, self.below = before, most, 1 << 64
+        self.enough = self.below if rows is None else self.least(rows)  # where each row has a weight
 
     def __call__(self) -> "Drawn":
         return Drawn(self, Sample(self.most, below=self.below))
@@ -38,10 +39,14 @@ class Drawing:
     def of_all(self, source: Arrays) -> "Drawn":
         """Rows in memory need not pass by: that would cost more than to pick them."""
         n = len(source) if source.w is None else int(np.count_nonzero(source.w))
-        share = (self.most + 6 * sqrt(self.most)) / max(n, 1)  # too few of them but once in 10⁹ times
-        found = Drawn(self, Sample(self.most, below=1 << 64 if share >= 1 else int(share * 2.0**64)))
+        found = Drawn(self, Sample(self.most, below=self.least(n)))
         found.update(Chunk(source.X, None, source.w))
         return found
+
+    def least(self, n: int) -> int:
+        """The hash below which there are so many of n rows: too few of them but once in 10⁹ times."""
+        share = (self.most + 6 * sqrt(self.most)) / max(n, 1)
+        return 1 << 64 if share >= 1 else int(share * 2.0**64)
 
 
 @dataclass
@@ -57,6 +62,8 @@ class Drawn:
         return 0
 
     def update(self, chunk: Chunk) -> None:
+        if chunk.w is None:
+            self.sample.below = min(self.sample.below, self.drawing.enough)
         self.sample.update(chunk._replace(first=self.drawing.before + chunk.first))
         self.rows += chunk.X.shape[0]
         self._tell()
@@ -125,7 +132,7 @@ def watching(
 ) -> tuple[Fitted, Callable[[Bayes], Unscored]]:
     """What a fit makes of a source, and what finds how likely its rows are under a model."""
     width = source.X.row_bytes if isinstance(source, Arrays) else 8 * source.p
-    drawing = Drawing(before, min(MOST, max(1, MOST_BYTES // max(1, width))))
+    drawing = Drawing(before, min(MOST, max(1, MOST_BYTES // max(1, width))), source.rows)
     if isinstance(source, Arrays):
         return fit(source), drawing.of_all(source).typical
     last: deque[Drawn] = deque(maxlen=1)  # of the last pass
