@@ -568,7 +568,7 @@ def test_nothing_is_written_over_what_is_read(model, folder, capsys):
         ["predict", "iris.lk", "iris.csv", "-o", "also.csv"],
         ["predict", "iris.lk", "iris.*v", "--format", "csv", "-o", "iris.csv"],
         ["predict", "iris.lk", "parts", "-o", "parts/", "--overwrite"],
-        ["train", "iris.csv", "--target", "species", "--features", NAMED, "--model", "lda", "-o", "also.csv"],
+        ["train", "iris.csv", "--target", "species", "--model", "naive-bayes", "-o", "also.csv"],
         ["stream", "iris.csv", "--target", "species", "-o", "iris.csv"],
         ["stream", "iris.csv", "--target", "species", "--predictions", "also.csv"],
         ["stream", "iris.csv", "--from", "iris.lk", "--predictions", "iris.lk"],
