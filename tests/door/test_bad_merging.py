@@ -31,6 +31,7 @@ def test_other_kinds_are_named():
 
 def test_what_was_not_fitted_or_keeps_nothing_is_named():
     refused(ValueError, "not fitted", [gaussian(), lk.GaussianNB()])
+    refused(TypeError, "model 1 is a str: merge takes models", [gaussian(), "b.lk"])
     refused(
         ValueError, "model 1: merge needs the statistics", [gaussian(), gaussian().condition({"a": 1.0})]
     )

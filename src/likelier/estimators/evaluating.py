@@ -37,7 +37,7 @@ def evaluate(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Ev
     predicts, with its y; or a source, which brings y and weights along. Nothing but sums is kept of the
     rows. See docs/evaluating.md.
     """
-    if not (is_classifier(model) or is_regressor(model)):
+    if not hasattr(model, "predict") or not (is_classifier(model) or is_regressor(model)):
         raise TypeError(
             f"evaluate takes a fitted classifier or regression, and a {type(model).__name__} predicts no y"
         )

@@ -34,6 +34,8 @@ def _check_sum(one: Named) -> None:
     name, model = one
     if isinstance(model, OnePass):
         return
+    if not hasattr(model, "fit"):
+        raise TypeError(f"{name} is a {type(model).__name__}: merge takes models; load(path) reads one")
     raise TypeError(f"{name}: a {type(model).__name__} cannot be merged: {_instead(model)}")
 
 

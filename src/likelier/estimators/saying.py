@@ -43,9 +43,10 @@ class Naming(NamedTuple):
         """Those that are no class; refused if they are numbers for words, or words for numbers."""
         ours, theirs = _kind(self.sorted), _kind(labels)
         if {ours, theirs} == {"words", "numbers"}:
+            one, other = labels[:1].tolist()[0], self.sorted[:1].tolist()[0]
             raise ValueError(
-                f"y holds {theirs}, such as {labels[0]!r}, and the classes of the model are {ours}, such "
-                f"as {self.sorted[0]!r}: make them alike."
+                f"y holds {theirs}, such as {one!r}, and the classes of the model are {ours}, such as "
+                f"{other!r}: make them alike."
             )
         return tuple(labels[code(labels, self.sorted) < 0].tolist())
 
