@@ -126,3 +126,15 @@ def test_formats_have_the_same_names_in_all_commands(folder, capsys):
     run("train", "iris.txt", "--format", "jsonl", "--target", "y", "--model", "lda", "-o", "m.lk")
     run("stream", "iris.txt", "--format", "jsonl", "--target", "y", "--quiet")
     assert "150 rows, 3 classes" in capsys.readouterr().out
+
+
+def test_files_are_written_here_alone(folder, capsys):
+    """A URL would be taken for the folders s3: and bucket."""
+    for command in (
+        ["train", "iris.svm", "--model", "lda", "-o", "s3://bucket/m.lk"],
+        ["train", "iris.svm", "--model", "lda", "-o", "m.lk", "--checkpoint", "s3://bucket/fit.ck"],
+        ["predict", "m.lk", "iris.svm", "-o", "s3://bucket/out.csv"],
+        ["stream", "iris.svm", "--predictions", "s3://bucket/out.csv"],
+        ["merge", "a.lk", "b.lk", "-o", "s3://bucket/c.lk"],
+    ):
+        assert "is a URL, and files are written on this machine alone" in bad(capsys, *command)

@@ -5,7 +5,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from likelier.cli.words import counted, noting, say, size_of
+from likelier.cli.words import counted, noting, place, say, size_of
 
 if TYPE_CHECKING:
     from likelier.saving.describing import Description
@@ -22,7 +22,9 @@ def add(commands: Any) -> None:
         epilog="example: likelier merge north.lk south.lk -o all.lk",
     )
     parser.add_argument("models", nargs="+", metavar="A.lk", help="models that were saved")
-    parser.add_argument("-o", "--output", required=True, metavar="M.lk", help="where to save the one model")
+    parser.add_argument(
+        "-o", "--output", type=place, required=True, metavar="M.lk", help="where to save the one model"
+    )
     parser.add_argument(
         "--classes", choices=["union"], help="union: join classes that some of the models have not met"
     )

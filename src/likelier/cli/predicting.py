@@ -5,7 +5,7 @@ import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from likelier.cli.words import add_table, files, names, noting, paths, say, spare
+from likelier.cli.words import add_table, files, names, noting, paths, place, say, spare
 
 if TYPE_CHECKING:
     from likelier.cli.answers import Answers
@@ -27,6 +27,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "-o",
         "--output",
+        type=place,
         default="-",
         metavar="OUT",
         help="OUT.csv, OUT.parquet, or a folder OUT/ of Parquet files; by default CSV, printed",

@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from likelier.cli.words import add_settings, names, same, spare
+from likelier.cli.words import add_settings, names, place, same, spare
 
 if TYPE_CHECKING:
     from likelier.saving.online import Kept
@@ -59,10 +59,10 @@ def add(commands: Any) -> None:
     )
     add_settings(parser, "a setting of OnlineClassifier, for example optimizer=ftrl")
     parser.add_argument("--from", dest="start", metavar="OLD.lk", help="go on from a model that was saved")
-    parser.add_argument("-o", "--output", metavar="M.lk", help="where to save the model")
+    parser.add_argument("-o", "--output", type=place, metavar="M.lk", help="where to save the model")
     parser.add_argument("--no-learn", action="store_true", help="answer only")
     parser.add_argument(
-        "--predictions", metavar="FILE", help="the answers, a line for each row (CSV); - prints"
+        "--predictions", type=place, metavar="FILE", help="the answers, a line for each row (CSV); - prints"
     )
     parser.add_argument("--strict", action="store_true", help="stop at the first line that cannot be read")
     parser.add_argument("--quiet", action="store_true", help="print the last line of figures only")

@@ -18,6 +18,7 @@ from likelier.cli.words import (
     model_named,
     noting,
     opened,
+    place,
     same,
     say,
     size_of,
@@ -52,9 +53,14 @@ def add(commands: Any) -> None:
         "--no-statistics", action="store_true", help="a smaller file, which cannot be resumed or merged"
     )
     parser.add_argument(
-        "--checkpoint", metavar="FILE", help="keeps what is done: the same command goes on from there"
+        "--checkpoint",
+        type=place,
+        metavar="FILE",
+        help="keeps what is done: the same command goes on from there",
     )
-    parser.add_argument("-o", "--output", required=True, metavar="M.lk", help="where to save the model")
+    parser.add_argument(
+        "-o", "--output", type=place, required=True, metavar="M.lk", help="where to save the model"
+    )
     parser.set_defaults(run=run)
 
 

@@ -98,6 +98,13 @@ def names(text: str) -> list[str]:
     return next(csv.reader([text], skipinitialspace=True), [])
 
 
+def place(text: str) -> str:
+    """Where something is written, which is on this machine: a URL would be taken for folders."""
+    if "://" in text:
+        raise argparse.ArgumentTypeError(f"{text} is a URL, and files are written on this machine alone")
+    return text
+
+
 def setting(text: str) -> tuple[str, Any]:
     """A name and its value: JSON, a Python literal, or else the text itself."""
     name, equals, value = text.partition("=")
