@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self
+from typing import Any, NoReturn, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +75,7 @@ class Patience:
 
     def __init__(self) -> None:
         self._before: dict[int, Any] = {}
-        self._waiting = self._heard = False
+        self._waiting, self._heard = False, 0
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():  # others hear no signals
@@ -92,15 +92,22 @@ class Patience:
         self._waiting = True
         try:
             if self._heard:
-                raise KeyboardInterrupt
+                self._end()
             yield
         finally:
             self._waiting = False
 
     def _hear(self, number: int, frame: object) -> None:
-        self._heard = True
+        self._heard = number
         if self._waiting:
-            raise KeyboardInterrupt
+            self._end()
+
+    def _end(self) -> NoReturn:
+        """As whoever listened before would have it; where nobody did, as Ctrl-C."""
+        before = self._before[self._heard]
+        if callable(before):
+            before(self._heard, None)
+        raise KeyboardInterrupt
 
 
 def meet(model: Online, texts: Sequence[str]) -> None:
