@@ -745,6 +745,16 @@ def test_a_reader_that_leaves_ends_predict_quietly(model):
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that no file can be made in")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_what_is_printed_may_find_no_room(model):
+    with Path("/dev/full").open("wb") as full:
+        asked = subprocess.run(
+            [SCRIPT, "inspect", "iris.lk"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert asked.returncode == 2
+    assert asked.stderr == "likelier: No space left on device\n"
+
+
 def test_a_place_that_cannot_be_written_to_is_named(model, capsys):
     for out in ("/proc/out.csv", "/proc/out/"):
         said = bad(capsys, "predict", "iris.lk", "iris.csv", "-o", out)

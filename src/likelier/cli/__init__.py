@@ -48,8 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _said(problem: Exception) -> str:
     """In words, without the number that systems give it."""
-    if isinstance(problem, OSError) and problem.strerror and problem.filename:
-        return f"{problem.filename}: {problem.strerror}"
+    if isinstance(problem, OSError) and problem.strerror:
+        return f"{problem.filename}: {problem.strerror}" if problem.filename else problem.strerror
     return str(problem) or "there is not enough memory"
 
 
