@@ -287,17 +287,21 @@ def on_collection(fit: Callable[[Any, Any], Any]) -> Ready:
     return ready
 
 
+COUNTED = ("dask-ml-bayes", "dask-ml-classes")  # where naive Bayes takes part: few rows are too few
 COLLECTED = ("dask-ml", "dask-ml-classes")
-for name, model in {"GaussianNB": ONE_PASS["GaussianNB"], "LogisticRegression": NEWTON}.items():
+for problems, name, model in (
+    (COUNTED, "GaussianNB", ONE_PASS["GaussianNB"]),
+    (COLLECTED, "LogisticRegression", NEWTON),
+):
 
-    @contender(problem=COLLECTED, library="likelier", name=name)
+    @contender(problem=problems, library="likelier", name=name)
     def _(model: Model = model) -> Ready:
         import_module("likelier")
         import_module("distributed")
         return on_collection(lambda X, y: model().fit(X, y))
 
 
-@contender(problem=COLLECTED, library="scikit-learn", name="GaussianNB")
+@contender(problem=COUNTED, library="scikit-learn", name="GaussianNB")
 def _() -> Ready:
     from sklearn.naive_bayes import GaussianNB
 
@@ -312,7 +316,7 @@ def _() -> Ready:
     return at_once(lambda shared: new().fit(shared.data.X, shared.data.y))
 
 
-@contender(problem=COLLECTED, library="dask-ml", name="GaussianNB")
+@contender(problem=COUNTED, library="dask-ml", name="GaussianNB")
 def _() -> Ready:
     from dask_ml.naive_bayes import GaussianNB
 
