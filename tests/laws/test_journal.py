@@ -187,8 +187,8 @@ def test_over_files(model, kind, files, alone, monkeypatch):
         return clone(model).fit(lk.scan(f"*.{kind}", target="species"), **how)
 
     parts = reading(fit)[1]
-    assert parts > 5
-    for cuts in ([parts // 3], [2, parts // 2]):
+    assert parts > 2
+    for cuts in ([parts // 3], [1, parts // 2]):
         resumed(fit, files / "files.ck", cuts)
 
 
@@ -293,6 +293,7 @@ def test_files_that_have_changed_are_named(files, path):
     Path("1.csv").unlink()
     with pytest.raises(ValueError, match="another fit: the stamp of"):
         fit()
+    assert path.exists()
 
 
 @pytest.mark.parametrize("random_state", [None, np.random.RandomState(0)], ids=["None", "RandomState"])
