@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from likelier.data import Source
+from likelier.data.foreseen import Unforeseen
 from likelier.data.wrapped import innermost
 from likelier.engines.identity import Digests
 from likelier.engines.keeping import RECORDS, Changes, changes, restored
@@ -89,12 +90,23 @@ class Journal:
             state = known[0] if known else engine(source, start)
         else:
             self._current = Kept(self, found, start, self._restored(start, found))
-            state = engine(source, start, self._current)
+            try:
+                state = engine(source, start, self._current)
+            except Unforeseen:  # the fit goes on as if this pass had never been
+                self._forget()
+                raise
             self._current = None
             self._ended.append(Entry(about, None, [changes(state, empty)]))
             self.beat()
         self._next += 1
         return state
+
+    def _forget(self) -> None:
+        """Nothing is kept of the pass in progress."""
+        self._current = None
+        if self._partial:
+            self._file.rewrite(1 + self._known, [])
+            self._partial = False
 
     # ---- out ---------------------------------------------------------------------------------------
     def beat(self) -> None:
