@@ -3,7 +3,8 @@
 Each hospital has patients of its own kind, few of them, and may not hand them on. It fits a
 model to its own table and sends the model, which holds counts, means and scatter matrices and no patient.
 Merged, they are the model that all tables together would have given. How good it is, is found in the same
-way: each hospital judges it by its own new patients, and the sums of that are merged.
+way: each hospital judges it by its own new patients, and the sums of that are merged. This is one draw of
+patients, the first: of tables this small, one that is lucky can do as well as all of them together.
 
     python examples/federated.py [picture.png]
 """
@@ -43,7 +44,7 @@ def patients(rng: np.random.Generator, age: float, n: int) -> pd.DataFrame:
 
 def main(path: str = "federated.png") -> None:
     """Fit apart, merge, compare with the fit to all rows, and judge all models where the rows are."""
-    rng = np.random.default_rng(2)
+    rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         for name, age in AGES.items():

@@ -1,10 +1,15 @@
-"""What all tests share: how hard hypothesis tries, and where the data sets are."""
+"""What all tests share: how hard hypothesis tries, whose threads there are, where the data sets are."""
 
 import os
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# A test to a core. The libraries of NumPy and scikit-learn, which look for these names when loaded,
+# would start threads that wait for the cores of other tests, and burn their own while they do.
+for _library in ("OPENBLAS", "OMP"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
 # Derandomised: a run repeats exactly, here and in CI. `HYPOTHESIS_PROFILE=thorough` searches further,
 # and differently each time.

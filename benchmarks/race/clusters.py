@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from benchmarks.race.registry import Data
 from benchmarks.race.tables import TARGET, P, Tables, rows
 
-CHUNK = 1 << 16  # rows in a chunk of an array
+CHUNK = 1 << 17  # rows in a chunk of an array
 MOST = "4GB"  # memory of a worker
 
 

@@ -18,33 +18,37 @@ Pass = Callable[[], Any]
 Ready = Callable[[Any], AbstractContextManager[Pass]]
 
 
-def passing(make: Make, tables: Any) -> Figures:
-    """A call that passes over all rows, the best of two at least; the quality of the model it ends in.
+def called(run: Pass) -> tuple[list[float], Any]:
+    """Seconds of some calls, two at least unless one takes minutes, and what the last returned.
 
-    The first may be alone in reading what is not yet in the page cache.
+    The first may be alone in reading what is not yet in the page cache, or in loading code on workers.
     """
+    times, found = list[float](), list[Any]()
+    while len(times) < ON_MANY and sum(times) < (LONG if len(times) > 1 else 6 * LONG):
+        found.clear()
+        times.append(timed(lambda: found.append(run())))
+    return times, found[0]
+
+
+def passing(make: Make, tables: Any) -> Figures:
+    """A call that passes over all rows; the quality of the model, if it ends in one."""
     ready: Ready = make()
     with ready(tables) as run:
         gc.collect()
-        memory, times, found = PeakMemory(), list[float](), list[Any]()
-        while len(times) < 2 or (len(times) < ON_MANY and sum(times) < LONG):
-            found.clear()
-            times.append(timed(lambda: found.append(run())))
+        memory = PeakMemory()
+        times, found = called(run)
         figures = {"fit": min(times), "fit_mb": memory.megabytes()}
-        return figures | (quality(found[0], tables) if hasattr(found[0], "predict_proba") else {})
+        return figures | (quality(found, tables) if hasattr(found, "predict_proba") else {})
 
 
 def minimising_together(make: Make, shared: Any) -> Figures:
     """The same on a collection, whose rows are also at hand: how far from the minimum a fit ends."""
     ready: Ready = make()
     with ready(shared) as run:
-        times, found = list[float](), list[Any]()
-        while len(times) < ON_MANY and sum(times) < LONG:
-            found.clear()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of exp(1000), and of steps that were not enough
-                times.append(timed(lambda: found.append(run())))
-        return {"fit": min(times)} | _padded(found[0], shared.data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of exp(1000), and of steps that were not enough
+            times, found = called(run)
+        return {"fit": min(times)} | _padded(found, shared.data)
 
 
 def _padded(model: Any, data: Data) -> Figures:

@@ -61,6 +61,17 @@ def _shared(scale: float, K: int) -> Shared:
 
 
 @problem(
+    "dask-ml-bayes",
+    title="a Dask array of 8M x 20 on two workers, 2 classes",
+    measure=minimising_together,
+    load=Shared.load,
+)
+def _(scale: float) -> Shared:
+    n = some(8_000_000, scale)
+    return Shared(classes(n, max(LEAST, n // 100), 2, 20))
+
+
+@problem(
     "dask-ml",
     title="a Dask array of 1M x 20 on two workers, 2 classes; L2, C = 1",
     measure=minimising_together,

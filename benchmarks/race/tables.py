@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 P = 30  # columns of X
+NAMES = [f"x{j}" for j in range(P)]
 TARGET = "label"
 GROUP = 1 << 20  # rows in a row group: what pyarrow's writer has by default
 FILE_ROWS = 1 << 21  # half a gigabyte of numbers
@@ -90,4 +91,4 @@ class Tables:
 
 
 def _named(X: NDArray[np.float64]) -> Mapping[str, NDArray[np.float64]]:
-    return {f"x{j}": column for j, column in enumerate(X)}
+    return dict(zip(NAMES, X, strict=True))

@@ -159,13 +159,11 @@ def _scale() -> list[Target]:
     workers = [
         Target(f"{model}, {ours} against {theirs}", *_places(model, ours, theirs), at_least=0.77)
         for model in ("GaussianNB", "LDA", "LogisticRegression")
-        for ours, theirs in (("workers", "threads"), ("Dask array", "array"), ("Dask frame", "threads"))
+        for ours, theirs in (("workers", "threads"), ("Dask array", "array"))
     ]
-    bayes, logistic = ("dask-ml/likelier/GaussianNB", "dask-ml/likelier/LogisticRegression")
+    bayes, logistic = "dask-ml-bayes/likelier/GaussianNB", "dask-ml/likelier/LogisticRegression"
     peers = [
-        Target(
-            "GaussianNB on a Dask array, against dask-ml", bayes, "fit", "dask-ml/dask-ml/GaussianNB", 10
-        ),
+        Target("GaussianNB on a Dask array, against dask-ml", bayes, "fit", "dask-ml-bayes/dask-ml/*", 10),
         Target(
             "LogisticRegression on a Dask array, against dask-ml",
             logistic,

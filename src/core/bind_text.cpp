@@ -172,8 +172,9 @@ void likelier::bind_text(nb::module_& m) {
         .def_prop_ro("numbers", [](const TextParser& parser) { return columns_of(parser, true); })
         .def_prop_ro("words", [](const TextParser& parser) { return columns_of(parser, false); });
 
-    m.def("svmlight_rows",
-          [](const nb::bytes& block, int32_t shift) { return sparse_rows(SparseSvmlight(shift), block); });
+    m.def("svmlight_rows", [](const nb::bytes& block, int32_t shift, bool cells) {
+        return sparse_rows(SparseSvmlight(shift, cells), block);
+    });
     m.def("vw_rows", [](const nb::bytes& block, int bits) { return sparse_rows(SparseVW(bits), block); });
     m.def("survey_lines", [](const nb::bytes& block, bool indices) {
         LineSurvey survey;

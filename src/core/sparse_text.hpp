@@ -32,13 +32,14 @@ struct SparseRows {
     }
 };
 
-// A column is the index as it is written, less `shift`. An index that comes twice makes a bad line.
+// A column is the index as it is written, less `shift`. An index that comes twice makes a bad line. Without
+// `cells`, labels alone are read.
 class SparseSvmlight : public LineParser {
   public:
     static constexpr uint64_t kLargest = std::numeric_limits<int32_t>::max() - 1;
     SparseRows out;
 
-    explicit SparseSvmlight(int32_t shift) : LineParser(Wanted{}), shift(shift) {}
+    SparseSvmlight(int32_t shift, bool cells) : LineParser(Wanted{}), shift(shift), cells(cells) {}
 
   protected:
     bool line(std::string_view text, HashedRows&) override {
@@ -53,7 +54,7 @@ class SparseSvmlight : public LineParser {
             return fail("the label '" + shown(token) + "' is not a number");
         const size_t first = out.columns.size();
         bool sorted = true;
-        while ((at = behind_spaces(at, end)) < end)
+        while (cells && (at = behind_spaces(at, end)) < end)
             if (!cell(at, end, first, sorted)) return undone(first);
         if (!sorted && !sort(first)) return undone(first);
         out.end(label, 1);
@@ -62,6 +63,7 @@ class SparseSvmlight : public LineParser {
 
   private:
     const int32_t shift;
+    const bool cells;
     std::vector<std::pair<int32_t, double>> unsorted;
 
     bool undone(size_t first) {

@@ -29,7 +29,7 @@ def texts(draw: st.DrawFn) -> str:
 @given(text=texts(), shift=st.integers(0, 1), ended=st.booleans())
 def test_svmlight_is_read_as_scikit_learn_reads_it(core, text, shift, ended):
     block = text.encode() if ended else text.rstrip().encode()
-    y, w, starts, columns, values, bad = core.svmlight_rows(block, shift)
+    y, w, starts, columns, values, bad = core.svmlight_rows(block, shift, True)
     assert bad is None
     X, expected = load_svmlight_file(io.BytesIO(text.encode()), n_features=61, zero_based=shift == 0)
     np.testing.assert_array_equal(y, expected)
@@ -37,6 +37,8 @@ def test_svmlight_is_read_as_scikit_learn_reads_it(core, text, shift, ended):
     np.testing.assert_array_equal(columns, X.indices)
     assert values.tobytes() == X.data.tobytes()
     assert (w == 1).all()
+    alone, _, nothing, *_ = core.svmlight_rows(block, shift, False)
+    assert (alone.tobytes(), nothing.tolist()) == (y.tobytes(), [0] * (len(y) + 1))
     rows, lowest, highest = core.survey_lines(block, True)
     assert rows == len(y)
     if len(columns):
@@ -46,7 +48,8 @@ def test_svmlight_is_read_as_scikit_learn_reads_it(core, text, shift, ended):
 
 
 def test_cells_are_sorted_and_may_be_nan_or_infinite(core):
-    y, _, starts, columns, values, bad = core.svmlight_rows(b"1 7:1 3:nan 5:-inf 4:+Infinity\n2:3\n", 0)
+    block = b"1 7:1 3:nan 5:-inf 4:+Infinity\n2:3\n"
+    y, _, starts, columns, values, bad = core.svmlight_rows(block, 0, True)
     assert bad is None
     np.testing.assert_array_equal(y, [1, np.nan])
     np.testing.assert_array_equal(starts, [0, 4, 5])
@@ -73,7 +76,7 @@ def test_cells_are_sorted_and_may_be_nan_or_infinite(core):
     ],
 )
 def test_a_bad_line_is_said_and_nothing_of_it_kept(core, line, why):
-    y, _, starts, columns, _, bad = core.svmlight_rows(f"1 4:1\n\n{line}\n-1 5:1\n".encode(), 1)
+    y, _, starts, columns, _, bad = core.svmlight_rows(f"1 4:1\n\n{line}\n-1 5:1\n".encode(), 1, True)
     assert bad[0] == 3
     assert bad[1].startswith(why)
     assert bad[2] == line

@@ -3,6 +3,7 @@ classes that are empty, weights that are fractional or 0; each in every layout t
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -163,27 +164,57 @@ def table(
 
 _DRAWN = "drawn"  # cells that hypothesis chooses and shrinks itself
 
+# Made once: making a strategy costs more than drawing from it.
+_WIDTHS = st.sampled_from([1, 2, 3, 7, 8, 9, 12, 17])  # below, at and just above those of a vector
+_CLASSES = st.sampled_from([1, 2, 3, 30])
+_KINDS = st.sampled_from([*COLUMNS, _DRAWN])
+_LABELS = st.sampled_from(list(LABELS))
+_YES_OR_NO = st.booleans()
+# Fourth powers must not underflow.
+_CELLS = st.floats(-1e6, 1e6).map(lambda x: x if abs(x) > 1e-30 else 0.0)
+
+
+@cache
+def _sizes(least: int, most: int) -> Any:
+    return st.integers(least, least + 3) | st.integers(least, most)
+
+
+@cache
+def _of_width(p: int) -> Any:
+    return st.lists(_KINDS, min_size=p, max_size=p)
+
+
+@cache
+def _cells(n: int) -> Any:
+    return hnp.arrays(np.float64, n, elements=_CELLS)
+
+
+@cache
+def _any_of(names: tuple[str, ...]) -> Any:
+    return st.sampled_from(names)
+
+
+@cache
+def _places(n: int) -> Any:
+    """Where a table of n rows is cut."""
+    return st.lists(st.integers(0, n), max_size=6)
+
 
 @st.composite
 def tables(draw: Any, weights: tuple[str, ...] = tuple(WEIGHTS), least: int = 0, most: int = 60) -> Table:
-    """Small tables of every kind. Widths: below, at and just above those of a vector."""
-    n = draw(st.integers(least, least + 3) | st.integers(least, most))
-    p = draw(st.sampled_from([1, 2, 3, 7, 8, 9, 12, 17]))
-    K = draw(st.sampled_from([1, 2, 3, 30]))
-    columns = draw(st.lists(st.sampled_from([*COLUMNS, _DRAWN]), min_size=p, max_size=p))
+    """Small tables of every kind."""
+    n, p, K = draw(_sizes(least, most)), draw(_WIDTHS), draw(_CLASSES)
+    columns = draw(_of_width(p))
     rng = np.random.default_rng(draw(SEEDS))
     known = [kind if kind in COLUMNS else "normal" for kind in columns]
-    rows = table(rng, n, known, K, draw(st.sampled_from(list(LABELS))), draw(st.sampled_from(weights)))
-    cells = st.floats(-1e6, 1e6).map(
-        lambda x: x if abs(x) > 1e-30 else 0.0
-    )  # fourth powers must not underflow
+    rows = table(rng, n, known, K, draw(_LABELS), draw(_any_of(weights)))
     for j in [j for j, kind in enumerate(columns) if kind == _DRAWN]:
-        rows.X[:, j] = draw(hnp.arrays(np.float64, n, elements=cells))
-    if n and draw(st.booleans()):
+        rows.X[:, j] = draw(_cells(n))
+    if n and draw(_YES_OR_NO):
         rows.X[:] = rows.X[rng.integers(0, (n + 1) // 2, n)]  # rows that repeat
-    if draw(st.booleans()):  # classes of different sizes: none may cost another its digits
+    if draw(_YES_OR_NO):  # classes of different sizes: none may cost another its digits
         rows.X[:] *= 10.0 ** rng.integers(-3, 7, K + 1)[rows.y, None]
-    if draw(st.booleans()):  # rows that do not count are no reason to lose digits either
+    if draw(_YES_OR_NO):  # rows that do not count are no reason to lose digits either
         rows.X[rows.weights == 0] *= 1e9
     return rows
 
@@ -192,7 +223,7 @@ def tables(draw: Any, weights: tuple[str, ...] = tuple(WEIGHTS), least: int = 0,
 def cut_tables(draw: Any, **how: Any) -> tuple[Table, list[Table]]:
     """A table, and the same in pieces."""
     rows = draw(tables(**how))
-    return rows, rows.cut(draw(st.lists(st.integers(0, len(rows)), max_size=6)))
+    return rows, rows.cut(draw(_places(len(rows))))
 
 
 # ---- gaps ----------------------------------------------------------------------------------------
@@ -225,11 +256,14 @@ GAPS: dict[str, Callable[[np.random.Generator, Table], Array]] = {
 }
 
 
+_WAYS = st.lists(st.sampled_from(list(GAPS)), min_size=1, max_size=2)
+
+
 @st.composite
 def gappy_tables(draw: Any, **how: Any) -> Table:
     """Tables of every kind in which cells are missing in every way."""
     rows = draw(tables(**how))
-    ways = draw(st.lists(st.sampled_from(list(GAPS)), min_size=1, max_size=2))
+    ways = draw(_WAYS)
     rng = np.random.default_rng(draw(SEEDS))
     for way in ways:
         rows = rows.lacking(GAPS[way](rng, rows))
@@ -239,7 +273,7 @@ def gappy_tables(draw: Any, **how: Any) -> Table:
 @st.composite
 def cut_gappy_tables(draw: Any, **how: Any) -> tuple[Table, list[Table]]:
     rows = draw(gappy_tables(**how))
-    return rows, rows.cut(draw(st.lists(st.integers(0, len(rows)), max_size=6)))
+    return rows, rows.cut(draw(_places(len(rows))))
 
 
 # More rows than one 256 KB tile holds: (n, p, K).

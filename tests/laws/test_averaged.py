@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import dask
+import dask.array as da
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier as Theirs
 
@@ -23,6 +25,7 @@ import likelier as lk
 from laws.generators import SEEDS
 from likelier.abilities import chosen
 from likelier.data import Arrays, Chunk, Part, Source, block
+from likelier.data.collected import collected
 from likelier.data.spread import Thinned
 from likelier.data.wrapped import Wrapped
 from likelier.engines import run, serial
@@ -31,8 +34,8 @@ from likelier.estimators.streamed import Batching
 from likelier.estimators.strides import Route, Strides
 from likelier.estimators.taught import Taught
 from likelier.losses import Loss, hinge, logistic, softmaxed, squared_hinge
-from likelier.objective import Objective, shift_of
-from likelier.online import Averaged, Descent, begun
+from likelier.objective import Labelled, Objective, shift_of
+from likelier.online import Averaged, begun
 from likelier.online.stochastic import Course
 from likelier.penalties import Penalty
 from likelier.solving import Terms, solve
@@ -179,8 +182,6 @@ def test_one_part_is_a_descent_in_an_order_of_its_own():
     other = Averaged.start(objective.setting, objective.penalty, np.zeros(4), seed=6)
     other.update(chunk)
     assert not np.allclose(one.theta, other.theta)
-    descent = Descent.start(objective.setting, objective.penalty, np.zeros(4))
-    descent.steps = one.descent.steps
     assert one.descent.steps == 60
     np.testing.assert_allclose(one.theta, one.descent.mean, rtol=1e-15)
 
@@ -230,11 +231,12 @@ PROBLEMS = {
 }
 
 
-@pytest.mark.parametrize("solver", ["auto", "newton", "lbfgs", "sgd"])
-@pytest.mark.parametrize("name", PROBLEMS)
+WAYS = [(name, solver) for name in PROBLEMS for solver in ("auto", "newton", "lbfgs", "sgd")]
+WAYS.remove(("wide", "newton"))  # a Hessian of 3001 weights takes long
+
+
+@pytest.mark.parametrize(("name", "solver"), WAYS)
 def test_rows_that_are_away_lead_to_the_same_optimum(name, solver, few_are_many):
-    if name == "wide" and solver == "newton":
-        pytest.skip("a Hessian of 3001 weights takes long")
     make, loss = PROBLEMS[name]
     X, y = make()
     near, away = posed(X, y, loss, 0), posed(X, y, loss, 32)
@@ -461,3 +463,69 @@ def test_online_models_learn_where_the_rows_are(passes, table, monkeypatch):
 def _frame(chunk: Chunk) -> Any:
     X = chunk.X.to_array()
     return pa.table({f"x{j}": X[:, j] for j in range(X.shape[1])})
+
+
+# ---- on a real cluster -----------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "model",
+    [
+        lk.SGDClassifier("log_loss", max_iter=2, random_state=0),
+        lk.SGDClassifier("hinge", max_iter=2, tol=None, random_state=0),
+        lk.OnlineClassifier(bits=8),
+    ],
+    ids=repr,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_averages_are_the_same_bits_whoever_takes_the_steps(model, client, table, monkeypatch):
+    here = scanned(table, 2, there=True, monkeypatch=monkeypatch)
+    one, other = clone(model).fit(here), clone(model).fit(here.on(client))
+    rows = pa.table({f"x{j}": table[0][:, j] for j in range(5)})
+    np.testing.assert_array_equal(one.decision_function(rows), other.decision_function(rows))
+
+
+SHAPES = {"dense": (9000, 50, 2), "seven": (9000, 6, 7)}
+
+
+def optimum(name: str, folder: Path) -> tuple[Any, Any, Any, Any]:
+    """X and y, and a source of them, or collections."""
+    X, y = wide(9) if name == "wide" else rows(7, *SHAPES[name])
+    if name == "wide":
+        blocks = [dask.delayed(X[i : i + 250]) for i in range(0, 2000, 250)]
+        arrays = [da.from_delayed(each, (250, 3000), dtype=float, meta=X[:0]) for each in blocks]
+        return X, y, da.concatenate(arrays), da.from_array(y, chunks=250)
+    held = {f"x{j}": X[:, j] for j in range(X.shape[1])}
+    pq.write_table(pa.table(held | {"y": y}), folder / "rows.parquet", row_group_size=1000)
+    return X, y, lk.scan(folder / "rows.parquet", target="y"), None
+
+
+@pytest.mark.parametrize("name", ["dense", "seven", "wide"])
+def test_two_workers_find_the_optimum_of_one_machine(name, client, tmp_path, few_are_many, monkeypatch):
+    X, y, there, labels = optimum(name, tmp_path)
+    monkeypatch.setattr("likelier.data.files.PART_BYTES", 8 * X.shape[1] * 1000)  # a row group
+    there = there if name == "wide" else there.on(client)
+    near = lk.LogisticRegression(C=0.1, tol=1e-9, max_iter=1000).fit(X, y)
+    alpha = 10 / len(y)
+    with client.as_current():
+        one = lk.LogisticRegression(C=0.1, tol=1e-7, max_iter=1000).fit(there, labels)
+        loss = "softmax" if name == "seven" else "log_loss"
+        other = lk.SGDClassifier(loss, alpha=alpha, tol=1e-7, random_state=0).fit(there, labels)
+    for model in (one, other):
+        far = np.linalg.norm(model.coef_ - near.coef_) / np.linalg.norm(near.coef_)
+        assert far <= 1e-6, (model, far)
+    begun = "averaged steps" if name == "wide" else "the solution for one of 16 parts"
+    assert one.solver_reason_.endswith(f"begun at {begun}")
+
+
+def test_partitions_that_are_not_wanted_are_not_computed(monkeypatch):
+    X, y = rows(0, 320)
+    made = []
+
+    def piece(i: int) -> Any:
+        made.append(i)
+        return X[10 * i : 10 * i + 10]
+
+    blocks = [da.from_delayed(dask.delayed(piece)(i), (10, 3), dtype=float) for i in range(32)]
+    with dask.config.set(scheduler="synchronous"):
+        source = collected(da.concatenate(blocks), da.from_array(y, chunks=10)).coded(np.array([0, 1]))
+        found = run(Thinned(source, 16), Labelled)
+    assert (found.n, sorted(made)) == (20, [8, 24])

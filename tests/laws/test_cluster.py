@@ -106,9 +106,8 @@ ESTIMATORS = [
     lk.LogisticRegression(max_iter=2),
     lk.LogisticRegression(l1_ratio=1.0, C=0.1, max_iter=2),
     lk.LinearSVC(C=0.1, max_iter=2),
-    lk.SGDClassifier(max_iter=1, tol=None, random_state=0),
+    lk.LogisticRegression(solver="sgd", max_iter=1),
     lk.Perceptron(max_iter=1, tol=None, random_state=0),
-    lk.OnlineClassifier(),
     lk.LinearRegression(),
     lk.Ridge(),
 ]
@@ -146,6 +145,27 @@ def test_every_estimator_is_the_same_bit_for_bit(model, client, stored):
     assert_same_model(one, other)
     if hasattr(one, "is_outlier"):
         np.testing.assert_array_equal(*(fitted.is_outlier(here, 0.1) for fitted in (one, other)))
+    assert nothing_left(client)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "svm", "vw"])
+def test_text_of_every_format_is_the_same_bit_for_bit(client, table, tmp_path, ending):
+    form = {
+        "jsonl": '{{"a": {a}, "b": {b}, "c": {c}, "y": {y}}}\n',
+        "svm": "{y} 1:{a} 2:{b} 3:{c}\n",
+        "vw": "{y} {w} |n a:{a} b:{b} c:{c}\n",
+    }[ending]
+    rows = [dict(zip("abcyw", row.values(), strict=True)) for row in table.to_pylist()]
+    (tmp_path / f"t.{ending}").write_text("".join(form.format(**row) for row in rows))
+    with pieces_of(1200), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("likelier.data.lines.UNIT", 1200)
+        patch.setattr("likelier.data.sparse_files.PART_BYTES", 2400)
+        here = lk.scan(tmp_path, **({"target": "y"} if ending == "jsonl" else {}))
+        assert len(here.parts(0)) > 5
+        for model in (lk.BernoulliNB(), lk.OnlineClassifier()):
+            one, other = clone(model).fit(here), clone(model).fit(here.on(client))
+            np.testing.assert_array_equal(one.predict(here), other.predict(here.on(client)))
+            np.testing.assert_array_equal(one.predict_proba(here), other.predict_proba(here))
     assert nothing_left(client)
 
 
@@ -226,7 +246,7 @@ def test_a_label_that_a_glimpse_has_missed_ends_the_pass_there_too(client, tmp_p
 
 
 def test_an_interrupted_pass_leaves_nothing(client, tmp_path, monkeypatch):
-    def interrupted(leaves: Any) -> None:
+    def interrupted(leaves: Any, done: Any) -> None:
         while not list(tmp_path.iterdir()):
             time.sleep(0.01)
         raise KeyboardInterrupt
@@ -335,4 +355,3 @@ def test_a_worker_lost_in_mid_fit_changes_no_bit(client, tmp_path):
         assert_same_bits(found, serial(here, start))
     assert len(list(tmp_path.iterdir())) == 2
     assert nothing_left(client)
-    client.wait_for_workers(2)

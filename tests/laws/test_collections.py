@@ -27,7 +27,8 @@ from likelier.data import Chunk, Dense
 from likelier.data.collected import collected
 from likelier.data.wrapped import partitions_of
 from likelier.engines import chunks, first_chunk, run
-from likelier.engines.run import absorb, merge_in_order
+from likelier.engines.run import absorb
+from likelier.engines.tree import merge_in_order
 from likelier.estimators.weighing import class_totals
 from likelier.model import levels
 from likelier.states import ColumnMoments
@@ -102,7 +103,6 @@ ESTIMATORS: list[Any] = [
     lk.LogisticRegression(),
     lk.LinearSVC(C=0.1),
     lk.LogisticRegressionCV(Cs=2, cv=2, use_legacy_attributes=False),
-    lk.OnlineClassifier(),
     lk.LinearRegression(),
     lk.Ridge(),
 ]
@@ -180,7 +180,7 @@ def test_sparse_blocks_stay_sparse():
     Xd, yd = spread(X, y, sizes=(100, 200))
     Xd = Xd.map_blocks(sp.csr_matrix)
     assert type(first_chunk(collected(Xd, yd)).X).__name__ == "CSR"
-    for model in (lk.LogisticRegression(), lk.MultinomialNB(), lk.OnlineClassifier()):
+    for model in (lk.LogisticRegression(), lk.MultinomialNB()):
         if isinstance(model, lk.MultinomialNB):
             Xd = abs(Xd)
         here = sp.csr_matrix(Xd.compute())

@@ -21,6 +21,7 @@ import likelier as lk
 from laws.comparing import assert_same_bits
 from laws.generators import large_table
 from laws.parts import parts_of
+from laws.test_em import little_room
 from laws.test_states import every_state
 from likelier.data import Arrays, Dense
 from likelier.engines.identity import LARGE, Digests
@@ -147,6 +148,25 @@ def test_wherever_and_however_often(cuts, every, tmp_path_factory):
         resumed(fit, path, cuts)
 
 
+@pytest.mark.filterwarnings("ignore::likelier.DegenerateWarning")
+def test_a_pass_that_fails_and_is_made_up_for_fails_again(alone, tmp_path, monkeypatch):
+    """Rows with cells missing in too many ways: the pass that finds it out ends, and others follow."""
+    little_room(monkeypatch)
+    rng = np.random.default_rng(0)
+    X, path = np.where(rng.random((150, 4)) < 0.3, np.nan, IRIS.data), tmp_path / "fit.ck"
+
+    def fit(**how):
+        return lk.QuadraticDiscriminantAnalysis().fit(X, IRIS.target, **how)
+
+    with parts_of(1 << 9):
+        whole, parts = reading(fit)
+        assert whole._statistics is None
+        assert reading(lambda: fit(checkpoint=path), parts // 2)[0] is None
+        again, read = reading(lambda: fit(checkpoint=path))
+    assert read < parts
+    assert content_of(again, statistics=True) == content_of(whole, statistics=True)
+
+
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     """Iris in three files, of each kind."""
@@ -168,8 +188,8 @@ def test_over_files(model, kind, files, alone, monkeypatch):
         return clone(model).fit(lk.scan(f"*.{kind}", target="species"), **how)
 
     parts = reading(fit)[1]
-    assert parts > 5
-    for cuts in ([parts // 3], [2, parts // 2]):
+    assert parts > 2
+    for cuts in ([parts // 3], [1, parts // 2]):
         resumed(fit, files / "files.ck", cuts)
 
 
@@ -180,7 +200,7 @@ def test_threads_that_are_ahead_change_nothing(threads, tmp_path, monkeypatch):
     with parts_of(1 << 10):
         whole = lk.QuadraticDiscriminantAnalysis().fit(X, y)
         monkeypatch.setenv("LIKELIER_THREADS", str(threads))
-        for fatal in (0, 7, 20, 21):
+        for fatal in (7, 20):
             reading(lambda: lk.QuadraticDiscriminantAnalysis().fit(X, y, checkpoint=path), fatal)
         again = lk.QuadraticDiscriminantAnalysis().fit(X, y, checkpoint=path)
     assert content_of(again, statistics=True) == content_of(whole, statistics=True)
@@ -274,6 +294,7 @@ def test_files_that_have_changed_are_named(files, path):
     Path("1.csv").unlink()
     with pytest.raises(ValueError, match="another fit: the stamp of"):
         fit()
+    assert path.exists()
 
 
 @pytest.mark.parametrize("random_state", [None, np.random.RandomState(0)], ids=["None", "RandomState"])

@@ -47,7 +47,7 @@ def answers(model, X):
 
 
 @pytest.mark.filterwarnings("ignore:KernelDensityClassifier.*few for kernels")
-@pytest.mark.parametrize(("estimator", "view"), EVERY, ids=lambda one: str(one))
+@pytest.mark.parametrize(("estimator", "view"), EVERY, ids=[str(one) for one, _ in EVERY])
 @settings(max_examples=8)
 @given(seed=SEEDS, data=st.data())
 def test_any_order_and_tree_of_merges_is_one_fit(estimator, view, seed, data):

@@ -119,6 +119,11 @@ def test_a_folder_elsewhere_is_all_that_is_in_it_but_what_is_hidden(folder):
         lk.scan("memory://nowhere/t.csv")
 
 
+def test_what_follows_a_question_mark_belongs_to_the_url(folder):
+    MemoryFileSystem().pipe(f"{folder}/t.csv?token=a.b", contents(TABLE, "csv"))
+    assert totals(f"memory:/{folder}/t.csv?token=a.b", "csv") == EXPECTED
+
+
 def test_parts_are_small_and_travel(folder):
     source = lk.scan(write(folder, "parquet"), target="y")
     parts = [pickle.loads(pickle.dumps(part)) for part in source.parts(0)]

@@ -7,7 +7,7 @@ import dask
 import numpy as np
 import pyarrow as pa
 import pytest
-from benchmarks.race import meters, scale_contenders
+from benchmarks.race import meters, scale_contenders, scale_measures
 from benchmarks.race.cli import chosen
 from benchmarks.race.clusters import Shared, arrays_of, classes, frame_of
 from benchmarks.race.penalised import objective
@@ -21,6 +21,7 @@ from benchmarks.race.trial import run
 from pyarrow import csv, parquet
 from sklearn.linear_model import LogisticRegression
 
+import likelier
 from likelier import GaussianNB
 
 N = 5000
@@ -99,6 +100,16 @@ def test_what_comes_before_the_pass_is_not_timed(tables):
     assert said == ["enter", "pass", "pass", "pass", "leave"]
 
 
+def test_long_calls_are_made_once_and_others_twice(monkeypatch):
+    for seconds, calls in ((1.0, 3), (20.0, 2), (70.0, 1)):
+        monkeypatch.setattr(scale_measures, "timed", lambda call, s=seconds: call() or s)
+        said = []
+        assert scale_measures.called(lambda said=said: said.append(0) or len(said)) == (
+            [seconds] * calls,
+            calls,
+        )
+
+
 def test_memory_is_all_that_is_held(tables):
     @contextmanager
     def holding(given):
@@ -172,24 +183,24 @@ def test_passes_over_files_and_in_memory_are_one_pass(tables):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["GaussianNB", "LogisticRegression", "NaiveBayes", "GaussianMixture"])
-def test_memory_is_that_of_as_many_files(tables, name, monkeypatch):
-    scanned = []
-    monkeypatch.setattr("likelier.scan", lambda files, target: scanned.append(len(files)) or fake(name))
-    monkeypatch.setattr(scale_contenders.Model, "__call__", lambda self: fake(name))
-    many = Tables(N, folder="nowhere")
-    monkeypatch.setattr(Tables, "files", [f"{i}.parquet" for i in range(20)])
-    for size in (1, 4, 10):
-        assert resident(CONTENDERS[f"memory/likelier/{name}, {size} GB"].make, many)["rss_mb"] > 0
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("many")
+    PROBLEMS["memory"].make(1e-9).save(folder)
+    return Tables.load(folder)
+
+
+@pytest.mark.parametrize("name", scale_contenders.HELD)
+def test_memory_is_that_of_as_many_files(many, name, monkeypatch):
+    scanned, scan = [], likelier.scan
+    monkeypatch.setattr(
+        likelier, "scan", lambda files, **roles: scanned.append(len(files)) or scan(files, **roles)
+    )
+    held = resident(CONTENDERS[f"memory/likelier/{name}, 1 GB"].make, many)
+    assert held["rss_mb"] > 10
+    for size in (4, 10):
+        scale_contenders.first(many, size, labelled=True)
     assert scanned == [2, 8, 20]
-
-
-def fake(name):
-    class Fake:
-        def fit(self, source):
-            return self
-
-    return Fake()
 
 
 def test_a_peer_learns_on_workers_what_scikit_learn_does(tmp_path, monkeypatch):
@@ -199,10 +210,13 @@ def test_a_peer_learns_on_workers_what_scikit_learn_does(tmp_path, monkeypatch):
     known = LogisticRegression(tol=1e-10, solver="newton-cholesky").fit(data.X, data.y)
     least = objective(data.X, data.y, known.coef_, known.intercept_, 1.0)
     Shared(data._replace(least=np.array([least]))).save(tmp_path)
-    for name, twin in (("GaussianNB", "GaussianNB"), ("lbfgs", "newton-cholesky")):
+    for problem, name, twin in (
+        ("dask-ml-bayes", "GaussianNB", "GaussianNB"),
+        ("dask-ml", "lbfgs", "newton-cholesky"),
+    ):
         ours, theirs = (key if key == "GaussianNB" else f"LogisticRegression {key}" for key in (name, twin))
         figures, expected = (
-            run(f"dask-ml/{library}/{model}", tmp_path)["figures"]
+            run(f"{problem}/{library}/{model}", tmp_path)["figures"]
             for library, model in (("dask-ml", ours), ("scikit-learn", theirs))
         )
         assert figures["log_loss"] == pytest.approx(expected["log_loss"], rel=1e-3)

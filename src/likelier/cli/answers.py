@@ -21,7 +21,7 @@ from likelier.data.sparse_files import TARGET, Kind, SparseScan
 from likelier.estimators.online import OnlineClassifier
 from likelier.estimators.saying import Naming, decided, probable, said, takes_blocks
 from likelier.estimators.sources import as_fitted, usable
-from likelier.estimators.streamed import of_block, worded
+from likelier.estimators.streamed import worded
 from likelier.evaluation import Evaluation
 
 
@@ -195,9 +195,7 @@ class Answers:
 
     def _opened(self, X: Any) -> Any:
         """Rows as the model takes them."""
-        if isinstance(X, CSR | Keyed):
-            return of_block([], X) if isinstance(X, Keyed) else X
-        if not takes_blocks(self.model):  # an online one, which knows features by their names
+        if isinstance(X, CSR | Keyed) or not takes_blocks(self.model):  # an online one knows names
             return X
         assert isinstance(self.plan.source, Scan)
         words = self.plan.source.roles.categories

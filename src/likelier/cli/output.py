@@ -174,13 +174,14 @@ def check_place(path: str, *, overwrite: bool) -> None:
 
 @contextmanager
 def _naming(path: str) -> Iterator[None]:
-    """Errors of the system without a name are about what is written: a full disk, most likely."""
+    """Errors of the system without a name, or with that of a file in the making, are about what is written:
+    a full disk, most likely."""
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as problem:
-        if problem.errno is None or problem.filename is not None:
+        if problem.errno is None or (problem.filename is not None and ".part" not in str(problem.filename)):
             raise
         raise OSError(problem.errno, f"cannot be written: {problem.strerror}", path) from None
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from likelier.data.sparse_files import SparseScan
 
 FORMATS = ("csv", "tsv", "parquet", "jsonl", "svmlight", "vw")
+MOST_NOTES = 10
 MODELS = {
     "gaussian-nb": "GaussianNB",
     "naive-bayes": "NaiveBayes",
@@ -83,8 +84,11 @@ def noting() -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    for message in dict.fromkeys(str(warning.message) for warning in caught):
+    notes = list(dict.fromkeys(str(warning.message) for warning in caught))
+    for message in notes[:MOST_NOTES]:
         say(f"note: {message}")
+    if len(notes) > MOST_NOTES:  # parts that are answered one by one each have theirs
+        say(f"note: and {len(notes) - MOST_NOTES} more notes")
 
 
 def names(text: str) -> list[str]:

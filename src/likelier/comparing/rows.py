@@ -28,6 +28,7 @@ from likelier.data import (
 )
 from likelier.engines import loaded
 from likelier.estimators import door
+from likelier.estimators.collections import gathered
 from likelier.estimators.sources import stored, takes_categories
 from likelier.evaluation import CrossValidation
 from likelier.model import levels
@@ -66,6 +67,7 @@ class Table(Protocol):
 
 def opened(X: Any, y: Any) -> Table:
     """What a user hands in, checked, without the columns that are no numbers."""
+    X, y, _ = gathered(X, y)
     if stored(X):
         return _in_files(X, y)
     if y is None:

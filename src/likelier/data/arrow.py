@@ -105,4 +105,4 @@ def recoded(column: Any, levels: NDArray[Any]) -> NDArray[np.int32]:
 
 
 def _places(of_values: NDArray[Any], codes: NDArray[Any]) -> NDArray[Any]:
-    return np.asarray(np.append(of_values, -1)[codes])  # the last is what is missing, whose code is -1
+    return np.asarray(np.append(of_values, -1)[codes])  # the last is for what is missing, whose code is -1

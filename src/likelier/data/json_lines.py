@@ -90,8 +90,9 @@ class JSONLines:
         types = {name: truth if self.known[name] == truth else pa.float64() for name in numbers}
         types |= {name: self._label_type(name) for name in labels}
         schema = _schema([(self.paths[name], kind) for name, kind in types.items()])
-        for at, block in lines.read(self.path, self.seen, span, size):
-            yield self._batch(at, block, schema, types)
+        with reading(self.path, self.seen):
+            for at, block in lines.read(self.path, self.seen, span, size):
+                yield self._batch(at, block, schema, types)
 
     def _label_type(self, name: str) -> Any:
         known = self.known[name]

@@ -29,7 +29,7 @@ class Census(NamedTuple):
 
 
 # Kept: each fit asks for it, and a file that has not changed need not be read for that.
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1 << 16)
 def census(path: str, seen: Stamp, indices: bool, unit: int = UNIT) -> Census:
     """One reading; indices: those of svmlight's format are looked at, too."""
     starts, rows, low, high, end = [], [], [], [], 0

@@ -81,11 +81,13 @@ def _located(path: str) -> tuple[Any, str]:
         if arrow:
             system, root = _arrow_system(url.at(f"{host}/x"))
             return system, root.removesuffix("x") + inner
-        system = _fsspec_system(url.at(f"{host}/"))
+        within = url.rest if url.rest.startswith("::") else ""
+        system = _fsspec_system(f"{url.head}{host}/{within}")
     except (OSError, ValueError, ImportError) as error:
         kind = next(kind for kind in (OSError, ImportError, ValueError) if isinstance(error, kind))
         raise kind(f"{path}: cannot be reached: {_first_line(error)}") from error
-    return system, str(system.handler.fs._strip_protocol(url.head.split("::")[-1] + url.path))
+    one = url.head.split("::")[-1] + url.path + url.rest.removesuffix(within)
+    return system, str(system.handler.fs._strip_protocol(one))
 
 
 # Kept, since to connect takes longer than to read a small file, and since files of fsspec do not keep what

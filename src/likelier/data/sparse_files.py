@@ -80,19 +80,20 @@ class Reading:
     def chunks(self, file: SparseFile, number: int, span: Span, size: int) -> Iterator[Chunk]:
         """The rows of a span, `number` being that of the file's first row."""
         at = span.first
-        for offset, block in lines.read(file.path, file.seen, span, size):
-            y, w, X, bad = self._rows(block)
-            if bad is not None:
-                raise file.bad(offset, *bad)
-            if len(y):
-                yield self._chunk(X, y, w if self.kind == "vw" else None, file, at, number)
-            at += len(y)
+        with reading(file.path, file.seen):
+            for offset, block in lines.read(file.path, file.seen, span, size):
+                y, w, X, bad = self._rows(block)
+                if bad is not None:
+                    raise file.bad(offset, *bad)
+                if len(y):
+                    yield self._chunk(X, y, w if self.kind == "vw" else None, file, at, number)
+                at += len(y)
 
     def _rows(self, block: bytes) -> tuple[Any, ...]:
         if self.X == "keys":
             return keyed(self.kind, block, self.crosses, self.finite)
         y, w, starts, columns, values, bad = (
-            _core.svmlight_rows(block, self.shift)
+            _core.svmlight_rows(block, self.shift, self.X != "none")
             if self.kind == "svmlight"
             else _core.vw_rows(block, self.p.bit_length() - 1)
         )

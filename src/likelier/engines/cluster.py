@@ -1,6 +1,6 @@
 """Passes on Dask: parts are tasks, states travel, rows do not.
 
-The tree of merges is that of `merge_in_order`, so the result is that of threads, bit for bit. A run of 2^k
+The tree of merges is that of all engines (`Tree`), so the result is the same, bit for bit. A run of 2^k
 parts whose first number is a multiple of 2^k is a subtree of it, and one task: the choice of k changes no
 bit. Every task can be run again, where its worker is lost.
 """
@@ -121,13 +121,6 @@ class Node:
         self.graph[key] = (merged, self.key, other.key)
         self.key = key
 
-    def update(self, chunk: Chunk) -> None:
-        raise NotImplementedError
-
-    @property
-    def nbytes(self) -> int:
-        raise NotImplementedError
-
 
 @dataclass
 class Pass:
@@ -146,12 +139,14 @@ class Pass:
         new = cls({given: (Giving(start),)})
         # A partition is where it is: to absorb several by one task would move them.
         length = 1 if partitions is not None else run_length(len(parts), threads)
+        tree = Tree()
         for number, first in enumerate(range(0, len(parts), length)):
             key, run = (f"likelier-absorb-{token}", number), tuple(parts[first : first + length])
             rows = () if partitions is None else partitions.keys[first]
             new.graph[key] = (task(Absorbing(run)), given, *rows)
             new.leaves.append(key)
-        new.root = merge_in_order([Node(new.graph, key) for key in new.leaves]).key
+            tree.add(Node(new.graph, key))
+        new.root = tree.merged().key
         if partitions is not None:
             new.graph |= partitions.graph
         return new

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import Any
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ class Digests:
     """Digests of values, those of large arrays kept while they are asked for again and again."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[NDArray[Any], bytes]] = {}  # the array, so that its id stays its own
+        self._known: dict[int, tuple[ref[NDArray[Any]], bytes]] = {}
 
     def of(self, value: Any) -> str:
         """Equal for values that are equal in all their fields, bit for bit."""
@@ -41,9 +42,10 @@ class Digests:
     def _array(self, array: NDArray[Any]) -> bytes:
         if array.nbytes < LARGE:
             return _hashed(array)
-        if id(array) not in self._known:
-            self._known[id(array)] = array, _hashed(array)
-        return self._known[id(array)][1]
+        known = self._known.get(id(array))
+        if known is None or known[0]() is not array:  # another one may have had its id
+            self._known[id(array)] = known = ref(array), _hashed(array)
+        return known[1]
 
 
 def _parts(value: Any) -> list[Any]:
@@ -73,7 +75,7 @@ def _hashed(array: NDArray[Any]) -> bytes:
         return found.digest()
     step = len(array) if array.nbytes < LARGE else max(1, ROWS * len(array) // array.nbytes)
     for start in range(0, len(array) if array.ndim else 0, max(1, step)):
-        cells = np.frombuffer(np.ascontiguousarray(array[start : start + step]).tobytes(), np.uint8)
+        cells = np.ascontiguousarray(array[start : start + step]).reshape(-1).view(np.uint8)
         whole = 0 if array.nbytes < LARGE else len(cells) // (8 * WORDS) * WORDS
         words = cells[: 8 * whole].view(np.uint64)
         found.update(words.reshape(-1, WORDS).sum(axis=1, dtype=np.uint64).tobytes())

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from threading import get_ident
 from typing import Any, NamedTuple
 
 from likelier.data import Source
-from likelier.data.foreseen import Unforeseen
 from likelier.data.wrapped import innermost
 from likelier.engines.identity import Digests
 from likelier.engines.keeping import RECORDS, Changes, changes, restored
@@ -40,12 +40,16 @@ OTHER = {
 class Entry(NamedTuple):
     """A pass: what it is, and how many of its parts these states are of.
 
-    None: of all, in one state; or in none, where no file can hold it, and the pass has to be run again.
+    None: of all, in one state; or in none, where it failed or no file can hold it: it has to be run again.
     """
 
     about: About
     parts: int | None
     states: list[Changes]
+
+
+class Refused(ValueError):
+    """A file that is not the checkpoint of this fit."""
 
 
 class Journal:
@@ -57,7 +61,9 @@ class Journal:
         self._next = 0  # the number of the next pass
         self._ended: list[Entry] = []  # since the file was written
         self._current: Kept | None = None
-        self._written, self._took = time.monotonic(), 0.0
+        self._written, self._took, self._writing = time.monotonic(), 0.0, False
+        self._refused: Refused | None = None
+        self.thread = get_ident()
         with _refusing(path):
             self._file = Frames(path, MAGIC)
             last = self._read(len(self._file) - 1) if len(self._file) > 1 else {}
@@ -74,7 +80,7 @@ class Journal:
 
     def run(self, engine: Any, source: Source, start: Start, plain: Start) -> Any:
         """What an engine makes of a pass; plain: its start without what is drawn beside it."""
-        number, empty = self._next, start()
+        empty = start()
         if not getattr(empty, "lasting", True):
             return engine(source, start)
         about = {
@@ -83,30 +89,33 @@ class Journal:
             "rows": self._digests.of(source),
             "start": self._digests.of(plain()),
         }
-        self._meet(source)
-        found = self._found(number, about) if number < len(self._file) - 1 else Entry(about, 0, [])
-        if found.parts is None:
+        if self._refused is not None:  # a fit may take it for another problem, and try in another way
+            raise self._refused
+        try:
+            found = self._begun(source, about)
             known = self._restored(start, found)
-            state = known[0] if known else engine(source, start)
-        else:
-            self._current = Kept(self, found, start, self._restored(start, found))
-            try:
-                state = engine(source, start, self._current)
-            except Unforeseen:  # the fit goes on as if this pass had never been
-                self._forget()
-                raise
-            self._current = None
-            self._ended.append(Entry(about, None, [changes(state, empty)]))
-            self.beat()
-        self._next += 1
+        except Refused as why:
+            self._refused = why
+            raise
+        if found.parts is None:
+            return known[0] if known else engine(source, start)
+        self._current = Kept(self, found, start, known)
+        state = engine(source, start, self._current)
+        self._current = None
+        self._ended.append(Entry(about, None, [changes(state, empty)]))
+        self.beat()
         return state
 
-    def _forget(self) -> None:
-        """Nothing is kept of the pass in progress."""
-        self._current = None
-        if self._partial:
-            self._file.rewrite(1 + self._known, [])
-            self._partial = False
+    def _begun(self, source: Source, about: About) -> Entry:
+        """The next pass, as far as it is known."""
+        if self._current is not None:  # it has failed, and the fit knows what to do about it
+            self._ended.append(Entry(self._current.about, None, []))
+            self._current = None
+        number = self._next
+        self._next += 1
+        if number == 0:
+            self._meet(source)
+        return self._found(number, about) if number < len(self._file) - 1 else Entry(about, 0, [])
 
     # ---- out ---------------------------------------------------------------------------------------
     def beat(self) -> None:
@@ -116,7 +125,7 @@ class Journal:
 
     def write(self) -> None:
         """All passes that are done, and the one in progress."""
-        began = time.monotonic()
+        began, self._writing = time.monotonic(), True
         keep = 1 + self._known if len(self._file) else 0
         more = [] if keep else [packed(self._head, {})]
         more += [_frame(entry) for entry in self._ended]
@@ -127,18 +136,19 @@ class Journal:
         self._partial = going is not None
         self._ended.clear()
         self._written = time.monotonic()
-        self._took = self._written - began
+        self._took, self._writing = self._written - began, False
 
     def leave(self, why: BaseException) -> None:
         """The fit was cut off: keep what it has."""
         going = None if self._current is None else self._current.entry()
-        if not self._head or not (self._ended or going):
+        if self._refused or self._writing:  # whose file is another's, or is whole already
+            return
+        if not (self._ended or going):
             return
         try:
             self.write()
         except OSError as problem:
-            if problem is not why:
-                why.add_note(f"The checkpoint could not be written: {problem}")
+            why.add_note(f"The checkpoint could not be written: {problem}")
 
     def remove(self) -> None:
         """The fit has succeeded."""
@@ -171,8 +181,6 @@ class Journal:
     # ---- whether it is the same fit ----------------------------------------------------------------
     def _meet(self, source: Source) -> None:
         """The first rows of a fit say what it is a fit to."""
-        if self._next:
-            return
         data = _data(innermost(source))
         then = self._head.get("data", data)
         self._compare(then if isinstance(then, dict) else {}, data)
@@ -184,7 +192,7 @@ class Journal:
                 self._refuse(f"{key} was {then.get(key, 'not there')}, and is {now.get(key, 'not there')}")
 
     def _refuse(self, why: str) -> None:
-        raise ValueError(
+        raise Refused(
             f"{self.path} is the checkpoint of another fit: {why}. Fit as before to go on from it, remove "
             "it, or name another."
         )
@@ -244,11 +252,16 @@ def _refusing(path: Path) -> Iterator[None]:
     # The readers of archives have many ways to say no, and none of them is news here.
     except Exception as problem:
         kind = "" if isinstance(problem, ValueError) else f"{type(problem).__name__}: "
-        raise ValueError(f"{path} is not a checkpoint that can be read: {kind}{problem}") from problem
+        raise Refused(f"{path} is not a checkpoint that can be read: {kind}{problem}") from problem
 
 
 _journal: ContextVar[Journal | None] = ContextVar("journal", default=None)
-current = _journal.get
+
+
+def current() -> Journal | None:
+    """Where passes of this thread are kept: side by side, they have no order."""
+    book = _journal.get()
+    return book if book is None or book.thread == get_ident() else None
 
 
 @contextmanager

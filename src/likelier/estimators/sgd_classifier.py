@@ -43,7 +43,8 @@ class SGDClassifier(Decisions, Striding):
     two classes: one against the rest, each, side by side. Beyond it: loss="softmax", one model of all
     classes; learning_rate="adagrad", a pace for every weight (Duchi, Hazan & Singer 2011);
     class_weight="balanced" in `partial_fit`; files. `trace_` has the mean loss of each epoch, from before
-    each step, in its first column; `mistakes_` counts rows that were on the wrong side before theirs.
+    each step, in its first column; `mistakes_` counts rows that were on the wrong side before theirs. On a
+    Dask cluster parts step by themselves and are averaged; smooth losses go on to their optimum by L-BFGS.
     """
 
     assumes = "discriminative; linear boundary; a step at every row"

@@ -193,6 +193,8 @@ def rows_of(estimator: Any, X: Any, *, known: bool) -> Rows:
     """X, whatever it is. known: arrays are to have the columns that they had before."""
     if isinstance(X, Table | Sparse | Lines):  # of a chunk: it has been here before
         return X
+    if isinstance(X, Keyed):
+        return Lines(X)
     if stored(X):
         if known and X.names is None and not isinstance(X, SparseScan):
             _array_names(estimator, X.p)

@@ -1,0 +1,109 @@
+"""The commands on files of every format, and on files elsewhere."""
+
+import json
+from contextlib import suppress
+
+import numpy as np
+import pandas as pd
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+from sklearn.datasets import dump_svmlight_file, load_iris
+
+import likelier as lk
+from likelier.cli import main
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The current folder: iris as JSON lines, svmlight and VW."""
+    monkeypatch.chdir(tmp_path)
+    frame = load_iris(as_frame=True).frame
+    frame.columns = ["a", "b", "c", "d", "y"]
+    with (tmp_path / "iris.jsonl").open("w") as file:
+        file.writelines(json.dumps(row) + "\n" for row in frame.to_dict("records"))
+    dump_svmlight_file(frame.iloc[:, :4], frame["y"], "iris.svm", zero_based=False)
+    with (tmp_path / "iris.vw").open("w") as file:
+        for row in frame.to_dict("records"):
+            file.write(f"{row['y']:g} |n a:{row['a']} b:{row['b']} c:{row['c']} d:{row['d']}\n")
+    return tmp_path
+
+
+def run(*arguments):
+    assert main(arguments) == 0
+
+
+def bad(capsys, *arguments):
+    """What a command says that goes wrong: one line."""
+    with suppress(SystemExit):  # of arguments that cannot be read
+        assert main(arguments) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("likelier: ")
+    assert said.count("\n") == 1
+    return said
+
+
+def test_a_model_of_sparse_rows_and_its_answers(folder, capsys):
+    run("train", "iris.svm", "--model", "logistic-regression", "-o", "m.lk")
+    assert "150 rows, 4 columns, 3 classes" in capsys.readouterr().out
+    run("predict", "m.lk", "iris.svm", "-o", "out.csv")
+    source = lk.scan("iris.svm")
+    model = lk.LogisticRegression().fit(source)
+    found = pd.read_csv("out.csv")
+    np.testing.assert_allclose(found.iloc[:, 1:], model.predict_proba(source), atol=1e-12)
+    assert (found["label"] == model.predict(source)).all()
+    assert f"error {100 * (1 - model.score(source)):.2f} %" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["iris.svm", "iris.vw"])
+def test_an_online_model_is_the_model_of_the_stream(folder, capsys, name):
+    lines = (folder / name).read_text().splitlines(keepends=True)  # two classes, which take turns
+    (folder / name).write_text("".join(a + b for a, b in zip(lines[:50], lines[50:100], strict=True)))
+    run("train", name, "--model", "online-classifier", "-o", "batch.lk")
+    run("stream", name, "-o", "stream.lk")
+    capsys.readouterr()
+    errors = []
+    for model in ("batch", "stream"):
+        run("predict", f"{model}.lk", name, "-o", f"{model}.parquet")
+        errors.append(capsys.readouterr().err)
+    a, b = pd.read_parquet("batch.parquet"), pd.read_parquet("stream.parquet")
+    assert a.iloc[:, 1:].to_numpy().tobytes() == b.iloc[:, 1:].to_numpy().tobytes()
+    assert errors[0] == errors[1]
+    assert errors[0].startswith("likelier: error ")
+
+
+def test_json_lines_are_tables(folder, capsys):
+    run("train", "iris.jsonl", "--target", "y", "--model", "lda", "-o", "m.lk")
+    run("predict", "m.lk", "iris.jsonl", "--keep", "a", "-o", "out.csv")
+    assert list(pd.read_csv("out.csv"))[:2] == ["a", "label"]
+    assert "error 2.00 %" in capsys.readouterr().err
+
+
+def test_files_elsewhere_and_names_that_say_nothing(folder, capsys):
+    place = MemoryFileSystem()
+    place.pipe("/commands/iris.txt", (folder / "iris.svm").read_bytes())
+    try:
+        url = "memory://commands/*.txt"
+        run("train", url, "--format", "svmlight", "--model", "multinomial-nb", "-o", "m.lk")
+        assert "150 rows" in capsys.readouterr().out
+    finally:
+        place.rm("/commands", recursive=True)
+
+
+def test_compare_takes_sparse_rows(folder, capsys):
+    run("compare", "iris.svm", "--cv", "2")
+    out = capsys.readouterr().out
+    assert "150 rows, 4 columns, 3 classes" in out
+    assert "LogisticRegression" in out
+
+
+def test_what_is_wrong_is_said(folder, capsys):
+    train = ("train", "--model", "lda", "-o", "m.lk")
+    assert "--target Y; columns: a, b, c, d, y" in bad(capsys, *train, "iris.jsonl")
+    assert "target='y' names a column" in bad(capsys, *train, "iris.svm", "--target", "y")
+    assert "must be in a file; likelier stream takes them" in bad(capsys, *train, "-", "--target", "y")
+    assert "invalid choice: 'json'" in bad(capsys, *train, "iris.jsonl", "--format", "json")
+    assert not (folder / "m.lk").exists()
+    run(*train, "iris.svm")
+    assert "--keep a: the columns of these files have no names" in bad(
+        capsys, "predict", "m.lk", "iris.svm", "--keep", "a"
+    )
