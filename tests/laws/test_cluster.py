@@ -232,6 +232,19 @@ def test_a_missing_file_is_named(client, table, tmp_path):
     assert nothing_left(client)
 
 
+def test_a_label_that_a_glimpse_has_missed_ends_the_pass_there_too(client, tmp_path):
+    labels = ["a", "b"] * 40 + ["zz"] * 2 + ["b", "a"] * 700
+    rows = "".join(f"{i % 7},{i * i % 11},{label}\n" for i, label in enumerate(labels))
+    (tmp_path / "t.csv").write_text("x,z,y\n" + rows)
+    with pieces_of(400):
+        here = lk.scan(tmp_path, target="y")
+        assert here.glimpse().tolist() == ["a", "b"]
+        found = lk.GaussianNB().fit(here.on(client))
+        assert found.classes_.tolist() == ["a", "b", "zz"]
+        assert_same_model(found, lk.GaussianNB().fit(here))
+    assert nothing_left(client)
+
+
 def test_an_interrupted_pass_leaves_nothing(client, tmp_path, monkeypatch):
     def interrupted(leaves: Any, done: Any) -> None:
         while not list(tmp_path.iterdir()):
