@@ -344,6 +344,33 @@ def test_a_fit_that_is_cut_off_goes_on_there_or_here_with_the_pass_that_was_not_
     assert nothing_left(client)
 
 
+# ---- clients in odd places -----------------------------------------------------------------------
+def fitted_within(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """A task that fits on the cluster that runs it."""
+    from dask.array import from_array
+
+    return lk.GaussianNB().fit(from_array(X, chunks=(100, -1)), from_array(y, chunks=100)).theta_
+
+
+def test_fits_within_tasks_leave_their_threads_to_the_tasks_they_wait_for(client):
+    X, y = np.arange(600.0).reshape(300, 2) % 7, np.arange(300) % 2
+    threads = sum(client.nthreads().values())
+    found = [client.submit(fitted_within, X, y, pure=False) for _ in range(threads)]
+    for future in found:
+        np.testing.assert_array_equal(future.result(timeout=30), fitted_within(X, y))
+
+
+def test_a_client_that_is_closed_says_so(client, tmp_path):
+    from distributed import Client
+
+    (tmp_path / "t.csv").write_text("x,y\n1,0\n2,1\n3,0\n5,1\n")
+    with Client(client.scheduler.address, set_as_default=False) as other:
+        source = lk.scan(tmp_path / "t.csv", target="y").on(other)
+        lk.GaussianNB().fit(source)
+    with pytest.raises(RuntimeError, match="the Dask client is closed: connect"):
+        lk.GaussianNB().fit(source)
+
+
 # ---- last, since the workers that come instead have all to load again -------------------------------
 def test_a_worker_lost_in_mid_fit_changes_no_bit(client, tmp_path):
     rows = large_table(1500, 3, 3)
