@@ -538,7 +538,12 @@ def test_a_full_disk_is_said_in_a_line_and_leaves_nothing(out, model, folder, ca
     assert not list(Path().glob(".*"))
 
 
-def test_an_interrupted_prediction_leaves_nothing(model, folder):
+@pytest.mark.parametrize(
+    ("sent", "code", "word"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+    ids=["Ctrl-C", "SIGTERM"],
+)
+def test_an_interrupted_prediction_leaves_nothing(sent, code, word, model, folder):
     header, *lines = Path("iris.csv").read_text().splitlines()
     Path("big.csv").write_text("\n".join([header, *lines * 2000]))
     with subprocess.Popen(
@@ -546,11 +551,41 @@ def test_an_interrupted_prediction_leaves_nothing(model, folder):
     ) as asked:
         while not list(Path().glob(".*.part")) and asked.poll() is None:
             time.sleep(0.005)
-        asked.send_signal(signal.SIGINT)
+        asked.send_signal(sent)
         said = asked.stderr.read()
-    assert (asked.returncode, said) == (130, "likelier: interrupted\n")
+    assert (asked.returncode, said) == (code, f"likelier: {word}\n")
     assert not list(Path().glob("out*"))
     assert not list(Path().glob(".*"))
+
+
+def test_nothing_is_written_over_what_is_read(model, folder, capsys):
+    """Under whatever name: answers and models would be all that is left of the table."""
+    Path("also.csv").symlink_to("iris.csv")
+    Path("parts").mkdir()
+    table().to_parquet("parts/part-00000.parquet")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    refused = [
+        ["predict", "iris.lk", "iris.csv", "-o", "also.csv"],
+        ["predict", "iris.lk", "iris.*v", "--format", "csv", "-o", "iris.csv"],
+        ["predict", "iris.lk", "parts", "-o", "parts/", "--overwrite"],
+        ["train", "iris.csv", "--target", "species", "--model", "naive-bayes", "-o", "also.csv"],
+        ["stream", "iris.csv", "--target", "species", "-o", "iris.csv"],
+        ["stream", "iris.csv", "--target", "species", "--predictions", "also.csv"],
+        ["stream", "iris.csv", "--from", "iris.lk", "--predictions", "iris.lk"],
+    ]
+    for arguments in refused:
+        assert "would take the place of what is read" in bad(capsys, *arguments), arguments
+    two = ["stream", "iris.csv", "--target", "species", "--predictions", "new", "-o", "./new"]
+    assert "--predictions and -o are one file" in bad(capsys, *two)
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_tables_that_others_wrote_are_no_earlier_answers(model, capsys):
+    """Spark names its files so."""
+    Path("out").mkdir()
+    Path("out/part-00000-5c9f.snappy.parquet").write_bytes(b"of somebody's")
+    said = bad(capsys, "predict", "iris.lk", "iris.csv", "-o", "out/", "--overwrite")
+    assert "which is no part of earlier answers" in said
 
 
 def _newer(content: bytes) -> bytes:
@@ -991,6 +1026,7 @@ def test_checkpoints_that_make_no_sense_are_refused(model, capsys):
     said = bad(capsys, "train", *one, "--model", "sgd")
     assert "--checkpoint is for models that are fitted by passes over rows, and SGDClassifier" in said
     assert "leave one of them out" in bad(capsys, "train", *one, "--resume", "iris.lk")
+    assert "name another file than -o" in bad(capsys, "train", *one[:-1], "./m.lk", "--model", "lda")
     Path("fit.ck").write_text("something of mine")
     assert "fit.ck is not a checkpoint that can be read" in bad(capsys, "train", *one, "--model", "lda")
     assert Path("fit.ck").read_text() == "something of mine"

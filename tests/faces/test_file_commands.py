@@ -51,6 +51,7 @@ def test_a_model_of_sparse_rows_and_its_answers(folder, capsys):
     found = pd.read_csv("out.csv")
     np.testing.assert_allclose(found.iloc[:, 1:], model.predict_proba(source), atol=1e-12)
     assert (found["label"] == model.predict(source)).all()
+    assert list(found.columns) == ["label", "p_0", "p_1", "p_2"]
     assert f"error {100 * (1 - model.score(source)):.2f} %" in capsys.readouterr().err
 
 

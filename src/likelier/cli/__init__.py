@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from likelier.cli import comparing, inspecting, merging, predicting, streaming, training
-from likelier.cli.words import Parser, Terminated, say
+from likelier.cli.words import Parser, Terminated, say, terminable
 
 # What is wrong with data, files and arguments is said in one line; anything else is a defect, and shows
 # where it happened.
@@ -30,8 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; its exit code: 0, or 2 for what is wrong with arguments or data."""
     options = parser().parse_args(arguments)
     try:
-        options.run(options)
-        sys.stdout.flush()
+        with terminable():
+            options.run(options)
+            sys.stdout.flush()
     except BrokenPipeError:
         _let_go()
         return BROKEN_PIPE

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from likelier.cli.in_order import in_order
-from likelier.cli.judging import Judge, LabelJudge, ValueJudge
+from likelier.cli.judging import Judge, LabelJudge, ValueJudge, written
 from likelier.cli.output import Output
 from likelier.cli.sparse_rows import SparseRows
 from likelier.cli.words import check_columns, counted, say
@@ -130,7 +130,7 @@ class Answers:
         if self.classes is None:
             q = len(self.model.coef_) if self.model.coef_.ndim > 1 else 1
             return ["value"] if self.model.coef_.ndim == 1 else [f"value_{j}" for j in range(q)]
-        probabilities = [f"p_{label}" for label in self.classes.to_pylist()]
+        probabilities = [f"p_{label}" for label in written(self.classes)]
         return {None: ["label", *probabilities], "labels": ["label"], "probabilities": probabilities}[
             self.only
         ]

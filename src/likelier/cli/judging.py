@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from likelier.cli.words import counted
@@ -90,13 +91,18 @@ def _figure(name: str, figures: Mapping[str, float]) -> str | None:
     return f"{words[name]} {value:.6g}" if name in words else None
 
 
+def written(labels: Any) -> list[str]:
+    """Labels as they stand in the column of answers: 2, where svmlight's are 2.0."""
+    return list(pa.array(labels).cast(pa.string()).to_pylist())
+
+
 def as_json(found: Evaluation) -> dict[str, Any]:
     """All figures, by their names; those that are not finite are null."""
     figures: dict[str, Any] = {"model": found.model, "rows": found.rows, "weight": found.weight}
     figures |= {name: value if np.isfinite(value) else None for name, value in found.figures.items()}
     if isinstance(found, LabelEvaluation):
         figures |= {
-            "classes": [str(label) for label in found.classes.tolist()],
+            "classes": written(found.classes),
             "confusion": found.confusion.tolist(),
             "unknown": found.unknown,
         }

@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from pyarrow import csv as arrow_csv
 from likelier.saving.disk import replacing
 
 Ready = Callable[[Any], Any]  # a table as `write` takes it
+_PART = re.compile(r"part-\d{5,}\.parquet")
 
 
 class Output(Protocol):
@@ -198,7 +200,7 @@ def _check_folder(path: Path, *, overwrite: bool) -> None:
         raise FileExistsError(
             f"the folder {path} is not empty (it has {held[0]}): name another, or say --overwrite"
         )
-    others = [name for name in held if not (name.startswith("part-") and name.endswith(".parquet"))]
+    others = [name for name in held if not _PART.fullmatch(name)]
     if others:
         raise FileExistsError(
             f"the folder {path} has {others[0]}, which is no part of earlier answers: name another folder"

@@ -5,7 +5,7 @@ import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from likelier.cli.words import add_table, names, noting, paths, say
+from likelier.cli.words import add_table, files, names, noting, paths, say, spare
 
 if TYPE_CHECKING:
     from likelier.cli.answers import Answers
@@ -56,6 +56,8 @@ def run(options: Namespace) -> None:
         )
     if not printed:
         check_place(options.output, overwrite=options.overwrite)
+        spare(options.output, [options.model])
+        spare(options.output, files(options))
     known = describe(options.model).about.get("target")
     model = load(options.model)
     task = plan(model, paths(options), options.format, options.keep, options.target, known)

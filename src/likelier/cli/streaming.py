@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from likelier.cli.words import add_settings, names
+from likelier.cli.words import add_settings, names, same, spare
 
 if TYPE_CHECKING:
     from likelier.saving.online import Kept
@@ -79,6 +79,7 @@ def run(options: Namespace) -> None:
 
     if options.output:
         disk.place_for(Path(options.output))  # before hours of work, not after
+    _check_places(options)
     kept = _kept(options)
     feed = _feed(options, kept.model)
     session = Session(kept.model, learning=not options.no_learn, strict=options.strict)
@@ -98,6 +99,17 @@ def run(options: Namespace) -> None:
         watching.summarise(seconds, options.output)
     if problem is not None:
         raise problem
+
+
+def _check_places(options: Namespace) -> None:
+    """Nothing is written over what is read, nor over what else is written."""
+    answers, read = options.predictions, [path for path in options.data if path != "-"]
+    if options.output:
+        spare(options.output, read)
+    if answers and answers != "-":
+        spare(answers, [*read, *filter(None, [options.start])])
+        if options.output and same(answers, options.output):
+            raise ValueError("--predictions and -o are one file: name two")
 
 
 def _kept(options: Namespace) -> "Kept":

@@ -14,12 +14,14 @@ from likelier.cli.words import (
     add_table,
     check_columns,
     counted,
+    files,
     model_named,
     noting,
     opened,
+    same,
     say,
     size_of,
-    terminable,
+    spare,
 )
 
 if TYPE_CHECKING:
@@ -66,10 +68,11 @@ def run(options: Namespace) -> None:
     disk.place_for(Path(options.output))  # before hours of work, not after
     model = _resumed(options) if options.resume else _new(options)
     source = opened(options)
+    spare(options.output, files(options))
     _check(model, source)
     start = time.perf_counter()
     # Until the model is saved, for its disk may be full.
-    with terminable(), _staying(options.checkpoint), kept(model, options.checkpoint):
+    with _staying(options.checkpoint), kept(model, options.checkpoint):
         with noting(), showing():
             (model.partial_fit if options.resume else model.fit)(source)
         seconds = time.perf_counter() - start
@@ -100,6 +103,8 @@ def _new(options: Namespace) -> Any:
             f"--checkpoint is for models that are fitted by passes over rows, and {type(model).__name__} "
             "takes a step at each: train it on some files, and go on with others by --resume"
         )
+    if options.checkpoint is not None and same(options.checkpoint, options.output):
+        raise ValueError("--checkpoint is removed when the model is saved: name another file than -o")
     return model
 
 

@@ -5,13 +5,15 @@ import ast
 import csv
 import json
 import math
+import os
 import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -170,6 +172,27 @@ def paths(options: argparse.Namespace) -> list[str]:
             "them as they come."
         )
     return list(options.data)
+
+
+def files(options: argparse.Namespace) -> Iterator[str]:
+    """The files that are meant, once somebody asks."""
+    from likelier.data.finding import find
+
+    yield from find(paths(options), options.format)[0]
+
+
+def spare(output: str, read: Iterable[str]) -> None:
+    """Refuse to write over what is read: it would be gone."""
+    if not Path(output).exists():
+        return
+    for path in read:
+        if same(output, path) or Path(os.path.realpath(output)) in Path(os.path.realpath(path)).parents:
+            raise ValueError(f"{output} would take the place of what is read, {path}: name another")
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two names are of one file, there or not."""
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def model_named(name: str) -> Any:
