@@ -136,6 +136,7 @@ class JSONLines:
         for number, line in _numbered(block):
             try:
                 found = json.loads(line, object_pairs_hook=_each_once, parse_float=_finite)
+                json.dumps(found, ensure_ascii=False).encode()  # half of a surrogate pair is no text
             except ValueError as problem:  # no JSON, or no UTF-8
                 raise self._bad(at, number, f"it cannot be read as JSON: {problem}") from None
             if not isinstance(found, dict):
