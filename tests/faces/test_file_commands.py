@@ -108,3 +108,21 @@ def test_what_is_wrong_is_said(folder, capsys):
     assert "--keep a: the columns of these files have no names" in bad(
         capsys, "predict", "m.lk", "iris.svm", "--keep", "a"
     )
+
+
+def test_lists_are_kept_in_parquet_and_refused_by_name_in_csv(folder, capsys):
+    lines = (folder / "iris.jsonl").read_text().splitlines()
+    (folder / "tagged.jsonl").write_text("".join(line[:-1] + ', "tags": [1, 2]}\n' for line in lines))
+    run("train", "iris.jsonl", "--target", "y", "--model", "lda", "-o", "m.lk")
+    run("predict", "m.lk", "tagged.jsonl", "--keep", "tags", "-o", "out.parquet")
+    assert list(pd.read_parquet("out.parquet")["tags"][0]) == [1, 2]
+    capsys.readouterr()
+    said = bad(capsys, "predict", "m.lk", "tagged.jsonl", "--keep", "tags", "-o", "out.csv")
+    assert "--keep tags: a column of type list<item: int64> has no place in CSV" in said
+
+
+def test_formats_have_the_same_names_in_all_commands(folder, capsys):
+    (folder / "iris.jsonl").rename("iris.txt")
+    run("train", "iris.txt", "--format", "jsonl", "--target", "y", "--model", "lda", "-o", "m.lk")
+    run("stream", "iris.txt", "--format", "jsonl", "--target", "y", "--quiet")
+    assert "150 rows, 3 classes" in capsys.readouterr().out

@@ -58,6 +58,12 @@ class CSV:
 
 
 def _quoted_lines(table: Any) -> Any:
+    for field in table.schema:
+        if pa.types.is_nested(field.type):
+            raise ValueError(
+                f"--keep {field.name}: a column of type {field.type} has no place in CSV: write Parquet, "
+                "-o OUT.parquet"
+            )
     try:
         return _lines(table, "none")
     except pa.ArrowInvalid:  # a cell has a comma, a quotation mark or an end of line in it

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from likelier.streams.model import Online
 
 # By the names that --format takes: how rows are written, and what stands between the cells of a line.
-TEXT = {"csv": ("csv", ","), "tsv": ("csv", "\t")} | {kind: (kind,) for kind in ("json", "svmlight", "vw")}
+TEXT = {"csv": ("csv", ","), "tsv": ("csv", "\t"), "jsonl": ("json",)}
+TEXT |= {kind: (kind,) for kind in ("json", "svmlight", "vw")}
 PARQUET = {".parquet", ".pq"}
 ASKED = ("target", "weight", "features", "ignore")  # which hold for --from, if nothing else is asked for
 
