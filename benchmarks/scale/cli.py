@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.race.clusters import cluster
-from benchmarks.race.report import table
+from benchmarks.race.meters import OtherProcesses
+from benchmarks.race.report import DISTURBED, table
 from benchmarks.race.runner import SCRATCH
 from benchmarks.race.tables import P, Tables
 from benchmarks.scale import limits, passes
@@ -140,9 +141,9 @@ def _foretold_line(cost: Cost, p: int, K: int, group: float, machines: Cluster) 
     name = cost.name + (", row groups of 1M rows" if group else "")
     return [
         *(name, f"{p:,}", str(K), f"{found.rows:.1e}", f"{found.parts:,}", f"{found.tasks:,}"),
-        *(f"{each:.2g} s" for each in seconds),
+        *(f"{each:.3g} s" for each in seconds),
         *(sized(found.state), sized(found.moved), f"{found.seconds:.3g} s", str(cost.passes)),
-        f"{found.seconds * cost.passes / 60:.2g} min",
+        f"{found.seconds * cost.passes / 60:.3g} min",
     ]
 
 
@@ -187,8 +188,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     threads = int(os.environ.setdefault("LIKELIER_THREADS", str(len(os.sched_getaffinity(0)))))
     with tempfile.TemporaryDirectory(prefix="scale-", dir=os.environ.get(SCRATCH)) as name:
         *dense, text = written(Path(name), options.scale)
+        others = OtherProcesses()
         machine, shown = measured_limits(dense[0], text, threads)
         lines = list(measured_passes(dense, text, machine, options.scale))
+        if (busy := others.cores()) > DISTURBED:
+            shown += (
+                f"\n| cores that other processes took meanwhile: do not trust these figures | {busy:.2f} |"
+            )
     heads = ["model", "K", "rows in", "M rows/s allowed", "M rows/s measured", "share"]
     found = {
         "costs": formulas(),

@@ -68,13 +68,13 @@ COSTS = [
     Cost("GaussianNB", lambda p, K: 4 * p, lambda p, K: NUMBER * (K + 3 * K * p), 1),
     Cost("LDA", lambda p, K: p**2 + 3 * p, lambda p, K: NUMBER * (K + K * p + p**2), 1),
     Cost("QDA", lambda p, K: p**2 + 3 * p, lambda p, K: NUMBER * (K + K * p + K * p**2), 1),
-    Cost("LogisticRegression, newton", newton, lambda p, K: expansion(p, K, curved=True), 7),
-    Cost("LogisticRegression, lbfgs", gradient, lambda p, K: expansion(p, K, curved=False), 25),
+    Cost("LogisticRegression, newton", newton, lambda p, K: expansion(p, K, curved=True), 4),
+    Cost("LogisticRegression, lbfgs", gradient, lambda p, K: expansion(p, K, curved=False), 5),
     Cost(
         "LogisticRegression, lbfgs, sparse",
         lambda p, K: gradient(SPARSE, K),
         lambda p, K: expansion(p, K, curved=False),
-        25,
+        37,
         cells=SPARSE,
     ),
     Cost(

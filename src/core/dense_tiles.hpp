@@ -37,10 +37,12 @@ class DenseTiles {
     }
 
     // Tiles come in order, from the first row on.
-    LIKELIER_APART Cell open(int64_t first, int64_t count) {
+    Cell open(int64_t first, int64_t count) {
         if (first % span == 0) {
             from = first;
-            block = rows(X, first, std::min(span, n - first), scratch.data());
+            block = std::visit(
+                [&](const auto& m) { return rows(m, first, std::min(span, n - first), scratch.data()); },
+                X);
         }
         vd check = splat(0.0);
         for (int64_t r = 0; r < count; ++r)
@@ -48,7 +50,7 @@ class DenseTiles {
         return total(check) == 0 ? Cell{} : find_bad(X, first, count);
     }
 
-    LIKELIER_APART Lines lines(const double* W, const double* b, int64_t count, bool) const {
+    Lines lines(const double* W, const double* b, int64_t count, bool) const {
         Lines found{Buffer(count * P, 0.0), count};
         for (int64_t k = 0; k < count; ++k) {
             std::copy(W + k * p, W + (k + 1) * p, &found.W[k * P]);
@@ -58,7 +60,7 @@ class DenseTiles {
     }
 
     // z (lines, height).
-    LIKELIER_APART void scores(const Lines& lines, double* z) const {
+    void scores(const Lines& lines, double* z) const {
         for (int64_t k = 0; k < lines.count; k += 2)
             with_count<2>(std::min<int64_t>(2, lines.count - k), [&](auto some) {
                 for (int64_t r = 0; r < height; r += kLanes)

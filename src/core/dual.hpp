@@ -102,40 +102,21 @@ struct DualSquared : Squared {
     static double step(double m, double a, double w, double Q) { return (w * (1 - m) - a) / (1 + Q * w); }
 };
 
-// f(the dual of a loss of one margin). Asked at every row, and always foreseen.
-template <class F>
-LIKELIER_INLINE auto with_dual(Loss loss, F&& f) {
-    switch (loss) {
-        case Loss::logistic:
-            return f(DualLogistic{});
-        case Loss::hinge:
-            return f(DualHinge{});
-        case Loss::squared_hinge:
-            return f(DualSquaredHinge{});
-        case Loss::squared:
-            return f(DualSquared{});
-        default:
-            throw std::invalid_argument("no dual of this loss");
-    }
-}
-
 constexpr double kLeastCurvature = 1e-300;  // an empty row without an intercept: its step moves nothing
 
 // W (p + 1,), a (n,)
-template <class Row>
-DualSums dual_line(Row& row, const DualTask& task, Loss loss, int64_t p, double* W, double* a) {
+template <class Curve, class Row>
+DualSums dual_line(Row& row, const DualTask& task, int64_t p, double* W, double* a) {
     DualSums sums;
     double b = W[p];
     each_turn(row, task, [&](int64_t i, double w) {
         const double t = task.codes[i] == 1 ? 1.0 : -1.0;
         const double m = t * (row_dot(row, W) + b + (task.offset ? task.offset[i] : 0.0));
         const double Q = std::max(task.squares[i] * task.inverse + task.tau, kLeastCurvature);
-        const double d = with_dual(loss, [&]<class Curve>(Curve) {
-            sums.loss += w * value_at<Curve>(m);
-            sums.gap += Curve::gap(m, a[i], w);
-            return task.move ? Curve::step(m, a[i], w, Q) : 0.0;
-        });
+        sums.loss += w * value_at<Curve>(m);
+        sums.gap += Curve::gap(m, a[i], w);
         if (!task.move) return;
+        const double d = Curve::step(m, a[i], w, Q);
         a[i] += d;
         row_add(row, t * d * task.inverse, W);
         b += t * d * task.tau;
@@ -146,13 +127,12 @@ DualSums dual_line(Row& row, const DualTask& task, Loss loss, int64_t p, double*
 
 // The dual variables that go with the weights `from`, and the weights that go with these: at an optimum the
 // same.
-template <class Row>
-void begin_line(Row& row, const DualTask& task, Loss loss, int64_t p, const double* from, double* W,
-                double* a) {
+template <class Curve, class Row>
+void begin_line(Row& row, const DualTask& task, int64_t p, const double* from, double* W, double* a) {
     each_turn(row, task, [&](int64_t i, double w) {
         const double t = task.codes[i] == 1 ? 1.0 : -1.0;
         const double m = t * (row_dot(row, from) + from[p] + (task.offset ? task.offset[i] : 0.0));
-        a[i] = -w * with_dual(loss, [&]<class Curve>(Curve) { return slope_at<Curve>(m); });
+        a[i] = -w * slope_at<Curve>(m);
         row_add(row, t * a[i] * task.inverse, W);
         W[p] += t * a[i] * task.tau;
     });
@@ -325,12 +305,29 @@ void begin_softmax(Row& row, const DualTask& task, int64_t p, int64_t K, const d
     });
 }
 
+// f(the dual of a loss of one margin).
+template <class F>
+auto with_dual(Loss loss, F&& f) {
+    switch (loss) {
+        case Loss::logistic:
+            return f(DualLogistic{});
+        case Loss::hinge:
+            return f(DualHinge{});
+        case Loss::squared_hinge:
+            return f(DualSquaredHinge{});
+        case Loss::squared:
+            return f(DualSquared{});
+        default:
+            throw std::invalid_argument("no dual of this loss");
+    }
+}
+
 inline DualSums dual_epoch(const Matrix& X, const double* shift, const DualTask& task, Loss loss, int64_t K,
                            double* W, double* a) {
     const int64_t p = column_count(X);
     return with_rows(X, shift, [&](auto& row) -> DualSums {
         if (loss == Loss::softmax) return dual_softmax(row, task, p, K, W, a);
-        return dual_line(row, task, loss, p, W, a);
+        return with_dual(loss, [&]<class Curve>(Curve) { return dual_line<Curve>(row, task, p, W, a); });
     });
 }
 
@@ -339,7 +336,7 @@ inline void dual_begin(const Matrix& X, const double* shift, const DualTask& tas
     const int64_t p = column_count(X);
     with_rows(X, shift, [&](auto& row) {
         if (loss == Loss::softmax) return begin_softmax(row, task, p, K, from, W, a);
-        begin_line(row, task, loss, p, from, W, a);
+        with_dual(loss, [&]<class Curve>(Curve) { begin_line<Curve>(row, task, p, from, W, a); });
     });
 }
 

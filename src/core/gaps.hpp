@@ -111,7 +111,8 @@ inline Cell column_moments(const Matrix& X, const Labels& labels, double* n, dou
     Buffer scratch(height * padded(p));
     for (int64_t first = 0; first < total; first += height) {
         const int64_t count = std::min(height, total - first);
-        const Rows block = rows(X, first, count, scratch.data());
+        const Rows block =
+            std::visit([&](const auto& m) { return rows(m, first, count, scratch.data()); }, X);
         if (!sums.measure(block, first, count, labels, n)) {
             const Cell bad = find_infinite(X, first, count);
             if (bad.found()) return bad;
@@ -273,7 +274,7 @@ class GappyGaussians {
         Buffer x(padded(p)), row(p);
         Pattern spare;
         for (int64_t r = 0; r < n; ++r) {
-            const Rows one = rows(X, r, 1, x.data());
+            const Rows one = std::visit([&](const auto& m) { return rows(m, r, 1, x.data()); }, X);
             double* to = out + r * p;
             for (int64_t j = 0; j < p; ++j) to[j] = one.x[j] - shift[j];
             const Pattern* pattern = centred_row<1>(to, row.data(), spare);

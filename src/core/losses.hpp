@@ -30,10 +30,10 @@ struct Targets {
 // weigh nothing.
 class TileTargets {
   public:
-    LIKELIER_APART TileTargets(const Targets& all, int64_t height)
+    TileTargets(const Targets& all, int64_t height)
         : height(height), w(height), t(height), own(height), code(height), all(all) {}
 
-    LIKELIER_APART void open(int64_t first, int64_t count) {
+    void open(int64_t first, int64_t count) {
         this->first = first;
         this->count = count;
         for (int64_t r = 0; r < height; ++r) {
@@ -44,7 +44,7 @@ class TileTargets {
         }
     }
 
-    LIKELIER_APART void add_offset(double* z) const {
+    void add_offset(double* z) const {
         if (!all.offset) return;
         for (int64_t r = 0; r < count; ++r)
             for (int64_t k = 0; k < all.q; ++k) z[k * height + r] += all.offset[(first + r) * all.q + k];
@@ -237,7 +237,7 @@ inline void softmax_bent(double* z, int64_t q, const TileTargets& rows, double* 
 // ---- any loss ------------------------------------------------------------------------------------
 // What a tile adds to the sum of losses, a part in each lane. What stands in z afterwards is not to be
 // read.
-LIKELIER_APART inline vd tile_values(Loss loss, double* z, int64_t q, TileTargets& rows) {
+inline vd tile_values(Loss loss, double* z, int64_t q, TileTargets& rows) {
     switch (loss) {
         case Loss::logistic:
             return margin_values<Logistic>(z, rows);
@@ -266,7 +266,7 @@ LIKELIER_APART inline vd tile_values(Loss loss, double* z, int64_t q, TileTarget
 }
 
 // The same; z becomes the slopes. `bend`, unless null, gets what `bend_of` reads: (bend_rows, height).
-LIKELIER_APART inline vd tile_slopes(Loss loss, double* z, int64_t q, TileTargets& rows, double* bend) {
+inline vd tile_slopes(Loss loss, double* z, int64_t q, TileTargets& rows, double* bend) {
     switch (loss) {
         case Loss::logistic:
             return margin_slopes<Logistic>(z, rows, bend);
@@ -289,7 +289,7 @@ LIKELIER_APART inline vd tile_slopes(Loss loss, double* z, int64_t q, TileTarget
 }
 
 // s (q, height) becomes the bend at z times s. What stands in z afterwards is not to be read.
-LIKELIER_APART inline void tile_bent(Loss loss, double* z, int64_t q, const TileTargets& rows, double* s) {
+inline void tile_bent(Loss loss, double* z, int64_t q, const TileTargets& rows, double* s) {
     switch (loss) {
         case Loss::logistic:
             return margin_bent<Logistic>(z, rows, s);

@@ -251,16 +251,6 @@ inline void columns(const Columns& X, int64_t first, int64_t count, int64_t heig
     }
 }
 
-// Whatever X is: asked once in each tile.
-LIKELIER_APART inline Rows rows(const Matrix& X, int64_t first, int64_t count, double* scratch) {
-    return std::visit([&](const auto& m) { return rows(m, first, count, scratch); }, X);
-}
-
-LIKELIER_APART inline void columns(const Matrix& X, int64_t first, int64_t count, int64_t height,
-                                   double* tile) {
-    std::visit([&](const auto& m) { columns(m, first, count, height, tile); }, X);
-}
-
 // The first cell of these rows for which `bad` holds. Slow, and called only once something is known to
 // be wrong.
 template <class Bad>

@@ -112,7 +112,7 @@ inline Cell centred_sums(const Matrix& X, const double* R, const double* weights
     Buffer scratch(sums.height * padded(p));
     for (int64_t at = 0; at < count; at += sums.height) {
         const int64_t some = std::min(sums.height, count - at);
-        const Rows block = rows(X, at, some, scratch.data());
+        const Rows block = std::visit([&](const auto& m) { return rows(m, at, some, scratch.data()); }, X);
         sums.add(block, some, R + at * K, weights ? weights + at : nullptr);
     }
     if (!sums.finish(n, first, second)) return find_bad(X, 0, count);

@@ -364,7 +364,8 @@ inline Cell moments(const Matrix& X, const Labels& labels, Shape shape, const Mo
 
     for (int64_t first = 0; first < n; first += height) {
         const int64_t count = std::min(height, n - first);
-        const Rows block = rows(X, first, count, scratch.data());
+        const Rows block =
+            std::visit([&](const auto& m) { return rows(m, first, count, scratch.data()); }, X);
         if (!tile.measure(block, first, count, labels)) {
             const Cell bad = find_bad(X, first, count);
             if (bad.found()) return bad;
@@ -435,7 +436,8 @@ inline void higher_moments(const Matrix& X, const Labels& labels, const double* 
     Buffer sums(2 * K * size, 0.0);
     for (int64_t first = 0; first < n; first += height) {
         const int64_t count = std::min(height, n - first);
-        const Rows block = rows(X, first, count, scratch.data());
+        const Rows block =
+            std::visit([&](const auto& m) { return rows(m, first, count, scratch.data()); }, X);
         if (!labels.R) sorted.sort(labels.codes + first, count);
         for (int64_t k = 0; k < K; ++k) {
             const double* m = mean + k * p;

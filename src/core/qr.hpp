@@ -53,7 +53,7 @@ inline void fold_factor(const Matrix& Z, double* R) {
     Buffer tile(P * kHeight);
     for (int64_t first = 0; first < n; first += kHeight) {
         const int64_t count = std::min(kHeight, n - first);
-        columns(Z, first, count, kHeight, tile.data());
+        std::visit([&](const auto& m) { columns(m, first, count, kHeight, tile.data()); }, Z);
         fold(tile.data(), P, R);
     }
 }

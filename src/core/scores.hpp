@@ -31,7 +31,7 @@ class TurnedTile {
 
     template <Cells cells = Cells::all>
     Cell load_from(const Matrix& X, int64_t first, int64_t count) {
-        columns(X, first, count, kHeight, x.data());
+        std::visit([&](const auto& m) { columns(m, first, count, kHeight, x.data()); }, X);
         vd check = splat(0.0);
         for (int64_t i = 0; i < p * kHeight; i += kLanes) check += unusable<cells>(load(&x[i]));
         for (int i = 0; i < kLanes; ++i)

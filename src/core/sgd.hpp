@@ -86,38 +86,15 @@ struct SgdSums {
     int64_t taken = 0;
 };
 
-// f(a loss of one margin that has a slope). Asked at every row, and always foreseen.
-template <class F>
-LIKELIER_INLINE auto with_slope(Loss loss, F&& f) {
-    switch (loss) {
-        case Loss::logistic:
-            return f(Logistic{});
-        case Loss::hinge:
-            return f(Hinge{});
-        case Loss::squared_hinge:
-            return f(SquaredHinge{});
-        case Loss::perceptron:
-            return f(Perceptron{});
-        case Loss::squared:
-            return f(Squared{});
-        default:
-            no_slope();
-    }
-}
-
-template <class Row>
-SgdSums sgd_line(Row& row, const SgdTask& task, Loss loss, int64_t p, double* W, double* mean,
-                 int64_t taken) {
+template <class Curve, class Row>
+SgdSums sgd_line(Row& row, const SgdTask& task, int64_t p, double* W, double* mean, int64_t taken) {
     SgdSums sums;
     Descent descent(task, p, 1, W, mean, taken);
     each_turn(row, task, [&](int64_t i, double w) {
         const double t = task.codes[i] == 1 ? 1.0 : -1.0;
         const double m = t * (row_dot(row, W) + W[p] + (task.offset ? task.offset[i] : 0.0));
-        const double slope = with_slope(loss, [&]<class Curve>(Curve) {
-            sums.loss += w * value_at<Curve>(m);
-            return slope_at<Curve>(m);
-        });
-        const double d = -descent.pace(i, w) * t * slope;
+        sums.loss += w * value_at<Curve>(m);
+        const double d = -descent.pace(i, w) * t * slope_at<Curve>(m);
         if (d != 0) row_add(row, d, W);
         if (task.intercept) W[p] += d;
         descent.stepped();
@@ -155,8 +132,23 @@ inline SgdSums sgd_epoch(const Matrix& X, const double* shift, const SgdTask& ta
                          double* W, double* mean, int64_t taken) {
     const int64_t p = column_count(X);
     return with_rows(X, shift, [&](auto& row) -> SgdSums {
-        if (loss == Loss::softmax) return sgd_softmax(row, task, p, K, W, mean, taken);
-        return sgd_line(row, task, loss, p, W, mean, taken);
+        switch (loss) {
+            case Loss::logistic:
+                return sgd_line<Logistic>(row, task, p, W, mean, taken);
+            case Loss::softmax:
+                return sgd_softmax(row, task, p, K, W, mean, taken);
+            case Loss::hinge:
+                return sgd_line<Hinge>(row, task, p, W, mean, taken);
+            case Loss::squared_hinge:
+                return sgd_line<SquaredHinge>(row, task, p, W, mean, taken);
+            case Loss::perceptron:
+                return sgd_line<Perceptron>(row, task, p, W, mean, taken);
+            case Loss::squared:
+                return sgd_line<Squared>(row, task, p, W, mean, taken);
+            default:
+                break;
+        }
+        no_slope();
     });
 }
 

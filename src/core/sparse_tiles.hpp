@@ -32,7 +32,7 @@ class SparseTiles {
           shifted(std::any_of(shift, shift + X.p, [](double s) { return s != 0; })),
           X(X) {}
 
-    LIKELIER_APART Cell open(int64_t first, int64_t count) {
+    Cell open(int64_t first, int64_t count) {
         at = {X.values, X.columns, X.starts + first, count, p};
         const T* values = X.values + at.starts[0];
         const int64_t size = at.starts[count] - at.starts[0];
@@ -41,7 +41,7 @@ class SparseTiles {
         return bad == 0 ? Cell{} : find_bad(X, first, count);
     }
 
-    LIKELIER_APART Lines lines(const double* W, const double* b, int64_t count, bool together) const {
+    Lines lines(const double* W, const double* b, int64_t count, bool together) const {
         Lines found{W, together ? turned_weights(W, count, p) : Buffer{}, {b, b + count}};
         if (shifted)
             for (int64_t k = 0; k < count; ++k)
@@ -49,7 +49,7 @@ class SparseTiles {
         return found;
     }
 
-    LIKELIER_APART void scores(const Lines& lines, double* z) {
+    void scores(const Lines& lines, double* z) {
         const auto count = static_cast<int64_t>(lines.zero.size());
         if (lines.turned.empty())
             for (int64_t k = 0; k < count; ++k) gathered(lines.W + k * p, lines.zero[k], z + k * height);
@@ -114,7 +114,7 @@ class SparseTiles<T, I>::Gradient {
         if (q > 1) sums.assign(p * wide, 0.0);
     }
 
-    LIKELIER_APART void add(const double* R) {
+    void add(const double* R) {
         const Csr<T, I>& tile = tiles.tile();
         for (int64_t r = 0; r < tile.n; ++r) {
             for (int64_t k = 0; k < q; ++k) {
@@ -130,7 +130,7 @@ class SparseTiles<T, I>::Gradient {
         }
     }
 
-    LIKELIER_APART void finish() const {
+    void finish() const {
         if (q > 1)
             each_stretch(p, [&](int64_t j0, int64_t j1) {
                 for (int64_t k = 0; k < q; ++k)

@@ -84,38 +84,72 @@ LIKELIER_INLINE double slope_by_score(const Logistic&, double z, double t) {
     return (t > 0 ? -e : 1.0) / (1 + e);
 }
 
-// f(the loss of one margin)
-template <class F>
-LIKELIER_INLINE auto with_curve(StepLoss loss, double epsilon, F&& f) {
-    switch (loss) {
-        case StepLoss::logistic:
-            return f(Logistic{});
-        case StepLoss::hinge:
-            return f(Hinge{});
-        case StepLoss::squared_hinge:
-            return f(SquaredHinge{});
-        case StepLoss::perceptron:
-            return f(Perceptron{});
-        case StepLoss::squared:
-            return f(Squared{});
-        case StepLoss::modified_huber:
-            return f(ModifiedHuber{});
-        case StepLoss::huber:
-            return f(Huber{epsilon});
-        case StepLoss::insensitive:
-            return f(Insensitive{epsilon});
-        default:
-            return f(SquaredInsensitive{epsilon});
-    }
+// What a loss adds to a sum.
+template <class Curve>
+LIKELIER_INLINE double plus_value(const Curve& curve, double m, double sum) {
+    return sum + curve.at(splat(m)).value[0];
 }
 
-// One score. Losses are added up by vectors of margins: no step waits for their logarithms. Which loss it
-// is is asked at every row, and always foreseen: the loops over rows are compiled once for all of them.
+template <class Curve>
+LIKELIER_INLINE vd plus_values(const Curve& curve, vd m, vd sums) {
+    return sums + curve.at(m).value;
+}
+
+// (c - m)₊: the hinge, or with c = 0 the perceptron's loss. At the corner, of all slopes: -1.
+struct Corner {
+    double c;
+    LIKELIER_INLINE At at(vd m) const {
+        const vd zero = splat(0.0), gap = splat(c) - m;
+        return {gap < zero ? zero : gap, gap < zero ? zero : splat(-1.0), zero};
+    }
+};
+
+// Any of the others: asked at every row, and always foreseen. The loops over rows are compiled once for all
+// of them, and by themselves for a corner alone, whose steps cost so little that the question shows.
+struct AnyCurve {
+    StepLoss loss;
+    double epsilon;
+
+    template <class F>
+    LIKELIER_INLINE auto ask(F&& f) const {
+        switch (loss) {
+            case StepLoss::logistic:
+                return f(Logistic{});
+            case StepLoss::squared_hinge:
+                return f(SquaredHinge{});
+            case StepLoss::squared:
+                return f(Squared{});
+            case StepLoss::modified_huber:
+                return f(ModifiedHuber{});
+            case StepLoss::huber:
+                return f(Huber{epsilon});
+            case StepLoss::insensitive:
+                return f(Insensitive{epsilon});
+            default:
+                return f(SquaredInsensitive{epsilon});
+        }
+    }
+};
+
+LIKELIER_APART inline double plus_value(const AnyCurve& any, double m, double sum) {
+    return any.ask([&](const auto& curve) { return plus_value(curve, m, sum); });
+}
+
+LIKELIER_APART inline vd plus_values(const AnyCurve& any, vd m, vd sums) {
+    return any.ask([&](const auto& curve) { return plus_values(curve, m, sums); });
+}
+
+LIKELIER_INLINE double slope_by_score(const AnyCurve& any, double z, double t) {
+    return any.ask([&](const auto& curve) { return slope_by_score(curve, z, t); });
+}
+
+// One score. Losses are added up by vectors of margins: no step waits for their logarithms.
+template <class Curve>
 class OneScore {
   public:
     using Force = double;
 
-    OneScore(StepLoss loss, double epsilon) : loss(loss), epsilon(epsilon) {}
+    explicit OneScore(const Curve& curve) : curve(curve) {}
 
     // Whether the score of a row is a finite number; `own`: the row is of the positive class.
     template <class Row>
@@ -128,29 +162,26 @@ class OneScore {
 
     LIKELIER_INLINE bool mistaken() const { return m <= 0; }
     LIKELIER_INLINE bool told() const { return (z > 0) == (t > 0); }
-
-    LIKELIER_APART double value() const {
-        return with_curve(loss, epsilon, [&](const auto& curve) { return curve.at(splat(m)).value[0]; });
-    }
+    LIKELIER_INLINE double value() const { return plus_value(curve, m, 0.0); }
 
     LIKELIER_INLINE void count() {
         margins[counted] = m;
-        if (++counted == kLanes) add_up();
+        if (++counted == kLanes) {
+            sums = plus_values(curve, load(margins), sums);
+            counted = 0;
+        }
     }
 
     // The losses counted so far, added up.
     double counted_up() {
         double sum = total(std::exchange(sums, splat(0.0)));
-        with_curve(loss, epsilon, [&](const auto& curve) {
-            for (; counted > 0; --counted) sum += curve.at(splat(margins[counted - 1])).value[0];
-        });
+        for (; counted > 0; --counted) sum = plus_value(curve, margins[counted - 1], sum);
         return sum;
     }
 
     // -pace ℓ'(z), for a row of weight w.
     LIKELIER_INLINE Force force(double pace, double w) {
-        double slope =
-            with_curve(loss, epsilon, [&](const auto& curve) { return slope_by_score(curve, z, t); });
+        double slope = slope_by_score(curve, z, t);
         if (std::abs(slope) > kSteepest) {
             slope = std::copysign(kSteepest, slope);
             ++clipped;
@@ -161,17 +192,11 @@ class OneScore {
     int64_t clipped = 0;
 
   private:
-    const StepLoss loss;
-    const double epsilon;
+    const Curve curve;
     double z = 0, t = 0, m = 0;
     vd sums = splat(0.0);
     double margins[kLanes];
     int counted = 0;
-
-    LIKELIER_APART void add_up() {
-        with_curve(loss, epsilon, [&](const auto& curve) { sums += curve.at(load(margins)).value; });
-        counted = 0;
-    }
 };
 
 // A score for each class: -ln P(y). A step adds η (1 - P) x to the weights of the row's class, and takes
@@ -222,8 +247,11 @@ void with_scores(StepLoss loss, double epsilon, int64_t K, F&& f) {
     if (loss == StepLoss::softmax) {
         ManyScores scores(K);
         f(scores);
+    } else if (loss == StepLoss::hinge || loss == StepLoss::perceptron) {
+        OneScore scores(Corner{loss == StepLoss::hinge ? 1.0 : 0.0});
+        f(scores);
     } else {
-        OneScore scores(loss, epsilon);
+        OneScore scores(AnyCurve{loss, epsilon});
         f(scores);
     }
 }

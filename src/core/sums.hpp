@@ -105,7 +105,8 @@ inline Cell sum_rows(const Matrix& X, const Labels& labels, const Summand& what,
     Buffer scratch(height * padded(p)), truths(what.truths() ? p : 0);
     for (int64_t first = 0; first < n; first += height) {
         const int64_t count = std::min(height, n - first);
-        const Rows block = rows(X, first, count, scratch.data());
+        const Rows block =
+            std::visit([&](const auto& m) { return rows(m, first, count, scratch.data()); }, X);
         for (int64_t r = 0; r < count; ++r) {
             const double* x = block.x + r * block.stride;
             const bool plain = what.allow(x, p);

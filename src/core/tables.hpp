@@ -69,7 +69,7 @@ class PlaceTile {
 
     // False if a cell is no code.
     bool load_from(const Matrix& X, int64_t first, int64_t count, const Slots& slots) {
-        columns(X, first, count, kHeight, x.data());
+        std::visit([&](const auto& m) { columns(m, first, count, kHeight, x.data()); }, X);
         using vi = int32_t __attribute__((vector_size(kVectorBytes / 2)));
         const vd missing = splat(static_cast<double>(slots.rows));
         bool good = true;
@@ -150,7 +150,7 @@ inline void largest(const Matrix& X, const Labels& labels, double* top) {
     Buffer x(p * kHeight), counts(kHeight);
     for (int64_t first = 0; first < rows; first += kHeight) {
         const int64_t count = std::min(kHeight, rows - first);
-        columns(X, first, count, kHeight, x.data());
+        std::visit([&](const auto& m) { columns(m, first, count, kHeight, x.data()); }, X);
         for (int64_t r = 0; r < kHeight; ++r)
             counts[r] = r < count && counts_row(labels, first + r) ? 1.0 : 0.0;
         for (int64_t j = 0; j < p; ++j) {
@@ -170,7 +170,7 @@ inline Cell first_no_code(const Matrix& X, const double* low) {
     Buffer x(p * kHeight);
     for (int64_t first = 0; first < rows; first += kHeight) {
         const int64_t count = std::min(kHeight, rows - first);
-        columns(X, first, count, kHeight, x.data());
+        std::visit([&](const auto& m) { columns(m, first, count, kHeight, x.data()); }, X);
         auto bad = no_codes(splat(0.0), 0.0);
         for (int64_t j = 0; j < p; ++j)
             for (int64_t r = 0; r < kHeight; r += kLanes)

@@ -46,7 +46,7 @@ class Heard {
 
     // The first to vote is the start.
     Cell open(const Matrix& X, int64_t first, int64_t count, const Voters& voters) {
-        columns(X, first, count, kRows, tile.data());
+        std::visit([&](const auto& m) { columns(m, first, count, kRows, tile.data()); }, X);
         vd check = splat(0.0);
         LIKELIER_UNROLL
         for (int v = 0; v < Vectors; ++v) z[v] = splat(voters.intercept);

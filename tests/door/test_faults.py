@@ -20,6 +20,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 import likelier as lk
+from likelier.engines import watching
 
 RUN, JOURNAL = (import_module(f"likelier.engines.{name}") for name in ("run", "journal"))
 MAIN = threading.main_thread().ident  # to which terminals send their signals
@@ -109,29 +110,40 @@ def no_thread_is_left():
 @pytest.mark.parametrize("at", ["between passes", "in a pass"])
 def test_files_that_change_under_way_are_named(ending, harm, said, at, written, tmp_path, monkeypatch):
     """Between the survey and the pass that counts, or after the first chunk of a pass over the file."""
-    source, absorb, seen = written(ending), RUN.absorb, []
-    victim = tmp_path / f"1.{ending}"
-    parts = len(source.labels().parts(0))
+    source, absorb, victim = written(ending), RUN.absorb, tmp_path / f"1.{ending}"
+    harmed = []
+
+    def once():
+        if not harmed:
+            harmed.append(harm(victim))
 
     def harmful(start, part, go_on):
-        def after(rows):
-            seen.append(rows)
-            if at == "in a pass" and len(seen) == 1:
-                harm(victim)
-            return go_on(rows)
+        return absorb(start, part, lambda rows: (once(), go_on(rows))[1])
 
-        if at == "between passes" and len(seen) >= parts and victim.exists() and not harmed:
-            harmed.append(harm(victim))
-        return absorb(start, part, after)
-
-    harmed = []
-    model = lk.LinearDiscriminantAnalysis().fit(RNG.normal(size=(50, 2)), np.arange(50) % 2)
+    model = lk.LogisticRegression().fit(RNG.normal(size=(50, 2)), np.arange(50) % 2)
     before = pickle.dumps(model)
-    with no_thread_is_left(), monkeypatch.context() as patch:
-        patch.setattr(RUN, "absorb", harmful)
+    with no_thread_is_left(), monkeypatch.context() as patch, watching(Ends(once)):
+        if at == "in a pass":
+            patch.setattr(RUN, "absorb", harmful)
         with pytest.raises(ValueError, match=rf"{victim.name}: the file {said}"):
             model.fit(source)
     assert pickle.dumps(model) == before
+
+
+class Ends:
+    """An observer that does something whenever a pass is over."""
+
+    def __init__(self, act):
+        self.end = act
+
+    def begin(self, what):
+        pass
+
+    def done(self, *, parts, rows):
+        pass
+
+    def reached(self, figure, value):
+        pass
 
 
 @every_harm

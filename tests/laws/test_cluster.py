@@ -232,6 +232,19 @@ def test_a_missing_file_is_named(client, table, tmp_path):
     assert nothing_left(client)
 
 
+def test_a_label_that_a_glimpse_has_missed_ends_the_pass_there_too(client, tmp_path):
+    labels = ["a", "b"] * 40 + ["zz"] * 2 + ["b", "a"] * 700
+    rows = "".join(f"{i % 7},{i * i % 11},{label}\n" for i, label in enumerate(labels))
+    (tmp_path / "t.csv").write_text("x,z,y\n" + rows)
+    with pieces_of(400):
+        here = lk.scan(tmp_path, target="y")
+        assert here.glimpse().tolist() == ["a", "b"]
+        found = lk.GaussianNB().fit(here.on(client))
+        assert found.classes_.tolist() == ["a", "b", "zz"]
+        assert_same_model(found, lk.GaussianNB().fit(here))
+    assert nothing_left(client)
+
+
 def test_an_interrupted_pass_leaves_nothing(client, tmp_path, monkeypatch):
     def interrupted(leaves: Any, done: Any) -> None:
         while not list(tmp_path.iterdir()):
@@ -329,6 +342,33 @@ def test_a_fit_that_is_cut_off_goes_on_there_or_here_with_the_pass_that_was_not_
     assert len(rest.passes) + (len(heard.passes) - 1) + (len(more.passes) - 1) == len(alone.passes)
     assert_same_model(again, whole)
     assert nothing_left(client)
+
+
+# ---- clients in odd places -----------------------------------------------------------------------
+def fitted_within(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """A task that fits on the cluster that runs it."""
+    from dask.array import from_array
+
+    return lk.GaussianNB().fit(from_array(X, chunks=(100, -1)), from_array(y, chunks=100)).theta_
+
+
+def test_fits_within_tasks_leave_their_threads_to_the_tasks_they_wait_for(client):
+    X, y = np.arange(600.0).reshape(300, 2) % 7, np.arange(300) % 2
+    threads = sum(client.nthreads().values())
+    found = [client.submit(fitted_within, X, y, pure=False) for _ in range(threads)]
+    for future in found:
+        np.testing.assert_array_equal(future.result(timeout=30), fitted_within(X, y))
+
+
+def test_a_client_that_is_closed_says_so(client, tmp_path):
+    from distributed import Client
+
+    (tmp_path / "t.csv").write_text("x,y\n1,0\n2,1\n3,0\n5,1\n")
+    with Client(client.scheduler.address, set_as_default=False) as other:
+        source = lk.scan(tmp_path / "t.csv", target="y").on(other)
+        lk.GaussianNB().fit(source)
+    with pytest.raises(RuntimeError, match="the Dask client is closed: connect"):
+        lk.GaussianNB().fit(source)
 
 
 # ---- last, since the workers that come instead have all to load again -------------------------------

@@ -230,6 +230,17 @@ def test_a_label_that_the_glimpse_has_missed_is_a_class(tmp_path, monkeypatch):
     assert found.class_count_.tolist() == [1000, 1000, 2]
 
 
+def test_a_fit_with_a_checkpoint_keeps_no_pass_by_a_guess(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    lines = csv_of(2000, ["a", "b"]).splitlines(keepends=True)
+    path.write_text("".join([*lines[:120], "1.5,2.5,zz\n", "2.5,2,zz\n", *lines[120:]]))
+    monkeypatch.setattr("likelier.engines.journal.EVERY", 0.0)
+    monkeypatch.setattr("likelier.engines.journal.PAUSE", 0.0)
+    with pieces_of(1000):
+        found = lk.GaussianNB().fit(lk.scan(path, target="y"), checkpoint=tmp_path / "fit.ck")
+    assert found.class_count_.tolist() == [1000, 1000, 2]
+
+
 def test_parquet_is_surveyed_since_a_column_is_read_alone(tmp_path, monkeypatch):
     source = lk.scan(write(tmp_path, problem(90), [], "parquet"), target="colour", features=["x0", "x1"])
     seen = passes(monkeypatch)

@@ -90,8 +90,9 @@ class JSONLines:
         types = {name: truth if self.known[name] == truth else pa.float64() for name in numbers}
         types |= {name: self._label_type(name) for name in labels}
         schema = _schema([(self.paths[name], kind) for name, kind in types.items()])
-        for at, block in lines.read(self.path, self.seen, span, size):
-            yield self._batch(at, block, schema, types)
+        with reading(self.path, self.seen):
+            for at, block in lines.read(self.path, self.seen, span, size):
+                yield self._batch(at, block, schema, types)
 
     def _label_type(self, name: str) -> Any:
         known = self.known[name]
@@ -135,6 +136,7 @@ class JSONLines:
         for number, line in _numbered(block):
             try:
                 found = json.loads(line, object_pairs_hook=_each_once, parse_float=_finite)
+                json.dumps(found, ensure_ascii=False).encode()  # half of a surrogate pair is no text
             except ValueError as problem:  # no JSON, or no UTF-8
                 raise self._bad(at, number, f"it cannot be read as JSON: {problem}") from None
             if not isinstance(found, dict):

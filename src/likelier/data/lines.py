@@ -68,18 +68,20 @@ def blocks(path: str, start: int, stop: int | None, size: int) -> Iterator[tuple
         while block := file.read(size if stop is None else min(size, stop - at - len(held))):
             cut = block.rfind(b"\n") + 1
             if cut:
-                yield at, _unmarked(at, held + block[:cut])
+                yield _unmarked(at, held + block[:cut])
                 at, held = at + len(held) + cut, block[cut:]
             else:
                 held += block
             if len(held) > LONGEST:
                 raise ValueError(f"{path}: a line is longer than {LONGEST >> 30} GB.")
         if held:
-            yield at, _unmarked(at, held)
+            yield _unmarked(at, held)
 
 
-def _unmarked(at: int, block: bytes) -> bytes:
-    return block.removeprefix(_MARK) if at == 0 else block
+def _unmarked(at: int, block: bytes) -> tuple[int, bytes]:
+    """A block, and where it begins: behind a mark, or where the block ends would be wrong."""
+    marked = at == 0 and block.startswith(_MARK)
+    return (len(_MARK), block[len(_MARK) :]) if marked else (at, block)
 
 
 def line_at(path: str, offset: int) -> int:

@@ -9,6 +9,8 @@ CONTINUOUS = (
     "Unknown label type: continuous. Classes are whole numbers, strings or truths; for a target of real "
     "numbers use a regression."
 )
+MOST_EXACT = 2.0**53  # from here on, a float stands for several whole numbers
+CROWDED = "Whole numbers from 2^53 on are read as floats, which do not tell them apart: write them as text."
 
 
 class DegenerateWarning(UserWarning):

@@ -12,7 +12,7 @@ from likelier.data import arrow
 from likelier.data.chunk import Chunk
 from likelier.data.labels import levels_of
 from likelier.data.matrix import Columns, Dense
-from likelier.data.problems import CONTINUOUS
+from likelier.data.problems import CONTINUOUS, CROWDED, MOST_EXACT
 from likelier.data.stored import File, Span
 
 
@@ -80,8 +80,10 @@ class Roles:
         if not self.partly:
             _refuse_rows(~there, None, file, at, name, "Input y contains NaN: every row needs a label.")
         if values.dtype.kind == "f":
-            broken = np.append(~np.isfinite(values) | (values != np.floor(values)), False)
-            _refuse_rows(broken[codes], np.append(values, np.nan)[codes], file, at, name, CONTINUOUS)
+            broken = ~np.isfinite(values) | (values != np.floor(values))
+            for bad, why in ((broken, CONTINUOUS), (np.abs(values) >= MOST_EXACT, CROWDED)):
+                shown = np.append(values, np.nan)[codes]
+                _refuse_rows(np.append(bad, False)[codes], shown, file, at, name, why)
         counted = there if w is None else there & (w > 0)
         used = np.bincount(codes if counted.all() else codes[counted], minlength=len(values)) > 0
         some = values[used]

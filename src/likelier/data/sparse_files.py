@@ -18,7 +18,7 @@ from likelier.data.keyed import keyed
 from likelier.data.labels import code, levels_of
 from likelier.data.matrix import CSR, Dense
 from likelier.data.places import Stamp, check_packing, stamp
-from likelier.data.problems import CONTINUOUS
+from likelier.data.problems import CONTINUOUS, CROWDED, MOST_EXACT
 from likelier.data.stored import OnCluster, Span, reading
 
 Kind = Literal["svmlight", "vw"]
@@ -80,13 +80,14 @@ class Reading:
     def chunks(self, file: SparseFile, number: int, span: Span, size: int) -> Iterator[Chunk]:
         """The rows of a span, `number` being that of the file's first row."""
         at = span.first
-        for offset, block in lines.read(file.path, file.seen, span, size):
-            y, w, X, bad = self._rows(block)
-            if bad is not None:
-                raise file.bad(offset, *bad)
-            if len(y):
-                yield self._chunk(X, y, w if self.kind == "vw" else None, file, at, number)
-            at += len(y)
+        with reading(file.path, file.seen):
+            for offset, block in lines.read(file.path, file.seen, span, size):
+                y, w, X, bad = self._rows(block)
+                if bad is not None:
+                    raise file.bad(offset, *bad)
+                if len(y):
+                    yield self._chunk(X, y, w if self.kind == "vw" else None, file, at, number)
+                at += len(y)
 
     def _rows(self, block: bytes) -> tuple[Any, ...]:
         if self.X == "keys":
@@ -119,6 +120,7 @@ class Reading:
             return Chunk(X, y, w, number + at)
         there = ~np.isnan(y)
         _refuse(there & (y != np.floor(y)), file, at, f"the label is no whole number. {CONTINUOUS}")
+        _refuse(there & (np.abs(y) >= MOST_EXACT), file, at, f"the label is too large. {CROWDED}")
         found = levels_of(y[there if w is None else there & (w > 0)])
         return Chunk(_nothing(len(found)), found, None, number + at)
 

@@ -8,6 +8,7 @@ bit. Every task can be run again, where its worker is lost.
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -191,16 +192,33 @@ def computed(client: Any, source: Source, tasks: Pass, done: Done) -> Any:
     """The result of a pass; nothing of it is left on the cluster, whatever happens."""
     *leaves, root = submitted(client, source, tasks.graph, [*tasks.leaves, tasks.root])
     try:
-        if len(leaves) == 1:  # which is the root: nobody else need hold it
-            found = root.result()
-            done(parts=1)
-            return found
-        with client.as_current():
-            watch(leaves, done)
-        return root.result()
+        with waiting():
+            if len(leaves) == 1:  # which is the root: nobody else need hold it
+                found = root.result()
+                done(parts=1)
+                return found
+            with client.as_current():
+                watch(leaves, done)
+            return root.result()
     finally:
         for future in (*leaves, root):
             future.release()
+
+
+@contextmanager
+def waiting() -> Iterator[None]:
+    """A fit within a task of the cluster frees its thread for the tasks that it waits for."""
+    from distributed import rejoin, secede
+
+    try:
+        secede()
+    except (ValueError, KeyError):  # it is none, or is free already
+        yield
+        return
+    try:
+        yield
+    finally:
+        rejoin()
 
 
 def submitted(client: Any, source: Source, graph: Graph, keys: list[Any]) -> list[Any]:
@@ -255,7 +273,8 @@ def taken(running: deque[Any]) -> list[Chunk]:
     """What the first of some futures has found."""
     future = running.popleft()
     try:
-        found: list[Chunk] = future.result()
+        with waiting():
+            found: list[Chunk] = future.result()
         return found
     finally:
         future.release()
@@ -276,6 +295,8 @@ CHECKED: WeakSet[Any] = WeakSet()
 
 def check_workers(client: Any) -> None:
     """Once for each client: refuse workers without likelier; warn of those that would give other bits."""
+    if client.status in ("closing", "closed"):
+        raise RuntimeError("the Dask client is closed: connect to a cluster anew, and pass that client.")
     if client in CHECKED:
         return
 
@@ -303,4 +324,5 @@ def check_workers(client: Any) -> None:
             "rounding, and not bit for bit. Set LIKELIER_ISA to the lowest level on all workers.",
             stacklevel=2,
         )
-    CHECKED.add(client)
+    if found:  # there may be no workers yet
+        CHECKED.add(client)

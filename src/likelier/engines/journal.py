@@ -48,6 +48,10 @@ class Entry(NamedTuple):
     states: list[Changes]
 
 
+class Refused(ValueError):
+    """A file that is not the checkpoint of this fit."""
+
+
 class Journal:
     """The passes of a fit, in order."""
 
@@ -58,6 +62,7 @@ class Journal:
         self._ended: list[Entry] = []  # since the file was written
         self._current: Kept | None = None
         self._written, self._took, self._writing = time.monotonic(), 0.0, False
+        self._refused: Refused | None = None
         self.thread = get_ident()
         with _refusing(path):
             self._file = Frames(path, MAGIC)
@@ -84,11 +89,17 @@ class Journal:
             "rows": self._digests.of(source),
             "start": self._digests.of(plain()),
         }
-        found = self._begun(source, about)
-        if found.parts is None:
+        if self._refused is not None:  # a fit may take it for another problem, and try in another way
+            raise self._refused
+        try:
+            found = self._begun(source, about)
             known = self._restored(start, found)
+        except Refused as why:
+            self._refused = why
+            raise
+        if found.parts is None:
             return known[0] if known else engine(source, start)
-        self._current = Kept(self, found, start, self._restored(start, found))
+        self._current = Kept(self, found, start, known)
         state = engine(source, start, self._current)
         self._current = None
         self._ended.append(Entry(about, None, [changes(state, empty)]))
@@ -130,7 +141,9 @@ class Journal:
     def leave(self, why: BaseException) -> None:
         """The fit was cut off: keep what it has."""
         going = None if self._current is None else self._current.entry()
-        if self._writing or not (self._ended or going):  # what is cut off in writing leaves a whole file
+        if self._refused or self._writing:  # whose file is another's, or is whole already
+            return
+        if not (self._ended or going):
             return
         try:
             self.write()
@@ -179,7 +192,7 @@ class Journal:
                 self._refuse(f"{key} was {then.get(key, 'not there')}, and is {now.get(key, 'not there')}")
 
     def _refuse(self, why: str) -> None:
-        raise ValueError(
+        raise Refused(
             f"{self.path} is the checkpoint of another fit: {why}. Fit as before to go on from it, remove "
             "it, or name another."
         )
@@ -239,7 +252,7 @@ def _refusing(path: Path) -> Iterator[None]:
     # The readers of archives have many ways to say no, and none of them is news here.
     except Exception as problem:
         kind = "" if isinstance(problem, ValueError) else f"{type(problem).__name__}: "
-        raise ValueError(f"{path} is not a checkpoint that can be read: {kind}{problem}") from problem
+        raise Refused(f"{path} is not a checkpoint that can be read: {kind}{problem}") from problem
 
 
 _journal: ContextVar[Journal | None] = ContextVar("journal", default=None)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from importlib.metadata import version
+from numbers import Integral
 from typing import Any, ClassVar, TypeVar, cast
 
 from sklearn.utils.metadata_routing import UNUSED
@@ -47,7 +48,7 @@ def kept(estimator: Any, checkpoint: Any) -> AbstractContextManager[None]:
 
 def _refuse_chance(estimator: Any) -> None:
     """A fit that starts at random would start elsewhere when it is begun again."""
-    if estimator._starts_at_random and not isinstance(estimator.random_state, int):
+    if estimator._starts_at_random and not isinstance(estimator.random_state, Integral):
         raise ValueError(
             f"checkpoint goes with a random_state that is a number, and is {estimator.random_state!r}: a "
             "fit that is begun again has to start as it did."

@@ -17,19 +17,22 @@ class Frames:
     def __init__(self, path: Path, magic: bytes) -> None:
         self.path, self.magic = place_for(path), magic
         self._ends = [len(magic)]  # of the magic, then of each frame
-        if self.path.exists():
+        self._mine = self._there()  # what is under the name, if nobody else puts anything there
+        if self._mine is not None:
             self._open()
 
     def __len__(self) -> int:
         return len(self._ends) - 1
 
     def __getitem__(self, i: int) -> bytes:
+        self._check_mine()
         with self.path.open("rb") as file:
             file.seek(self._ends[i] + LENGTH)
             return file.read(self._ends[i + 1] - self._ends[i] - LENGTH)
 
     def rewrite(self, keep: int, more: Sequence[bytes]) -> None:
         """The first `keep` frames, then these."""
+        self._check_mine()
         total, ends = hashlib.sha256(), self._ends[: keep + 1]
         with replacing(self.path) as file:
 
@@ -47,11 +50,27 @@ class Frames:
                 put(frame)
                 ends.append(ends[-1] + LENGTH + len(frame))
             file.write(total.digest())
-        self._ends = ends
+        self._ends, self._mine = ends, self._there()
 
     def remove(self) -> None:
-        """They are no longer needed."""
-        self.path.unlink(missing_ok=True)
+        """They are no longer needed; what somebody else has put in their place may be."""
+        if self._there() == self._mine:
+            self.path.unlink(missing_ok=True)
+
+    def _there(self) -> tuple[int, ...] | None:
+        """What tells one file of this name from another; None: there is none."""
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+    def _check_mine(self) -> None:
+        if self._there() != self._mine:
+            raise OSError(
+                f"{self.path} was written or removed meanwhile: another process uses it, too. Name a file "
+                "of its own for each."
+            )
 
     def _open(self) -> None:
         """Where the frames are. A file that is not as it was written is refused as a whole."""
