@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import dask
@@ -233,7 +234,7 @@ def test_a_missing_file_is_named(client, table, tmp_path):
 
 
 def test_an_interrupted_pass_leaves_nothing(client, tmp_path, monkeypatch):
-    def interrupted(leaves: Any) -> None:
+    def interrupted(leaves: Any, done: Any) -> None:
         while not list(tmp_path.iterdir()):
             time.sleep(0.01)
         raise KeyboardInterrupt
@@ -370,3 +371,22 @@ def test_a_client_that_is_closed_says_so(client, tmp_path):
         lk.GaussianNB().fit(source)
     with pytest.raises(RuntimeError, match="the Dask client is closed: connect"):
         lk.GaussianNB().fit(source)
+
+
+def test_a_client_that_is_closed_during_a_pass_is_named_as_the_reason(client, tmp_path):
+    from distributed import Client
+
+    other = Client(client.scheduler.address, set_as_default=False)
+    there = Elsewhere(Dense(np.zeros((400, 1))), np.zeros(400, np.int32), cluster=other)
+
+    def close() -> None:
+        while not list(tmp_path.iterdir()):
+            time.sleep(0.01)
+        other.close()
+
+    closing = Thread(target=close)
+    closing.start()
+    with parts_of(8), pytest.raises(RuntimeError, match="was the Dask client, or its cluster, closed"):
+        run(Slow(there, tmp_path), partial(ColumnMoments.start, 1, 1))
+    closing.join()
+    assert nothing_left(client)

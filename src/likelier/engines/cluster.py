@@ -8,6 +8,7 @@ bit. Every task can be run again, where its worker is lost.
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -179,7 +180,7 @@ def passing(cluster: Any) -> Engine:
         check_workers(cluster)
         threads = sum(cluster.nthreads().values())
         tasks = Pass.of(source, start, threads, lambda task: task)
-        with observed(What(type(start()), source.rows, len(tasks.leaves))) as done:
+        with connected(cluster), observed(What(type(start()), source.rows, len(tasks.leaves))) as done:
             found: S = computed(cluster, source, tasks, done)
         return found
 
@@ -224,6 +225,20 @@ def waiting() -> Iterator[None]:
         yield
     finally:
         rejoin()
+
+
+@contextmanager
+def connected(client: Any) -> Iterator[None]:
+    """What fails since a client is closed says so."""
+    try:
+        yield
+    except Exception as problem:
+        if not isinstance(problem, CancelledError) and client.status not in CLOSED:
+            raise
+        raise RuntimeError(
+            "the pass was cancelled: was the Dask client, or its cluster, closed meanwhile? Connect anew, "
+            "and fit again."
+        ) from problem
 
 
 def submitted(client: Any, source: Source, graph: Graph, keys: list[Any]) -> list[Any]:
@@ -278,7 +293,7 @@ def taken(running: deque[Any]) -> list[Chunk]:
     """What the first of some futures has found."""
     future = running.popleft()
     try:
-        with waiting():
+        with connected(future.client), waiting():
             found: list[Chunk] = future.result()
         return found
     finally:
@@ -296,11 +311,12 @@ def alone(partitions: Partitions | None, number: int, part: Part) -> tuple[Graph
 
 # ---- whether it can ------------------------------------------------------------------------------
 CHECKED: WeakSet[Any] = WeakSet()
+CLOSED = ("closing", "closed")
 
 
 def check_workers(client: Any) -> None:
     """Once for each client: refuse workers without likelier; warn of those that would give other bits."""
-    if client.status in ("closing", "closed"):
+    if client.status in CLOSED:
         raise RuntimeError("the Dask client is closed: connect to a cluster anew, and pass that client.")
     if client in CHECKED:
         return
