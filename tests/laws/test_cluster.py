@@ -24,7 +24,7 @@ from laws.parts import parts_of
 from laws.test_files import pieces_of
 from laws.test_states import every_state
 from likelier.data import Arrays, Chunk, Dense, NonFinite
-from likelier.engines import chunks, cluster, first_chunk, run, serial, watching
+from likelier.engines import chunks, clients, cluster, first_chunk, run, serial, watching
 from likelier.states import ColumnMoments, Moments
 
 
@@ -259,6 +259,8 @@ def test_weights_of_some_megabytes_are_no_reason_for_a_warning(client):
 class Pretending:
     """A client that says what its workers have."""
 
+    status = "running"
+
     def __init__(self, **workers: Any) -> None:
         self.workers = workers
 
@@ -268,7 +270,7 @@ class Pretending:
 
 def test_a_worker_without_likelier_is_named():
     with pytest.raises(RuntimeError, match="likelier is not installed on worker b and 1 others: install"):
-        cluster.check_workers(Pretending(a=("1", "v4"), c=None, b=None))
+        clients.check_workers(Pretending(a=("1", "v4"), c=None, b=None))
 
 
 def test_levels_that_differ_are_said_once():
@@ -276,15 +278,15 @@ def test_levels_that_differ_are_said_once():
     with pytest.warns(
         UserWarning, match="1 at level v4 on .*; likelier|1 at level v4 on c; 1 at level v3 on b"
     ):
-        cluster.check_workers(differing)
-    cluster.check_workers(differing)
-    cluster.check_workers(Pretending(a=("1", "v4"), b=("1", "v4")))
+        clients.check_workers(differing)
+    clients.check_workers(differing)
+    clients.check_workers(Pretending(a=("1", "v4"), b=("1", "v4")))
 
 
 def test_the_workers_here_are_as_this_process_is(client):
-    cluster.CHECKED.discard(client)
-    cluster.check_workers(client)
-    assert client in cluster.CHECKED
+    clients.CHECKED.discard(client)
+    clients.check_workers(client)
+    assert client in clients.CHECKED
 
 
 # ---- passes that are observed, and kept ----------------------------------------------------------
