@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import dask
@@ -23,7 +24,7 @@ from laws.parts import parts_of
 from laws.test_files import pieces_of
 from laws.test_states import every_state
 from likelier.data import Arrays, Chunk, Dense, NonFinite
-from likelier.engines import chunks, cluster, first_chunk, run, serial, watching
+from likelier.engines import chunks, clients, cluster, first_chunk, run, serial, watching
 from likelier.states import ColumnMoments, Moments
 
 
@@ -271,6 +272,8 @@ def test_weights_of_some_megabytes_are_no_reason_for_a_warning(client):
 class Pretending:
     """A client that says what its workers have."""
 
+    status = "running"
+
     def __init__(self, **workers: Any) -> None:
         self.workers = workers
 
@@ -280,7 +283,7 @@ class Pretending:
 
 def test_a_worker_without_likelier_is_named():
     with pytest.raises(RuntimeError, match="likelier is not installed on worker b and 1 others: install"):
-        cluster.check_workers(Pretending(a=("1", "v4"), c=None, b=None))
+        clients.check_workers(Pretending(a=("1", "v4"), c=None, b=None))
 
 
 def test_levels_that_differ_are_said_once():
@@ -288,15 +291,15 @@ def test_levels_that_differ_are_said_once():
     with pytest.warns(
         UserWarning, match="1 at level v4 on .*; likelier|1 at level v4 on c; 1 at level v3 on b"
     ):
-        cluster.check_workers(differing)
-    cluster.check_workers(differing)
-    cluster.check_workers(Pretending(a=("1", "v4"), b=("1", "v4")))
+        clients.check_workers(differing)
+    clients.check_workers(differing)
+    clients.check_workers(Pretending(a=("1", "v4"), b=("1", "v4")))
 
 
 def test_the_workers_here_are_as_this_process_is(client):
-    cluster.CHECKED.discard(client)
-    cluster.check_workers(client)
-    assert client in cluster.CHECKED
+    clients.CHECKED.discard(client)
+    clients.check_workers(client)
+    assert client in clients.CHECKED
 
 
 # ---- passes that are observed, and kept ----------------------------------------------------------
@@ -369,6 +372,25 @@ def test_a_client_that_is_closed_says_so(client, tmp_path):
         lk.GaussianNB().fit(source)
     with pytest.raises(RuntimeError, match="the Dask client is closed: connect"):
         lk.GaussianNB().fit(source)
+
+
+def test_a_client_that_is_closed_during_a_pass_is_named_as_the_reason(client, tmp_path):
+    from distributed import Client
+
+    other = Client(client.scheduler.address, set_as_default=False)
+    there = Elsewhere(Dense(np.zeros((400, 1))), np.zeros(400, np.int32), cluster=other)
+
+    def close() -> None:
+        while not list(tmp_path.iterdir()):
+            time.sleep(0.01)
+        other.close()
+
+    closing = Thread(target=close)
+    closing.start()
+    with parts_of(8), pytest.raises(RuntimeError, match="was the Dask client, or its cluster, closed"):
+        run(Slow(there, tmp_path), partial(ColumnMoments.start, 1, 1))
+    closing.join()
+    assert nothing_left(client)
 
 
 # ---- last, since the workers that come instead have all to load again -------------------------------

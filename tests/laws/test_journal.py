@@ -426,6 +426,19 @@ def test_no_cell_of_a_large_array_can_change_unseen(n, at, dtype, order):
     assert Digests().of(X) != before
 
 
+@settings(max_examples=30)
+@given(
+    at=st.lists(st.integers(0, LARGE // 8 + 99), min_size=2, max_size=2, unique=True),
+    cells=st.sampled_from([(0, 1), (1.0, 2.0), (0.0, -0.0), (1e300, 3.0), (-1.0, 1.0)]),
+)
+def test_no_two_cells_of_a_large_array_can_swap_unseen(at, cells):
+    array = np.zeros(LARGE // 8 + 100, np.float64 if isinstance(cells[0], float) else np.int64)
+    array[at] = cells
+    before = Digests().of(array)
+    array[at] = cells[::-1]
+    assert Digests().of(array) != before
+
+
 def test_digests_tell_values_apart():
     values = [
         None,

@@ -5,22 +5,20 @@ parts whose first number is a multiple of 2^k is a subtree of it, and one task: 
 bit. Every task can be run again, where its worker is lost.
 """
 
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
-from weakref import WeakSet
 
 import dask
 from dask.optimization import cull
 
 from likelier.data import Chunk, Part, Source
 from likelier.data.wrapped import Partitions, at_hand, partitions_of
+from likelier.engines.clients import check_workers, connected, is_client, waiting
 from likelier.engines.run import Engine, absorb
 from likelier.engines.tree import Tree, merge_in_order
 from likelier.engines.watching import Done
@@ -162,11 +160,6 @@ def run_length(parts: int, threads: int) -> int:
 
 
 # ---- who runs it ---------------------------------------------------------------------------------
-def is_client(cluster: Any) -> bool:
-    """A connection to a cluster; else a scheduler of this machine, which takes a graph and keys."""
-    return hasattr(cluster, "submit")
-
-
 def passing(cluster: Any) -> Engine:
     """The engine of a Dask client, or of a scheduler."""
 
@@ -174,7 +167,7 @@ def passing(cluster: Any) -> Engine:
         check_workers(cluster)
         threads = sum(cluster.nthreads().values())
         tasks = Pass.of(source, start, threads, lambda task: task)
-        with observed(What(type(start()), source.rows, len(tasks.leaves))) as done:
+        with connected(cluster), observed(What(type(start()), source.rows, len(tasks.leaves))) as done:
             found: S = computed(cluster, source, tasks, done)
         return found
 
@@ -203,22 +196,6 @@ def computed(client: Any, source: Source, tasks: Pass, done: Done) -> Any:
     finally:
         for future in (*leaves, root):
             future.release()
-
-
-@contextmanager
-def waiting() -> Iterator[None]:
-    """A fit within a task of the cluster frees its thread for the tasks that it waits for."""
-    from distributed import rejoin, secede
-
-    try:
-        secede()
-    except (ValueError, KeyError):  # it is none, or is free already
-        yield
-        return
-    try:
-        yield
-    finally:
-        rejoin()
 
 
 def submitted(client: Any, source: Source, graph: Graph, keys: list[Any]) -> list[Any]:
@@ -273,7 +250,7 @@ def taken(running: deque[Any]) -> list[Chunk]:
     """What the first of some futures has found."""
     future = running.popleft()
     try:
-        with waiting():
+        with connected(future.client), waiting():
             found: list[Chunk] = future.result()
         return found
     finally:
@@ -287,42 +264,3 @@ def alone(partitions: Partitions | None, number: int, part: Part) -> tuple[Graph
         return {key: (Listing(part),)}, key
     keys = partitions.keys[number]
     return cull(partitions.graph, list(keys))[0] | {key: (Listing(part), *keys)}, key
-
-
-# ---- whether it can ------------------------------------------------------------------------------
-CHECKED: WeakSet[Any] = WeakSet()
-
-
-def check_workers(client: Any) -> None:
-    """Once for each client: refuse workers without likelier; warn of those that would give other bits."""
-    if client.status in ("closing", "closed"):
-        raise RuntimeError("the Dask client is closed: connect to a cluster anew, and pass that client.")
-    if client in CHECKED:
-        return
-
-    def installed() -> tuple[str, str] | None:  # sent as it is: a worker may have nothing to look it up in
-        try:
-            import likelier
-            from likelier import _core
-        except ImportError:
-            return None
-        return likelier.__version__, _core.ISA
-
-    found = client.run(installed)
-    without = sorted(worker for worker, has in found.items() if has is None)
-    if without:
-        raise RuntimeError(
-            f"likelier is not installed on worker {without[0]}"
-            + (f" and {len(without) - 1} others" if len(without) > 1 else "")
-            + ": install the same version there as here."
-        )
-    kinds = {has: worker for worker, has in sorted(found.items())}
-    if len(kinds) > 1:
-        shown = "; ".join(f"{version} at level {level} on {at}" for (version, level), at in kinds.items())
-        warnings.warn(
-            f"workers differ in version or instruction level: likelier {shown}. Results agree up to "
-            "rounding, and not bit for bit. Set LIKELIER_ISA to the lowest level on all workers.",
-            stacklevel=2,
-        )
-    if found:  # there may be no workers yet
-        CHECKED.add(client)

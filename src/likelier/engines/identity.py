@@ -67,8 +67,19 @@ def _parts(value: Any) -> list[Any]:
     return [getattr(value, "__module__", ""), getattr(value, "__qualname__", "")]
 
 
+def _scattered(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """High bits into low ones, where small numbers as floats have none: the same words for no others."""
+    mixed: NDArray[np.uint64] = words ^ (words >> np.uint64(32))
+    return mixed
+
+
+# Odd, so that no change of one word leaves a sum as it was, and unlike: nor do two that swap places.
+WEIGHTS = _scattered(np.arange(1, WORDS + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+WEIGHTS = _scattered(WEIGHTS * np.uint64(0xBF58476D1CE4E5B9)) | np.uint64(1)
+
+
 def _hashed(array: NDArray[Any]) -> bytes:
-    """Of a large array the sums of runs of words, and one word in 61: no cell can change unseen."""
+    """Of a large array Σ_i weight_i word_i for runs of words, modulo 2^64: no cell can change unseen."""
     found = hashlib.blake2b(f"{array.dtype.str}{array.shape}".encode(), digest_size=16)
     if array.dtype.kind == "O":
         found.update(repr(array.tolist()).encode())
@@ -78,8 +89,7 @@ def _hashed(array: NDArray[Any]) -> bytes:
         cells = np.ascontiguousarray(array[start : start + step]).reshape(-1).view(np.uint8)
         whole = 0 if array.nbytes < LARGE else len(cells) // (8 * WORDS) * WORDS
         words = cells[: 8 * whole].view(np.uint64)
-        found.update(words.reshape(-1, WORDS).sum(axis=1, dtype=np.uint64).tobytes())
-        found.update(words[::61].tobytes())
+        found.update(np.einsum("ij,j->i", _scattered(words).reshape(-1, WORDS), WEIGHTS).tobytes())
         found.update(cells[8 * whole :].tobytes())
     if not array.ndim:
         found.update(array.tobytes())
