@@ -37,6 +37,10 @@ OTHER = {
 }
 
 
+class Refused(ValueError):
+    """A checkpoint that is not of this fit, or of none: no other way to fit makes up for it."""
+
+
 class Entry(NamedTuple):
     """A pass: what it is, and how many of its parts these states are of.
 
@@ -179,7 +183,7 @@ class Journal:
                 self._refuse(f"{key} was {then.get(key, 'not there')}, and is {now.get(key, 'not there')}")
 
     def _refuse(self, why: str) -> None:
-        raise ValueError(
+        raise Refused(
             f"{self.path} is the checkpoint of another fit: {why}. Fit as before to go on from it, remove "
             "it, or name another."
         )
@@ -239,7 +243,7 @@ def _refusing(path: Path) -> Iterator[None]:
     # The readers of archives have many ways to say no, and none of them is news here.
     except Exception as problem:
         kind = "" if isinstance(problem, ValueError) else f"{type(problem).__name__}: "
-        raise ValueError(f"{path} is not a checkpoint that can be read: {kind}{problem}") from problem
+        raise Refused(f"{path} is not a checkpoint that can be read: {kind}{problem}") from problem
 
 
 _journal: ContextVar[Journal | None] = ContextVar("journal", default=None)
