@@ -182,7 +182,7 @@ def files(tmp_path, monkeypatch):
 @pytest.mark.parametrize("model", [lk.GaussianNB(), lk.NaiveBayes(), lk.LogisticRegression()], ids=str)
 def test_over_files(model, kind, files, alone, monkeypatch):
     monkeypatch.setattr("likelier.data.files.PART_BYTES", 1 << 8)
-    monkeypatch.setattr("likelier.data.cutting.UNIT", 1 << 8)
+    monkeypatch.setattr("likelier.data.cutting.UNIT", 1 << 9)
 
     def fit(**how):
         return clone(model).fit(lk.scan(f"*.{kind}", target="species"), **how)

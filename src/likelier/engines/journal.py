@@ -37,6 +37,10 @@ OTHER = {
 }
 
 
+class Refused(ValueError):
+    """A checkpoint that is not of this fit, or of none: no other way to fit makes up for it."""
+
+
 class Entry(NamedTuple):
     """A pass: what it is, and how many of its parts these states are of.
 

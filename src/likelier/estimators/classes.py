@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from likelier.data import Source, levels_of
 from likelier.data.foreseen import Foreseen
+from likelier.engines.journal import Refused
 from likelier.estimators import door
 from likelier.estimators.alike import Named, check, check_statistics, numbered
 from likelier.estimators.onepass import Names, OnePass, Start
@@ -41,10 +41,14 @@ class OnePassClassifier(Scoring, OnePass):
 
     def _found(self, source: Source) -> tuple[NDArray[Any], tuple[Any, Any | None]]:
         """One pass where the survey would cost another, if a glimpse has shown all classes."""
-        with suppress(ValueError):  # which may be the guess's fault: after the survey it would not be
+        try:
             guess = glimpse(source)
             if guess is not None:
                 return guess, self._fitted(Foreseen(source), guess)
+        except Refused:
+            raise
+        except ValueError:  # which may be the guess's fault: after the survey it would not be
+            pass
         return super()._found(source)
 
     def _labelled(self, source: Source, target: NDArray[Any]) -> Source:
