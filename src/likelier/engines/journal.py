@@ -52,10 +52,6 @@ class Entry(NamedTuple):
     states: list[Changes]
 
 
-class Refused(ValueError):
-    """A file that is not the checkpoint of this fit."""
-
-
 class Journal:
     """The passes of a fit, in order."""
 
