@@ -117,7 +117,7 @@ def test_models_that_are_no_sums_say_what_to_do():
     mda = lk.MixtureDiscriminantAnalysis(n_components=1).fit(X, Y)
     refused(TypeError, "MixtureDiscriminantAnalysis cannot be merged.*scan", [mda, mda])
     refused(TypeError, "likelier.average", [lk.OnlineClassifier().fit(X, Y)])
-    refused(TypeError, "model 0: a dict cannot be merged", [{}])
+    refused(TypeError, "model 0 is a dict: merge takes models", [{}])
 
 
 def test_what_is_no_list_of_models():

@@ -41,6 +41,16 @@ WRITERS = {
     "jsonl": lambda frame, path: frame.to_json(path, orient="records", lines=True),
     "svmlight": lambda frame, path: dump_svmlight_file(frame[["a", "b"]], frame["y"], str(path)),
 }
+
+
+@pytest.fixture
+def interruptible():
+    """Ctrl-C interrupts; shells start what runs in the background with it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 every_format = pytest.mark.parametrize("ending", list(WRITERS))
 
 
@@ -111,11 +121,12 @@ def no_thread_is_left():
 def test_files_that_change_under_way_are_named(ending, harm, said, at, written, tmp_path, monkeypatch):
     """Between the survey and the pass that counts, or after the first chunk of a pass over the file."""
     source, absorb, victim = written(ending), RUN.absorb, tmp_path / f"1.{ending}"
-    harmed = []
+    harmed, lock = [], threading.Lock()
 
     def once():
-        if not harmed:
-            harmed.append(harm(victim))
+        with lock:
+            if not harmed:
+                harmed.append(harm(victim))
 
     def harmful(start, part, go_on):
         return absorb(start, part, lambda rows: (once(), go_on(rows))[1])
@@ -164,7 +175,7 @@ def test_files_that_change_while_a_part_is_read_are_named(ending, harm, said, wr
 # ---- Ctrl-C --------------------------------------------------------------------------------------
 @pytest.mark.parametrize("threads", [1, 2, 4])
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
-def test_ctrl_c_ends_a_pass_soon_and_leaves_nothing(threads, ending, written, monkeypatch):
+def test_ctrl_c_ends_a_pass_soon_and_leaves_nothing(interruptible, threads, ending, written, monkeypatch):
     source, absorb, lock = written(ending), RUN.absorb, threading.Lock()
     monkeypatch.setenv("LIKELIER_THREADS", str(threads))
     chunks, after = 0, 0
@@ -191,7 +202,7 @@ def test_ctrl_c_ends_a_pass_soon_and_leaves_nothing(threads, ending, written, mo
     assert pickle.dumps(model) == before
 
 
-def test_ctrl_c_in_mid_chunk_waits_for_that_chunk_alone(written, monkeypatch):
+def test_ctrl_c_in_mid_chunk_waits_for_that_chunk_alone(interruptible, written, monkeypatch):
     """A chunk that has begun is a kernel at work: it is waited for, and no other is begun."""
     source, absorb, begun, ended = written("parquet"), RUN.absorb, [], []
 
