@@ -14,7 +14,7 @@ from pyarrow import csv as arrow_csv
 from likelier.data import cutting
 from likelier.data.arrow import is_text
 from likelier.data.places import Stamp, check_packing, is_url, opened, packing, stamp, stream
-from likelier.data.stored import FIRST_BYTES, Span, ahead, reading
+from likelier.data.stored import FIRST_BYTES, Span, Unnumbered, ahead, reading
 
 # A block of text is a chunk: small enough to stay in the cache while it is parsed and converted. It holds
 # at least one line: of each of its columns, so many bytes.
@@ -31,7 +31,7 @@ _FOREIGN = re.compile(r"In CSV column #(\d+):.*conversion error to (.+?): invali
 
 
 @dataclass(frozen=True)
-class Delimited:
+class Delimited(Unnumbered):
     """The header of a file, and the types of its columns."""
 
     path: str
@@ -57,14 +57,6 @@ class Delimited:
     @property
     def types(self) -> dict[str, Any]:
         return {name: self.known.get(name, pa.null()) for name in self.names}
-
-    @property
-    def index(self) -> tuple[str, ...]:
-        return ()
-
-    @property
-    def rows(self) -> None:
-        return None
 
     def first_types(self) -> dict[str, Any] | None:
         """The types of the columns as the first rows have them; None: there are no rows."""

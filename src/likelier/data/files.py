@@ -112,8 +112,7 @@ class Scan(OnCluster):
     cluster: Any = field(default=None, compare=False)  # a Dask client, whose workers read; None: we do
 
     def __repr__(self) -> str:
-        n, p = len(self.files), self.p
-        held = self.files[0].path if n == 1 else f"{n} files, {self.files[0].path} to {self.files[-1].path}"
+        p = self.p
         rows = "" if self.rows is None else f"{self.rows} rows, "
         shown = ", ".join(self.roles.features[:5]) + (", ..." if p > 5 else "")
         targets = (
@@ -121,7 +120,7 @@ class Scan(OnCluster):
         )
         y = f", target={targets!r}" if self.roles.targets else ""
         w = f", weight={self.roles.weight!r}" if self.roles.weight is not None else ""
-        return f"<Scan of {held}: {rows}{p} features ({shown}){y}{w}>"
+        return f"<Scan of {self._held}: {rows}{p} features ({shown}){y}{w}>"
 
     @property
     def p(self) -> int:

@@ -13,7 +13,7 @@ from pyarrow import json as arrow_json
 from likelier.data import lines
 from likelier.data.arrow import is_text
 from likelier.data.places import Stamp, check_packing, stamp
-from likelier.data.stored import FIRST_BYTES, Span, reading
+from likelier.data.stored import FIRST_BYTES, Span, Unnumbered, reading
 
 Path = tuple[str, ...]  # of keys, from the object of a row to a cell
 
@@ -22,7 +22,7 @@ _MIXED = pa.dense_union([pa.field("number", pa.float64()), pa.field("other", pa.
 
 
 @dataclass(frozen=True)
-class JSONLines:
+class JSONLines(Unnumbered):
     """A file, and the columns that the first rows of all files have."""
 
     path: str
@@ -41,14 +41,6 @@ class JSONLines:
     @property
     def types(self) -> Mapping[str, Any]:
         return self.known
-
-    @property
-    def index(self) -> tuple[str, ...]:
-        return ()
-
-    @property
-    def rows(self) -> None:
-        return None
 
     def first_columns(self) -> list[tuple[Path, Any]] | None:
         """The columns that the first rows have, and their types; None: there are no rows."""

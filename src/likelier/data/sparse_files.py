@@ -178,10 +178,8 @@ class SparseScan(OnCluster):
     cluster: Any = field(default=None, compare=False)  # a Dask client, whose workers read; None: we do
 
     def __repr__(self) -> str:
-        n = len(self.files)
-        held = self.files[0].path if n == 1 else f"{n} files, {self.files[0].path} to {self.files[-1].path}"
         y = "" if self.reading.y == "none" else f", target={TARGET!r}"
-        return f"<Scan of {held}: {self.rows} sparse rows, {self.p} features{y}>"
+        return f"<Scan of {self._held}: {self.rows} sparse rows, {self.p} features{y}>"
 
     @property
     def p(self) -> int:

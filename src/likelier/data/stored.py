@@ -66,7 +66,14 @@ class File(Protocol):
 class OnCluster:
     """Files that are read here, or by the workers of a Dask cluster."""
 
+    files: Sequence[Any]
     cluster: Any
+
+    @property
+    def _held(self) -> str:
+        """Which files, for a person."""
+        n, first, last = len(self.files), self.files[0].path, self.files[-1].path
+        return str(first) if n == 1 else f"{n} files, {first} to {last}"
 
     def __getstate__(self) -> dict[str, Any]:
         """A connection does not travel."""
@@ -82,6 +89,18 @@ class OnCluster:
             raise TypeError(f"scan(...).on takes a distributed.Client; got {type(client).__name__}.")
         new: Self = replace(self, cluster=client)  # type: ignore[type-var]
         return new
+
+
+class Unnumbered:
+    """Text: none of its columns only numbers the rows, and how many these are is not known before."""
+
+    @property
+    def index(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def rows(self) -> None:
+        return None
 
 
 @contextmanager

@@ -120,7 +120,7 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
         """Fit to rows X and their labels y, or to a source, whose rows are read into memory.
 
         groups: for splitters that keep rows together. checkpoint: a file for what is done so far: a fit
-        that was cut off goes on from there.
+        that was cut off goes on from there; its folds, which are in memory, are fitted again.
         """
         grid = self._grid()
         X, y, sample_weight = gathered(X, y, sample_weight)

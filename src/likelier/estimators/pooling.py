@@ -1,5 +1,6 @@
 """Steps where the rows are: each part from the same weights, and the average of where they led."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, Self
@@ -124,7 +125,7 @@ class Pooling:
 
 
 def averaged_epochs(
-    route: Route, source: Source, start: Strides, seed: int, most: int, watch: Watch | None
+    route: Route, source: Source, start: Strides, seeds: Sequence[int], most: int, watch: Watch | None
 ) -> Journey:
     """Epochs, each from the average of the one before (McDonald, Hall & Mann 2010)."""
-    return route.epochs(Pooling(source, seed), start, most, watch)._replace(pooled=True)
+    return route.epochs(Pooling(source, seeds[0]), start, most, watch)._replace(pooled=True)

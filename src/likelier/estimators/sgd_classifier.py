@@ -1,6 +1,7 @@
 """Linear classifiers by stochastic gradient descent."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,9 @@ from likelier.estimators.decisions import Decisions
 from likelier.estimators.polishing import SMOOTH, polished
 from likelier.estimators.pooling import averaged_epochs
 from likelier.estimators.stochastic import Striding, counted
-from likelier.estimators.strides import Journey, Route, Strides
+from likelier.estimators.strides import Epochs, Journey, Route, Strides
 from likelier.estimators.weighing import weights_by_class
-from likelier.online.stochastic import LOSSES, RATES, Course, Watch
+from likelier.online.stochastic import LOSSES, RATES, Course
 
 Floats = NDArray[np.float64]
 
@@ -134,18 +135,10 @@ class SGDClassifier(Decisions, Striding):
         seed = self._seeds(K, None)[0][0]
         return polished(self._route(course, K, factor), source, start, most, seed)
 
-    def _by_parts(
-        self,
-        route: Route,
-        source: Source,
-        start: Strides,
-        seeds: list[int],
-        most: int,
-        watch: Watch | None,
-    ) -> Journey:
+    def _epochs(self, route: Route, source: Source) -> Epochs:
         if cluster_of(source) is None:
-            return super()._by_parts(route, source, start, seeds, most, watch)
-        return averaged_epochs(route, source, start, seeds[0], most, watch)
+            return super()._epochs(route, source)
+        return partial(averaged_epochs, route)
 
     # ---- probabilities -----------------------------------------------------------------------------
     @available_if(_probable)  # type: ignore[untyped-decorator]

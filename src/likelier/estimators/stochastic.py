@@ -19,7 +19,7 @@ from likelier.data import Arrays, Chunk, Source
 from likelier.estimators import door
 from likelier.estimators.discriminative import precoded, single
 from likelier.estimators.scoring import refuse_new
-from likelier.estimators.strides import SEEDS, Journey, Route, Strides
+from likelier.estimators.strides import SEEDS, Epochs, Journey, Route, Strides
 from likelier.estimators.weighing import class_totals, weights_by_class
 from likelier.estimators.weighted import Weighted
 from likelier.estimators.weights import Course as Way
@@ -123,7 +123,7 @@ class Striding(Weighted):
                     "or set early_stopping=False."
                 )
             with progress(self.verbose, most) as watch:
-                return self._by_parts(route, source, start, self._seeds(K, None)[0], most, watch)
+                return self._epochs(route, source)(source, start, self._seeds(K, None)[0], most, watch)
         if source.w is not None:
             door.weighty(source.w)
         (chunk,) = source.parts(len(source) * source.X.row_bytes)[0]()
@@ -131,16 +131,9 @@ class Striding(Weighted):
         with progress(self.verbose, most * len(seeds)) as watch:
             return route.whole(Rows.of(chunk, held), start, seeds, most, watch)
 
-    def _by_parts(
-        self,
-        route: Route,
-        source: Source,
-        start: Strides,
-        seeds: list[int],
-        most: int,
-        watch: Watch | None,
-    ) -> Journey:
-        return route.by_parts(source, start, seeds, most, watch)
+    def _epochs(self, route: Route, source: Source) -> Epochs:
+        """How rows that are not in memory are gone through."""
+        return route.by_parts
 
     def _route(self, course: Course, K: int, factor: Floats | None) -> "Route":
         return Route(course, K, self._apart(K), factor, self._workers())

@@ -81,6 +81,10 @@ class Journey(NamedTuple):
 Reading = Callable[["Route", Strides], Journey]  # of all rows, once
 
 
+# Source, where to start, a seed for each problem, the most epochs, and who wants to hear of each.
+Epochs = Callable[[Source, Strides, Sequence[int], int, Watch | None], "Journey"]
+
+
 @dataclass(frozen=True)
 class Route:
     """Problems, and how they are gone about."""

@@ -13,7 +13,7 @@ from likelier.data import Chunk
 from likelier.engines import run
 from likelier.objective import Objective
 from likelier.online.laid import Laid
-from likelier.online.sgd import Descent, Pace
+from likelier.online.sgd import Descent
 from likelier.penalties import Penalty
 from likelier.solvers import Iterate, Solver, lbfgs, proximal
 from likelier.states import Setting, Together, Values
@@ -73,11 +73,10 @@ class Averaged:
         theta: Floats,
         *,
         intercept: bool = True,
-        pace: Pace | None = None,
         seed: int = 0,
         first: int = 0,
     ) -> Self:
-        descent = Descent.start(setting, penalty, theta, intercept=intercept, pace=pace)
+        descent = Descent.start(setting, penalty, theta, intercept=intercept)
         descent.steps = first
         return cls(descent, Pooled.start(setting.q, setting.p + 1), seed, first)
 
