@@ -6,7 +6,7 @@ docs/scale.md, and each `state` is what the state of that model says of itself (
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil, log2
+from math import ceil, log
 
 NUMBER = 8  # bytes
 INDEX = 4  # of a cell that is stored because it is not 0
@@ -148,18 +148,19 @@ class Foretold:
 
 def foretell(cost: Cost, p: int, K: int, total: float, cluster: Cluster, group: float = 0) -> Foretold:
     """A pass over so many bytes of rows; group: bytes of a row group, which is not cut."""
-    from likelier.engines.cluster import run_length
+    from likelier.engines.cluster import MERGED, run_length
 
     n, state = total / cost.row(p), cost.state(p, K)
     parts = max(1, ceil(total / max(cost.part(p, K), group)))
     threads = cluster.workers * cluster.threads
     leaves = ceil(parts / run_length(parts, threads))
-    merges = leaves - 1
+    merges = ceil((leaves - 1) / (MERGED - 1))
+    moved = (leaves + merges - 1) * state if merges else 0.0
     uneven = ceil(leaves / threads) * threads / leaves  # the last tasks do not fill all threads
     reading = total / (cluster.workers * cluster.read)
     row = max(cost.flops(p, K) / cluster.flops, cost.gathers(K) / cluster.gather)
     computing = n * row / cluster.workers
-    depth = ceil(log2(leaves)) if leaves > 1 else 0
+    depth = ceil(log(leaves, MERGED))
     return Foretold(
         rows=n,
         parts=parts,
@@ -167,8 +168,8 @@ def foretell(cost: Cost, p: int, K: int, total: float, cluster: Cluster, group: 
         reading=reading * uneven,
         computing=computing * uneven,
         scheduling=(leaves + merges) * cluster.task,
-        merging=depth * (state / cluster.network + cluster.latency)
-        + merges * state / (cluster.workers * cluster.network),
+        merging=depth * (MERGED * state / cluster.network + cluster.latency)
+        + moved / (cluster.workers * cluster.network),
         state=state,
-        moved=merges * state,
+        moved=moved,
     )

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
+import cloudpickle
 import dask
 from dask.optimization import cull
 
@@ -30,8 +31,10 @@ S = TypeVar("S", bound=State)
 Start = Callable[[], Any]
 Graph = dict[Any, Any]
 
-TASKS = 8  # for each thread of the cluster, so that those that are done early find more to do
+TASKS = 4  # for each thread of the cluster, so that those that are done early find more to do
 MOST_PARTS = 32  # of a task: some tenths of a second, where the scheduler takes a millisecond for each
+MERGED = 8  # states by one task, a power of 2: fewer would be more tasks, more would wait for each other
+MOST_SENT = 1 << 14  # bytes that go along with every task; what is larger goes to each worker once
 
 
 # ---- tasks ---------------------------------------------------------------------------------------
@@ -58,11 +61,17 @@ class Giving(Task):
 
 @dataclass(frozen=True)
 class Absorbing(Task):
-    """A run of parts, each into a state of its own, merged; `rows`: those of a partition, if it is one."""
+    """A run of parts, each into a state of its own, merged.
+
+    start: what makes a state, or None: it is the first that is given. What follows are the rows of a
+    partition, if it is one.
+    """
 
     parts: Sequence[Part]
+    start: Start | None = None
 
-    def __call__(self, start: Start, *rows: Any) -> Any:
+    def __call__(self, *given: Any) -> Any:
+        start, rows = (given[0], given[1:]) if self.start is None else (self.start, given)
         with at_hand(rows):
             return merge_in_order(absorb(start, part) for part in self.parts)
 
@@ -97,30 +106,13 @@ class Trying(Task):
             return Failed(error)
 
 
-def merged(left: Any, right: Any) -> Any:
-    """Both as one; they stay as they are, since a task may be run again."""
-    for state in (left, right):
-        if isinstance(state, Failed):
-            return state
-    total = deepcopy(left)
-    total.merge(right)
-    return total
+def merged(*states: Any) -> Any:
+    """All as one; they stay as they are, since a task may be run again."""
+    failed = next((state for state in states if isinstance(state, Failed)), None)
+    return merge_in_order(map(deepcopy, states)) if failed is None else failed
 
 
 # ---- the graph of a pass -------------------------------------------------------------------------
-@dataclass
-class Node:
-    """A task that makes a state; to merge is one task more."""
-
-    graph: Graph
-    key: Any
-
-    def merge(self, other: "Node") -> None:
-        key = f"likelier-merge-{uuid4().hex}"
-        self.graph[key] = (merged, self.key, other.key)
-        self.key = key
-
-
 @dataclass
 class Pass:
     """Tasks, of which some absorb parts, in order, and one makes the result."""
@@ -133,22 +125,32 @@ class Pass:
     def of(cls, source: Source, start: Start, threads: int, task: Callable[[Any], Any]) -> "Pass":
         """task: what becomes of those that absorb."""
         parts, partitions = source.parts(start().nbytes), partitions_of(source)
-        token = uuid4().hex
-        given = f"likelier-start-{token}"
-        new = cls({given: (Giving(start),)})
+        new, token = cls({}), uuid4().hex
+        given: tuple[Any, ...] = ()
+        if len(cloudpickle.dumps(start)) > MOST_SENT:
+            given = (f"likelier-start-{token}",)
+            new.graph[given[0]] = (Giving(start),)
         # A partition is where it is: to absorb several by one task would move them.
         length = 1 if partitions is not None else run_length(len(parts), threads)
-        tree = Tree()
         for number, first in enumerate(range(0, len(parts), length)):
             key, run = (f"likelier-absorb-{token}", number), tuple(parts[first : first + length])
             rows = () if partitions is None else partitions.keys[first]
-            new.graph[key] = (task(Absorbing(run)), given, *rows)
+            absorbing = Absorbing(run) if given else Absorbing(run, start)
+            new.graph[key] = (task(absorbing), *given, *rows)
             new.leaves.append(key)
-            tree.add(Node(new.graph, key))
-        new.root = tree.merged().key
+        new.root = merging(new.graph, new.leaves)
         if partitions is not None:
             new.graph |= partitions.graph
         return new
+
+
+def merging(graph: Graph, keys: Sequence[Any]) -> Any:
+    """The key of the merged states of these: tasks of 2^k of them, which are subtrees of the tree."""
+    while len(keys) > 1:
+        groups = [tuple(keys[first : first + MERGED]) for first in range(0, len(keys), MERGED)]
+        keys = [f"likelier-merge-{uuid4().hex}" if len(group) > 1 else group[0] for group in groups]
+        graph |= {key: (merged, *group) for key, group in zip(keys, groups, strict=True) if len(group) > 1}
+    return keys[0]
 
 
 def run_length(parts: int, threads: int) -> int:

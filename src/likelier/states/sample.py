@@ -57,19 +57,31 @@ class Sample:
                 thinned.append((some[rows], numbers[rows], chunk.take(rows)))
         self.pieces = thinned
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels is one piece of no more rows than wanted: many small arrays would take longer."""
+        held = self.__dict__.copy()
+        if len(self.pieces) > 1:
+            held["pieces"] = [self._least()]
+        return held
+
     def rows(self) -> Chunk | None:
         """The sampled rows, in the order of their numbers; None: there are none."""
         return None if not self.pieces else self.drawn()[1]
 
     def drawn(self) -> tuple[NDArray[np.uint64], Chunk]:
         """The hashes of the sampled rows, of which there are some, and the rows."""
+        keys, _, chunk = self._least()
+        return keys, chunk
+
+    def _least(self) -> tuple[NDArray[np.uint64], NDArray[np.int64], Chunk]:
+        """Hashes, numbers and rows of those that are wanted, in the order of their numbers."""
         keys = np.concatenate([keys for keys, _, _ in self.pieces])
         numbers = np.concatenate([numbers for _, numbers, _ in self.pieces])
         order = np.arange(len(keys))
         if len(keys) > self.most:
             order = np.flatnonzero(keys <= np.partition(keys, self.most - 1)[self.most - 1])
         order = order[np.argsort(numbers[order], kind="stable")][: self.most]
-        return keys[order], _stacked([chunk for _, _, chunk in self.pieces]).take(order)
+        return keys[order], numbers[order], _stacked([chunk for _, _, chunk in self.pieces]).take(order)
 
 
 def _stacked(chunks: list[Chunk]) -> Chunk:
