@@ -58,7 +58,8 @@ def judged(entrant: Entrant, folds: Folds, classes: NDArray[Any] | None) -> Resu
                 _fold(entrant, folds, fold, found)
         except (ValueError, TypeError, MemoryError) as problem:
             where = "".join(f" ({note})" for note in getattr(problem, "__notes__", ()))
-            return Result(entrant.name, entrant.nature, sits_out=f"{problem}{where}", online=entrant.online)
+            why = f"{problem}{where}"
+            return Result(entrant.name, entrant.nature, sits_out=why, online=entrant.online, entrant=entrant)
     own = f"{type(entrant.model).__name__}: "
     notes = tuple(dict.fromkeys(str(warning.message).removeprefix(own) for warning in caught))
     return Result(
@@ -72,6 +73,7 @@ def judged(entrant: Entrant, folds: Folds, classes: NDArray[Any] | None) -> Resu
         parameters=found.parameters,
         notes=notes,
         online=entrant.online,
+        entrant=entrant,
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.comparing.apart import indistinct, standard_error
-from likelier.comparing.catalogue import Nature
+from likelier.comparing.catalogue import Entrant, Nature
 from likelier.comparing.rows import Rows
 from likelier.evaluation import Evaluation
 
@@ -66,6 +66,7 @@ class Result:
     sits_out: str | None = None
     online: bool = False
     baseline: bool = False
+    entrant: Entrant | None = field(default=None, repr=False)  # what was judged, not fitted
 
     def figures(self, metric: str) -> Floats:
         """(F,) of each fold; NaN where there is none."""
