@@ -111,10 +111,12 @@ class Table(NamedTuple):
         found = self.column(j)
         if found.dtype.kind != "f":
             bad = next(value for value in found if not _is_number(value))
-            raise ValueError(f"X is drawn by its numbers, and {self.name(j)} holds others: {bad!r}")
+            raise ValueError(f"X is drawn by its numbers, and {self.name(j)} holds what is none: {bad!r}")
         if np.isinf(found).any():
             row = int(np.isinf(found).argmax())
-            raise ValueError(f"X contains infinity ({self.name(j)}, row {row}): it has no place in a picture")
+            raise ValueError(
+                f"X contains infinity ({self.name(j)}, row {row}): it has no place in a picture"
+            )
         if np.isnan(found).all():
             raise ValueError(f"{self.name(j)} of X has no numbers, only missing cells: nothing to draw")
         return found

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 from likelier.comparing import Comparison, Result
 from likelier.estimators.evaluating import evaluate
@@ -55,7 +55,12 @@ def calibration(
         if two and positive not in each.classes:
             raise ValueError(f"positive={positive!r}: {name} has the classes {list(each.classes)}")
         code = each.classes.index(positive) if two else 1
-        _line(ax, i, name, each.figures, groups, code, bars=intervals is None and len(several) <= FEW or bool(intervals))
+        points = each.figures.calibration(groups, positive=code)
+        label = f"{name}: off by {each.figures.calibration_error:.4f}"
+        ax.plot(points.p, points.rate, color=color(i), marker=marker(i), markersize=5, label=label)
+        if intervals or (intervals is None and len(several) <= FEW):
+            ends = wilson(points.rate, points.weight)
+            ax.vlines(points.p, *ends, color=color(i), linewidth=1, alpha=0.6)
         _shares(ax, i, each.figures, code, alone=len(several) == 1)
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     ax.set_xlabel(f"probability of {positive}" if two else "probability of the likeliest class")
@@ -86,7 +91,7 @@ def _name(found: Any) -> str:
 
 
 def _judged(name: str, each: Any, X: Any, y: Any) -> Judged:
-    if is_classifier(each):
+    if isinstance(each, BaseEstimator) and is_classifier(each):
         if X is None:
             raise ValueError(f"{name} is a classifier: its probabilities are judged by rows, give X and y")
         each = evaluate(each, X, y)
@@ -121,14 +126,6 @@ def _larger(classes: tuple[Any, ...]) -> Any:
 
 
 # ---- how it looks --------------------------------------------------------------------------------
-def _line(ax: Any, i: int, name: str, figures: Figures, groups: int, code: int, *, bars: bool) -> None:
-    points = figures.calibration(groups, positive=code)
-    label = f"{name}: off by {figures.calibration_error:.4f}"
-    if bars:
-        ax.vlines(points.p, *wilson(points.rate, points.weight), color=color(i), linewidth=1, alpha=0.6)
-    ax.plot(points.p, points.rate, color=color(i), marker=marker(i), markersize=5, label=label)
-
-
 def wilson(rate: Floats, n: Floats) -> tuple[Floats, Floats]:
     """Between which shares 95 % of samples of n rows have such a rate (Wilson 1927)."""
     z2 = NORMAL**2

@@ -105,7 +105,9 @@ def _summarised(model: Any, X: Any, y: Any) -> Reading | None:
     values = [
         block[-p:]  # an intercept comes first
         for table in tables
-        for block in np.split(np.stack([table.estimates, table.low, table.high], axis=1), len(labels) // len(tables))
+        for block in np.split(
+            np.stack([table.estimates, table.low, table.high], axis=1), len(labels) // len(tables)
+        )
     ]
     series = [Series(label, *block.T) for label, block in zip(labels, values, strict=True)]
     return Reading(_names(model, p), series, f"weight, {100 * tables[0].level:g} % interval")

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from likelier.data import Dense
-from likelier.families import Complements, Mixed, Multinomials
-from likelier.plot.axes import Floats, Table, axes, color, ink, label_rows, marker, tint
+from likelier.families import Complements, Histograms, Mixed, Multinomials
+from likelier.plot.axes import Floats, Table, axes, color, label_rows, marker, tint
 
 GRID = 400  # points of a curve
 AROUND = 0.15  # of the range of the column, left around it
@@ -49,9 +49,8 @@ def class_densities(
     ax = axes(ax)
     if density is not None and density.threshold is not None:
         values = np.where(np.isnan(values), np.nan, values > density.threshold)
-    numeric = values.dtype.kind == "f"
-    held = _levels(values) if not numeric or (density is not None and density.discrete) else None
-    if held is None or (numeric and len(held) > MOST_LEVELS):
+    held = _levels(values)
+    if values.dtype.kind == "f" and (density is None or not density.stepwise or len(held) > MOST_LEVELS):
         _curves(ax, density, table.numbers(int(places[0])), labels, classes, bins)
     else:
         _bars(ax, density, values, held, labels, classes)
@@ -71,6 +70,7 @@ class Density(NamedTuple):
     log_prior: Floats  # (K,)
     support: Any
     threshold: float | None  # of truths: above it
+    atoms: Floats  # values that have a probability
 
     @classmethod
     def of(cls, model: Any, table: Table, column: int) -> "Density":
@@ -78,8 +78,8 @@ class Density(NamedTuple):
         alone = table.shape[1] == 1
         if not hasattr(model, "predict_joint_log_proba") or not (alone or hasattr(model, "marginal")):
             raise ValueError(
-                f"a {type(model).__name__} has no densities p(x | C) of its columns: generative models have "
-                "(model=None draws the rows alone)"
+                f"a {type(model).__name__} has no densities p(x | C) of its columns: generative models "
+                "have (model=None draws the rows alone)"
             )
         one = model if alone else model.marginal([column])
         inner = getattr(one, "_model", None)
@@ -87,14 +87,21 @@ class Density(NamedTuple):
         parts = [group.params for group in params.groups] if isinstance(params, Mixed) else [params]
         if any(isinstance(part, Multinomials | Complements) for part in parts):
             raise ValueError(
-                f"the densities of this {type(model).__name__} are of counts given their sum: a column alone "
-                "has none. Draw its coefficients."
+                f"the densities of this {type(model).__name__} are of counts given their sum: a column "
+                "alone has none. Draw its coefficients."
             )
         log_prior = getattr(inner, "log_prior", None)
         if log_prior is None:
             log_prior = np.log(one.class_prior_)
         support = getattr(params, "support", None)
-        return cls(one, table, column, log_prior, support, getattr(parts[0], "threshold", None))
+        return cls(
+            one, table, column, log_prior, support, getattr(parts[0], "threshold", None), _atoms(parts[0])
+        )
+
+    @property
+    def stepwise(self) -> bool:
+        """Whether values have probabilities, all or some."""
+        return self.discrete or bool(len(self.atoms))
 
     @property
     def discrete(self) -> bool:
@@ -119,6 +126,12 @@ class Density(NamedTuple):
             return np.empty(0, dtype=np.intp)
         found: NDArray[np.intp] = self.support.outside(Dense(values[:, None]))[0]
         return found
+
+
+def _atoms(params: Any) -> Floats:
+    if not isinstance(params, Histograms):
+        return np.empty(0)
+    return np.asarray(params.bins[0].edges[:-1][params.bins[0].atoms])
 
 
 def _levels(values: NDArray[Any]) -> NDArray[Any]:
@@ -186,15 +199,26 @@ def _curves(
     if density is not None and density.discrete:
         grid = np.unique(np.floor(grid))
     P = None if density is None else density.at(grid)
-    highest = 0.0
+    highest, width = 0.0, edges[1] - edges[0]
     for k, label, own in _by_class(x, labels, classes):
         if len(own):
             share = np.histogram(own, edges, density=True)[0]
             highest = max(highest, float(share.max()))
-            ax.stairs(share, edges, fill=True, color=color(k), alpha=0.3, label=label if P is None else None)
+            ax.stairs(
+                share, edges, fill=True, color=color(k), alpha=0.3, label=label if P is None else None
+            )
         if P is not None:
             ax.plot(grid, P[:, k], color=color(k), label=label)
+    if density is not None and len(density.atoms):
+        _stems(ax, density.atoms, density.at(density.atoms) / width)
     if P is not None and np.nanmax(P) > HIGHEST * highest > 0:
         ax.set_ylim(top=HIGHEST * highest)
     ax.set_xlim(grid[0], grid[-1])
-    ax.set_ylabel("density", color=ink(ax))
+    ax.set_ylabel("density")
+
+
+def _stems(ax: Any, atoms: Floats, heights: Floats) -> None:
+    """Probabilities of single values, as high as the bars of a histogram that they fill."""
+    for k, of_class in enumerate(heights.T):
+        ax.vlines(atoms, 0, of_class, color=color(k), linewidth=1)
+        ax.plot(atoms, of_class, color=color(k), marker=marker(k), markersize=4, linestyle="none")

@@ -93,17 +93,18 @@ def probability_contours(
         raise ValueError(f"label={label!r}: the model has the classes {classes}")
     ax = axes(ax)
     P, _ = plane.answers()
-    which = [classes.index(label)] if label is not None else [1] if len(classes) == 2 else range(len(classes))
+    one = classes[1] if label is None and len(classes) == 2 else label
+    which = range(len(classes)) if one is None else [classes.index(one)]
     if plane.up is None:
         _curves(ax, plane, P, which)
         return _finished(ax, plane, labels)
-    apart = label is None and len(classes) > 2
-    bounds = np.linspace(0.5 if apart else 0, 1, 6 if apart else 11) if levels is None else np.ravel(levels)
+    usual = np.linspace(0, 1, 11)
+    bounds = usual[5 if one is None else 0 :] if levels is None else np.unique(levels)
     for k in which:
-        _shade(ax, plane, P[:, k], np.unique(bounds), k)
+        _shade(ax, plane, P[:, k], bounds, k)
     if labels is not None:
         _points(ax, plane, labels)
-    ax.set_title(f"probability of {'each class' if apart else classes[which[0]]}", fontsize="medium")
+    ax.set_title(f"probability of {'each class' if one is None else one}", fontsize="medium")
     return _finished(ax, plane)
 
 
@@ -204,8 +205,12 @@ def _lines(ax: Any, plane: Plane, S: Floats, kind: str, levels: Sequence[float] 
     if K == 2:
         field = S[:, 1] if kind == "probability" else S[:, 1] - S[:, 0]
         usual = (0.1, 0.25, 0.75, 0.9) if kind == "probability" else (-1.0, 1.0)
-        _contour(ax, plane, field, [0.5 if kind == "probability" else 0.0], colors=[ink(ax)], linewidths=EDGE)
-        drawn = _contour(ax, plane, field, usual if levels is None else levels, colors=[ink(ax, 0.75)], **faint)
+        _contour(
+            ax, plane, field, [0.5 if kind == "probability" else 0.0], colors=[ink(ax)], linewidths=EDGE
+        )
+        drawn = _contour(
+            ax, plane, field, usual if levels is None else levels, colors=[ink(ax, 0.75)], **faint
+        )
         if drawn is not None:
             ax.clabel(drawn, fmt="%g", fontsize=8)
         return
@@ -228,7 +233,7 @@ def _shade(ax: Any, plane: Plane, p: Floats, bounds: Floats, k: int) -> None:
     """Between each two levels a tint of the class, and a line at each."""
     if len(bounds) < 2:
         raise ValueError(f"levels={bounds.tolist()}: at least two are needed to fill between them")
-    shares = 0.85 * (bounds[:-1] + bounds[1:]) / 2
+    shares = 0.6 * (bounds[:-1] + bounds[1:]) / 2
     field = p.reshape(GRID, GRID)
     tints = [tint(ax, k, float(share)) for share in shares]
     ax.contourf(plane.across, plane.up, field, bounds, colors=tints, zorder=0)
@@ -273,6 +278,7 @@ def _finished(ax: Any, plane: Plane, labels: NDArray[Any] | None = None) -> Any:
             height = np.full(len(x), low - RUG * (k + 1) * (high - low))
             ax.scatter(x, height, s=18, color=[color(k)], marker="|", linewidths=0.8)
         ax.set_ylim(low - RUG * (len(plane.classes) + 1) * (high - low), high)
-    if ax.get_legend_handles_labels()[0]:
-        ax.legend(framealpha=0.9)
+    shown = len(ax.get_legend_handles_labels()[0])
+    if shown:
+        ax.legend(framealpha=0.9, ncols=1 + shown // 6)
     return ax
