@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from likelier.comparing.baselines import ClassCounts, ValueMoments, Variety
 from sklearn.covariance import EmpiricalCovariance
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -20,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import likelier as lk
 from likelier.comparing import rows as tables
+from likelier.comparing.baselines import ClassCounts, ValueMoments, Variety
 from likelier.data import Chunk, Dense, Hashed
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 from likelier.comparing.catalogue import Entrant
 from likelier.comparing.parameters import parameters
 from likelier.comparing.preparing import Serve, SitsOut
-from likelier.comparing.rows import Indices, Rows
+from likelier.comparing.rows import Floats, Indices, Rows
 from likelier.comparing.table import Result
 from likelier.data import BadCell
 from likelier.estimators.evaluating import evaluate

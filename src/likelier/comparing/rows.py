@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from likelier.comparing.columns import Column, Seen, dates, gathered_notes, seen
-from likelier.data import CSR, Chunk, Columns, Source, Stored, Widening, columns_of, frames
+from likelier.data import CSR, Chunk, Columns, Factor, Source, Stored, Widening, columns_of, frames
 from likelier.engines import run
 from likelier.estimators import door
 from likelier.estimators.collections import gathered
