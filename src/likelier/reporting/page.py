@@ -87,6 +87,7 @@ NEEDS_SCRIPT = "<noscript><p>These charts are drawn by a script in this page, wh
 
 
 def _judged(found: dict[str, Any]) -> Section:
+    room = "broad" if len(found["squares"]) > 6 else ""
     inner = (
         f"<p>Every row was answered by a model that had not seen it.</p>{NEEDS_SCRIPT}"
         f'<div class="live">{_chooser("model", "Model", [each["name"] for each in found["models"]])}'
@@ -95,7 +96,7 @@ def _judged(found: dict[str, Any]) -> Section:
         '<figure><figcaption>Calibration</figcaption><div id="calibration"></div>'
         '<p class="under">Groups of equal size, with 95 % intervals: on the diagonal, probabilities mean what '
         "they say.</p></figure>"
-        '<figure><figcaption>Confusion</figcaption><div id="confusion" class="scroll" tabindex="0" '
+        f'<figure class="{room}"><figcaption>Confusion</figcaption><div id="confusion" class="scroll" tabindex="0" '
         'role="region" aria-label="Confusion matrix"></div></figure></div></div>'
     )
     return "answers", "How well classes are told apart", inner

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
@@ -107,12 +108,23 @@ def _model(
     answers, sure = _asked(result.entrant, rows, grid, classes)
     order = np.argsort(answers, axis=1)
     best, lead = order[:, -1], np.ptp(np.take_along_axis(answers, order[:, -2:], 1), axis=1)
-    P = np.exp(answers.max(axis=1)) if sure else np.ones(len(grid))
     if not sure and lead.max() > 0:
         lead = lead * (FAR / lead.max())
-    lead = np.sqrt(np.minimum(lead, FAR) / FAR)
-    layers = np.concatenate([best, np.rint(255 * P), np.rint(255 * lead)]).astype(np.uint8)
-    return found | {"sure": sure, "map": b64encode(layers.tobytes()).decode()}
+    doubt = _doubt(answers, best) if sure else np.zeros(len(grid))
+    layers = best.astype(np.uint8).tobytes() + _packed(doubt) + _packed(lead)
+    return found | {"sure": sure, "map": b64encode(layers).decode()}
+
+
+def _doubt(answers: Floats, best: NDArray[np.intp]) -> Floats:
+    """-ln(1 - p) of the likeliest class, from the others: it is as smooth where p is all but 1."""
+    others = answers.copy()
+    others[np.arange(len(best)), best] = -np.inf
+    return np.asarray(-logsumexp(others, axis=1))
+
+
+def _packed(values: Floats) -> bytes:
+    """The root of values up to FAR, in 16 bits."""
+    return np.rint(65535 * np.sqrt(np.clip(values, 0, FAR) / FAR)).astype("<u2").tobytes()
 
 
 def _folds(rows: Rows, seed: int) -> Folds:

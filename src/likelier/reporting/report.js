@@ -263,18 +263,19 @@
     c.closePath();
   }
 
-  // A grid in bytes: the likeliest class, its probability, and its lead in log odds (as a root).
+  // A grid in bytes: the likeliest class; -ln(1 - p) of it, and its lead in log odds, both as roots in 16 bits.
   function opened(model) {
     if (model.opened) return model.opened;
     const bytes = Uint8Array.from(atob(model.map), (c) => c.charCodeAt(0));
     const n = data.planes.grid ** 2;
-    const lead = Float32Array.from(bytes.subarray(2 * n), (b) => data.planes.far * (b / 255) ** 2 + 1e-6);
-    return (model.opened = { k: bytes.subarray(0, n), p: bytes.subarray(n, 2 * n), lead });
+    const value = (i) => data.planes.far * ((bytes[i] + 256 * bytes[i + 1]) / 65535) ** 2 + 1e-6;
+    const [doubt, lead] = [n, 3 * n].map((start) => Float32Array.from({ length: n }, (_, i) => value(start + 2 * i)));
+    return (model.opened = { k: bytes.subarray(0, n), doubt, lead });
   }
 
   // The class at a point between four of the grid: that whose lead, others' negative, is the largest there.
   function asker(model) {
-    const { k, p, lead } = opened(model);
+    const { k, doubt, lead } = opened(model);
     const G = data.planes.grid;
     const two = data.classes.length === 2;
     return (u, v) => {
@@ -292,9 +293,9 @@
         if (sum > most) [most, best] = [sum, k[here]];
       }
       if (two && model.sure) return [best, 1 / (1 + Math.exp(-most))];
-      let sure = 0;
-      for (let m = 0; m < 4; m++) sure += (share[m] * (k[at[m]] === best ? p[at[m]] : 255 - p[at[m]])) / 255;
-      return [best, sure];
+      let sum = 0; // where another class is the likeliest, 1 - p is at least its probability
+      for (let m = 0; m < 4; m++) sum += share[m] * (k[at[m]] === best ? doubt[at[m]] : -Math.log1p(-Math.exp(-doubt[at[m]])));
+      return [best, 1 - Math.exp(-sum)];
     };
   }
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from likelier.comparing.table import Comparison, Metric, Result, counted, seconds
 from likelier.reporting.telling import is_baseline
 
-WIDE, HIGH = 132, 16  # of the picture in a row of the table
+WIDE, HIGH = 120, 16  # of the picture in a row of the table
 ROOM = 6  # about it
 MOST_NAMED = 6
 
@@ -63,7 +63,7 @@ def facts(comparison: Comparison) -> str:
     found.append((f"{rows.gaps:,}", "missing cells", ""))
     found.append((f"{comparison.cv}", "folds", f"seed {comparison.seed}"))
     if np.isfinite(comparison.seconds):
-        found.append((seconds(comparison.seconds), "to compare", ""))
+        found.append((f"{comparison.seconds:.1f} s", "to compare", ""))
     cells = "".join(
         f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd><dd>{escape(more)}</dd></div>"
         for value, name, more in found
@@ -96,22 +96,21 @@ def results(comparison: Comparison) -> str:
     metric = metric_of(comparison)
     heads = ["model", *(_heading(m) for m in comparison.metrics), "fit", "predict", "parameters"]
     classes = ["name", *("metric" if m is metric else "" for m in comparison.metrics), "", "", ""]
-    head = "".join(
+    name, *others = (
         f'<th scope="col" class="{kind}"><button type="button">{escape(text)}</button></th>'
         for text, kind in zip(heads, classes, strict=True)
     )
-    at = 2 + comparison.metrics.index(metric)
     scale = Scale.of(running, metric)
-    drawn = f'<th scope="col" class="drawn">{_heading(metric)} ± s.e.{scale.said}</th>'
+    drawn = f'<th scope="col" class="drawn">{_heading(metric)}{scale.said}</th>'
     body = "".join(_row(comparison, result, scale) for result in running)
     caption = (
         f"Mean ± standard error over {comparison.cv} folds, corrected for their overlap (Nadeau and Bengio "
         f"2003); by {_heading(metric)}, {'more' if metric.rising else 'less'} is better."
     )
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="Results"><table class="results" '
-        f'data-drawn="{at}"><caption>{caption}</caption><thead><tr>{head}{drawn}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
+        '<div class="scroll" tabindex="0" role="region" aria-label="Results"><table class="results" '
+        f'aria-describedby="results-said"><thead><tr>{name}{drawn}{"".join(others)}</tr></thead>'
+        f'<tbody>{body}</tbody></table></div><p class="under small" id="results-said">{caption}</p>'
     )
 
 
@@ -119,6 +118,7 @@ def _row(comparison: Comparison, result: Result, scale: "Scale") -> str:
     best, tied = result is comparison.best, comparison.is_tied(result)
     badge = '<span class="best">best</span>' if best else '<span class="tied">tied</span>' if tied else ""
     cells = [f'<th scope="row" class="name">{escape(result.model)} {badge}</th>']
+    cells.append(f'<td class="drawn">{scale.drawn(result, best)}</td>')
     for metric in comparison.metrics:
         value = result.mean(metric.name)
         kind = "metric" if metric.name == comparison.metric else ""
@@ -128,7 +128,6 @@ def _row(comparison: Comparison, result: Result, scale: "Scale") -> str:
         cells.append(f'<td data-value="{_value(value)}">{seconds(value) if len(times) else "–"}</td>')
     n = result.parameters
     cells.append(f'<td data-value="{"" if n is None else n}">{"–" if n is None else f"{n:,}"}</td>')
-    cells.append(f'<td class="drawn">{scale.drawn(result, best)}</td>')
     kind = "is-best" if best else "is-tied" if tied else "is-base" if is_baseline(result) else ""
     return f'<tr class="{kind}">{"".join(cells)}</tr>'
 
@@ -171,7 +170,7 @@ class Scale:
 
     @property
     def said(self) -> str:
-        return ", log scale" if self.log else ""
+        return " (log scale)" if self.log else ""
 
     def at(self, value: float) -> float:
         low, high = (np.log(self.low), np.log(self.high)) if self.log else (self.low, self.high)
