@@ -1,8 +1,20 @@
 """Pictures: matplotlib axes in, axes out. matplotlib is loaded by the first that is drawn."""
 
+from likelier.plot.calibration import calibration
+from likelier.plot.coefficients import coefficients
+from likelier.plot.densities import class_densities
 from likelier.plot.descent import loss_path
+from likelier.plot.learning import learning_curve
 from likelier.plot.mistakes import mistakes
-from likelier.plot.progress import calibration
-from likelier.plot.regions import regions
+from likelier.plot.regions import decision_regions, probability_contours
 
-__all__ = ["calibration", "loss_path", "mistakes", "regions"]
+__all__ = [
+    "calibration",
+    "class_densities",
+    "coefficients",
+    "decision_regions",
+    "learning_curve",
+    "loss_path",
+    "mistakes",
+    "probability_contours",
+]
