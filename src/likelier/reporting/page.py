@@ -7,10 +7,10 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from likelier.comparing.table import Comparison
-from likelier.reporting import tables
+from likelier.comparing.table import Comparison, Result
+from likelier.reporting import stills, tables
 from likelier.reporting.curves import Labels, judged, residuals
-from likelier.reporting.pictures import palette
+from likelier.reporting.pictures import COLORS, palette
 from likelier.reporting.plane import planes
 from likelier.reporting.telling import champions
 from likelier.saving.disk import replacing
@@ -57,21 +57,32 @@ Section = tuple[str, str, str]  # its name, its heading, its HTML
 def _classified(comparison: Comparison) -> tuple[list[Section], dict[str, Any]]:
     assert comparison.classes is not None
     best = champions(comparison)
-    data: dict[str, Any] = {"classes": [str(label) for label in comparison.classes]}
+    data: dict[str, Any] = {"classes": [str(label) for label in comparison.classes], "colors": COLORS}
     sections = [_results(comparison)]
     if any(result.folds for result in comparison.results):
         data["judged"] = judged(comparison)
         sections.append(_judged(data["judged"]))
         data["planes"] = planes(comparison, best)
         sections.append(_planes(data["planes"], data["classes"]))
+        sections += _looked_at(comparison, best)
     sections.append(_natures(comparison))
     return sections, data
 
 
 def _regressed(comparison: Comparison) -> tuple[list[Section], dict[str, Any]]:
     data = {"residuals": residuals(comparison)}
-    sections = [_results(comparison), _residuals(data["residuals"]), _natures(comparison)]
-    return sections, data
+    sections = [_results(comparison), _residuals(data["residuals"])]
+    return [*sections, *_looked_at(comparison, champions(comparison)), _natures(comparison)], data
+
+
+def _looked_at(comparison: Comparison, best: list[Result]) -> list[Section]:
+    """Pictures of the best models; those that there are."""
+    found = [("coefficients", "What the columns add", stills.coefficients(comparison, best))]
+    found.append(("learning", "Would more rows help?", stills.learning(comparison, best)))
+    if comparison.classes is not None:
+        found.insert(0, ("densities", "The classes, column by column", stills.densities(comparison, best)))
+        found.append(("mistakes", "Mistakes over time", stills.over_time(comparison)))
+    return [section for section in found if section[2]]
 
 
 def _shares(comparison: Comparison) -> str:
@@ -111,7 +122,7 @@ def _planes(found: dict[str, Any], classes: list[str]) -> Section:
         f'<p class="under" id="plane-{i}-said"></p></figure>'
         for i, model in enumerate(found["pairs"][0]["models"])
     )
-    keys = "".join(f'<li><i class="fill-{k % 8}"></i>{escape(name)}</li>' for k, name in enumerate(classes))
+    keys = "".join(f'<li><i class="fill-{k % COLORS}"></i>{escape(name)}</li>' for k, name in enumerate(classes))
     inner = (
         "<p>The best generative and the best discriminative model, fitted again to two columns alone, those "
         "that tell most: the solid line is where the likeliest class changes, tints are steps of its "

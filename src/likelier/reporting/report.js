@@ -2,7 +2,6 @@
 // Draws the charts of the page from the data in it. Colours are those of the style sheet, in light and dark.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const COLORS = 8;
   const find = (selector, within = document) => within.querySelector(selector);
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -172,7 +171,7 @@
     return node.replaceChildren(...buttons, ...(more ? [more] : []));
   }
 
-  const color = (k) => k % COLORS;
+  const color = (k) => k % data.colors;
   const cut = (text) => (text.length > 48 ? `${text.slice(0, 47)}…` : text);
   function absent(at, why) {
     const [x, y] = [at.room.left + at.inner.wide / 2, at.room.top + at.inner.high / 2];
@@ -245,12 +244,19 @@
     (c, x, y, r) => ngon(c, x, y, r * 1.25, 3, Math.PI / 2),
     (c, x, y, r) => cross(c, x, y, r * 1.1, 0),
     (c, x, y, r) => cross(c, x, y, r * 1.1, Math.PI / 4),
-    (c, x, y, r) => ngon(c, x, y, r * 1.2, 5, -Math.PI / 2),
+    (c, x, y, r) => star(c, x, y, r * 1.45),
+    (c, x, y, r) => ngon(c, x, y, r * 1.25, 3, Math.PI),
   ];
   function ngon(c, x, y, r, n, turn) {
     for (let i = 0; i <= n; i++) {
       const a = turn + (2 * Math.PI * i) / n;
       c[i ? "lineTo" : "moveTo"](x + r * Math.cos(a), y + r * Math.sin(a));
+    }
+  }
+  function star(c, x, y, r) {
+    for (let i = 0; i <= 10; i++) {
+      const [a, size] = [(Math.PI * i) / 5 - Math.PI / 2, i % 2 ? r * 0.45 : r];
+      c[i ? "lineTo" : "moveTo"](x + size * Math.cos(a), y + size * Math.sin(a));
     }
   }
   function cross(c, x, y, r, turn) {

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.comparing.table import Comparison, Metric, Result, counted, seconds
+from likelier.reporting.pictures import COLORS
 from likelier.reporting.telling import is_baseline
 
 WIDE, HIGH = 120, 16  # of the picture in a row of the table
@@ -77,10 +78,10 @@ def shares(comparison: Comparison, weight: NDArray[np.float64]) -> str:
     share = weight / weight.sum()
     order = np.arange(len(share)) if len(share) <= 12 else np.argsort(-share, kind="stable")[:11]
     parts, keys = [], []
-    for i, k in enumerate(order):
+    for k in order:
         name, size = escape(str(comparison.classes[k])), f"{100 * share[k]:.1f} %"
-        parts.append(f'<i class="fill-{i % 8}" style="flex:{share[k]:.5f}" title="{name}: {size}"></i>')
-        keys.append(f'<li><i class="fill-{i % 8}"></i>{name} <span>{size}</span></li>')
+        parts.append(f'<i class="fill-{k % COLORS}" style="flex:{share[k]:.5f}" title="{name}: {size}"></i>')
+        keys.append(f'<li><i class="fill-{k % COLORS}"></i>{name} <span>{size}</span></li>')
     if len(order) < len(share):
         rest = 1 - share[order].sum()
         parts.append(f'<i class="fill-rest" style="flex:{rest:.5f}"></i>')
