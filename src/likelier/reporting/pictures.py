@@ -15,6 +15,7 @@ from likelier.plot.axes import color
 
 COLORS = 20  # that the page has names for
 LIGHTER = 0.28  # towards white, on dark paper
+LONG = 48  # letters of a label
 CLOSE = 2.0  # of 255: colours so far apart are one
 STYLE = {
     "svg.fonttype": "none",  # text stays text, in the font of the page
@@ -43,9 +44,22 @@ def picture(draw: Callable[[Any], Any], *, name: str, say: str, size: tuple[floa
         draw(figure.subplots())
         for axes in figure.axes:
             axes.patch.set_visible(False)
+            _legend_above(figure, axes)
         text = StringIO()
         figure.savefig(text, format="svg", transparent=True, metadata=dict.fromkeys(NOT_SAID))
     return _inline(text.getvalue(), name, say)
+
+
+def _legend_above(figure: Any, axes: Any) -> None:
+    """Where it hides nothing."""
+    legend = axes.get_legend()
+    if legend is None:
+        return
+    handles, labels = axes.get_legend_handles_labels()
+    labels = [label if len(label) <= LONG else f"{label[: LONG - 1]}…" for label in labels]
+    legend.remove()
+    columns = max(1, min(len(labels), int(figure.get_figwidth() * 12 / max(map(len, labels)))))
+    figure.legend(handles, labels, loc="outside upper left", ncols=columns)
 
 
 NOT_SAID = ("Creator", "Date", "Format", "Type")

@@ -25,6 +25,9 @@ MOST_CLASSES = 8  # drawn in one picture
 MOST_IN_ORDER = 4000  # rows of a stream
 STEPS = 150  # batches of it
 SIZES = 6  # of training sets
+SECONDS = 4.0  # about as long as they may take
+WIDE = 30.0  # ratio of figures, beyond which they are seen by their logarithms
+MOST_TRIED = 4  # models, for one that has coefficients
 
 
 class Fit(NamedTuple):
@@ -94,53 +97,73 @@ def _density(fit: Fit | None, rows: Rows, name: str, i: int) -> str:
 
 # ---- coefficients --------------------------------------------------------------------------------
 def coefficients(comparison: Comparison, models: Sequence[Result]) -> str:
-    """What each column adds, with intervals where there are some."""
-    rows = some(comparison.rows, MOST_ROWS, comparison.seed)
+    """What each column adds, with intervals where there are some: of the best models that are sums."""
     K = 1 if comparison.classes is None else len(comparison.classes)
-    figures = [_coefficients(result, rows, K, i) for i, result in enumerate(models)]
+    if K > MOST_CLASSES:
+        return f"<p>Weights for each of {K} classes are too many for one picture.</p>"
+    rows = some(comparison.rows, MOST_ROWS, comparison.seed)
+    figures = [_of_kind(comparison, result, rows, K, i) for i, result in enumerate(models)]
     return f'<div class="stills">{"".join(figures)}</div>'
 
 
+def _of_kind(comparison: Comparison, best: Result, rows: Rows, K: int, i: int) -> str:
+    """The best model; or the next best of its kind whose scores are sums over columns."""
+    alike = [r for r in comparison.results if r.folds and r.nature.kind == best.nature.kind]
+    for result in alike[:MOST_TRIED]:
+        found = _quietly(lambda result=result: _coefficients(result, rows, K, i))
+        if found is None:
+            continue
+        caption = f"<figcaption>{escape(result.model)}</figcaption>"
+        if result is not best:
+            why = f"{escape(best.model)} is no sum over columns; this is the next best that is."
+            caption += f'<p class="under">{why}</p>'
+        return f'<figure class="still">{caption}{found}</figure>'
+    why = "Its scores are no sums over columns: there are no coefficients to draw."
+    return f'<figure><figcaption>{escape(best.model)}</figcaption><p class="under">{why}</p></figure>'
+
+
 def _coefficients(result: Result, rows: Rows, K: int, i: int) -> str:
-    caption = f"<figcaption>{escape(result.model)}</figcaption>"
-    if K > MOST_CLASSES:
-        why = f"Weights for each of {K} classes are too many for one picture."
-        return f'<figure>{caption}<p class="under">{why}</p></figure>'
-    fit = _quietly(lambda: fitted(result.entrant, rows))
-    if fit is None:
-        return f'<figure>{caption}<p class="under">It could not be fitted to all rows at once.</p></figure>'
+    assert result.entrant is not None
+    fit = fitted(result.entrant, rows)
     shown = min(TOP, fit.X.shape[1])
-    size = (6.2, 1.1 + 0.3 * shown * max(1.0, K / 4))
-    say = f"The largest coefficients of {result.model}"
+    size = (6.2, 1.4 + 0.28 * shown * max(1.0, K / 4))
 
     def draw(ax: Any) -> None:
         plot.coefficients(fit.model, fit.X, fit.y, top=TOP, ax=ax)
 
-    found = _quietly(lambda: picture(draw, name=f"coefficients-{i}", say=say, size=size))
-    if found is None:
-        why = "Its scores are no sums over columns: there are no coefficients to draw."
-        return f'<figure>{caption}<p class="under">{why}</p></figure>'
-    return f'<figure class="still">{caption}{found}</figure>'
+    say = f"The largest coefficients of {result.model}"
+    return picture(draw, name=f"coefficients-{i}", say=say, size=size)
 
 
 # ---- more rows -----------------------------------------------------------------------------------
 def learning(comparison: Comparison, models: Sequence[Result]) -> str:
     """How much better models become with more rows."""
-    n = len(comparison.rows) - -(-len(comparison.rows) // comparison.cv)
-    K = 1 if comparison.classes is None else len(comparison.classes)
-    least = min(max(10, 5 * K), n)
-    sizes = np.unique(np.geomspace(least, n, SIZES).round().astype(int)).tolist()
     names = [result.model for result in models]
-    curve = _quietly(lambda: grown(comparison, names, sizes=sizes))
+    curve = _quietly(lambda: grown(comparison, names, sizes=_sizes(comparison, models)))
     if curve is None:
         return "<p>There are too few rows to learn from fewer.</p>"
 
     def draw(ax: Any) -> None:
         plot.learning_curve(curve, ax=ax)
+        seen = np.append(curve.mean.ravel(), curve.baseline)
+        seen = seen[np.isfinite(seen)]
+        if seen.min() > 0 and seen.max() > WIDE * seen.min():
+            ax.set_yscale("log")
+            ax.set_ylim(seen.min() / 1.5, seen.max() * 1.5)
 
     say = f"{comparison.metric} on rows held out against rows learned from: {', '.join(names)}"
     found = _quietly(lambda: picture(draw, name="learning", say=say))
-    return "" if found is None else f'<figure class="still">{found}</figure>'
+    words = "<p>On the same folds, with fewer of the rows to learn from. Bands: one standard error.</p>"
+    return "" if found is None else f'{words}<figure class="still">{found}</figure>'
+
+
+def _sizes(comparison: Comparison, models: Sequence[Result]) -> list[int]:
+    """In even ratios up to all rows that folds leave; fewer of them where fits take long."""
+    n, K = len(comparison.rows), 1 if comparison.classes is None else len(comparison.classes)
+    most = n - -(-n // comparison.cv)
+    fit = sum(float(result.fit.sum()) for result in models)  # seconds, at the largest size
+    count = int(np.clip(SECONDS / max(fit, 1e-9), 3, SIZES))
+    return np.unique(np.geomspace(min(max(10, 5 * K), most), most, count).round().astype(int)).tolist()
 
 
 # ---- one row after another -----------------------------------------------------------------------
