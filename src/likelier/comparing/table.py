@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.comparing.apart import indistinct, standard_error
+from likelier.comparing.assumptions import Checks, check
 from likelier.comparing.catalogue import Nature
 from likelier.comparing.rows import Rows
 from likelier.evaluation import Evaluation
@@ -164,6 +165,18 @@ class Comparison:
             for note in ((f"sits out: {result.sits_out}",) if result.sits_out else ()) + result.notes:
                 makers.setdefault(note, []).append(result.model)
         return said + [f"{'; '.join(models)}: {note}" for note, models in makers.items()]
+
+    def checks(self) -> Checks:
+        """Whether the data bear out what each model assumes. See docs/assumptions.md."""
+        return self._checks
+
+    @cached_property
+    def _checks(self) -> "Checks":
+        from likelier.comparing.assumptions import (
+            check,  # it knows the catalogue, whose models are slow to load
+        )
+
+        return check(self.rows, self.classes, self.seed)
 
     def to_frame(self) -> Any:
         """The results as a pandas frame."""
