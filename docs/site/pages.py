@@ -48,7 +48,7 @@ def linked(text: str, path: str) -> str:
 
 def _place(path: str) -> str:
     """The folder of the page in docs/."""
-    return os.path.dirname(path) if path.startswith("docs/") else "docs"
+    return str(PurePosixPath(path).parent) if path.startswith("docs/") else "docs"
 
 
 def _anchor(name: str) -> str:
@@ -90,5 +90,5 @@ HEAD = """\
 # Worked examples
 
 Each is a script in `examples/` that prints what it finds and draws it: `python examples/heights.py`. They
-need the pictures' library (`pip install '.[plot]'`) and pandas, and use no more than the library's public names.
+need matplotlib (`pip install '.[plot]'`) and pandas, and use the library's public names alone.
 """

@@ -12,10 +12,10 @@ package, and made anew when that changes.
 import hashlib
 import io
 import re
+import runpy
 import tempfile
 from contextlib import chdir, redirect_stdout
 from importlib.metadata import version
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,8 @@ def of_page(name: str, text: str, stamp: str) -> tuple[str, dict[str, Path]]:
     code = "".join(block[0] for block in found if block.start() <= wanted[-1].start())
     key = hashlib.sha256((stamp + code).encode()).hexdigest()[:16]
     numbers = range(1, len(wanted) + 1)
-    made = {f"{name}-{i}-{look}.svg": KEPT / f"{name}-{i}-{look}-{key}.svg" for i in numbers for look in LOOKS}
+    names = [f"{name}-{i}-{look}" for i in numbers for look in LOOKS]
+    made = {f"{each}.svg": KEPT / f"{each}-{key}.svg" for each in names}
     if not all(path.exists() for path in made.values()):
         _clear(name)
         _run(found, list(made.values()))
@@ -62,8 +63,9 @@ def of_page(name: str, text: str, stamp: str) -> tuple[str, dict[str, Path]]:
 
     def shown(block: "re.Match[str]") -> str:
         i = next(number) if block[1] else 0
-        images = (f"![{block[1]}](pictures/{name}-{i}-{look}.svg#only-{look}){{.picture}}" for look in LOOKS)
-        return f"```python\n{block[2]}```\n" + ("\n" + "\n".join(images) + "\n" if i else "")
+        files = [(f"pictures/{name}-{i}-{look}.svg", look) for look in LOOKS if i]
+        images = [f"![{block[1]}]({file}#only-{look}){{.picture}}\n" for file, look in files]
+        return f"```python\n{block[2]}```\n\n{''.join(images)}"
 
     return BLOCK.sub(shown, text), made
 
@@ -95,18 +97,15 @@ def _run(blocks: "list[re.Match[str]]", paths: list[Path]) -> None:
 
 
 def of_example(script: Path, ending: str, stamp: str, table: str | None) -> tuple[Path, str]:
-    """The picture (or movie) that a worked example makes, of a table if it wants one; and what it prints."""
+    """The picture (or film) that a worked example makes, of a table if it wants one; what it prints."""
     key = hashlib.sha256((stamp + script.read_text(encoding="utf-8")).encode()).hexdigest()[:16]
     picture = KEPT / f"{script.stem}-0-{key}.{ending}"
     said = picture.with_suffix(".txt")
     if not (picture.exists() and said.exists()):
         _clear(script.stem)
-        spec = spec_from_file_location(script.stem, script)
-        assert spec is not None and spec.loader is not None
-        module, out = module_from_spec(spec), io.StringIO()
+        out = io.StringIO()
         with redirect_stdout(out):
-            spec.loader.exec_module(module)
-            module.main(*([table] if table else []), str(picture))
+            runpy.run_path(str(script))["main"](*([table] if table else []), str(picture))
         lines = [line for line in out.getvalue().splitlines() if str(picture) not in line]
         said.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return picture, said.read_text(encoding="utf-8")

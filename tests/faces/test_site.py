@@ -1,5 +1,6 @@
 """The documentation: built without a warning, whole in itself, and readable from a folder."""
 
+import fcntl
 import os
 import re
 import shutil
@@ -39,18 +40,32 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
-    """Without the pictures of the examples: these have tests of their own, and take as long as all else."""
+    """Built once, whichever worker comes first.
+
+    Without the pictures of the examples: these have tests of their own, and take as long as all else.
+    """
     pytest.importorskip("material")
-    place = tmp_path_factory.mktemp("site")
+    base = tmp_path_factory.getbasetemp()
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    place = base / "site"
+    with (base / "site.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not place.exists():
+            _build(place)
+    return place
+
+
+def _build(place: Path) -> None:
+    fresh = place.with_name("fresh-site")
     run = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(place)],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(fresh)],
         cwd=ROOT,
         env={**os.environ, "LIKELIER_EXAMPLES": "0", "NO_MKDOCS_2_WARNING": "1", "MPLBACKEND": "Agg"},
         capture_output=True,
         text=True,
     )
     assert run.returncode == 0, run.stdout + run.stderr
-    return place
+    fresh.rename(place)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +90,8 @@ def test_every_link_leads_somewhere(site, pages):
             if url.scheme or url.netloc:
                 continue
             target = (path.parent / unquote(url.path)).resolve() if url.path else path
-            if not target.is_file() or (url.fragment and target in pages and unquote(url.fragment) not in pages[target].places):
+            places = pages[target].places if target in pages else set()
+            if not target.is_file() or (places and url.fragment and unquote(url.fragment) not in places):
                 broken.append((path.name, link))
     assert not broken
 
@@ -94,11 +110,14 @@ def test_every_public_name_has_an_entry(site, pages):
     assert not [name for name in names if name not in places]
 
 
-def test_ideas_have_their_pictures(site, pages):
-    ideas = re.findall(r"^```python picture: ", (ROOT / "docs" / "gaussian.md").read_text(), flags=re.M)
-    shown = [url for url in pages[site / "gaussian.html"].loads if url.startswith("pictures/")]
-    assert len(shown) == len(ideas) > 0
-    assert all((site / url).read_text(encoding="utf-8").lstrip().startswith("<?xml") for url in shown)
+def test_pages_have_their_pictures(site, pages):
+    """One for light pages and one for dark below each block that draws."""
+    for page in (ROOT / "docs").glob("*.md"):
+        drawn = re.findall(r"^```python picture: ", page.read_text(encoding="utf-8"), flags=re.M)
+        shown = [url for url in pages[site / f"{page.stem}.html"].loads if url.startswith("pictures/")]
+        assert len(shown) == 2 * len(drawn), page
+        for url in shown:
+            assert "<svg" in (site / urlsplit(url).path).read_text(encoding="utf-8")[:1000]
 
 
 def test_formulas_have_indices_and_names_have_not(site):
@@ -124,7 +143,8 @@ def test_a_browser_reads_it_from_a_folder(site):
         assert page.locator("body").get_attribute("data-md-color-scheme") == "slate"
         wide = page.evaluate("document.documentElement.scrollWidth")
         page.set_viewport_size({"width": 1300, "height": 900})
-        page.locator("input.md-search__input").fill("Ledoit")
+        page.locator("input.md-search__input").click()
+        page.keyboard.type("Ledoit")
         page.wait_for_selector(".md-search-result__item", timeout=10_000)
         browser.close()
     assert not said
