@@ -9,7 +9,7 @@ from typing import Any
 from likelier.plot.axes import pyplot
 from likelier.storing.disk import place_for, write
 
-DPI = 90
+DPI = 80
 COLORS = 64  # of a GIF: fewer make smaller files, and flat colours need few
 LAST = 2000  # milliseconds for the end of a GIF, before it begins again
 

@@ -50,7 +50,7 @@ def em_steps(
     them; or at `means` (n_components, p). It ends after so many steps, or where nothing moves. To
     the right the mean log-likelihood, which no step lowers. path: a .gif, or an .html file that needs
     nothing else. ax: two axes, for the mixture and for the likelihood. Returns matplotlib's animation:
-    keep it until it is shown.
+    keep it until it is shown. Its `steps` say what each frame shows: `R`, p(m | x), and `log_likelihood`.
 
     Examples
     --------
@@ -74,10 +74,11 @@ def em_steps(
     from matplotlib.animation import FuncAnimation
 
     figure = np.ravel(ax)[0].figure
-    film = FuncAnimation(figure, show, frames=len(found), interval=1000 / fps)
+    film: Any = FuncAnimation(figure, show, frames=len(found), interval=1000 / fps)
+    film.steps = found
     if target is not None:
         written(target, figure, show, len(found), fps)
-        vars(film)["_draw_was_started"] = True  # else matplotlib warns of a film that nobody has seen
+        film._draw_was_started = True  # else matplotlib warns of a film that nobody has seen
     return film
 
 
