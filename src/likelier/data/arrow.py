@@ -58,6 +58,12 @@ def is_number(kind: Any) -> bool:
     return any(test(cells) for test in tests)
 
 
+def is_fractional(kind: Any) -> bool:
+    """Floats and decimals."""
+    cells = values_type(kind)
+    return bool(pa.types.is_floating(cells) or pa.types.is_decimal(cells))
+
+
 def is_label(kind: Any) -> bool:
     """What a class can be called: a number, a string or a date."""
     return is_text(kind) or is_date(values_type(kind)) or is_number(kind)
