@@ -15,10 +15,10 @@ ELSEWHERE = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "README.md": "index.md",
-    "benchmarks/README.md": "benchmarks.md",
+    "benchmarks/README.md": "racing.md",
 }
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s#]+)(#[^)\s]*)?\)")
-USAGE = re.compile(r"^ {4}python examples/\S+(?: ([\w.-]+))? \[\w+\.(\w+)\]$", flags=re.M)
+USAGE = re.compile(r"^ {4}python examples/\S+(?: ([\w.-]+))? \[\w+\.(\w+)[^\]]*\]$", flags=re.M)
 
 
 def written() -> dict[str, str]:
