@@ -145,7 +145,7 @@ def _residuals(found: dict[str, Any]) -> Section:
 
 
 def _natures(comparison: Comparison) -> Section:
-    return "assumptions", "What each model assumes", tables.natures(comparison, {})
+    return "assumptions", "What each model assumes", tables.natures(comparison)
 
 
 def _chooser(name: str, label: str, choices: list[str]) -> str:

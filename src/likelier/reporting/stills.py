@@ -36,7 +36,7 @@ class Fit(NamedTuple):
     model: Any
     X: Any
     y: NDArray[Any]
-    names: list[str] | None  # of the columns of X
+    names: list[str]  # of the columns of X; none, if it is a sparse matrix
 
 
 def fitted(entrant: Entrant, rows: Rows) -> Fit:
@@ -46,17 +46,9 @@ def fitted(entrant: Entrant, rows: Rows) -> Fit:
     X = meal(at)
     weights = {} if rows.w is None else {"sample_weight": rows.w}
     model = clone(entrant.model).fit(X, rows.y, **weights)
-    names = _names(X, meal, rows)
-    if names is not None and not hasattr(model, "feature_names_in_"):
-        model.feature_names_in_ = np.array(names, dtype=object)  # arrays have none, pictures need them
-    return Fit(model, X, rows.y, names)
-
-
-def _names(X: Any, meal: Any, rows: Rows) -> list[str] | None:
-    if hasattr(X, "column_names"):
-        return list(X.column_names)
-    numbers = [column.name for column in rows.of("number")]
-    return numbers if X.shape[1] == len(numbers) else None
+    if meal.names and not hasattr(model, "feature_names_in_"):
+        model.feature_names_in_ = np.array(meal.names, dtype=object)  # arrays have none, pictures need them
+    return Fit(model, X, rows.y, list(meal.names))
 
 
 # ---- densities -----------------------------------------------------------------------------------
@@ -80,7 +72,7 @@ def densities(comparison: Comparison, models: Sequence[Result]) -> str:
 
 def _density(fit: Fit | None, rows: Rows, name: str, i: int) -> str:
     def draw(ax: Any) -> None:
-        if fit is None or fit.names is None or name not in fit.names:
+        if fit is None or name not in fit.names:
             plot.class_densities(None, alone, rows.y, 0, ax=ax)
         else:
             plot.class_densities(fit.model, fit.X, rows.y, fit.names.index(name), ax=ax)
