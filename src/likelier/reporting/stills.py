@@ -120,8 +120,11 @@ def _coefficients(result: Result, rows: Rows, K: int, i: int) -> str:
     shown = min(TOP, fit.X.shape[1])
     size = (6.2, 1.4 + 0.28 * shown * max(1.0, K / 4))
 
+    # Weights are of columns of any unit, what naive Bayes' columns contribute has one; tables have none.
+    scaled = hasattr(fit.model, "coef_") and not hasattr(fit.X, "column_names")
+
     def draw(ax: Any) -> None:
-        plot.coefficients(fit.model, fit.X, fit.y, top=TOP, ax=ax)
+        plot.coefficients(fit.model, fit.X, fit.y, top=TOP, per_deviation=scaled, ax=ax)
 
     say = f"The largest coefficients of {result.model}"
     return picture(draw, name=f"coefficients-{i}", say=say, size=size)
@@ -133,7 +136,7 @@ def learning(comparison: Comparison, models: Sequence[Result]) -> str:
     names = [result.model for result in models]
     curve = _quietly(lambda: grown(comparison, names, sizes=_sizes(comparison, models)))
     if curve is None:
-        return "<p>There are too few rows to learn from fewer.</p>"
+        return ""
 
     def draw(ax: Any) -> None:
         plot.learning_curve(curve, ax=ax)
@@ -145,8 +148,8 @@ def learning(comparison: Comparison, models: Sequence[Result]) -> str:
 
     say = f"{comparison.metric} on rows held out against rows learned from: {', '.join(names)}"
     found = _quietly(lambda: picture(draw, name="learning", say=say))
-    words = "<p>On the same folds, with fewer of the rows to learn from. Bands: one standard error.</p>"
-    return "" if found is None else f'{words}<figure class="still">{found}</figure>'
+    words = "On the same folds, with fewer of the rows to learn from. Bands: one standard error."
+    return "" if found is None else _figure("Would more rows help?", words, found)
 
 
 def _sizes(comparison: Comparison, models: Sequence[Result]) -> list[int]:
@@ -155,7 +158,8 @@ def _sizes(comparison: Comparison, models: Sequence[Result]) -> list[int]:
     most = n - -(-n // comparison.cv)
     fit = sum(float(result.fit.sum()) for result in models)  # seconds, at the largest size
     count = int(np.clip(SECONDS / max(fit, 1e-9), 3, SIZES))
-    return np.unique(np.geomspace(min(max(10, 5 * K), most), most, count).round().astype(int)).tolist()
+    least = min(max(10, 5 * K), max(most // 3, 2))
+    return np.unique(np.geomspace(least, most, count).round().astype(int)).tolist()
 
 
 # ---- one row after another -----------------------------------------------------------------------
@@ -180,8 +184,13 @@ def over_time(comparison: Comparison) -> str:
     say = "; ".join(f"{name}: {each.mistakes:.0f} mistakes" for name, each in curves.items())
     found = _quietly(lambda: picture(draw, name="mistakes", say=say))
     n = counted(len(rows), "row")
-    words = f"<p>One pass over {n} {why}, each answered before it is learned from.</p>"
-    return "" if found is None else f'{words}<figure class="still">{found}</figure>'
+    words = f"One pass over {n} {why}, each answered before it is learned from."
+    return "" if found is None else _figure("Mistakes over time", words, found)
+
+
+def _figure(title: str, words: str, drawn: str) -> str:
+    caption = f'<figcaption>{title}</figcaption><p class="under">{words}</p>'
+    return f'<figure class="still">{caption}{drawn}</figure>'
 
 
 def _order(y: NDArray[Any], seed: int) -> tuple[NDArray[np.intp], str]:
