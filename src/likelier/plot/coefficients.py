@@ -48,7 +48,8 @@ def coefficients(
 ) -> Any:
     """The weights of a fitted model, the largest first, with 95 % intervals where it has a `summary`.
 
-    Of more than two classes a point for each. X and y, the rows of the fit, are for intervals of fits that
+    Of more than two classes a point for each; of generative ones, whose scores have a part that all classes
+    share, less the mean of the classes. X and y, the rows of the fit, are for intervals of fits that
     keep too little (`LogisticRegression` by solvers other than Newton's), and for models that have no
     weights but `contributions`, as naive Bayes of Gaussian columns: of these, what a column adds on average
     to the score of the right class, less the mean of what it adds to others, in each class. top: how many
@@ -126,8 +127,11 @@ def _weighed(model: Any) -> Reading | None:
     if W is None:
         return None
     W = np.atleast_2d(W.toarray() if sparse.issparse(W) else np.asarray(W, dtype=np.float64))
+    what = "weight"
+    if len(W) > 1 and hasattr(model, "predict_joint_log_proba"):
+        W, what = W - W.mean(axis=0), "weight, less the mean of all classes"
     series = [Series(label, w) for label, w in zip(_labels(model, len(W)), W, strict=True)]
-    return Reading(_names(model, W.shape[1]), series, "weight")
+    return Reading(_names(model, W.shape[1]), series, what)
 
 
 def _contributed(model: Any, X: Any, y: Any) -> Reading:
