@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Sequence
 from html import escape
+from textwrap import fill
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from likelier.comparing.growing import grown
 from likelier.comparing.rows import Rows
 from likelier.comparing.table import Comparison, Result, counted
 from likelier.evaluation.progressive import progressive
-from likelier.reporting.pictures import picture
+from likelier.reporting.pictures import picture, short
 from likelier.reporting.telling import some, telling
 
 DENSITIES = 4  # columns
@@ -23,7 +24,8 @@ TOP = 12  # coefficients
 MOST_ROWS = 5000  # that models are fitted to, for a picture
 MOST_CLASSES = 8  # drawn in one picture
 MOST_IN_ORDER = 4000  # rows of a stream
-STEPS = 150  # batches of it
+STEPS = 60  # batches of it
+NAME, LINE = 26, 40  # letters of a column's name, and of a line below the axes
 SIZES = 6  # of training sets
 SECONDS = 4.0  # about as long as they may take
 WIDE = 30.0  # ratio of figures, beyond which they are seen by their logarithms
@@ -76,14 +78,14 @@ def _density(fit: Fit | None, rows: Rows, name: str, i: int) -> str:
             plot.class_densities(None, alone, rows.y, 0, ax=ax)
         else:
             plot.class_densities(fit.model, fit.X, rows.y, fit.names.index(name), ax=ax)
-        ax.set_xlabel(name)
+        ax.set_xlabel(short(name, LINE))
 
     alone = next(column.values for column in rows.columns if column.name == name)[:, None]
     say = f"Densities of {name} in each class"
-    found = _quietly(lambda: picture(draw, name=f"density-{i}", say=say, size=(5.6, 3.3)))
+    found = _quietly(lambda: picture(draw, name=f"density-{i}", say=say, size=(4.8, 2.8)))
     if found is None:  # the model has no density of this column: the rows have
         fit = None
-        found = _quietly(lambda: picture(draw, name=f"density-{i}", say=say, size=(5.6, 3.3)))
+        found = _quietly(lambda: picture(draw, name=f"density-{i}", say=say, size=(4.8, 2.8)))
     return "" if found is None else f'<figure class="still">{found}</figure>'
 
 
@@ -118,13 +120,15 @@ def _coefficients(result: Result, rows: Rows, K: int, i: int) -> str:
     assert result.entrant is not None
     fit = fitted(result.entrant, rows)
     shown = min(TOP, fit.X.shape[1])
-    size = (6.2, 1.4 + 0.28 * shown * max(1.0, K / 4))
+    size = (4.8, 1.2 + 0.24 * shown * max(1.0, K / 4))
 
     # Weights are of columns of any unit, what naive Bayes' columns contribute has one; tables have none.
     scaled = hasattr(fit.model, "coef_") and not hasattr(fit.X, "column_names")
 
     def draw(ax: Any) -> None:
         plot.coefficients(fit.model, fit.X, fit.y, top=TOP, per_deviation=scaled, ax=ax)
+        ax.set_yticks(ax.get_yticks(), [short(label.get_text(), NAME) for label in ax.get_yticklabels()])
+        ax.set_xlabel(fill(ax.get_xlabel(), LINE))
 
     say = f"The largest coefficients of {result.model}"
     return picture(draw, name=f"coefficients-{i}", say=say, size=size)
