@@ -78,11 +78,13 @@ def _regressed(comparison: Comparison) -> tuple[list[Section], dict[str, Any]]:
 def _looked_at(comparison: Comparison, best: list[Result]) -> list[Section]:
     """Pictures of the best models; those that there are."""
     found = [("coefficients", "What the columns add", stills.coefficients(comparison, best))]
-    found.append(("learning", "Would more rows help?", stills.learning(comparison, best)))
+    rows = stills.learning(comparison, best)
     if comparison.classes is not None:
         found.insert(0, ("densities", "The classes, column by column", stills.densities(comparison, best)))
-        found.append(("mistakes", "Mistakes over time", stills.over_time(comparison)))
-    return [section for section in found if section[2]]
+        rows += stills.over_time(comparison)
+    if rows:
+        found.append(("learning", "Row by row", f'<div class="stills">{rows}</div>'))
+    return found
 
 
 def _shares(comparison: Comparison) -> str:
@@ -145,7 +147,7 @@ def _residuals(found: dict[str, Any]) -> Section:
 
 
 def _natures(comparison: Comparison) -> Section:
-    return "assumptions", "What each model assumes", tables.natures(comparison, {})
+    return "assumptions", "What each model assumes", tables.natures(comparison)
 
 
 def _chooser(name: str, label: str, choices: list[str]) -> str:

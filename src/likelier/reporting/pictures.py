@@ -15,11 +15,12 @@ from likelier.plot.axes import color
 
 COLORS = 20  # that the page has names for
 LIGHTER = 0.28  # towards white, on dark paper
-LONG = 48  # letters of a label
+LONG = 44  # letters of a label
+LETTERS = 14  # to an inch, about
 CLOSE = 2.0  # of 255: colours so far apart are one
 STYLE = {
     "svg.fonttype": "none",  # text stays text, in the font of the page
-    "font.size": 10.5,
+    "font.size": 9.5,
     "axes.edgecolor": "#808080",
     "axes.linewidth": 0.8,
     "axes.spines.top": False,
@@ -27,11 +28,11 @@ STYLE = {
     "xtick.color": "#606060",
     "ytick.color": "#606060",
     "legend.frameon": False,
-    "legend.fontsize": 9.5,
+    "legend.fontsize": 8.5,
 }
 
 
-def picture(draw: Callable[[Any], Any], *, name: str, say: str, size: tuple[float, float] = (6.2, 3.9)) -> str:
+def picture(draw: Callable[[Any], Any], *, name: str, say: str, size: tuple[float, float] = (4.8, 3.0)) -> str:
     """What is drawn on axes, as SVG. name: of which there is one in a page; say: what is seen on it."""
     matplotlib = _matplotlib()
     from matplotlib.figure import Figure
@@ -56,10 +57,15 @@ def _legend_above(figure: Any, axes: Any) -> None:
     if legend is None:
         return
     handles, labels = axes.get_legend_handles_labels()
-    labels = [label if len(label) <= LONG else f"{label[: LONG - 1]}…" for label in labels]
+    labels = [short(label, LONG) for label in labels]
     legend.remove()
-    columns = max(1, min(len(labels), int(figure.get_figwidth() * 12 / max(map(len, labels)))))
+    columns = max(1, min(len(labels), int(figure.get_figwidth() * LETTERS / (8 + max(map(len, labels))))))
     figure.legend(handles, labels, loc="outside upper left", ncols=columns)
+
+
+def short(text: str, most: int) -> str:
+    """Cut, if it is long."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 NOT_SAID = ("Creator", "Date", "Format", "Type")

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Sequence
 from html import escape
+from textwrap import fill
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from likelier.comparing.growing import grown
 from likelier.comparing.rows import Rows
 from likelier.comparing.table import Comparison, Result, counted
 from likelier.evaluation.progressive import progressive
-from likelier.reporting.pictures import picture
+from likelier.reporting.pictures import picture, short
 from likelier.reporting.telling import some, telling
 
 DENSITIES = 4  # columns
@@ -23,7 +24,8 @@ TOP = 12  # coefficients
 MOST_ROWS = 5000  # that models are fitted to, for a picture
 MOST_CLASSES = 8  # drawn in one picture
 MOST_IN_ORDER = 4000  # rows of a stream
-STEPS = 150  # batches of it
+STEPS = 60  # batches of it
+NAME, LINE = 26, 40  # letters of a column's name, and of a line below the axes
 SIZES = 6  # of training sets
 SECONDS = 4.0  # about as long as they may take
 WIDE = 30.0  # ratio of figures, beyond which they are seen by their logarithms
@@ -36,7 +38,7 @@ class Fit(NamedTuple):
     model: Any
     X: Any
     y: NDArray[Any]
-    names: list[str] | None  # of the columns of X
+    names: list[str]  # of the columns of X; none, if it is a sparse matrix
 
 
 def fitted(entrant: Entrant, rows: Rows) -> Fit:
@@ -46,17 +48,9 @@ def fitted(entrant: Entrant, rows: Rows) -> Fit:
     X = meal(at)
     weights = {} if rows.w is None else {"sample_weight": rows.w}
     model = clone(entrant.model).fit(X, rows.y, **weights)
-    names = _names(X, meal, rows)
-    if names is not None and not hasattr(model, "feature_names_in_"):
-        model.feature_names_in_ = np.array(names, dtype=object)  # arrays have none, pictures need them
-    return Fit(model, X, rows.y, names)
-
-
-def _names(X: Any, meal: Any, rows: Rows) -> list[str] | None:
-    if hasattr(X, "column_names"):
-        return list(X.column_names)
-    numbers = [column.name for column in rows.of("number")]
-    return numbers if X.shape[1] == len(numbers) else None
+    if meal.names and not hasattr(model, "feature_names_in_"):
+        model.feature_names_in_ = np.array(meal.names, dtype=object)  # arrays have none, pictures need them
+    return Fit(model, X, rows.y, list(meal.names))
 
 
 # ---- densities -----------------------------------------------------------------------------------
@@ -80,18 +74,18 @@ def densities(comparison: Comparison, models: Sequence[Result]) -> str:
 
 def _density(fit: Fit | None, rows: Rows, name: str, i: int) -> str:
     def draw(ax: Any) -> None:
-        if fit is None or fit.names is None or name not in fit.names:
+        if fit is None or name not in fit.names:
             plot.class_densities(None, alone, rows.y, 0, ax=ax)
         else:
             plot.class_densities(fit.model, fit.X, rows.y, fit.names.index(name), ax=ax)
-        ax.set_xlabel(name)
+        ax.set_xlabel(short(name, LINE))
 
     alone = next(column.values for column in rows.columns if column.name == name)[:, None]
     say = f"Densities of {name} in each class"
-    found = _quietly(lambda: picture(draw, name=f"density-{i}", say=say, size=(5.6, 3.3)))
+    found = _quietly(lambda: picture(draw, name=f"density-{i}", say=say, size=(4.8, 2.8)))
     if found is None:  # the model has no density of this column: the rows have
         fit = None
-        found = _quietly(lambda: picture(draw, name=f"density-{i}", say=say, size=(5.6, 3.3)))
+        found = _quietly(lambda: picture(draw, name=f"density-{i}", say=say, size=(4.8, 2.8)))
     return "" if found is None else f'<figure class="still">{found}</figure>'
 
 
@@ -126,10 +120,15 @@ def _coefficients(result: Result, rows: Rows, K: int, i: int) -> str:
     assert result.entrant is not None
     fit = fitted(result.entrant, rows)
     shown = min(TOP, fit.X.shape[1])
-    size = (6.2, 1.4 + 0.28 * shown * max(1.0, K / 4))
+    size = (4.8, 1.2 + 0.24 * shown * max(1.0, K / 4))
+
+    # Weights are of columns of any unit, what naive Bayes' columns contribute has one; tables have none.
+    scaled = hasattr(fit.model, "coef_") and not hasattr(fit.X, "column_names")
 
     def draw(ax: Any) -> None:
-        plot.coefficients(fit.model, fit.X, fit.y, top=TOP, ax=ax)
+        plot.coefficients(fit.model, fit.X, fit.y, top=TOP, per_deviation=scaled, ax=ax)
+        ax.set_yticks(ax.get_yticks(), [short(label.get_text(), NAME) for label in ax.get_yticklabels()])
+        ax.set_xlabel(fill(ax.get_xlabel(), LINE))
 
     say = f"The largest coefficients of {result.model}"
     return picture(draw, name=f"coefficients-{i}", say=say, size=size)
@@ -141,7 +140,7 @@ def learning(comparison: Comparison, models: Sequence[Result]) -> str:
     names = [result.model for result in models]
     curve = _quietly(lambda: grown(comparison, names, sizes=_sizes(comparison, models)))
     if curve is None:
-        return "<p>There are too few rows to learn from fewer.</p>"
+        return ""
 
     def draw(ax: Any) -> None:
         plot.learning_curve(curve, ax=ax)
@@ -153,8 +152,8 @@ def learning(comparison: Comparison, models: Sequence[Result]) -> str:
 
     say = f"{comparison.metric} on rows held out against rows learned from: {', '.join(names)}"
     found = _quietly(lambda: picture(draw, name="learning", say=say))
-    words = "<p>On the same folds, with fewer of the rows to learn from. Bands: one standard error.</p>"
-    return "" if found is None else f'{words}<figure class="still">{found}</figure>'
+    words = "On the same folds, with fewer of the rows to learn from. Bands: one standard error."
+    return "" if found is None else _figure("Would more rows help?", words, found)
 
 
 def _sizes(comparison: Comparison, models: Sequence[Result]) -> list[int]:
@@ -163,7 +162,8 @@ def _sizes(comparison: Comparison, models: Sequence[Result]) -> list[int]:
     most = n - -(-n // comparison.cv)
     fit = sum(float(result.fit.sum()) for result in models)  # seconds, at the largest size
     count = int(np.clip(SECONDS / max(fit, 1e-9), 3, SIZES))
-    return np.unique(np.geomspace(min(max(10, 5 * K), most), most, count).round().astype(int)).tolist()
+    least = min(max(10, 5 * K), max(most // 3, 2))
+    return np.unique(np.geomspace(least, most, count).round().astype(int)).tolist()
 
 
 # ---- one row after another -----------------------------------------------------------------------
@@ -188,8 +188,13 @@ def over_time(comparison: Comparison) -> str:
     say = "; ".join(f"{name}: {each.mistakes:.0f} mistakes" for name, each in curves.items())
     found = _quietly(lambda: picture(draw, name="mistakes", say=say))
     n = counted(len(rows), "row")
-    words = f"<p>One pass over {n} {why}, each answered before it is learned from.</p>"
-    return "" if found is None else f'{words}<figure class="still">{found}</figure>'
+    words = f"One pass over {n} {why}, each answered before it is learned from."
+    return "" if found is None else _figure("Mistakes over time", words, found)
+
+
+def _figure(title: str, words: str, drawn: str) -> str:
+    caption = f'<figcaption>{title}</figcaption><p class="under">{words}</p>'
+    return f'<figure class="still">{caption}{drawn}</figure>'
 
 
 def _order(y: NDArray[Any], seed: int) -> tuple[NDArray[np.intp], str]:

@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier.comparing.assumptions import Checks, Verdict
 from likelier.comparing.table import Comparison, Metric, Result, counted, seconds
 from likelier.reporting.pictures import COLORS
-from likelier.reporting.telling import is_baseline
 
 WIDE, HIGH = 120, 16  # of the picture in a row of the table
 ROOM = 6  # about it
 MOST_NAMED = 6
+MOST_COLUMNS = 15
 
 
 def listed(names: Sequence[str], most: int = MOST_NAMED) -> str:
@@ -41,7 +41,7 @@ def verdict(comparison: Comparison) -> str:
         said.append(f"{listed(ties)} {verb} not told apart from it: the difference may be luck of the folds.")
     elif sum(bool(result.folds) for result in comparison.results) > 1:
         said.append("No other model comes as close: the difference is more than luck of the folds.")
-    base = next((result for result in comparison.results if is_baseline(result) and result.folds), None)
+    base = next((result for result in comparison.results if result.baseline and result.folds), None)
     if base is not None and base is not best:
         what = "the mean" if comparison.classes is None else "how common each class is"
         said.append(f"Knowing nothing but {what} gives {metric.shown(base.mean(metric.name))}.")
@@ -129,7 +129,7 @@ def _row(comparison: Comparison, result: Result, scale: "Scale") -> str:
         cells.append(f'<td data-value="{_value(value)}">{seconds(value) if len(times) else "–"}</td>')
     n = result.parameters
     cells.append(f'<td data-value="{"" if n is None else n}">{"–" if n is None else f"{n:,}"}</td>')
-    kind = "is-best" if best else "is-tied" if tied else "is-base" if is_baseline(result) else ""
+    kind = "is-best" if best else "is-tied" if tied else "is-base" if result.baseline else ""
     return f'<tr class="{kind}">{"".join(cells)}</tr>'
 
 
@@ -196,30 +196,46 @@ class Scale:
 
 
 # ---- what is said of models ----------------------------------------------------------------------
-def natures(comparison: Comparison, verdicts: dict[str, Any]) -> str:
+def natures(comparison: Comparison) -> str:
     """What each model takes for granted, and whether the rows bear it out."""
+    checks = comparison.checks()
     heads = ["model", "kind", "what it models", "independent columns", "boundary", "do the data bear it out?"]
     head = "".join(f'<th scope="col">{text}</th>' for text in heads)
     body = "".join(
-        _nature(result, verdicts.get(result.model))
+        _nature(result, checks.of(result.model, result.nature))
         for result in comparison.results
-        if result.folds and not is_baseline(result)
+        if result.folds and not result.baseline
     )
-    return f'<table class="natures"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    table = f'<table class="natures"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    return table + _evidence(checks)
 
 
-def _nature(result: Result, found: Any) -> str:
+def _nature(result: Result, found: Verdict) -> str:
     nature = result.nature
     cells = [("kind", nature.kind), ("models", nature.models), ("independent columns", nature.independent)]
     cells.append(("boundary", nature.boundary))
     said = "".join(f'<td data-label="{label}">{escape(text) or "–"}</td>' for label, text in cells)
-    if found is None:
-        judged = '<span class="verdict not-checked">not checked</span>'
-    else:
-        kind = found.verdict.replace(" ", "-")
-        judged = f'<span class="verdict {escape(kind)}">{escape(found.verdict)}</span> '
-        judged += f"<b>{escape(found.assumes)}</b> {escape(found.why)}"
+    badge = f'<span class="verdict {found.verdict.replace(" ", "-")}">{found.verdict}</span>'
+    assumes = f"Assumes {escape(found.assumes)}. " if found.assumes else ""
+    why = f"{found.why[:1].upper()}{found.why[1:]}."
+    judged = f"<p>{badge} {assumes}</p><p>{escape(why)}</p>"
     return f'<tr><th scope="row">{escape(result.model)}</th>{said}<td class="said">{judged}</td></tr>'
+
+
+def _evidence(checks: Checks) -> str:
+    """What verdicts rest on."""
+    columns = [*checks.columns.values()]
+    shown = columns[:MOST_COLUMNS]
+    if len(columns) > len(shown):
+        shown.append(f"and {len(columns) - len(shown)} more columns")
+    pairs = [*checks.dependences().values(), *checks.notes]
+    found = [("Columns within classes", shown), ("What depends on each other", pairs)]
+    return "".join(_list(title, lines) for title, lines in found if lines)
+
+
+def _list(title: str, lines: Sequence[str]) -> str:
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return f"<h3>{title}</h3><ul class='notes'>{items}</ul>"
 
 
 def sitting_out(comparison: Comparison) -> str:

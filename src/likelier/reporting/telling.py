@@ -1,15 +1,13 @@
 """Which columns tell most of the target, each by itself; and the models that are looked at closely."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
-from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from likelier.comparing.columns import Column
-from likelier.comparing.rows import Indices, Rows
+from likelier.comparing.rows import Rows
 from likelier.comparing.table import Comparison, Result
 
 MOST_ROWS = 4000  # that columns are told by
@@ -51,26 +49,13 @@ def some(rows: Rows, most: int, seed: int) -> Rows:
     """At most so many rows, drawn, in their order."""
     if len(rows) <= most:
         return rows
-    return taken(rows, np.sort(np.random.default_rng(seed).choice(len(rows), most, replace=False)))
-
-
-def taken(rows: Rows, at: Indices) -> Rows:
-    """These rows."""
-    columns = tuple(column._replace(values=column.values[at]) for column in rows.columns)
-    w = None if rows.w is None else rows.w[at]
-    return replace(
-        rows, columns=columns, y=rows.y[at], w=w, sparse=None if rows.sparse is None else rows.sparse[at]
-    )
-
-
-def is_baseline(result: Result) -> bool:
-    """Whether it knows y alone."""
-    return result.entrant is not None and isinstance(result.entrant.model, DummyClassifier | DummyRegressor)
+    at = np.sort(np.random.default_rng(seed).choice(len(rows), most, replace=False))
+    return rows.take(at, "some rows are drawn")
 
 
 def champions(comparison: Comparison) -> list[Result]:
     """The best generative and the best discriminative model; of other kinds, the best of all."""
-    able = [result for result in comparison.results if result.folds and not is_baseline(result)]
+    able = [result for result in comparison.results if result.folds and not result.baseline]
     firsts = [
         next((result for result in able if result.nature.kind == kind), None)
         for kind in ("generative", "discriminative")
