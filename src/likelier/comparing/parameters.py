@@ -24,7 +24,7 @@ def parameters(model: Any) -> int | None:
 def _of_tree(tree: Any) -> int:
     """A question is a column and a threshold; a leaf has all but one share of its classes, or a value."""
     leaves = int(tree.n_leaves)
-    answers = tree.n_outputs * max(int(tree.max_n_classes) - 1, 1)
+    answers = int(tree.n_outputs) * max(int(tree.max_n_classes) - 1, 1)
     return 2 * (int(tree.node_count) - leaves) + leaves * answers
 
 
