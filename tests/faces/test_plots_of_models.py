@@ -159,6 +159,16 @@ def test_categories_are_held_at_the_commonest(frame):
         np.testing.assert_allclose(model.predict_proba(rows)[:, 1], level, atol=0.02)
 
 
+def test_columns_are_known_by_name_in_any_order(wine):
+    X, y = wine
+    model = lk.QuadraticDiscriminantAnalysis().fit(X, y)
+    turned = X[X.columns[::-1]]
+    one, other = (lk.plot.decision_regions(model, rows, y, columns=["hue", "ash"]) for rows in (X, turned))
+    np.testing.assert_array_equal(one.images[0].get_array(), other.images[0].get_array())
+    one, other = (lk.plot.class_densities(model, rows, y, "hue") for rows in (X, turned))
+    np.testing.assert_array_equal(one.get_lines()[0].get_ydata(), other.get_lines()[0].get_ydata())
+
+
 def nullable(table):
     return pd.DataFrame(table).convert_dtypes()
 

@@ -103,6 +103,11 @@ class Table(NamedTuple):
         """Numbers of columns, from numbers or names."""
         return numbers_of(self.shape[1], None if self.names is None else np.array(self.names), columns)
 
+    def keys(self, columns: Columns, model: Any) -> list[Any]:
+        """Columns as a model knows them: by name, if it has names, in whatever order they are here."""
+        by_name = self.names is not None and hasattr(model, "feature_names_in_")
+        return [self.name(int(j)) if by_name else int(j) for j in columns]
+
     def column(self, j: int) -> NDArray[Any]:
         """(n,) numbers, NaN where one is missing; or else objects, None where one is missing."""
         if self.frame is None:

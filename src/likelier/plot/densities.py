@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from likelier.data import levels_of
 from likelier.families import Complements, Histograms, Mixed, Multinomials
 from likelier.plot.axes import Floats, Table, axes, color, label_rows, marker, tint
 from likelier.plot.supports import is_whole, outside, support_of
@@ -43,7 +44,7 @@ def class_densities(
     if len(places) != 1:
         raise ValueError(f"column={column!r}: densities are of one column at a time")
     density = None if model is None else Density.of(model, table, int(places[0]))
-    classes = np.unique(np.asarray(y)) if model is None else np.asarray(model.classes_)
+    classes = levels_of(np.asarray(y)) if model is None else np.asarray(model.classes_)
     labels = label_rows(y, table.shape[0], classes)
     values = table.column(int(places[0]))
     ax = axes(ax)
@@ -81,7 +82,7 @@ class Density(NamedTuple):
                 f"a {type(model).__name__} has no densities p(x | C) of its columns: generative models "
                 "have (model=None draws the rows alone)"
             )
-        one = model if alone else model.marginal([column])
+        one = model if alone else model.marginal(table.keys(np.array([column]), model))
         inner = getattr(one, "_model", None)
         params = getattr(inner, "params", None)
         parts = [group.params for group in params.groups] if isinstance(params, Mixed) else [params]

@@ -135,7 +135,7 @@ class Plane(NamedTuple):
         rest = np.setdiff1d(np.arange(p), shown)
         asked, held = model, None
         if len(rest) and at is None and hasattr(model, "marginal"):
-            asked = model.marginal([int(j) for j in shown])
+            asked = model.marginal(table.keys(shown, model))
         elif len(rest) or at is not None:
             held = _held(table, rest, at or {})
         ranges = [_range(table.numbers(int(j))) for j in shown]
