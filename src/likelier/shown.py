@@ -73,7 +73,7 @@ def _table(table: Table) -> str:
 
 def _row(cells: Sequence[str], table: Table, *, heading: bool) -> str:
     tag, style = ("th", _HEADING) if heading else ("td", _CELL)
-    sides = ["left" if i < table.left else "right" for i in range(len(cells))]
+    sides = ["left" if i < table.left else "right;white-space:nowrap" for i in range(len(cells))]
     shown = (
         f'<{tag} style="{style}{side}">{escape(c)}</{tag}>' for c, side in zip(cells, sides, strict=True)
     )

@@ -34,7 +34,8 @@ def _coefficients(model: Any) -> list[Part]:
     rows = [("(intercept)", b[:MOST_COLUMNS]), *zip(names, W.T[:, :MOST_COLUMNS], strict=True)]
     shown = [[name, *(f"{value:.4g}" for value in values)] for name, values in rows[: 1 + MOST_ROWS]]
     table = Table([["", *_headings(model, len(W))], *shown])
-    return [table, *_more(W.shape[1] - MOST_ROWS, "column"), *_more(len(W) - MOST_COLUMNS, "class")]
+    noun = "class" if hasattr(model, "classes_") else "target"
+    return [table, *_more(W.shape[1] - MOST_ROWS, "column"), *_more(len(W) - MOST_COLUMNS, noun)]
 
 
 def _headings(model: Any, K: int) -> list[str]:

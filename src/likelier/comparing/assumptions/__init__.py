@@ -76,7 +76,7 @@ class Checks(Evidence):
 
     def _repr_html_(self) -> str:
         rows = [(model, each.verdict, each.assumes, each.why) for model, each in self.verdicts.items()]
-        table = Table([("model", "borne out?", "assumes", "because"), *rows], left=4)
+        table = Table([("model", "verdict", "assumes", "because"), *rows], left=4)
         return html([table, *self.dependences().values(), *self.columns.values(), *self.notes])
 
 
