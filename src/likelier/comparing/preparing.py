@@ -28,6 +28,7 @@ class Meal:
     serve: Serve
     p: int  # columns as the model sees them
     leaves: tuple[Column, ...] = ()
+    names: Sequence[str] = ()  # of these columns; a sparse matrix has none
 
     def __call__(self, at: Indices) -> Any:
         return self.serve(at)
@@ -48,7 +49,8 @@ def numbers(rows: Rows, train: Indices) -> Meal:
         return _sparse(rows)
     if not rows.of("number"):
         raise SitsOut("it takes numbers, and no column holds any")
-    return Meal(lambda at: rows.numbers[at], rows.numbers.shape[1], rows.of("category", "text"))
+    names = _named(rows.of("number"))
+    return Meal(lambda at: rows.numbers[at], len(names), rows.of("category", "text"), names)
 
 
 def table(rows: Rows, train: Indices) -> Meal:
@@ -61,7 +63,7 @@ def table(rows: Rows, train: Indices) -> Meal:
     if not held:
         raise SitsOut("it takes numbers and categories, and no column holds any")
     whole = pa.table({column.name: _arrow(column) for column in held})
-    return Meal(whole.take, len(held), rows.of("text"))
+    return Meal(whole.take, len(held), rows.of("text"), _named(held))
 
 
 def table_or_words(rows: Rows, train: Indices) -> Meal:
@@ -98,13 +100,10 @@ def numbers_and_indicators(rows: Rows, train: Indices) -> Meal:
     """
     if rows.sparse is not None or not rows.of("category"):
         return numbers(rows, train)
-    blocks = [_Block(rows.numbers.shape[1], lambda at: rows.numbers[at])] if rows.of("number") else []
-    many = tuple(c for c in rows.of("category") if len(c.values.levels) > MOST_LEVELS)
-    blocks += [
-        _indicators(column, train, 1)
-        for column in rows.of("category")
-        if len(column.values.levels) <= MOST_LEVELS
-    ]
+    blocks = [_Block(_named(rows.of("number")), lambda at: rows.numbers[at])] if rows.of("number") else []
+    few = [column for column in rows.of("category") if len(column.values.levels) <= MOST_LEVELS]
+    many = tuple(column for column in rows.of("category") if len(column.values.levels) > MOST_LEVELS)
+    blocks += [_indicators(column, train, 1) for column in few]
     return _joined(rows, blocks, (*many, *rows.of("text")))
 
 
@@ -120,7 +119,7 @@ def bins(rows: Rows, train: Indices) -> Meal:
     def serve(at: Indices) -> Floats:
         return np.column_stack([_binned(c.values[at], cut) for c, cut in zip(held, cuts, strict=True)])
 
-    return Meal(serve, len(held), rows.of("text"))
+    return Meal(serve, len(held), rows.of("text"), _named(held))
 
 
 def truths(rows: Rows, train: Indices) -> Meal:
@@ -133,7 +132,7 @@ def truths(rows: Rows, train: Indices) -> Meal:
     def above(at: Indices) -> Floats:
         return np.column_stack([_binned(c.values[at], m) for c, m in zip(held, middles, strict=True)])
 
-    blocks = [_Block(len(held), above)] if held else []
+    blocks = [_Block([f"{name} above its median" for name in _named(held)], above)] if held else []
     blocks += [_indicators(column, train, 0) for column in rows.of("category")]
     return _joined(rows, [*blocks, *(_counted_words(rows, column, train) for column in rows.of("text"))])
 
@@ -150,7 +149,7 @@ def counts(rows: Rows, train: Indices) -> Meal:
     whole = bool(X.shape[1]) and bool((there >= 0).all()) and bool((there == np.floor(there)).all())
     if not words and not whole:
         raise SitsOut("it takes counts, and not all columns of numbers are whole ones from 0 on")
-    blocks = [_Block(X.shape[1], lambda at: X[at])] if whole else []
+    blocks = [_Block(_named(rows.of("number")), lambda at: X[at])] if whole else []
     return _joined(rows, [*blocks, *words], rows.of("category", *(() if whole else ("number",))))
 
 
@@ -159,8 +158,12 @@ def counts(rows: Rows, train: Indices) -> Meal:
 class _Block:
     """Some columns of what a model is given."""
 
-    p: int
+    names: Sequence[str]
     serve: Serve
+
+
+def _named(columns: Sequence[Column]) -> list[str]:
+    return [column.name for column in columns]
 
 
 def _sparse(rows: Rows) -> Meal:
@@ -171,7 +174,8 @@ def _joined(rows: Rows, blocks: Sequence[_Block], leaves: tuple[Column, ...] = (
     """Side by side: dense, unless they are many and mostly 0."""
     if not blocks:
         raise SitsOut("no column is of a kind that it takes")
-    p = sum(block.p for block in blocks)
+    names = [name for block in blocks for name in block.names]
+    p = len(names)
 
     def serve(at: Indices) -> Any:
         found = [block.serve(at) for block in blocks]
@@ -180,7 +184,7 @@ def _joined(rows: Rows, blocks: Sequence[_Block], leaves: tuple[Column, ...] = (
         whole = sparse.hstack([sparse.csr_matrix(each) for each in found], format="csr")
         return whole if p > MOST_DENSE else whole.toarray()
 
-    return Meal(serve, p, leaves)
+    return Meal(serve, p, leaves, names)
 
 
 def _others(rows: Rows, train: Indices, skip: int) -> list[_Block]:
@@ -205,8 +209,10 @@ def _filled(rows: Rows, train: Indices, *, scaled: bool) -> list[_Block]:
         there = X[at]
         return np.asarray((np.where(np.isnan(there), mean, there) - shift) / scale)
 
-    gaps = _Block(len(gappy), lambda at: np.isnan(X[np.ix_(at, gappy)]).astype(np.float64))
-    return [_Block(X.shape[1], filled), *([gaps] if len(gappy) else [])]
+    names = _named(rows.of("number"))
+    missed = [f"{names[j]} missing" for j in gappy]
+    gaps = _Block(missed, lambda at: np.isnan(X[np.ix_(at, gappy)]).astype(np.float64))
+    return [_Block(names, filled), *([gaps] if len(gappy) else [])]
 
 
 def _indicators(column: Column, train: Indices, skip: int) -> _Block:
@@ -220,7 +226,9 @@ def _indicators(column: Column, train: Indices, skip: int) -> _Block:
         row = np.flatnonzero(hit)
         return sparse.csr_matrix((np.ones(len(row)), (row, place[row])), (len(at), len(known)))
 
-    return _Block(len(known), serve)
+    levels = column.values.levels
+    names = [f"{column.name} missing" if k < 0 else f"{column.name} = {levels[k]}" for k in known]
+    return _Block(names, serve)
 
 
 def _cuts(values: Floats, parts: int) -> Floats:
@@ -250,22 +258,22 @@ def _arrow(column: Column) -> Any:
 # ---- text ----------------------------------------------------------------------------------------
 def _counted_words(rows: Rows, column: Column, train: Indices) -> _Block:
     """How often each word of the training rows stands in a cell."""
-    C, known = _known_words(rows, column, train)
-    return _Block(len(known), lambda at: C[at][:, known])
+    C, known, words = _known_words(rows, column, train)
+    return _Block(words, lambda at: C[at][:, known])
 
 
 def _weighed_words(rows: Rows, column: Column, train: Indices) -> _Block:
     """(1 + ln count) (1 + ln (1 + n) / (1 + n_j)), rows of length 1: tf-idf, n_j of n training rows."""
     from sklearn.feature_extraction.text import TfidfTransformer
 
-    C, known = _known_words(rows, column, train)
+    C, known, words = _known_words(rows, column, train)
     weigh = TfidfTransformer(sublinear_tf=True).fit(C[train][:, known])
-    return _Block(len(known), lambda at: weigh.transform(C[at][:, known]))
+    return _Block(words, lambda at: weigh.transform(C[at][:, known]))
 
 
-def _known_words(rows: Rows, column: Column, train: Indices) -> tuple[Any, Indices]:
-    C = rows.words[column.name]
+def _known_words(rows: Rows, column: Column, train: Indices) -> tuple[Any, Indices, list[str]]:
+    C, words = rows.words[column.name]
     known = np.unique(C[train].indices)
     if not len(known):
         raise SitsOut(f"the texts of column {column.name} have no words")
-    return C, known.astype(np.intp)
+    return C, known.astype(np.intp), [f"{column.name}: {word}" for word in words[known]]

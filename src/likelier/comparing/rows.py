@@ -52,18 +52,20 @@ class Rows:
         return np.column_stack(found) if found else np.empty((len(self), 0))
 
     @cached_property
-    def words(self) -> dict[str, csr_matrix]:
-        """Of each column of text, how often each word stands in each row."""
+    def words(self) -> dict[str, tuple[csr_matrix, NDArray[Any]]]:
+        """Of each column of text, how often each word stands in each row; and the words."""
         from sklearn.feature_extraction.text import CountVectorizer
 
         found = {}
         for column in self.of("text"):
             texts = [*map(str, column.values.levels), ""]
+            vectorizer = CountVectorizer()
             try:
-                each = CountVectorizer().fit_transform(texts).tocsr()
+                each = vectorizer.fit_transform(texts).tocsr()
+                known = vectorizer.get_feature_names_out()
             except ValueError:  # no word at all
-                each = csr_matrix((len(texts), 0))
-            found[column.name] = each[column.values.codes]  # -1, a missing text, is the last: empty
+                each, known = csr_matrix((len(texts), 0)), np.empty(0, dtype=object)
+            found[column.name] = each[column.values.codes], known  # -1, a missing text, is the last: empty
         return found
 
     @property

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.comparing.apart import indistinct, standard_error
+from likelier.comparing.assumptions import Checks, check
 from likelier.comparing.catalogue import Entrant, Nature
 from likelier.comparing.rows import Rows, counted
 from likelier.comparing.showing import WIDTH, seconds, text
@@ -145,6 +146,14 @@ class Comparison:
     def text(self, width: int = WIDTH) -> str:
         """The table in words, for so many letters a line."""
         return text(self, width)
+
+    def checks(self) -> Checks:
+        """Whether the data bear out what each model assumes. See docs/assumptions.md."""
+        return self._checks
+
+    @cached_property
+    def _checks(self) -> Checks:
+        return check(self.rows, self.classes, self.seed)
 
     def to_frame(self) -> Any:
         """The results as a pandas frame."""
