@@ -146,7 +146,7 @@ class _Found:
         for kind, what in (("category", "categories"), ("text", "text"), ("number", "numbers")):
             names = [column.name for column in leaves if column.kind == kind]
             if names:
-                yield f"leaves out {len(names)} of {what} ({listed(names, MOST_NAMES)})"
+                yield f"leaves out {what}: {listed(names, MOST_NAMES)}"
         whole = len(self.folds.split(0)[0])
         if self.learned < whole - 1:
             yield f"learns from a sample of {self.learned:,} of {whole:,} rows"

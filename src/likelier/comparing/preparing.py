@@ -13,7 +13,8 @@ from likelier.comparing.rows import Floats, Indices, Rows
 Serve = Callable[[Indices], Any]  # these rows, as the model takes them
 
 BINS = 10  # that numbers are cut into
-DENSE = 1 << 24  # cells, beyond which indicators are sparse
+MOST_LEVELS = 50  # of a column whose indicators have covariances: more are hardly ever seen
+MOST_DENSE = 200  # columns, beyond which indicators and words are sparse
 
 
 class SitsOut(ValueError):
@@ -94,12 +95,19 @@ def plain(rows: Rows, train: Indices) -> Meal:
 
 
 def numbers_and_indicators(rows: Rows, train: Indices) -> Meal:
-    """Numbers as they are, missing ones too; of each column of categories indicators of all but one."""
+    """Numbers as they are, missing ones too; of each column of categories, if they are not too many,
+    indicators of all but one.
+    """
     if rows.sparse is not None or not rows.of("category"):
         return numbers(rows, train)
     blocks = [_Block(_named(rows.of("number")), lambda at: rows.numbers[at])] if rows.of("number") else []
-    blocks += [_indicators(column, train, 1) for column in rows.of("category")]
-    return _joined(rows, blocks, rows.of("text"))
+    many = tuple(c for c in rows.of("category") if len(c.values.levels) > MOST_LEVELS)
+    blocks += [
+        _indicators(column, train, 1)
+        for column in rows.of("category")
+        if len(column.values.levels) <= MOST_LEVELS
+    ]
+    return _joined(rows, blocks, (*many, *rows.of("text")))
 
 
 def bins(rows: Rows, train: Indices) -> Meal:
@@ -166,7 +174,7 @@ def _sparse(rows: Rows) -> Meal:
 
 
 def _joined(rows: Rows, blocks: Sequence[_Block], leaves: tuple[Column, ...] = ()) -> Meal:
-    """Side by side: dense, unless there are words or too many cells."""
+    """Side by side: dense, unless they are many and mostly 0."""
     if not blocks:
         raise SitsOut("no column is of a kind that it takes")
     names = [name for block in blocks for name in block.names]
@@ -177,7 +185,7 @@ def _joined(rows: Rows, blocks: Sequence[_Block], leaves: tuple[Column, ...] = (
         if not any(sparse.issparse(each) for each in found):
             return np.hstack(found)
         whole = sparse.hstack([sparse.csr_matrix(each) for each in found], format="csr")
-        return whole if len(rows) * p > DENSE else whole.toarray()
+        return whole if p > MOST_DENSE else whole.toarray()
 
     return Meal(serve, p, leaves, names)
 

@@ -23,6 +23,7 @@ from likelier.comparing.rows import (
 )
 from likelier.data import CSR, Chunk, Columns, Factor, Source, Widening, columns_of
 from likelier.data.files import Scan
+from likelier.data.roles import Roles
 from likelier.engines import run
 from likelier.estimators import door
 from likelier.estimators.collections import gathered
@@ -59,8 +60,8 @@ def _scanned(X: Scan, seed: int, most: int) -> Rows:
             f"the target {target!r} holds no labels or numbers ({X.others([target])[target]})."
         )
     roles = (target, *(() if weight is None else (weight,)))
-    source = X.taking([*names, *roles], y=False)
-    chunk, n = _drawn(source.categorised(X.texts([*names, target])), seed, at_most(most, len(names)))
+    source = replace(X, roles=Roles((*names, *roles))).categorised(X.texts([*names, target]))
+    chunk, n = _drawn(source, seed, at_most(most, len(names)))
     assert isinstance(chunk.X, Columns)
     arrays = chunk.X.arrays
     y = _labels(arrays[len(names)])

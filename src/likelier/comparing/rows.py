@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from likelier.comparing.columns import Column, Seen, dates, kept, seen
+from likelier.comparing.columns import Column, Seen, dates, kept, listed, seen
 from likelier.data import Columns, Factor, frames
 from likelier.estimators import door
 from likelier.estimators.partly import missing
@@ -91,13 +93,15 @@ def in_memory(X: Any, y: Any, sample_weight: Any = None, *, seed: int, most: int
     if y is None:
         raise ValueError("y is None: beside an array or a frame, compare needs what is to be predicted.")
     frame = None if isinstance(X, np.ndarray) else frames.frame(X)
+    if isinstance(y, str):
+        frame, y = _parted(frame, y)
     if frame is None and not hasattr(X, "tocsr"):
         X = np.asarray(X)
     if frame is None and len(X.shape) != 2:
         raise ValueError(f"X has shape {X.shape}: it is a table of rows and columns.")
     n, p = X.shape if frame is None else frame.shape
     name = getattr(y, "name", None)
-    y = np.asarray(frames.values_of(y))
+    y = np.asarray(frames.values_of(nw.to_native(y, pass_through=True)))
     if y.ndim != 1 or len(y) != n:
         raise ValueError(f"y has shape {y.shape}: it is one label or number for each of {n} rows.")
     w = door.weights_of(sample_weight, n)
@@ -114,10 +118,23 @@ def in_memory(X: Any, y: Any, sample_weight: Any = None, *, seed: int, most: int
     return rows_of(list(found), y, w, notes, None if name is None else str(name))
 
 
+def _parted(frame: frames.Frame | None, target: str) -> tuple[frames.Frame, Any]:
+    """All other columns, and that of the target."""
+    if frame is None:
+        raise ValueError(f"y={target!r} names a column, and X is no frame: hand in y itself.")
+    if target not in frame.columns:
+        near = get_close_matches(target, [str(name) for name in frame.columns], n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"it has {listed(frame.columns)}."
+        raise ValueError(f"y={target!r}: X has no such column; {hint}")
+    return frame.drop(target), frame[target]
+
+
 def rows_of(
     found: Sequence[Seen], y: NDArray[Any], w: Floats | None, notes: tuple[str, ...], target: str | None
 ) -> Rows:
     """Of columns as they were seen."""
+    if len(y) < 2:
+        raise ValueError(f"{counted(len(y), 'row')}: a comparison needs several.")
     columns, said = kept(found)
     return Rows(columns, y, w, notes=(*notes, *said), target=target)
 

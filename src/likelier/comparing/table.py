@@ -174,17 +174,13 @@ class Comparison:
         return found | asdict(result.nature) | {"sits_out": result.sits_out, "notes": list(result.notes)}
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain values, for JSON."""
-        head = {
-            "rows": len(self.rows),
-            "columns": self.rows.p,
-            "target": self.rows.target,
-            "name": self.name,
-        }
-        head = head | {"metric": self.metric, "cv": self.cv, "seed": self.seed, "seconds": self.seconds}
-        classes = None if self.classes is None else self.classes.tolist()
-        records = [_plain(self._record(result)) for result in self.results]
-        return head | {"classes": classes, "notes": list(self.rows.notes), "results": records}
+        """The same as plain values, for JSON: what there is not is None, what is infinite "inf"."""
+        rows = self.rows
+        head: dict[str, Any] = {"name": self.name, "rows": len(rows), "columns": rows.p}
+        head |= {"target": rows.target, "classes": None if self.classes is None else self.classes.tolist()}
+        head |= {"metric": self.metric, "cv": self.cv, "seed": self.seed, "seconds": self.seconds}
+        results = [_plain(self._record(result)) for result in self.results]
+        return {**head, "notes": list(rows.notes), "results": results}
 
     def to_html(self, path: str | Path) -> Path:
         """A report in one file, with pictures, that opens without a network. See docs/comparing.md."""
@@ -196,6 +192,10 @@ class Comparison:
 def _plain(record: dict[str, Any]) -> dict[str, Any]:
     """Without what JSON does not have."""
     return {
-        name: None if isinstance(value, float) and not np.isfinite(value) else value
+        name: (None if np.isnan(value) else str(value)) if _odd(value) else value
         for name, value in record.items()
     }
+
+
+def _odd(value: Any) -> bool:
+    return isinstance(value, float) and not np.isfinite(value)
