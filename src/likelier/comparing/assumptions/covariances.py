@@ -1,16 +1,17 @@
 """Whether classes have one covariance, and whether columns are Gaussian together."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.comparing.assumptions.chances import LEVEL, chi2, normal
+from likelier.comparing.assumptions.chances import LEVEL, chi2, holm, normal
 from likelier.comparing.assumptions.sample import Sample
 
 Floats = NDArray[np.float64]
 
 SOME, MUCH = 0.05, 0.2  # nats a row that one covariance costs
+FEWEST = 50  # rows of a class, from which Mardia's kurtosis has about its limiting distribution
 MOST_PAIRED = 1000  # rows of a class, of which all pairs are looked at
 LIGHT, HEAVY = 0.1, 0.3  # of the kurtosis, less and more than a Gaussian's
 LOPSIDED = 0.5  # the skewness of a column, on average
@@ -56,7 +57,7 @@ class Joint:
     kurtosis: float
     heavy: float
     lopsided: float
-    p: float  # the smaller of both, twice
+    p: float  # of both, corrected for all classes
 
     @property
     def departs(self) -> bool:
@@ -126,10 +127,13 @@ def _log_det(S: Floats) -> float:
 
 def joint_of(sample: Sample) -> tuple[Joint, ...]:
     """Of each class that has rows enough."""
-    found = zip(sample.groups, complete(sample), strict=True)
-    p = len(sample.names)
-    told = [mardia(group, block) for group, block in found if p > 1 and len(block) >= 2 * p + 2]
-    return tuple(each for each in told if each is not None)
+    p, found = len(sample.names), zip(sample.groups, complete(sample), strict=True)
+    told = [
+        mardia(group, block) for group, block in found if p > 1 and len(block) >= max(FEWEST, 2 * p + 2)
+    ]
+    held = [each for each in told if each is not None]
+    p_values = holm(np.array([each.p for each in held]))
+    return tuple(replace(each, p=float(chance)) for each, chance in zip(held, p_values, strict=True))
 
 
 def mardia(group: str, X: Floats) -> Joint | None:

@@ -28,15 +28,16 @@ class Dispersion:
 
     @property
     def departs(self) -> NDArray[np.bool_]:
-        return np.asarray((self.p < LEVEL) & (np.abs(np.log(self._sure)) >= np.log(SOME)))
+        return np.asarray((self.p < LEVEL) & (self.off >= np.log(SOME)))
 
     @property
     def far(self) -> NDArray[np.bool_]:
-        return np.asarray(self.departs & (np.abs(np.log(self._sure)) >= np.log(MUCH)))
+        return np.asarray(self.departs & (self.off >= np.log(MUCH)))
 
     @property
-    def _sure(self) -> Floats:
-        return np.maximum(np.nan_to_num(self.index, nan=1.0), 1e-300)
+    def off(self) -> Floats:
+        """|ln index|, 0 where there is none."""
+        return np.abs(np.log(np.maximum(np.nan_to_num(self.index, nan=1.0), 1e-300)))
 
 
 def are_counts(sample: Sample) -> bool:

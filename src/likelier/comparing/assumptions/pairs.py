@@ -47,7 +47,7 @@ class Pairs:
     figure: Floats  # (m,)
     squares: Floats  # (m,)
     p: Floats  # (m,) corrected
-    sphericity: Floats  # (K,) p-values of no correlation at all (Bartlett 1951); NaN: too few rows
+    sphericity: Floats  # (K,) p-values of no correlation (Bartlett 1951), corrected; NaN: few rows
 
     @property
     def strength(self) -> Floats:
@@ -138,7 +138,8 @@ def pairs_of(sample: Sample) -> Pairs:
         block = np.vstack([ours[often >= FEWEST], theirs])
         block = block[~np.isnan(block[:, 4])]
         blocks.append(np.column_stack([block, np.full(len(block), k)]))
-        sphericity[k] = bartlett(R, float(n.min(initial=0)) if not np.isnan(sample.Z[rows]).any() else 0.0)
+        if (n == len(rows)).all():  # of gaps R need not be a correlation matrix
+            sphericity[k] = bartlett(R, len(rows))
     one, other, figure, squares, chance, group = np.vstack(blocks).T if blocks else np.empty((6, 0))
     return Pairs(
         sample.names + sample.categories,
@@ -150,7 +151,7 @@ def pairs_of(sample: Sample) -> Pairs:
         figure,
         squares,
         holm(chance),
-        sphericity,
+        holm(sphericity),
     )
 
 
@@ -179,7 +180,7 @@ def _varying(X: Floats) -> NDArray[np.bool_]:
     return found
 
 
-def bartlett(R: Floats, n: float) -> float:
+def bartlett(R: Floats, n: int) -> float:
     """The p-value of Σ diagonal: -(n - 1 - (2p + 5)/6) ln |R| is about χ² of p(p - 1)/2 (Bartlett 1951)."""
     p = len(R)
     if p < 2 or n <= p + 1 or np.isnan(R).any():

@@ -71,6 +71,8 @@ def residuals_of(sample: Sample) -> Residuals | str:
     X = np.hstack(blocks)
     kink = np.abs(Z - np.nanmedian(Z, axis=0)) if len(held) else Z
     kink = np.nan_to_num(kink - np.nanmean(kink, axis=0)) if len(held) else Z
+    if X.shape[1] == 1:
+        return "no column holds numbers or categories"
     if len(y) < X.shape[1] + kink.shape[1] + 10:
         return f"{len(y)} rows are too few for {X.shape[1] + kink.shape[1] - 1} slopes and bends"
     left, rank, fitted = _left(X, y)

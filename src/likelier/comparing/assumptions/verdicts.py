@@ -9,7 +9,7 @@ from likelier.comparing.assumptions import residuals
 from likelier.comparing.assumptions.chances import LEVEL
 from likelier.comparing.assumptions.dispersion import Dispersion
 from likelier.comparing.assumptions.evidence import Evidence
-from likelier.comparing.assumptions.wording import percent, said, signed, times, worst_columns
+from likelier.comparing.assumptions.wording import percent, said, signed, some, times, worst_columns
 
 Kind = Literal["borne out", "doubtful", "violated", "not checked"]
 WORSE: tuple[Kind, ...] = ("not checked", "borne out", "doubtful", "violated")
@@ -56,10 +56,8 @@ def gaussian(found: Evidence) -> Finding:
         n = int(shapes.n[shapes.checked].min())
         sure = f", as far as {n} rows can tell" if n < 30 else ""
         return Finding("borne out", f"every column looks Gaussian in every class{sure}")
-    p = len(found.names)
-    head = f"{columns.sum()} of {p} columns are not Gaussian in some class" if p > 1 else ""
-    worst = " and ".join(worst_columns(found, 2))
-    why = f"{head}: {worst}" if head else worst
+    head = f"{some(columns)} not Gaussian in some class"
+    why = f"{head}: {' and '.join(worst_columns(found, 2))}"
     much = far.mean() >= MANY or shapes.departs[shapes.checked].mean() >= MOST
     return Finding("violated" if much else "doubtful", why)
 
@@ -138,10 +136,10 @@ def rows_for_covariances(found: Evidence) -> Finding:
     if not p or not len(found.sizes):
         return Finding("not checked", "")
     n, needed = int(found.sizes[k]), p * (p + 1) // 2
-    why = f"class {found.groups[k]} has {n} rows for the {needed} numbers of its covariance"
+    why = f"class {found.groups[k]} has {n:,} rows for the {needed:,} numbers of its covariance"
     if n <= p:
         return Finding("violated", f"{why}, fewer than columns")
-    return Finding("borne out", f"{why}") if n >= needed else Finding("doubtful", f"{why}: few")
+    return Finding("borne out", why) if n >= needed else Finding("doubtful", f"{why}, which is few")
 
 
 def linear(found: Evidence) -> Finding:
@@ -187,10 +185,10 @@ def _dispersed(dispersion: Dispersion | None, found: Evidence, model: str) -> Fi
         return Finding("not checked", "counts are too small to tell how they vary")
     if not departs.any():
         return Finding("borne out", f"counts vary as {model} do")
-    k, j = np.unravel_index(np.argmax(np.where(departs, np.abs(np.log(index)), -1.0)), index.shape)
+    k, j = np.unravel_index(np.argmax(np.where(departs, dispersion.off, -1.0)), index.shape)
     columns = departs.any(axis=0)
-    head = f"{columns.sum()} of {len(found.names)} columns vary more or less than {model}"
-    why = f"{head}: {found.names[j]} in class {found.groups[k]} {times(index[k, j])} as much"
+    head = f"{some(columns, 'does', 'do')} not vary as {model} do"
+    why = f"{head}: {found.names[j]} in class {found.groups[k]} varies {times(index[k, j])} as much"
     return Finding("violated" if dispersion.far.any(axis=0).mean() >= MANY else "doubtful", why)
 
 
@@ -202,7 +200,7 @@ def mixed_gaussians(found: Evidence) -> Finding:
     spiked = (shapes.values <= 2) | (shapes.commonest >= 0.5)
     if spiked.any():
         names = ", ".join(np.array(found.names)[spiked][:3])
-        why = f"{spiked.sum()} of {len(found.names)} columns are mostly one value or take two ({names})"
+        why = f"{some(spiked)} mostly one value, or one of two ({names})"
         return Finding("violated" if spiked.mean() >= MANY else "doubtful", f"{why}: no smooth density")
     alone = jointly_gaussian(found)
     if alone.verdict == "borne out":

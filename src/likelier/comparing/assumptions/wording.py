@@ -1,6 +1,7 @@
 """What was found about columns and pairs of them, in plain words."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -100,6 +101,12 @@ def signed(value: float, digits: int = 1) -> str:
 def percent(share: float, digits: int = 0) -> str:
     """A share of a hundred."""
     return f"{100 * share:.{digits}f} %"
+
+
+def some(columns: Any, one: str = "is", more: str = "are") -> str:
+    """How many of all columns, with a verb."""
+    n = int(np.sum(columns))
+    return f"{n} of {len(columns)} columns {one if n == 1 else more}"
 
 
 def times(value: float) -> str:
