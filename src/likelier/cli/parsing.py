@@ -2,6 +2,7 @@
 
 import argparse
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
@@ -33,6 +34,10 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         say(f"{message} (see {self.prog} --help)")
         self.exit(2)
+
+    def print_help(self, file: Any = None) -> None:
+        """As everything is printed: argparse keeps a full disk to itself."""
+        print(self.format_help(), end="", file=file or sys.stdout)
 
     def format_short(self) -> str:
         """Usage and commands alone."""
