@@ -102,11 +102,12 @@ def test_nothing_asked_is_a_short_help(capsys):
 
 
 def test_what_was_meant_is_guessed(capsys):
-    assert "there is no command trian: did you mean train?" in bad(capsys, "trian", "x.csv")
-    assert "no command comprae: did you mean compare?" in bad(capsys, "help", "comprae")
-    assert "--tagret is not understood: did you mean --target?" in bad(
+    assert "there is no command trian; did you mean train?" in bad(capsys, "trian", "x.csv")
+    assert "no command comprae; did you mean compare?" in bad(capsys, "help", "comprae")
+    assert "--tagret is not understood; did you mean --target?" in bad(
         capsys, "train", "x.csv", "--tagret", "y", "-o", "m.lk"
     )
+    assert "there is no command 7; commands: compare, train" in bad(capsys, "7")
     assert "likelier train --help" in bad(capsys, "train", "x.csv", "--nothing-like-it=1", "-o", "m.lk")
 
 

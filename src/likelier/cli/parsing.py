@@ -73,15 +73,15 @@ def corrected(top: Parser, given: Sequence[str]) -> list[str]:
     about = words[1:2] if asks else words[:1]
     for word in about:
         if word not in top.commands:
-            known = ", ".join(top.commands)
-            top.error(f"there is no command {word}{nearest(word, top.commands)}; commands: {known}")
+            hint = nearest(word, top.commands) or f"; commands: {', '.join(top.commands)}"
+            top.error(f"there is no command {word}{hint}")
     return [*about, "--help"] if asks else list(given)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """What may have been meant."""
     near = get_close_matches(word, list(known), n=1)
-    return f": did you mean {near[0]}?" if near else ""
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def examples(*lines: str) -> str:
