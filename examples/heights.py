@@ -40,7 +40,7 @@ def draw(models: dict[str, lk.LinearRegression], path: str) -> None:
     grid = np.linspace(1.44, 1.86, 200)
     above.plot(HEIGHT, WEIGHT, "o", color="0.25", label="fifteen people")
     below.axhline(0, color="0.6", linewidth=0.8)
-    for (name, model), color in zip(models.items(), ("tab:orange", "tab:blue"), strict=True):
+    for (name, model), color in zip(models.items(), ("#D55E00", "#0072B2"), strict=True):
         power = MODELS[name]
         label = f"a line in {name}: R² {model.summary().r2:.5f}"
         above.plot(grid, model.predict(column(grid, power)), color=color, label=label)

@@ -51,7 +51,7 @@ def main(path: str = "wine_hue_alcohol.png") -> None:
     errors = [error(fitted(some), rest) for some, rest in map(halves, range(SPLITS))]
     print(f"over {SPLITS} random splits: {np.mean(errors):.1%} on average")
     figure, ax = plt.subplots(figsize=(7, 5.5), layout="constrained")
-    lk.plot.regions(model, test[["hue", "alcohol"]], test.grower, ax=ax)
+    lk.plot.decision_regions(model, test[["hue", "alcohol"]], test.grower, ax=ax)
     ax.set_title(f"Wines held out: {wrong:.1%} wrong. Contours: Pr(grower 1)", fontsize=11)
     ax.get_legend().set_title("grower")
     figure.savefig(path, dpi=120)

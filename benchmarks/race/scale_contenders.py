@@ -252,6 +252,15 @@ PLACES = {
     "Dask array": _dask_array,
     "Dask frame": _dask_frame,
 }
+for name, model in ONE_PASS.items():
+
+    @contender(problem="parquet", library="likelier", name=f"{name}, workers")
+    def _(model: Model = model) -> Ready:
+        import_module("likelier")
+        import_module("distributed")
+        return partial(_workers, model)
+
+
 ON_WORKERS = {**ONE_PASS, "LogisticRegression": NEWTON}
 for name, model in ON_WORKERS.items():
     for place, ready in PLACES.items():

@@ -161,6 +161,16 @@ def _scale() -> list[Target]:
         for model in ("GaussianNB", "LDA", "LogisticRegression")
         for ours, theirs in (("workers", "threads"), ("Dask array", "array"))
     ]
+    workers += [
+        Target(
+            f"{model} over parquet, workers against threads",
+            f"parquet/likelier/{model}, workers",
+            "fit",
+            f"parquet/likelier/{model}",
+            at_least=0.77,
+        )
+        for model in ("GaussianNB", "LDA")
+    ]
     bayes, logistic = "dask-ml-bayes/likelier/GaussianNB", "dask-ml/likelier/LogisticRegression"
     peers = [
         Target("GaussianNB on a Dask array, against dask-ml", bayes, "fit", "dask-ml-bayes/dask-ml/*", 10),

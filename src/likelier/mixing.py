@@ -193,6 +193,12 @@ class Blend(Bayes):
     way: Way = field(kw_only=True, default_factory=Way)
     selection: Selection | None = field(kw_only=True, default=None)
 
+    @property
+    def free(self) -> int:
+        """As of any model; a sphere's one variance stands in all columns, and counts once."""
+        M, p = getattr(self.params, "components", self.params).shape
+        return super().free - (M * (p - 1) if self.shape == "spherical" else 0)
+
     def marginal(self, columns: NDArray[np.intp]) -> "Blend":
         less = super().marginal(columns)
         return Blend(less.params, less.log_prior, shape=self.shape)

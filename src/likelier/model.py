@@ -167,6 +167,11 @@ class Bayes:
         typical = getattr(self.typical, "scored", self.typical)
         return {f.name: getattr(self, f.name) for f in fields(self)} | {"typical": typical}
 
+    @property
+    def free(self) -> int:
+        """How many numbers were free to be chosen: those of the densities, and all but one prior."""
+        return self.params.free + len(self.log_prior) - 1
+
     @cached_property
     def joint(self) -> Scores:
         """ln p(x, C_k)."""

@@ -123,7 +123,7 @@ def test_a_loss_with_a_trough_is_drawn(two, columns):
     [(np.empty((0, 2)), "nothing to draw"), ([["a", 1]], "none"), ([[np.inf, 1]], "infinity")],
 )
 def test_what_is_no_table_of_numbers_is_refused(two, X, message):
-    for draw in (lk.plot.loss_path, lambda X, y: lk.plot.regions(lk.GaussianNB().fit(*two), X, y)):
+    for draw in (lk.plot.loss_path, lambda X, y: lk.plot.decision_regions(lk.GaussianNB().fit(*two), X, y)):
         with pytest.raises(ValueError, match=message):
             draw(X, two[1][: len(X)])
 
@@ -131,7 +131,7 @@ def test_what_is_no_table_of_numbers_is_refused(two, X, message):
 # ---- regions ---------------------------------------------------------------------------------------
 @pytest.mark.parametrize("model", [lk.LogisticRegression(), lk.GaussianNB(), Other()], ids=repr)
 def test_contours_have_the_probability_that_they_say(two, model):
-    ax = lk.plot.regions(model.fit(*two), *two, levels=(0.2, 0.8))
+    ax = lk.plot.decision_regions(model.fit(*two), *two, levels=(0.2, 0.8))
     drawn = [(level, at) for level, at in curves(ax) if len(at)]
     assert {level for level, _ in drawn} == {0.2, 0.5, 0.8}
     for level, at in drawn:
@@ -140,7 +140,7 @@ def test_contours_have_the_probability_that_they_say(two, model):
 
 def test_margins_of_scores(two):
     model = lk.LinearSVC().fit(*two)
-    ax = lk.plot.regions(model, *two)
+    ax = lk.plot.decision_regions(model, *two)
     assert {level for level, at in curves(ax) if len(at)} == {-1.0, 0.0, 1.0}
     for level, at in curves(ax):
         np.testing.assert_allclose(model.decision_function(at), level, atol=0.02)
@@ -150,7 +150,7 @@ def test_points_are_those_of_the_classes_and_colours_those_of_the_answers():
     X, y = load_iris(return_X_y=True)
     X = X[:, 2:]
     model = lk.LogisticRegression().fit(X, y)
-    ax = lk.plot.regions(model, X, y)
+    ax = lk.plot.decision_regions(model, X, y)
     points = [each for each in ax.collections if each.get_label() in ("0", "1", "2")]
     for k, each in enumerate(points):
         np.testing.assert_array_equal(each.get_offsets(), X[y == k])
@@ -166,7 +166,7 @@ def test_points_are_those_of_the_classes_and_colours_those_of_the_answers():
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_a_frame_is_asked_as_a_frame(two, frame):
     table = frame({"long": two[0][:, 0], "wide": two[0][:, 1]})
-    ax = lk.plot.regions(lk.LogisticRegression().fit(table, two[1]), table, two[1])
+    ax = lk.plot.decision_regions(lk.LogisticRegression().fit(table, two[1]), table, two[1])
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("long", "wide")
 
 
@@ -180,30 +180,32 @@ def test_a_frame_is_asked_as_a_frame(two, frame):
 )
 def test_what_is_no_plane_is_refused(two, change, message):
     with pytest.raises(ValueError, match=message):
-        lk.plot.regions(lk.LogisticRegression().fit(*two), *change(*two))
+        lk.plot.decision_regions(lk.LogisticRegression().fit(*two), *change(*two))
 
 
 def test_labels_are_the_same_as_those_of_the_model_not_only_alike(two):
     X, y = two[0], np.arange(100) % 2
     model = lk.LogisticRegression().fit(X, y)
     with pytest.raises(ValueError, match=r"does not know: '0', '1'; it knows 0, 1"):
-        lk.plot.regions(model, X, y.astype(str))
-    ax = lk.plot.regions(model, X, y.astype(float))
+        lk.plot.decision_regions(model, X, y.astype(str))
+    ax = lk.plot.decision_regions(model, X, y.astype(float))
     assert sum(len(each.get_offsets()) for each in ax.collections if each.get_label() in ("0", "1")) == 100
 
 
 def test_what_has_no_regions_says_why(two):
     X, y = two[0], np.arange(100) % 3
     with pytest.raises(NotFittedError):
-        lk.plot.regions(lk.LogisticRegression(), X, y)
+        lk.plot.decision_regions(lk.LogisticRegression(), X, y)
     with pytest.raises(ValueError, match="is no classifier"):
-        lk.plot.regions(lk.LinearRegression().fit(X, y), X, y)
-    assert {level for level, _ in curves(lk.plot.regions(lk.LinearSVC().fit(*two), *two, levels=2.0))} == {
+        lk.plot.decision_regions(lk.LinearRegression().fit(X, y), X, y)
+    assert {
+        level for level, _ in curves(lk.plot.decision_regions(lk.LinearSVC().fit(*two), *two, levels=2.0))
+    } == {
         0,
         2,
     }
     with pytest.raises(ValueError, match="scores of 3 classes have none"):
-        lk.plot.regions(lk.LinearSVC().fit(X, y), X, y, levels=[-1, 1])
+        lk.plot.decision_regions(lk.LinearSVC().fit(X, y), X, y, levels=[-1, 1])
 
 
 def test_without_matplotlib_it_is_said_what_to_install():

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from sklearn.dummy import DummyClassifier, DummyRegressor
+
 from likelier.comparing import preparing
 from likelier.comparing.preparing import Diet
 from likelier.estimators.categorical import CategoricalNB
@@ -10,6 +12,7 @@ from likelier.estimators.counts import BernoulliNB, ComplementNB, MultinomialNB,
 from likelier.estimators.kernel_density import KernelDensityClassifier
 from likelier.estimators.linear_discriminant import LinearDiscriminantAnalysis
 from likelier.estimators.logistic import LogisticRegression
+from likelier.estimators.logistic_cv import LogisticRegressionCV
 from likelier.estimators.margin import LinearSVC
 from likelier.estimators.mixed_bayes import NaiveBayes
 from likelier.estimators.mixture_discriminant import MixtureDiscriminantAnalysis
@@ -40,10 +43,25 @@ class Entrant:
     diet: Diet
     nature: Nature = Nature()
     online: bool = False  # learns row by row: mistakes over time are worth a look
+    baseline: bool = False
+    most_columns: int | None = None  # beyond which it would take too long
+    most_cells: int | None = None  # to learn from, beyond which it gets a sample of the rows
 
 
 IN_CLASS = "in each class"
 NO = "no"
+WIDEST = 1000  # columns that have covariances
+KERNELS = 400_000  # cells that are kept: each answer is a sum over all of them
+
+
+def baseline(*, numbers: bool) -> Entrant:
+    """The answer that knows y alone."""
+    if numbers:
+        nature = Nature(models="the mean of the sample")
+        return Entrant("(mean)", DummyRegressor(), preparing.nothing, nature, baseline=True)
+    nature = Nature(models="each class as often as in the sample")
+    model = DummyClassifier(strategy="prior")
+    return Entrant("(majority class)", model, preparing.nothing, nature, baseline=True)
 
 
 def classifiers() -> list[Entrant]:
@@ -55,7 +73,7 @@ def classifiers() -> list[Entrant]:
             "NaiveBayes",
             NaiveBayes(),
             preparing.table,
-            Nature("generative", "a family for each column", IN_CLASS, "as the families have it"),
+            Nature("generative", "a family for each column", IN_CLASS, "as the families"),
         ),
         Entrant(
             "GaussianNB",
@@ -98,36 +116,43 @@ def classifiers() -> list[Entrant]:
             LinearDiscriminantAnalysis(),
             preparing.numbers_and_indicators,
             Nature("generative", "Gaussian classes, one covariance", NO, linear),
+            most_columns=WIDEST,
         ),
         Entrant(
             "LDA, shrunk",
             LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
             preparing.numbers_and_indicators,
-            Nature("generative", "the same, covariance shrunk", NO, linear),
+            Nature("generative", "Gaussian classes, one shrunk covariance", NO, linear),
+            most_columns=WIDEST,
         ),
         Entrant(
             "QDA",
             QuadraticDiscriminantAnalysis(),
             preparing.numbers,
             Nature("generative", "Gaussian classes, a covariance each", NO, quadratic),
+            most_columns=WIDEST,
         ),
         Entrant(
             "QDA, shrunk",
             QuadraticDiscriminantAnalysis(solver="eigen", shrinkage="auto"),
             preparing.numbers,
-            Nature("generative", "the same, covariances shrunk", NO, quadratic),
+            Nature("generative", "Gaussian classes, shrunk covariances", NO, quadratic),
+            most_columns=WIDEST,
         ),
         Entrant(
             "MDA",
             MixtureDiscriminantAnalysis(random_state=0),
             preparing.numbers,
             Nature("generative", "a mixture of Gaussians for each class", NO, any_form),
+            most_columns=WIDEST,
         ),
         Entrant(
             "KernelDensity",
             KernelDensityClassifier(),
             preparing.numbers,
             Nature("generative", "a kernel about every row", "within a kernel", any_form),
+            most_columns=WIDEST,
+            most_cells=KERNELS,
         ),
         Entrant(
             "LogisticRegression",
@@ -158,8 +183,8 @@ def classifiers() -> list[Entrant]:
         Entrant(
             "OnlineClassifier",
             OnlineClassifier(passes=5),
-            preparing.table,
-            Nature("discriminative", share, NO, "linear in columns and categories"),
+            preparing.table_or_words,
+            Nature("discriminative", share, NO, linear),
             online=True,
         ),
     ]
@@ -170,6 +195,12 @@ def regressions() -> list[Entrant]:
     nature = Nature("regression", "errors of one variance", NO, "linear")
     small = Nature("regression", "errors of one variance, small weights", NO, "linear")
     return [
-        Entrant("LinearRegression", LinearRegression(), preparing.design, nature),
+        Entrant("LinearRegression", LinearRegression(), preparing.contrasts, nature),
         Entrant("Ridge", Ridge(), preparing.design, small),
     ]
+
+
+def on_request() -> list[Entrant]:
+    """Those that take part where they are named."""
+    nature = Nature("discriminative", "p(C | x), log odds linear in x", NO, "linear")
+    return [Entrant("LogisticRegressionCV", LogisticRegressionCV(), preparing.design, nature)]

@@ -1,24 +1,30 @@
 """A model on the folds: its figures, what it says of every row, and how long it takes."""
 
+import re
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from likelier.comparing.catalogue import Entrant
+from likelier.comparing.columns import listed
 from likelier.comparing.parameters import parameters
-from likelier.comparing.preparing import Serve, SitsOut
+from likelier.comparing.preparing import Meal, SitsOut
+from likelier.comparing.ranking import mean_auc
 from likelier.comparing.rows import Floats, Indices, Rows
 from likelier.comparing.table import Result
-from likelier.data import BadCell
-from likelier.estimators.evaluating import evaluate
-from likelier.evaluation import Evaluation
+from likelier.data import BadCell, code
+from likelier.evaluation import Evaluation, LabelEvaluation, LabelSums, Said, ValueEvaluation, ValueSums
+
+MOST_NAMES = 5  # of columns that a model leaves out
 
 
 @dataclass(frozen=True)
@@ -28,113 +34,184 @@ class Folds:
     rows: Rows
     number: NDArray[np.int32]  # (n,)
     count: int
-    _served: dict[Any, Serve] = field(default_factory=dict)
+    _meals: dict[Any, Meal] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_served": {}}  # functions stay where they are
+        return {**vars(self), "_meals": {}}  # functions stay where they are
 
     def split(self, fold: int) -> tuple[Indices, Indices]:
         """The rows to learn from, and those that are held out."""
         return np.flatnonzero(self.number != fold), np.flatnonzero(self.number == fold)
 
-    def serve(self, entrant: Entrant, fold: int) -> Serve:
+    def meal(self, entrant: Entrant, fold: int) -> Meal:
         """What a model is given, made ready from the rows to learn from; once for all that eat alike."""
         key = entrant.diet, fold
-        if key not in self._served:
-            self._served[key] = entrant.diet(self.rows, self.split(fold)[0])
-        return self._served[key]
+        if key not in self._meals:
+            self._meals[key] = entrant.diet(self.rows, self.split(fold)[0])
+        return self._meals[key]
 
 
 def judged(entrant: Entrant, folds: Folds, classes: NDArray[Any] | None) -> Result:
-    """The figures of a model; one that cannot take these rows sits out and says why. classes: None for
-    numbers.
+    """The figures of a model; one that cannot take these rows sits out and says why.
+
+    classes: sorted; None: it is numbers that are to be found.
     """
+    found = _Found(folds, classes)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            _check(entrant.model, classes)
-            found = _Found(len(folds.number), classes)
+            _check(entrant.model, folds.rows, classes)
             for fold in range(folds.count):
-                _fold(entrant, folds, fold, found)
+                found.add(entrant, fold)
         except (ValueError, TypeError, MemoryError) as problem:
             where = "".join(f" ({note})" for note in getattr(problem, "__notes__", ()))
-            return Result(entrant.name, entrant.nature, sits_out=f"{problem}{where}", online=entrant.online)
-    own = f"{type(entrant.model).__name__}: "
-    notes = tuple(dict.fromkeys(str(warning.message).removeprefix(own) for warning in caught))
-    return Result(
-        entrant.name,
-        entrant.nature,
-        tuple(found.evaluations),
-        P=found.P,
-        said=found.said,
-        fit=np.array(found.fit),
-        predict=np.array(found.predict),
-        parameters=found.parameters,
-        notes=notes,
-        online=entrant.online,
-    )
+            why = f"{problem}{where}" or type(problem).__name__
+            return Result(
+                entrant.name, entrant.nature, sits_out=why, online=entrant.online, entrant=entrant
+            )
+    return found.result(entrant, [*found.said_of(entrant), *(str(each.message) for each in caught)])
+
+
+def _check(model: Any, rows: Rows, classes: NDArray[Any] | None) -> None:
+    if classes is not None and is_regressor(model):
+        raise SitsOut("it finds numbers, and here are classes to be found")
+    if classes is None and is_classifier(model):
+        raise SitsOut("it finds classes, and here are numbers to be found")
+    if rows.w is not None and not has_fit_parameter(model, "sample_weight"):
+        raise SitsOut("its fit takes no weights, and these rows have some")
 
 
 class _Found:
     """What the folds add up to."""
 
-    def __init__(self, n: int, classes: NDArray[Any] | None) -> None:
-        self.classes = classes
+    def __init__(self, folds: Folds, classes: NDArray[Any] | None) -> None:
+        self.folds, self.classes = folds, classes
         self.evaluations: list[Evaluation] = []
+        self.aucs: list[float] = []
         self.P: NDArray[np.float32] | None = None  # (n, K)
-        self.said = np.zeros(n, dtype=np.int32 if classes is not None else np.float64)
+        self.said: NDArray[Any] = np.zeros(
+            len(folds.rows), dtype=np.float64 if classes is None else np.int32
+        )
         self.fit: list[float] = []
         self.predict: list[float] = []
         self.parameters: int | None = None
+        self.learned = 0  # rows, at most, in a fold
+
+    def add(self, entrant: Entrant, fold: int) -> None:
+        """Fit to all other folds, and judge on this one."""
+        folds, rows = self.folds, self.folds.rows
+        train, test = folds.split(fold)
+        meal = folds.meal(entrant, fold)
+        train = _few(entrant, train, rows.y, meal.p)
+        model, w = clone(entrant.model), rows.w
+        weights = {} if w is None else {"sample_weight": w[train]}
+        with _among(train):
+            X = meal(train)
+            fitted, seconds = timed(lambda: model.fit(X, rows.y[train], **weights))
+        self.fit.append(seconds)
+        with _among(test):
+            (self._values if self.classes is None else self._labels)(fitted, meal(test), test)
+        self.learned = max(self.learned, len(train))
+        self.parameters = parameters(fitted) if fold == 0 else self.parameters
+
+    def _values(self, fitted: Any, X: Any, test: Indices) -> None:
+        rows, sums = self.folds.rows, ValueSums.start(1)
+        said, seconds = timed(lambda: np.asarray(fitted.predict(X), dtype=np.float64))
+        self.said[test] = said
+        self.predict.append(seconds)
+        sums.add(said, rows.y[test], None if rows.w is None else rows.w[test])
+        name = "y" if rows.target is None else rows.target
+        self.evaluations.append(ValueEvaluation(type(fitted).__name__, (name,), sums=sums))
+
+    def _labels(self, fitted: Any, X: Any, test: Indices) -> None:
+        rows, classes = self.folds.rows, self.classes
+        assert classes is not None
+        (said, scores), seconds = timed(lambda: _answers(fitted, X, classes))
+        self.predict.append(seconds)
+        w, codes = None if rows.w is None else rows.w[test], code(rows.y[test], classes)
+        sums = LabelSums.start(len(classes))
+        sums.add(said, codes, w)
+        probable = said.P is not None
+        self.evaluations.append(LabelEvaluation(type(fitted).__name__, classes, probable, sums=sums))
+        self.aucs.append(float("nan") if scores is None else mean_auc(scores, codes, w))
+        self.said[test] = said.best
+        if said.P is not None:
+            if self.P is None:
+                self.P = np.zeros((len(rows), len(classes)), dtype=np.float32)
+            self.P[test] = said.P
+
+    def said_of(self, entrant: Entrant) -> Iterator[str]:
+        """What the model has not seen of these rows."""
+        leaves = self.folds.meal(entrant, 0).leaves
+        for kind, what in (("category", "categories"), ("text", "text"), ("number", "numbers")):
+            names = [column.name for column in leaves if column.kind == kind]
+            if names:
+                yield f"leaves out {what}: {listed(names, MOST_NAMES)}"
+        whole = len(self.folds.split(0)[0])
+        if self.learned < whole - 1:
+            yield f"learns from a sample of {self.learned:,} of {whole:,} rows"
+
+    def result(self, entrant: Entrant, notes: list[str]) -> Result:
+        return Result(
+            entrant.name,
+            entrant.nature,
+            tuple(self.evaluations),
+            aucs=np.array(self.aucs),
+            P=self.P,
+            said=self.said,
+            fit=np.array(self.fit),
+            predict=np.array(self.predict),
+            parameters=self.parameters,
+            notes=_distinct(note.removeprefix(f"{type(entrant.model).__name__}: ") for note in notes),
+            online=entrant.online,
+            baseline=entrant.baseline,
+            entrant=entrant,
+        )
 
 
-def _check(model: Any, classes: NDArray[Any] | None) -> None:
-    if classes is not None and is_regressor(model):
-        raise SitsOut("it finds numbers, and here are classes to be found")
-    if classes is None and is_classifier(model):
-        raise SitsOut("it finds classes, and here are numbers to be found")
+def _few(entrant: Entrant, train: Indices, y: NDArray[Any], p: int) -> Indices:
+    """The rows that a model can learn from in a reasonable time: all, or some of each value of y."""
+    if entrant.most_columns is not None and p > entrant.most_columns:
+        raise SitsOut(f"it would take too long on {p:,} columns (at most {entrant.most_columns:,})")
+    if entrant.most_cells is None or len(train) * p <= entrant.most_cells:
+        return train
+    mixed = np.random.default_rng(0).permutation(train)
+    order = mixed[np.argsort(y[mixed], kind="stable")]
+    first = np.unique(y[order], return_index=True)[1]  # of each class at least one
+    even = np.linspace(0, len(order) - 1, entrant.most_cells // p).astype(np.intp)
+    return np.sort(order[np.union1d(even, first)])
 
 
-def _fold(entrant: Entrant, folds: Folds, fold: int, found: _Found) -> None:
-    rows, (train, test) = folds.rows, folds.split(fold)
-    serve = folds.serve(entrant, fold)
-    model = clone(entrant.model)
-    with _among(train):
-        fitted, seconds = timed(lambda: _fitted(model, serve(train), rows, train))
-    found.fit.append(seconds)
-    with _among(test):
-        X = serve(test)
-        evaluation = evaluate(fitted, X, rows.y[test], None if rows.w is None else rows.w[test])
-        P, seconds = timed(lambda: _answers(fitted, X))
-    found.predict.append(seconds)
-    found.evaluations.append(evaluation)
-    if fold == 0:
-        found.parameters = parameters(fitted)
-    if found.classes is None:
-        found.said[test] = P
-        return
-    place = {label: k for k, label in enumerate(found.classes.tolist())}
-    known = np.array([place[label] for label in np.asarray(fitted.classes_).tolist()])
-    if P.ndim == 2:
-        if found.P is None:
-            found.P = np.zeros((len(rows), len(found.classes)), dtype=np.float32)
-        found.P[np.ix_(test, known)] = P
-        found.said[test] = known[P.argmax(axis=1)]
-    else:
-        found.said[test] = [place[label] for label in P.tolist()]
+def _answers(fitted: Any, X: Any, classes: NDArray[Any]) -> tuple[Said, Any]:
+    """What is decided, and how sure, by the comparison's classes; and scores, if there are any."""
+    best = code(np.asarray(fitted.predict(X)), classes)
+    at = code(np.asarray(fitted.classes_), classes)
+    if hasattr(fitted, "predict_proba"):
+        P = np.zeros((len(best), len(classes)))
+        P[:, at] = fitted.predict_proba(X)
+
+        def logs(rows: Indices) -> Floats:
+            L = np.full((len(rows), len(classes)), -np.inf)
+            L[:, at] = fitted.predict_log_proba(_safe_indexing(X, rows))
+            return L
+
+        return Said(best, P, logs=logs if hasattr(fitted, "predict_log_proba") else None), P
+    if not hasattr(fitted, "decision_function"):
+        return Said(best), None
+    Z = np.asarray(fitted.decision_function(X), dtype=np.float64)
+    if Z.ndim == 1:
+        Z = Z if at[1] == 1 else -Z
+        return Said(best, margin=Z), Z
+    by_class = np.full((len(best), len(classes)), -np.inf)
+    by_class[:, at] = Z
+    return Said(best), by_class
 
 
-def _answers(fitted: Any, X: Any) -> NDArray[Any]:
-    """Probabilities, or else what is decided for."""
-    return np.asarray(fitted.predict_proba(X) if hasattr(fitted, "predict_proba") else fitted.predict(X))
-
-
-def _fitted(model: Any, X: Any, rows: Rows, at: Indices) -> Any:
-    if rows.w is None:
-        return model.fit(X, rows.y[at])
-    if not has_fit_parameter(model, "sample_weight"):
-        raise SitsOut("its fit takes no weights, and these rows have some")
-    return model.fit(X, rows.y[at], sample_weight=rows.w[at])
+def _distinct(notes: Iterator[str]) -> tuple[str, ...]:
+    """Each once, whatever numbers are in it: those of folds differ."""
+    return tuple({re.sub(r"\d[\d.,e+-]*", "#", note): note for note in reversed(list(notes))}.values())[
+        ::-1
+    ]
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
@@ -144,15 +221,10 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
     return found, time.perf_counter() - start
 
 
-class _among:
+@contextmanager
+def _among(rows: Indices) -> Iterator[None]:
     """Errors about a cell count its row among all, not among those of a fold."""
-
-    def __init__(self, rows: Indices) -> None:
-        self.rows = rows
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, problem: BaseException | None, trace: Any) -> None:
-        if isinstance(problem, BadCell):
-            raise problem.named(problem.name, f"row {self.rows[problem.row]}") from None
+    try:
+        yield
+    except BadCell as problem:
+        raise problem.named(problem.name, f"row {rows[problem.row]}") from None

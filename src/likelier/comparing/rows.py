@@ -2,27 +2,25 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from difflib import get_close_matches
+from functools import cached_property
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from likelier.comparing.columns import Column, Seen, dates, gathered_notes, seen
-from likelier.data import CSR, Chunk, Columns, Factor, Source, Stored, Widening, columns_of, frames
-from likelier.engines import run
+from likelier.comparing.columns import Column, Seen, dates, kept, listed, seen
+from likelier.data import Columns, Factor, frames
 from likelier.estimators import door
-from likelier.estimators.collections import gathered
-from likelier.estimators.sources import stored
-from likelier.model import levels
-from likelier.states import Sample
+from likelier.estimators.partly import missing
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 MOST_ROWS = 50_000  # of a table that is larger, so many are compared on
-MOST_CELLS = 1 << 27  # 1 GB
+MOST_CELLS = 1 << 26  # and no more than half a GB of numbers
 
 
 @dataclass(frozen=True)
@@ -53,6 +51,23 @@ class Rows:
         found = [column.values for column in self.of("number")]
         return np.column_stack(found) if found else np.empty((len(self), 0))
 
+    @cached_property
+    def words(self) -> dict[str, tuple[csr_matrix, NDArray[Any]]]:
+        """Of each column of text, how often each word stands in each row; and the words."""
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        found = {}
+        for column in self.of("text"):
+            texts = [*map(str, column.values.levels), ""]
+            vectorizer = CountVectorizer()
+            try:
+                each = vectorizer.fit_transform(texts).tocsr()
+                known = vectorizer.get_feature_names_out()
+            except ValueError:  # no word at all
+                each, known = csr_matrix((len(texts), 0)), np.empty(0, dtype=object)
+            found[column.name] = each[column.values.codes], known  # -1, a missing text, is the last: empty
+        return found
+
     @property
     def gaps(self) -> int:
         """Cells that are missing."""
@@ -60,163 +75,141 @@ class Rows:
         held = self.numbers if self.sparse is None else self.sparse.data
         return factors + int(np.isnan(held).sum())
 
+    def take(self, at: Indices, note: str) -> "Rows":
+        """Some of the rows; columns stay what they are."""
+        columns = tuple(column._replace(values=column.values[at]) for column in self.columns)
+        return replace(
+            self,
+            columns=columns,
+            y=self.y[at],
+            w=None if self.w is None else self.w[at],
+            sparse=None if self.sparse is None else self.sparse[at],
+            notes=(*self.notes, note),
+        )
 
-def opened(X: Any, y: Any = None, *, seed: int = 0, most: int = MOST_ROWS) -> Rows:
-    """What a user hands in, checked; of more rows than `most`, a sample."""
-    X, y, _ = gathered(X, y)
-    if stored(X):
-        return _in_files(X, y, seed, most)
+
+def in_memory(X: Any, y: Any, sample_weight: Any = None, *, seed: int, most: int) -> Rows:
+    """Arrays, frames and sparse matrices."""
     if y is None:
         raise ValueError("y is None: beside an array or a frame, compare needs what is to be predicted.")
     frame = None if isinstance(X, np.ndarray) else frames.frame(X)
+    if isinstance(y, str):
+        frame, y = _parted(frame, y)
     if frame is None and not hasattr(X, "tocsr"):
         X = np.asarray(X)
-    if frame is None and X.ndim != 2:
+    if frame is None and len(X.shape) != 2:
         raise ValueError(f"X has shape {X.shape}: it is a table of rows and columns.")
-    n = X.shape[0] if frame is None else len(frame)
+    n, p = X.shape if frame is None else frame.shape
     name = getattr(y, "name", None)
-    y = np.asarray(frames.values_of(y))
+    y = np.asarray(frames.values_of(nw.to_native(y, pass_through=True)))
     if y.ndim != 1 or len(y) != n:
         raise ValueError(f"y has shape {y.shape}: it is one label or number for each of {n} rows.")
-    _check_complete(y)
-    sampled: tuple[str, ...] = ()
-    if n > most:
-        at = np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
-        y, X = y[at], X[at] if frame is None else X
-        frame = None if frame is None else frame[at]
-        sampled = (_sampled(most, n),)
-    target = None if name is None else str(name)
+    w = door.weights_of(sample_weight, n)
+    at, notes = labelled(y, w)
+    if len(at) > (few := at_most(most, p if not hasattr(X, "tocsr") else 1)):
+        notes = (sampled(few, len(at)), *notes)
+        at = np.sort(np.random.default_rng(seed).choice(at, few, replace=False))
+    y, w = plain_labels(y[at]), None if w is None else w[at]
     if frame is None and hasattr(X, "tocsr"):
-        return Rows((), y, sparse=csr_matrix(X), notes=sampled, target=target)
-    held = _of_array(X) if frame is None else _of_frame(frame)
-    return _rows(list(held), y, None, sampled, target)
+        held = csr_matrix(X)[at]
+        return Rows((), y, w, _finite(held), notes, None if name is None else str(name))
+    whole = len(at) == n
+    found = _of_array(X if whole else X[at]) if frame is None else _of_frame(frame if whole else frame[at])
+    return rows_of(list(found), y, w, notes, None if name is None else str(name))
 
 
-def _sampled(most: int, n: int | None) -> str:
-    return f"compared on a sample of {most:,} rows" + (f" out of {n:,}" if n else ", of more")
+def _parted(frame: frames.Frame | None, target: str) -> tuple[frames.Frame, Any]:
+    """All other columns, and that of the target."""
+    if frame is None:
+        raise ValueError(f"y={target!r} names a column, and X is no frame: hand in y itself.")
+    if target not in frame.columns:
+        near = get_close_matches(target, [str(name) for name in frame.columns], n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"it has {listed(frame.columns)}."
+        raise ValueError(f"y={target!r}: X has no such column; {hint}")
+    return frame.drop(target), frame[target]
 
 
-def _of_array(X: NDArray[Any]) -> Iterator[tuple[str, Seen]]:
+def rows_of(
+    found: Sequence[Seen], y: NDArray[Any], w: Floats | None, notes: tuple[str, ...], target: str | None
+) -> Rows:
+    """Of columns as they were seen."""
+    if len(y) < 2:
+        raise ValueError(f"{counted(len(y), 'row')}: a comparison needs several.")
+    columns, said = kept(found)
+    return Rows(columns, y, w, notes=(*notes, *said), target=target)
+
+
+def labelled(y: NDArray[Any], w: Floats | None) -> tuple[Indices, tuple[str, ...]]:
+    """The rows that have a label and a weight, and what is to be said if some have none."""
+    if y.dtype.kind == "f" and np.isinf(y).any():
+        row = int(np.argmax(np.isinf(y)))
+        raise ValueError(f"the target is {y[row]} in row {row}: leave such rows out.")
+    gone = missing(y)
+    there = np.flatnonzero(~gone if w is None else ~gone & (w > 0))
+    if not len(there):
+        raise ValueError("no row has a label and a weight: there is nothing to compare on.")
+    return there, (f"{counted(int(gone.sum()), 'row')} without a label: left out",) if gone.any() else ()
+
+
+def plain_labels(y: NDArray[Any]) -> NDArray[Any]:
+    """Objects that are all text, or all numbers, as an array of these."""
+    found = np.array(y.tolist()) if y.dtype.kind == "O" else y
+    alike = len({type(label) for label in y.tolist()}) == 1 if found.dtype.kind == "U" else True
+    return found if found.ndim == 1 and alike else y
+
+
+def at_most(most: int, p: int) -> int:
+    """So many rows, and no more cells than memory should hold."""
+    if most < 1:
+        raise ValueError(f"most={most}: it is a number of rows, from 1 on")
+    return max(1, min(most, MOST_CELLS // max(p, 1)))
+
+
+def counted(n: int, noun: str) -> str:
+    """So many of them, in words."""
+    return f"{n:,} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
+
+
+def sampled(few: int, n: int) -> str:
+    """What is said of a sample."""
+    return f"compared on a sample of {few:,} rows out of {n:,}"
+
+
+def _finite(X: Any) -> Any:
+    if not np.isfinite(X.data).all():
+        at = int(np.argmin(np.isfinite(X.data)))
+        row = int(np.searchsorted(X.indptr, at, side="right")) - 1
+        raise ValueError(
+            f"X has {X.data[at]} in row {row}, column {X.indices[at]} of those compared: a sparse matrix "
+            "has finite numbers alone."
+        )
+    return X
+
+
+def _of_array(X: NDArray[Any]) -> Iterator[Seen]:
     if X.dtype.kind not in "fiub":
-        yield from _of_columns([f"x{j}" for j in range(X.shape[1])], frames.of_objects(X))
+        yield from of_columns([f"x{j}" for j in range(X.shape[1])], frames.of_objects(X))
         return
     for j, column in enumerate(X.T):
-        yield f"x{j}", seen(f"x{j}", column)
+        yield seen(f"x{j}", column)
 
 
-def _of_frame(frame: frames.Frame) -> Iterator[tuple[str, Seen]]:
+def _of_frame(frame: frames.Frame) -> Iterator[Seen]:
     for series in frame.iter_columns():
+        name = str(series.name)
         kind, values = frames.read(series)
         if values is not None:
-            yield series.name, seen(series.name, values)
+            yield seen(name, values)
         elif kind == "category":
-            yield series.name, seen(series.name, frames.factor(series))
+            yield seen(name, frames.factor(series))
         elif kind == "time":
-            yield series.name, dates(series.name, series.to_numpy().astype("datetime64[s]"))
+            yield dates(name, series.to_numpy().astype("datetime64[s]"))
         else:
-            yield series.name, Seen(None, f"holds {kind} values: left out")
+            yield Seen(name, None, f"holds {kind} values: left out")
 
 
-def _of_columns(names: Sequence[str], X: Any) -> Iterator[tuple[str, Seen]]:
-    arrays = X.arrays if isinstance(X, Columns) else X.to_array().T
+def of_columns(names: Sequence[str], X: Any) -> Iterator[Seen]:
+    """Of the columns of a block."""
+    arrays: Sequence[NDArray[Any] | Factor] = X.arrays if isinstance(X, Columns) else X.to_array().T
     for name, values in zip(names, arrays, strict=True):
-        yield name, seen(name, values)
-
-
-def _rows(
-    held: list[tuple[str, Seen]],
-    y: NDArray[Any],
-    w: Floats | None,
-    notes: tuple[str, ...],
-    target: str | None,
-) -> Rows:
-    columns = tuple(each.column for _, each in held if each.column is not None)
-    said = [(name, each.note) for name, each in held if each.note is not None]
-    notes += gathered_notes(said, _listed)
-    if not columns:
-        raise ValueError(f"no column is left to learn from: {'; '.join(notes) or 'there is none'}.")
-    return Rows(columns, y, w, notes=notes, target=target)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-
-
-def _check_complete(y: NDArray[Any]) -> None:
-    if y.dtype.kind != "f":
-        door.labels_of(None, y)
-    elif not np.isfinite(y).all():
-        row = int(np.argmin(np.isfinite(y)))
-        raise ValueError(f"Input y contains NaN or infinity: row {row} is {y[row]}. Leave such rows out.")
-
-
-# ---- files ---------------------------------------------------------------------------------------
-def _in_files(X: Stored, y: Any, seed: int, most: int) -> Rows:
-    if y is not None:
-        raise ValueError(
-            "X is a source, and brings y along: name its column, as in scan(path, target='y')."
-        )
-    if len(X.targets) != 1:
-        raise ValueError("compare needs a source with one target, as in scan(path, target='y').")
-    if isinstance(X, Widening):
-        return _sparse(X, seed, most)
-    names = list(columns_of(X))
-    others, texts = X.others(names), X.texts(names)
-    usable = [name for name in names if name not in others or name in texts]
-    if not usable:
-        raise ValueError(f"no column holds numbers or categories: {_listed(list(others))}.")
-    source = X.taking(usable, y=True)
-    source = source.categorised(texts) if texts else source
-    chunk, labels, note = _drawn(source, seed, most)
-    held = [(n, Seen(None, f"holds no numbers ({others[n]}): left out")) for n in others if n not in texts]
-    held += _of_columns(usable, chunk.X)
-    return _rows(held, labels, _weights(chunk), note, X.targets[0])
-
-
-def _sparse(X: Widening, seed: int, most: int) -> Rows:
-    chunk, labels, note = _drawn(X, seed, most)
-    assert isinstance(chunk.X, CSR)
-    held = chunk.X
-    whole = csr_matrix((held.values, held.columns, held.starts), shape=held.shape)
-    return Rows((), labels, _weights(chunk), whole, note, X.targets[0])
-
-
-def _drawn(source: Any, seed: int, most: int) -> tuple[Chunk, NDArray[Any], tuple[str, ...]]:
-    """At most so many rows, their y, and what is to be said if there are more."""
-    texts = bool(source.others(source.targets))
-    classes = levels(source) if texts else None
-    rows: Source = source if classes is None else source.coded(classes)
-    with door.naming(rows):
-        drawn, counted = run(rows, partial(_Drawing, Sample(most, seed=seed))).found()
-    if drawn is None:
-        raise ValueError("the table has no rows: there is nothing to compare.")
-    assert drawn.y is not None
-    y = drawn.y if classes is None else classes[drawn.y]
-    _check_complete(y)
-    return drawn, y, (_sampled(most, counted),) if counted > most else ()
-
-
-class _Drawing:
-    """A sample, and how many rows there were."""
-
-    def __init__(self, sample: Sample) -> None:
-        self.sample, self.rows = replace(sample, pieces=[]), 0
-
-    @property
-    def nbytes(self) -> int:
-        return 0
-
-    def update(self, chunk: Chunk) -> None:
-        self.rows += chunk.X.shape[0]
-        self.sample.update(chunk)
-
-    def merge(self, other: "_Drawing") -> None:
-        self.rows += other.rows
-        self.sample.merge(other.sample)
-
-    def found(self) -> tuple[Chunk | None, int]:
-        return self.sample.rows(), self.rows
-
-
-def _weights(chunk: Chunk) -> Floats | None:
-    return None if chunk.w is None or (chunk.w == 1).all() else chunk.w
+        yield seen(name, values)

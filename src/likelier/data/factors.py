@@ -40,6 +40,15 @@ class Factor:
         counts = np.bincount(self.codes + 1, minlength=len(self.levels) + 1)
         return np.asarray(self.levels[counts[1:] > 0])
 
+    def compact(self) -> Self:
+        """The same with no other levels than some row has."""
+        used = np.flatnonzero(np.bincount(self.codes + 1, minlength=len(self.levels) + 1)[1:])
+        if len(used) == len(self.levels):
+            return self
+        place = np.full(len(self.levels) + 1, -1, dtype=np.int32)  # the last: of a missing cell
+        place[used] = np.arange(len(used))
+        return type(self)(place[self.codes], self.levels[used])
+
     def numbers(self) -> NDArray[np.float64]:
         """The codes as numbers, NaN where one is missing."""
         return np.where(self.codes < 0, np.nan, self.codes)

@@ -52,6 +52,11 @@ class Lines:
         )
 
     @property
+    def free(self) -> int:
+        """Weights and intercepts other than 0."""
+        return int(np.count_nonzero(self.B) + np.count_nonzero(self.intercept))
+
+    @property
     def scores(self) -> Scores:
         return Scores((Affine(self.at, self.B, self.shift),))
 

@@ -43,7 +43,7 @@ def _labels(estimator: Any, y: Any, unlabelled: Any) -> tuple[NDArray[Any], NDAr
     y = _listed(frames.values_of(y))
     if not (type(y) is np.ndarray and y.ndim == 1):
         y = np.asarray(column_or_1d(y, warn=True))
-    known = ~_missing(y)
+    known = ~missing(y)
     if not door._unlabelled(unlabelled):
         known[known] = np.asarray(y[known] != unlabelled, dtype=np.bool_)
     y = _numbers(y, known)
@@ -57,7 +57,7 @@ def _listed(y: Any) -> Any:
     if not isinstance(y, list | tuple):
         return y
     objects = np.asarray(y, dtype=object)
-    return objects if objects.ndim == 1 and _missing(objects).any() else y
+    return objects if objects.ndim == 1 and missing(objects).any() else y
 
 
 def _numbers(y: NDArray[Any], known: NDArray[np.bool_]) -> NDArray[Any]:
@@ -72,7 +72,8 @@ def _numbers(y: NDArray[Any], known: NDArray[np.bool_]) -> NDArray[Any]:
     return numbers
 
 
-def _missing(y: NDArray[Any]) -> NDArray[np.bool_]:
+def missing(y: NDArray[Any]) -> NDArray[np.bool_]:
+    """Of which rows the label is: None, NaN, NaT or NA."""
     if y.dtype.kind == "O":
         return np.fromiter(map(door._unlabelled, y), np.bool_, len(y))
     if y.dtype.kind in "mM":

@@ -50,6 +50,11 @@ class Weights:
     course: Course
     single: bool = False  # the rows were of single precision: so are the weights that are shown
 
+    @property
+    def free(self) -> int:
+        """Weights and intercepts other than 0."""
+        return int(np.count_nonzero(self.W) + np.count_nonzero(self.b))
+
     @classmethod
     def of(cls, solution: Solution, setting: Setting, *, single: bool = False) -> Self:
         T = solution.last.theta.reshape(setting.q, -1)

@@ -73,6 +73,10 @@ class Params(Protocol):
     def support(self) -> Support | None:
         """None: all finite numbers."""
 
+    @property
+    def free(self) -> int:
+        """How many numbers were free to be chosen; a symmetric matrix counts once, a sum of 1 one less."""
+
     def scores(self) -> Scores:
         """ln p(x | C_k), exactly; of rows in which cells are missing, of what is there."""
 

@@ -100,6 +100,11 @@ class AffineColumns(Independent):
     def support(self) -> Support | None:
         return range_of(self.rule)
 
+    @property
+    def free(self) -> int:
+        K, p = self.shape
+        return K * p
+
     def _affine(self) -> Scores:
         return Scores((terms.Additive(np.zeros(self.shape[0]), self.W, self.constant),))
 

@@ -58,6 +58,11 @@ class Tied(_Covaried):
     cov: Floats  # (p, p)
     tol: float = 1e-7  # smallest standard deviation, of standardised columns, that counts
 
+    @property
+    def free(self) -> int:
+        K, p = self.shape
+        return K * p + p * (p + 1) // 2
+
     @cached_property
     def _factors(self) -> Factors:
         return factors(self.cov, self.tol)
@@ -147,6 +152,11 @@ class Full(_Covaried):
 
     cov: Floats  # (K, p, p), each of full rank
     deficient: tuple[int, ...] = ()  # classes whose covariance was not, and had to be lifted
+
+    @property
+    def free(self) -> int:
+        K, p = self.shape
+        return K * (p + p * (p + 1) // 2)
 
     @classmethod
     def of(cls, mean: Floats, cov: Floats, floor: float = 0.0) -> Self:

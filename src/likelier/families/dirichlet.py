@@ -91,6 +91,10 @@ class Dirichlets:
     def support(self) -> Shares:
         return Shares(self.whole, bool(self.rest.any()))
 
+    @property
+    def free(self) -> int:
+        return self.alpha.size + int(np.count_nonzero(self.rest))
+
     def scores(self) -> Scores:
         """By shares of the whole, whose density has the whole's power besides."""
         alpha = np.hstack([self.alpha, self.rest[:, None]]) if self.support.rest else self.alpha

@@ -39,6 +39,10 @@ class Gaussian(ABC):
     def support(self) -> Support | None:
         return None
 
+    @property
+    @abstractmethod
+    def free(self) -> int: ...
+
     def discriminants(self) -> Scores | None:
         return None
 

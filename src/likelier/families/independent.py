@@ -34,6 +34,10 @@ class Independent(ABC):
         return None
 
     @property
+    def free(self) -> int:
+        return sum(getattr(self, each.name).size for each in fields(self))
+
+    @property
     @abstractmethod
     def expected(self) -> Floats:
         """E[x_j | C_k], (K, p)."""

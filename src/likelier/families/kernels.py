@@ -41,6 +41,11 @@ class Kernels:
     def support(self) -> Support | None:
         return None
 
+    @property
+    def free(self) -> int:
+        """The cells that are kept."""
+        return int(np.count_nonzero(~np.isnan(self.points)))
+
     def discriminants(self) -> Scores | None:
         return None
 

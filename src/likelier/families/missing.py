@@ -114,7 +114,11 @@ def expect(problem: Problem, at: Point) -> Sums:
     if len(at.cov) == 0:  # no column varies
         return Sums(problem.total, first, second, 0.0)
     inverse = steady_precision(at.cov)
-    assert inverse is not None
+    if inverse is None:
+        raise ValueError(
+            f"cells are missing, and the {len(at.cov)} columns depend on each other so closely that what "
+            "they would be cannot be told: drop columns that follow from others, or fill the cells in."
+        )
     total = problem.total
     logs, lacking = _core.expect(*problem.items, at.mean, inverse[0], first, second)
     d = problem.mean - at.mean

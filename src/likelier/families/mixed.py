@@ -67,6 +67,10 @@ class Mixed:
         held = tuple((columns, support) for columns, support in some if support is not None)
         return Supports(held) if held else None
 
+    @property
+    def free(self) -> int:
+        return sum(group.params.free for group in self.groups)
+
     def scores(self) -> Scores:
         return self._sum(params.scores() for _, params in self.groups)
 

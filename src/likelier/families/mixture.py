@@ -71,6 +71,10 @@ class Mixture:
     def support(self) -> Support | None:
         return self.components.support
 
+    @property
+    def free(self) -> int:
+        return self.components.free + len(self.owner) - self.shape[0]
+
     def scores(self) -> Scores:
         return self._pooled(self.components.scores())
 

@@ -67,6 +67,11 @@ class Multinomials:
         return range_of("multinomial")
 
     @property
+    def free(self) -> int:
+        K, p = self.shape
+        return K * (p - 1)
+
+    @property
     def W(self) -> Floats:
         return np.maximum(self.log_theta, np.log(TINY))
 
@@ -166,6 +171,10 @@ class Complements:
     @property
     def support(self) -> Support | None:
         return range_of("complement")
+
+    @property
+    def free(self) -> int:
+        return self.W.size
 
     @property
     def constant(self) -> Floats:

@@ -93,6 +93,10 @@ class Shared:
     def support(self) -> Support | None:
         return self.params.support
 
+    @property
+    def free(self) -> int:
+        return self.params.free
+
     def scores(self) -> Scores:
         return Scores((Repeated(np.zeros(self.K), self.params.scores()),))
 

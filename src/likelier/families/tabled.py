@@ -107,6 +107,11 @@ class Tabled(ABC):
     def support(self) -> Support | None:
         return None
 
+    @property
+    def free(self) -> int:
+        K, p = self.shape
+        return K * (int(self.sizes.sum()) - p)
+
     @abstractmethod
     def scores(self) -> Scores: ...
 

@@ -1,66 +1,180 @@
-"""What all pictures share."""
+"""What all pictures share: axes, colours that everyone tells apart, columns of a table."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+
+from likelier.estimators.door import numbers_of
 
 Floats = NDArray[np.float64]
+Columns = NDArray[np.intp]
 
-COLORS = (
-    "tab:blue",
-    "tab:orange",
-    "tab:green",
-    "tab:red",
-    "tab:purple",
-    "tab:brown",
-    "tab:pink",
-    "tab:olive",
-)
-MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")  # classes differ without colours, too
+# Okabe and Ito (2008): told apart with any kind of colour vision.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#4D4D4D", "#F0E442")
+MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*", "<")  # one more, so that no pair comes twice before 72
+MUTED = 0.55  # of the ink: what stands behind
 
 
 def axes(ax: Any = None) -> Any:
     """Those given, or the axes of a new figure."""
-    if ax is not None:
-        return ax
+    return ax if ax is not None else pyplot().subplots(layout="constrained")[1]
+
+
+def pyplot() -> Any:
+    """matplotlib, which is an extra, and slow to load."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError("pictures need matplotlib: pip install 'likelier[plot]'") from error
-    return plt.subplots(layout="constrained")[1]
+    return plt
 
 
+# ---- colours -------------------------------------------------------------------------------------
+def color(k: int) -> Any:
+    """Of class k; from the ninth on, darker ones."""
+    turn, place = divmod(k, len(COLORS))
+    return mixed(COLORS[place], "black", 0.6**turn)
+
+
+def marker(k: int) -> str:
+    """Of class k: classes differ without colours, too."""
+    return MARKERS[k % len(MARKERS)]
+
+
+def ink(ax: Any, share: float = 1.0) -> Any:
+    """The colour of text on these axes, whatever the style; a share of it, on their ground."""
+    return mixed(ax.xaxis.label.get_color(), ax.get_facecolor(), share)
+
+
+def tint(ax: Any, k: int, share: float) -> Any:
+    """A share of the colour of class k, on the ground of these axes."""
+    return mixed(color(k), ax.get_facecolor(), share)
+
+
+def mixed(one: Any, other: Any, share: float) -> tuple[float, ...]:
+    """A share of one colour, the rest of the other."""
+    from matplotlib.colors import to_rgb
+
+    return tuple(share * a + (1 - share) * b for a, b in zip(to_rgb(one), to_rgb(other), strict=True))
+
+
+# ---- tables --------------------------------------------------------------------------------------
 class Table(NamedTuple):
-    """Columns of numbers, and how to make more rows of the same kind."""
+    """Rows as they were handed in, column by column, and how to make more rows of the same kind."""
 
-    values: Floats  # (n, p)
+    frame: Any  # a narwhals frame; None: an array
+    array: Any
     names: list[str] | None
-    frame: Any = None
 
     @classmethod
     def of(cls, X: Any) -> Self:
         frame = nw.from_native(X, eager_only=True, pass_through=True)
-        if not isinstance(frame, nw.DataFrame):
-            return cls(_numbers(X.toarray() if hasattr(X, "toarray") else X), None)
-        return cls(_numbers(frame.to_numpy()), frame.columns, frame)
+        if isinstance(frame, nw.DataFrame):
+            found = cls(frame, None, frame.columns)
+        else:
+            found = cls(None, X.toarray() if sparse.issparse(X) else np.asarray(X), None)
+        if len(found.shape) != 2 or not all(found.shape):
+            empty = "there is nothing to draw" if 0 in found.shape else "it is a table of rows and columns"
+            raise ValueError(f"X has shape {found.shape}: {empty}")
+        return found
 
-    def rows(self, values: Floats) -> Any:
-        """As what X was: a frame of the same names, or an array."""
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple((self.array if self.frame is None else self.frame).shape)
+
+    def name(self, j: int) -> str:
+        return f"column {j}" if self.names is None else self.names[j]
+
+    def places(self, columns: Any) -> Columns:
+        """Numbers of columns, from numbers or names."""
+        return numbers_of(self.shape[1], None if self.names is None else np.array(self.names), columns)
+
+    def column(self, j: int) -> NDArray[Any]:
+        """(n,) numbers, NaN where one is missing; or else objects, None where one is missing."""
         if self.frame is None:
-            return values
-        namespace = nw.get_native_namespace(self.frame)
-        return nw.from_numpy(values, schema=self.names, backend=namespace).to_native()
+            values = self.array[:, j]
+        else:
+            values = self.frame.get_column(self.frame.columns[j]).to_numpy()
+        if values.dtype.kind in "fiub":
+            return np.asarray(values, dtype=np.float64)
+        try:
+            return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+        except (TypeError, ValueError):
+            return np.array([None if value != value else value for value in values], dtype=object)
+
+    def numbers(self, j: int) -> Floats:
+        """(n,), refused if there are none."""
+        found = self.column(j)
+        if found.dtype.kind != "f":
+            bad = next(value for value in found if not _is_number(value))
+            raise ValueError(f"X is drawn by its numbers, and {self.name(j)} holds what is none: {bad!r}")
+        if np.isinf(found).any():
+            row = int(np.isinf(found).argmax())
+            raise ValueError(
+                f"X contains infinity ({self.name(j)}, row {row}): it has no place in a picture"
+            )
+        if np.isnan(found).all():
+            raise ValueError(f"{self.name(j)} of X has no numbers, only missing cells: nothing to draw")
+        return found
+
+    @property
+    def values(self) -> Floats:
+        """(n, p) of all columns."""
+        return np.column_stack([self.numbers(j) for j in range(self.shape[1])])
+
+    def alone(self, columns: Columns, values: Sequence[NDArray[Any]]) -> Any:
+        """Rows of these columns alone, as what X was: a frame of the same names, or an array."""
+        if self.frame is None:
+            return np.column_stack(values)
+        return self._like(columns, values).to_native()
+
+    def filled(self, columns: Columns, values: Sequence[NDArray[Any]], held: Mapping[int, Any]) -> Any:
+        """Rows of all columns: some with values of their own, the others held at one value."""
+        n, p = len(values[0]), self.shape[1]
+        given = dict(zip(columns.tolist(), values, strict=True))
+        every = [given[j] if j in given else np.full(n, held[j]) for j in range(p)]
+        return self.alone(np.arange(p), every)
+
+    def _like(self, columns: Columns, values: Sequence[NDArray[Any]]) -> Any:
+        backend = nw.get_native_namespace(self.frame)
+        new = {self.frame.columns[j]: each.tolist() for j, each in zip(columns, values, strict=True)}
+        found = nw.from_dict(new, backend=backend)
+        texts = {n: t for n, t in self.frame.schema.items() if n in new and not t.is_numeric()}
+        return found.with_columns(*(nw.col(name).cast(kind) for name, kind in texts.items()))
+
+    def typical(self, j: int) -> Any:
+        """The mean of numbers; of others, the commonest."""
+        found = self.column(j)
+        if found.dtype.kind == "f":
+            return float(self.numbers(j)[~np.isnan(found)].mean())
+        there = [value for value in found.tolist() if value is not None]
+        if not there:
+            raise ValueError(f"{self.name(j)} of X has only missing cells: give its value in at=")
+        return max(dict.fromkeys(there), key=there.count)
 
 
-def _numbers(values: Any) -> Floats:
+def _is_number(value: Any) -> bool:
     try:
-        found = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"X is drawn by its numbers, and has cells that are none: {error}") from None
-    if not found.size:
-        raise ValueError(f"X has shape {found.shape}: there is nothing to draw")
-    if np.isinf(found).any():
-        raise ValueError("X contains infinity: such rows have no place in a picture")
-    return found
+        float(value)
+    except (TypeError, ValueError):
+        return value is None
+    return True
+
+
+def label_rows(y: Any, n: int, classes: NDArray[Any]) -> NDArray[Any]:
+    """(n,) labels, all of them classes."""
+    labels = np.asarray(y)
+    if labels.shape != (n,):
+        raise ValueError(f"y has shape {labels.shape}: it is a label for each of {n} rows")
+    unknown = set(labels.tolist()) - set(classes.tolist())
+    if unknown:
+        some, known = (sorted(map(repr, each)) for each in (unknown, classes.tolist()))
+        raise ValueError(
+            f"y has labels that the model does not know: {', '.join(some[:10])}; "
+            f"it knows {', '.join(known[:10])}"
+        )
+    return labels

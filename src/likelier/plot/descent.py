@@ -8,7 +8,7 @@ import numpy as np
 from likelier.abilities import chosen
 from likelier.estimators.logistic import LogisticRegression
 from likelier.objective import Objective
-from likelier.plot.axes import COLORS, MARKERS, Floats, Table, axes
+from likelier.plot.axes import MUTED, Floats, Table, axes, color, ink, marker
 from likelier.solvers import Iterate
 from likelier.solving import Terms, solve
 from likelier.states import Setting
@@ -46,11 +46,19 @@ def loss_path(
     Two weights: those of the two columns of X without an intercept, or of its one column and the
     intercept. C as in `LogisticRegression`. "steepest" is gradient descent as it is taught: straight down
     in the units of the weights, as far as F falls; "gradient" measures steps in the metric of the problem.
+
+    Examples
+    --------
+    >>> import likelier as lk
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ax = lk.plot.loss_path(X[50:, 2:], y[50:], solvers=["steepest", "newton"])
     """
     table = Table.of(X)
-    if table.values.ndim != 2 or table.values.shape[1] not in (1, 2):
-        shape = table.values.shape
-        raise ValueError(f"X has shape {shape}: two columns are two weights, or one and the intercept")
+    if table.shape[1] not in (1, 2):
+        raise ValueError(
+            f"X has shape {table.shape}: two columns are two weights, or one and the intercept"
+        )
     solvers = [solvers] if isinstance(solvers, str) else solvers
     if not solvers:
         raise ValueError("solvers is empty: name one at least")
@@ -59,19 +67,17 @@ def loss_path(
     ax = axes(ax)
     _contours(ax, objective, *_window(objective, paths))
     for i, path in enumerate(paths):
-        color, marker = COLORS[i % len(COLORS)], MARKERS[i % len(MARKERS)]
         size = 4 + 4 * 0.5**i  # where paths meet, all of them are seen
         ax.plot(
             *path.weights.T,
-            color=color,
-            marker=marker,
+            color=color(i),
+            marker=marker(i),
             markersize=size,
             linewidth=size / 3,
             label=path.label,
         )
-    names = [f"weight of {name}" for name in table.names or ["column 0", "column 1"]]
-    ax.set_xlabel(names[0])
-    ax.set_ylabel(names[1] if table.values.shape[1] == 2 else "intercept")
+    ax.set_xlabel(f"weight of {table.name(0)}")
+    ax.set_ylabel(f"weight of {table.name(1)}" if table.shape[1] == 2 else "intercept")
     ax.legend(framealpha=0.9)
     return ax
 
@@ -154,5 +160,5 @@ def _contours(ax: Any, objective: Objective, low: Floats, high: Floats) -> None:
     at = _hidden(np.column_stack([across.ravel(), up.ravel()]), objective.setting)
     F = np.concatenate([objective.value(some) for some in np.array_split(at, GRID)])
     levels = F.min() + (F.max() - F.min()) * (np.arange(1, LEVELS) / LEVELS) ** 3
-    drawn = ax.contour(across, up, F.reshape(GRID, GRID), levels, colors="0.7", linewidths=0.8)
+    drawn = ax.contour(across, up, F.reshape(GRID, GRID), levels, colors=[ink(ax, MUTED)], linewidths=0.8)
     ax.clabel(drawn, levels[::2], fmt="%.2g", fontsize=8)

@@ -1,71 +1,180 @@
-"""Where a classifier of two columns says what."""
+"""Where a classifier says what, and how sure it is."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from likelier.plot.axes import COLORS, MARKERS, Floats, Table, axes
+from likelier.plot.axes import Columns, Floats, Table, axes, color, ink, label_rows, marker, tint
 
 GRID = 300  # points along each axis
 AROUND = 0.08  # of the range of X, left around it
+EDGE = 1.6  # width of a boundary
+RUG = 0.035  # of an axis of probabilities, for the rows of each class below it
 
 
-def regions(
-    model: Any, X: Any, y: Any, *, ax: Any = None, levels: float | Sequence[float] | None = None
+def decision_regions(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    columns: Any = None,
+    at: Mapping[Any, Any] | None = None,
+    levels: float | Sequence[float] | None = None,
+    ax: Any = None,
 ) -> Any:
     """Points, boundaries (solid) and contours of the probabilities (dashed) of a fitted classifier.
 
-    model: any with two columns. levels: of two classes, the probabilities of the second, by default 0.1,
-    0.25, 0.75 and 0.9; of more, those of each class. Where a model has no probabilities they are scores
-    of two classes, by default the margins -1 and 1; scores of more have none.
+    columns: the two to draw, by number or name, if X has more. A generative model is asked of these two
+    alone (`model.marginal`: the others are integrated out), any other with the rest held at their means,
+    or commonest values; `at`, {column: value}, holds them at others, and then generative ones, too. Of a
+    single column: the probabilities against it. levels: of two classes, the probabilities of the second,
+    by default 0.1, 0.25, 0.75 and 0.9; of more, those of each class. Where a model has no probabilities
+    they are scores of two classes, by default the margins -1 and 1; scores of more have none.
+
+    Examples
+    --------
+    >>> import likelier as lk
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = lk.QuadraticDiscriminantAnalysis().fit(X, y)
+    >>> ax = lk.plot.decision_regions(model, X, y, columns=["petal length (cm)", "petal width (cm)"])
+    >>> ax.get_xlabel()
+    'petal length (cm)'
     """
-    table, labels = Table.of(X), np.asarray(y)
-    classes = _classes(model, table, labels)
-    if levels is not None and len(classes) > 2 and not hasattr(model, "predict_proba"):
-        raise ValueError(f"levels: scores of {len(classes)} classes have none, probabilities would")
+    plane = Plane.of(model, X, columns, at)
+    labels = label_rows(y, plane.n, plane.classes)
+    if levels is not None and len(plane.classes) > 2 and not hasattr(model, "predict_proba"):
+        raise ValueError(f"levels: scores of {len(plane.classes)} classes have none, probabilities would")
     ax = axes(ax)
-    across, up = (_range(column) for column in table.values.T)
-    at = np.column_stack([each.ravel() for each in np.meshgrid(across, up)])
-    S, kind = _answers(model, table.rows(at))  # (GRID², K)
-    _fill(ax, across, up, S)
-    for k, label in enumerate(classes):
-        rows, color, marker = table.values[labels == label], _color(k), MARKERS[k % len(MARKERS)]
-        ax.scatter(
-            *rows.T, s=26, color=color, marker=marker, edgecolors="white", linewidths=0.5, label=label
-        )
-    _lines(ax, across, up, S, kind, None if levels is None else np.ravel(levels).tolist())
-    ax.set(xlim=across[[0, -1]], ylim=up[[0, -1]])
-    names = table.names or ["column 0", "column 1"]
-    ax.set_xlabel(names[0])
-    ax.set_ylabel(names[1])
-    ax.legend(framealpha=0.9)
-    return ax
+    S, kind = plane.answers()
+    if plane.up is None:
+        return _strips(ax, plane, labels, S, kind)
+    _fill(ax, plane, S)
+    _points(ax, plane, labels)
+    _lines(ax, plane, S, kind, None if levels is None else np.ravel(levels).tolist())
+    return _finished(ax, plane)
 
 
-def _classes(model: Any, table: Table, labels: NDArray[Any]) -> NDArray[Any]:
-    if table.values.ndim != 2 or table.values.shape[1] != 2:
-        raise ValueError(f"X has shape {table.values.shape}: a plane has two columns")
-    if labels.shape != (len(table.values),):
-        raise ValueError(f"y has shape {labels.shape}: it is a label for each of {len(table.values)} rows")
-    if not is_classifier(model):
-        raise ValueError(f"{model!r:.80} is no classifier: regions are those of classes")
-    check_is_fitted(model)
-    unknown = set(labels.tolist()) - set(model.classes_.tolist())
-    if unknown:
-        some, known = (sorted(map(repr, each)) for each in (unknown, model.classes_.tolist()))
-        raise ValueError(
-            f"y has labels that the model does not know: {', '.join(some[:10])}; "
-            f"it knows {', '.join(known[:10])}"
-        )
-    return np.asarray(model.classes_)
+def probability_contours(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    label: Any = None,
+    columns: Any = None,
+    at: Mapping[Any, Any] | None = None,
+    levels: Sequence[float] | None = None,
+    ax: Any = None,
+) -> Any:
+    """p(C | x) of a fitted classifier, as filled contours: the darker, the likelier.
+
+    label: the class, by default the second of two; of more, each where it is likelier than not. columns
+    and `at` as in `decision_regions`. levels: where contours lie, by default at every tenth. With y the
+    rows are drawn on top. Of a single column: the probability against it.
+
+    Examples
+    --------
+    >>> import likelier as lk
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = lk.LinearDiscriminantAnalysis().fit(X[:, [0, 10]], y)
+    >>> ax = lk.plot.probability_contours(model, X[:, [0, 10]], y, label=0)
+    """
+    plane = Plane.of(model, X, columns, at)
+    if not hasattr(model, "predict_proba"):
+        raise ValueError(f"a {type(model).__name__} gives no probabilities: draw its decision_regions")
+    labels = None if y is None else label_rows(y, plane.n, plane.classes)
+    classes = plane.classes.tolist()
+    if label is not None and label not in classes:
+        raise ValueError(f"label={label!r}: the model has the classes {classes}")
+    ax = axes(ax)
+    P, _ = plane.answers()
+    one = classes[1] if label is None and len(classes) == 2 else label
+    which = range(len(classes)) if one is None else [classes.index(one)]
+    if plane.up is None:
+        _curves(ax, plane, P, which)
+        return _finished(ax, plane, labels)
+    usual = np.linspace(0, 1, 11)
+    bounds = usual[5 if one is None else 0 :] if levels is None else np.unique(levels)
+    for k in which:
+        _shade(ax, plane, P[:, k], bounds, k)
+    if labels is not None:
+        _points(ax, plane, labels)
+    ax.set_title(f"probability of {'each class' if one is None else one}", fontsize="medium")
+    return _finished(ax, plane)
 
 
-def _color(k: int) -> str:
-    return COLORS[k % len(COLORS)]
+# ---- a plane through the columns -----------------------------------------------------------------
+class Plane(NamedTuple):
+    """Two columns, or one, of a model that may have more."""
+
+    model: Any  # of all columns, or marginal
+    table: Table
+    columns: Columns  # (2,) or (1,)
+    across: Floats  # (GRID,)
+    up: Floats | None
+    held: dict[int, Any] | None  # the others; None: there are none, or they are integrated out
+
+    @classmethod
+    def of(cls, model: Any, X: Any, columns: Any, at: Mapping[Any, Any] | None) -> Self:
+        if not is_classifier(model):
+            raise ValueError(f"{model!r:.80} is no classifier: regions are those of classes")
+        check_is_fitted(model)
+        table = Table.of(X)
+        p = table.shape[1]
+        if columns is None and p > 2:
+            raise ValueError(f"X has {p} columns, a plane has two columns: choose them by columns=(a, b)")
+        shown = table.places(range(p) if columns is None else columns)
+        if len(shown) not in (1, 2):
+            raise ValueError(f"columns={columns!r}: a plane has two columns, or one against probability")
+        rest = np.setdiff1d(np.arange(p), shown)
+        asked, held = model, None
+        if len(rest) and at is None and hasattr(model, "marginal"):
+            asked = model.marginal([int(j) for j in shown])
+        elif len(rest) or at is not None:
+            held = _held(table, rest, at or {})
+        ranges = [_range(table.numbers(int(j))) for j in shown]
+        return cls(asked, table, shown, ranges[0], ranges[1] if len(ranges) == 2 else None, held)
+
+    @property
+    def n(self) -> int:
+        return self.table.shape[0]
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        return np.asarray(self.model.classes_)
+
+    @property
+    def points(self) -> Floats:
+        """(n, 2) or (n, 1)."""
+        return np.column_stack([self.table.numbers(int(j)) for j in self.columns])
+
+    def answers(self) -> tuple[Floats, str]:
+        """Of every point of the grid a column for each class, the largest its region: probabilities, or
+        scores.
+        """
+        ends = [self.across] if self.up is None else [self.across, self.up]
+        at = [each.ravel() for each in np.meshgrid(*ends)]
+        if self.held is None:
+            rows = self.table.alone(self.columns, at)
+        else:
+            rows = self.table.filled(self.columns, at, self.held)
+        if hasattr(self.model, "predict_proba"):
+            return np.asarray(self.model.predict_proba(rows)), "probability"
+        Z = np.asarray(self.model.decision_function(rows))
+        return np.column_stack([-Z, Z]) / 2 if Z.ndim == 1 else Z, "score"
+
+
+def _held(table: Table, rest: Columns, at: Mapping[Any, Any]) -> dict[int, Any]:
+    given = dict(zip(table.places(list(at)).tolist(), at.values(), strict=True))
+    drawn = [table.name(j) for j in given if j not in rest]
+    if drawn:
+        raise ValueError(f"at: {', '.join(drawn)} is drawn, and cannot be held at one value")
+    return {int(j): given[j] if j in given else table.typical(int(j)) for j in rest}
 
 
 def _range(column: Floats) -> Floats:
@@ -74,42 +183,102 @@ def _range(column: Floats) -> Floats:
     return np.linspace(low - around, high + around, GRID)
 
 
-def _answers(model: Any, rows: Any) -> tuple[Floats, str]:
-    """A column for each class, the largest its region: probabilities, or scores."""
-    if hasattr(model, "predict_proba"):
-        return np.asarray(model.predict_proba(rows)), "probability"
-    Z = np.asarray(model.decision_function(rows))
-    return np.column_stack([-Z, Z]) / 2 if Z.ndim == 1 else Z, "score"
-
-
-def _fill(ax: Any, across: Floats, up: Floats, S: Floats) -> None:
-    from matplotlib.colors import to_rgb
-
-    tints = np.array([to_rgb(_color(k)) for k in range(S.shape[1])]) * 0.15 + 0.85
+# ---- two columns ---------------------------------------------------------------------------------
+def _fill(ax: Any, plane: Plane, S: Floats) -> None:
+    assert plane.up is not None
+    tints = np.array([tint(ax, k, 0.2) for k in range(S.shape[1])])
     picture = tints[S.argmax(axis=1)].reshape(GRID, GRID, 3)
-    extent = (across[0], across[-1], up[0], up[-1])
+    extent = (plane.across[0], plane.across[-1], plane.up[0], plane.up[-1])
     ax.imshow(picture, extent=extent, origin="lower", aspect="auto", interpolation="nearest", zorder=0)
 
 
-def _lines(
-    ax: Any, across: Floats, up: Floats, S: Floats, kind: str, levels: Sequence[float] | None
-) -> None:
-    def contour(field: Floats, at: Sequence[float], **how: Any) -> Any:
-        inside = sorted(level for level in at if field.min() < level < field.max())
-        return ax.contour(across, up, field.reshape(GRID, GRID), inside, **how) if inside else None
+def _points(ax: Any, plane: Plane, labels: NDArray[Any]) -> None:
+    points, size = plane.points, 26 if plane.n <= 500 else 10
+    style = {"s": size, "edgecolors": [ax.get_facecolor()], "linewidths": 0.5}
+    for k, label in enumerate(plane.classes):
+        ax.scatter(*points[labels == label].T, color=[color(k)], marker=marker(k), label=label, **style)
 
+
+def _lines(ax: Any, plane: Plane, S: Floats, kind: str, levels: Sequence[float] | None) -> None:
     K = S.shape[1]
     faint = {"linestyles": "dashed", "linewidths": 0.9}
     if K == 2:
         field = S[:, 1] if kind == "probability" else S[:, 1] - S[:, 0]
         usual = (0.1, 0.25, 0.75, 0.9) if kind == "probability" else (-1.0, 1.0)
-        contour(field, [0.5 if kind == "probability" else 0.0], colors="0.15", linewidths=1.6)
-        drawn = contour(field, usual if levels is None else levels, colors="0.35", **faint)
+        _contour(
+            ax, plane, field, [0.5 if kind == "probability" else 0.0], colors=[ink(ax)], linewidths=EDGE
+        )
+        drawn = _contour(
+            ax, plane, field, usual if levels is None else levels, colors=[ink(ax, 0.75)], **faint
+        )
         if drawn is not None:
             ax.clabel(drawn, fmt="%g", fontsize=8)
         return
     for k in range(K):
         lead = S[:, k] - np.delete(S, k, axis=1).max(axis=1)
-        contour(lead, [0.0], colors="0.15", linewidths=1.6)
+        _contour(ax, plane, lead, [0.0], colors=[ink(ax)], linewidths=EDGE)
         if kind == "probability":
-            contour(S[:, k], (0.75, 0.9) if levels is None else levels, colors=_color(k), **faint)
+            at = (0.75, 0.9) if levels is None else levels
+            _contour(ax, plane, S[:, k], at, colors=[color(k)], **faint)
+
+
+def _contour(ax: Any, plane: Plane, field: Floats, at: Sequence[float], **how: Any) -> Any:
+    inside = sorted(level for level in at if field.min() < level < field.max())
+    if not inside:
+        return None
+    return ax.contour(plane.across, plane.up, field.reshape(GRID, GRID), inside, **how)
+
+
+def _shade(ax: Any, plane: Plane, p: Floats, bounds: Floats, k: int) -> None:
+    """Between each two levels a tint of the class, and a line at each."""
+    if len(bounds) < 2:
+        raise ValueError(f"levels={bounds.tolist()}: at least two are needed to fill between them")
+    shares = 0.6 * (bounds[:-1] + bounds[1:]) / 2
+    field = p.reshape(GRID, GRID)
+    tints = [tint(ax, k, float(share)) for share in shares]
+    ax.contourf(plane.across, plane.up, field, bounds, colors=tints, zorder=0)
+    drawn = _contour(ax, plane, p, bounds.tolist(), colors=[ink(ax, 0.6)], linewidths=0.6)
+    if drawn is not None:
+        ax.clabel(drawn, fmt="%g", fontsize=8)
+
+
+# ---- one column ----------------------------------------------------------------------------------
+def _strips(ax: Any, plane: Plane, labels: NDArray[Any], S: Floats, kind: str) -> Any:
+    """Regions as strips, with the curves of probabilities or scores."""
+    said = S.argmax(axis=1)
+    cuts = np.flatnonzero(np.diff(said))
+    ends = [plane.across[0], *(plane.across[cuts] + plane.across[cuts + 1]) / 2, plane.across[-1]]
+    for low, high, k in zip(ends[:-1], ends[1:], said[[0, *(cuts + 1)]], strict=True):
+        ax.axvspan(low, high, color=tint(ax, int(k), 0.2), linewidth=0, zorder=0)
+    for end in ends[1:-1]:
+        ax.axvline(end, color=ink(ax), linewidth=EDGE)
+    _curves(ax, plane, S, range(S.shape[1]), kind)
+    return _finished(ax, plane, labels)
+
+
+def _curves(ax: Any, plane: Plane, S: Floats, which: Sequence[int], kind: str = "probability") -> None:
+    for k in which:
+        ax.plot(plane.across, S[:, k], color=color(k), label=plane.classes[k])
+    ax.set_ylabel(kind)
+    if kind == "probability":
+        ax.set_ylim(-0.02, 1.02)
+
+
+def _finished(ax: Any, plane: Plane, labels: NDArray[Any] | None = None) -> Any:
+    """Names and ends of the axes; of a single column, the rows below them."""
+    ax.set_xlim(*plane.across[[0, -1]])
+    ax.set_xlabel(plane.table.name(int(plane.columns[0])))
+    if plane.up is not None:
+        ax.set_ylim(*plane.up[[0, -1]])
+        ax.set_ylabel(plane.table.name(int(plane.columns[1])))
+    elif labels is not None:
+        low, high = ax.get_ylim()
+        for k, label in enumerate(plane.classes):
+            x = plane.points[labels == label, 0]
+            height = np.full(len(x), low - RUG * (k + 1) * (high - low))
+            ax.scatter(x, height, s=18, color=[color(k)], marker="|", linewidths=0.8)
+        ax.set_ylim(low - RUG * (len(plane.classes) + 1) * (high - low), high)
+    shown = len(ax.get_legend_handles_labels()[0])
+    if shown:
+        ax.legend(framealpha=0.9, ncols=1 + shown // 6)
+    return ax

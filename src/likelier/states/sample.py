@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
-from likelier.data import Chunk
+from likelier.data import Chunk, Columns, Factor
 from likelier.data.folds import keys_of
 
 
@@ -36,7 +36,8 @@ class Sample:
         if len(rows):
             numbers = chunk.first + rows
             every = slice(None) if len(rows) == n else rows.astype(np.intp, copy=False)
-            self.pieces.append((keys_of(numbers, self.seed), numbers, chunk.take(every)._replace(first=0)))
+            some = _some(chunk, every)._replace(first=0)
+            self.pieces.append((keys_of(numbers, self.seed), numbers, some))
             self._thin()
 
     def merge(self, other: Self) -> None:
@@ -54,7 +55,7 @@ class Sample:
         for some, numbers, chunk in self.pieces:
             rows = np.flatnonzero(some <= np.uint64(self.below - 1))
             if len(rows):
-                thinned.append((some[rows], numbers[rows], chunk.take(rows)))
+                thinned.append((some[rows], numbers[rows], _some(chunk, rows)))
         self.pieces = thinned
 
     def __getstate__(self) -> dict[str, Any]:
@@ -82,6 +83,15 @@ class Sample:
             order = np.flatnonzero(keys <= np.partition(keys, self.most - 1)[self.most - 1])
         order = order[np.argsort(numbers[order], kind="stable")][: self.most]
         return keys[order], numbers[order], _stacked([chunk for _, _, chunk in self.pieces]).take(order)
+
+
+def _some(chunk: Chunk, rows: Any) -> Chunk:
+    """Some of the rows, and of the categories those that they have: else all text that was read stays."""
+    taken = chunk.take(rows)
+    if not isinstance(taken.X, Columns):
+        return taken
+    arrays = tuple(x.compact() if isinstance(x, Factor) else x for x in taken.X.arrays)
+    return taken._replace(X=Columns(arrays))
 
 
 def _stacked(chunks: list[Chunk]) -> Chunk:

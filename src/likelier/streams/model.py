@@ -50,6 +50,12 @@ class Online:
     def K(self) -> int:
         return len(self.labels)
 
+    @property
+    def free(self) -> int:
+        """How many weights have a feature, and intercepts: two classes have one score, more one each."""
+        used: int = self.learner.counters["used"]
+        return (used + 1) * (1 if self.K <= 2 else self.K)
+
     def meet(self, label: Any) -> int:
         """The code of a label, which may be new."""
         if label not in self.codes:

@@ -1,0 +1,76 @@
+"""Who takes part in a comparison: likelier's models by name, and estimators of any kind."""
+
+import inspect
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from itertools import chain, count
+from typing import Any
+
+from sklearn.base import is_classifier, is_regressor
+
+from likelier.comparing.catalogue import Entrant, Nature, classifiers, on_request, regressions
+from likelier.comparing.preparing import plain
+
+Models = Mapping[str, Any] | Sequence[Any]
+
+
+def entered(models: Models | None, also: Models, *, numbers: bool) -> list[Entrant]:
+    """All that take part beside the baseline; models: None stands for all of likelier's that suit."""
+    suited = regressions() if numbers else classifiers()
+    first = suited if models is None else _listed(models, suited)
+    return _told_apart([*first, *_listed(also, suited)])
+
+
+def _listed(models: Models, suited: Sequence[Entrant]) -> list[Entrant]:
+    if isinstance(models, str):
+        models = [models]
+    if isinstance(models, Mapping):
+        return [_other(name, model) for name, model in models.items()]
+    return [_named(m, suited) if isinstance(m, str) else _other(type(m).__name__, m) for m in models]
+
+
+def _named(name: str, suited: Sequence[Entrant]) -> Entrant:
+    """One of likelier's, by its name in the table or that of its class."""
+    known = [*suited, *on_request()]
+    by = {_bare(type(entrant.model).__name__): entrant for entrant in reversed(known)}
+    by |= {_bare(entrant.name): entrant for entrant in known}
+    if _bare(name) not in by:
+        near = get_close_matches(_bare(name), by, n=1)
+        hint = f" Did you mean {by[near[0]].name}?" if near else ""
+        raise ValueError(f"models: {name!r} is none of {'; '.join(one.name for one in known)}.{hint}")
+    return by[_bare(name)]
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _other(name: str, model: Any) -> Entrant:
+    """An estimator: one of likelier's gets what is listed; any other numbers, indicators and words."""
+    if inspect.isclass(model):
+        raise TypeError(f"{name} is a class: hand in an estimator, as in {model.__name__}()")
+    if not hasattr(model, "fit") or not (is_classifier(model) or is_regressor(model)):
+        raise TypeError(f"{name}: a {type(model).__name__} is no classifier or regression")
+    for known in [*classifiers(), *regressions(), *on_request()]:
+        if type(known.model) is type(model):
+            return replace(known, name=name, model=model)
+    return Entrant(name, model, plain, Nature())
+
+
+def _told_apart(entrants: Iterable[Entrant]) -> list[Entrant]:
+    """Each under a name of its own: with the package that it is from, or else numbered."""
+    found: dict[str, Entrant] = {}
+    for entrant in entrants:
+        first = found.get(entrant.name, entrant)
+        base = entrant.name
+        if _package(first) != _package(entrant):
+            base = f"{base} ({_package(entrant)})"
+        name = next(name for name in chain([base], (f"{base} {i}" for i in count(2))) if name not in found)
+        found[name] = replace(entrant, name=name)
+    return list(found.values())
+
+
+def _package(entrant: Entrant) -> str:
+    return type(entrant.model).__module__.partition(".")[0]

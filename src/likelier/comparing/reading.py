@@ -1,0 +1,155 @@
+"""The rows of a comparison from files and collections of any size: all of them, or a sample."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from likelier.comparing.columns import Seen, listed
+from likelier.comparing.rows import (
+    MOST_ROWS,
+    Floats,
+    Rows,
+    at_most,
+    in_memory,
+    labelled,
+    of_columns,
+    plain_labels,
+    rows_of,
+    sampled,
+)
+from likelier.data import CSR, Chunk, Columns, Factor, Source, Widening, columns_of
+from likelier.data.files import Scan
+from likelier.data.roles import Roles
+from likelier.engines import run
+from likelier.estimators import door
+from likelier.estimators.collections import gathered
+from likelier.estimators.sources import stored
+from likelier.model import levels
+from likelier.states import Sample
+
+
+def opened(
+    X: Any, y: Any = None, sample_weight: Any = None, *, seed: int = 0, most: int = MOST_ROWS
+) -> Rows:
+    """What a user hands in, checked; of more rows than `most`, a sample."""
+    X, y, sample_weight = gathered(X, y, sample_weight)
+    if not stored(X):
+        return in_memory(X, y, sample_weight, seed=seed, most=most)
+    if y is not None or sample_weight is not None:
+        raise ValueError(
+            "X is a source, and brings y and weights along: name their columns, as in scan(path, "
+            "target='y', weight='w')."
+        )
+    if len(X.targets) != 1:
+        raise ValueError("compare needs a source with one target, as in scan(path, target='y').")
+    if isinstance(X, Widening):
+        return _sparse(X, seed, most)
+    return _scanned(X, seed, most) if isinstance(X, Scan) else _collected(X, seed, most)
+
+
+def _scanned(X: Scan, seed: int, most: int) -> Rows:
+    """Files, read once: target and weights are columns among others, whose cells may be missing."""
+    (target,), weight = X.targets, X.roles.weight
+    names, left = _usable(X)
+    if X.others([target]) and target not in X.texts([target]):
+        raise ValueError(
+            f"the target {target!r} holds no labels or numbers ({X.others([target])[target]})."
+        )
+    roles = (target, *(() if weight is None else (weight,)))
+    source = replace(X, roles=Roles((*names, *roles))).categorised(X.texts([*names, target]))
+    chunk, n = _drawn(source, seed, at_most(most, len(names)))
+    assert isinstance(chunk.X, Columns)
+    arrays = chunk.X.arrays
+    y = _labels(arrays[len(names)])
+    w = None if weight is None else door.weights_of(arrays[-1], len(y))
+    at, notes = labelled(y, w)
+    if n > len(y):
+        notes = (sampled(len(y), n), *notes)
+    X_held = Columns(arrays[: len(names)]).take(at)
+    found = [*left, *of_columns(names, X_held)]
+    return rows_of(found, plain_labels(y[at]), _weights(w, at), notes, target)
+
+
+def _labels(column: NDArray[Any] | Factor) -> NDArray[Any]:
+    """Numbers, or text, None where it is missing."""
+    if not isinstance(column, Factor):
+        return column
+    return np.asarray(np.array([*column.levels.tolist(), None], dtype=object)[column.codes])
+
+
+def _collected(X: Any, seed: int, most: int) -> Rows:
+    """Collections of Dask: y comes beside X."""
+    names, left = _usable(X)
+    source = X.taking(names, y=True)
+    texts = X.texts(names)
+    chunk, y, notes = _with_labels(source.categorised(texts) if texts else source, seed, most)
+    return rows_of([*left, *of_columns(names, chunk.X)], y, _weights(chunk.w), notes, X.targets[0])
+
+
+def _sparse(X: Widening, seed: int, most: int) -> Rows:
+    """Lines of svmlight's and VW's format."""
+    chunk, y, notes = _with_labels(X, seed, most)
+    assert isinstance(chunk.X, CSR)
+    held = chunk.X
+    whole = csr_matrix((held.values, held.columns, held.starts), shape=held.shape)
+    return Rows((), y, _weights(chunk.w), whole, notes, X.targets[0])
+
+
+def _usable(X: Any) -> tuple[list[str], list[Seen]]:
+    """The columns that can be read, and what is said of the others."""
+    names = list(columns_of(X))
+    others, texts = X.others(names), X.texts(names)
+    usable = [name for name in names if name not in others or name in texts]
+    if not usable:
+        raise ValueError(f"no column holds numbers, categories or text: {listed(list(others))}.")
+    lost = [(name, others[name]) for name in names if name not in usable]
+    return usable, [Seen(name, None, f"holds no numbers ({kind}): left out") for name, kind in lost]
+
+
+# ---- samples -------------------------------------------------------------------------------------
+def _with_labels(source: Any, seed: int, most: int) -> tuple[Chunk, NDArray[Any], tuple[str, ...]]:
+    """At most so many rows, their y, and what is to be said if there are more."""
+    texts = bool(source.others(source.targets))
+    classes = levels(source) if texts else None
+    rows: Source = source if classes is None else source.coded(classes)
+    chunk, n = _drawn(rows, seed, at_most(most, 1 if isinstance(source, Widening) else source.p))
+    assert chunk.y is not None
+    y = chunk.y if classes is None else classes[chunk.y]
+    return chunk, y, (sampled(len(y), n),) if n > len(y) else ()
+
+
+def _drawn(rows: Source, seed: int, most: int) -> tuple[Chunk, int]:
+    """At most so many rows, and how many there are."""
+    with door.naming(rows):
+        found = run(rows, partial(_Drawing, Sample(most, seed=seed)))
+    drawn = found.sample.rows()
+    if drawn is None:
+        raise ValueError("the table has no rows: there is nothing to compare.")
+    return drawn, found.rows
+
+
+class _Drawing:
+    """A sample, and how many rows there were."""
+
+    def __init__(self, sample: Sample) -> None:
+        self.sample, self.rows = replace(sample, pieces=[]), 0
+
+    @property
+    def nbytes(self) -> int:
+        return 0
+
+    def update(self, chunk: Chunk) -> None:
+        self.rows += chunk.X.shape[0]
+        self.sample.update(chunk)
+
+    def merge(self, other: "_Drawing") -> None:
+        self.rows += other.rows
+        self.sample.merge(other.sample)
+
+
+def _weights(w: Floats | None, at: Any = slice(None)) -> Floats | None:
+    return None if w is None or (w[at] == 1).all() else w[at]
