@@ -29,6 +29,7 @@ SPECIES = np.array(["setosa", "versicolor", "virginica"])
 FEATURES = ["sepal length (cm)", "sepal width (cm)", "petal length (cm)", "petal width (cm)"]
 NAMED = ",".join(FEATURES)
 CHANGED = "is not a model that can be loaded"
+FAMILIES = ["gaussian", "gamma", "histogram", "kernel"]
 SCRIPT = Path(sys.executable).with_name("likelier")
 
 
@@ -587,6 +588,10 @@ def test_inspect_as_json(model, capsys):
         lk.GaussianNB,
         lk.QuadraticDiscriminantAnalysis,
         lambda: lk.QuadraticDiscriminantAnalysis(solver="eigen", shrinkage="auto"),
+        lk.BernoulliNB,
+        lambda: lk.NaiveBayes(families=dict(zip(range(4), FAMILIES, strict=True))),
+        lambda: lk.NaiveBayes(families="histogram"),
+        lambda: lk.NaiveBayes(families="kernel"),
     ],
 )
 def test_missing_cells_are_counted_whatever_the_statistics(make, folder):
