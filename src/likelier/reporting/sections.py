@@ -110,8 +110,8 @@ def _planes(found: dict[str, Any], classes: Sequence[str]) -> Section:
     )
     words = (
         "<p>The best models of each kind, fitted again to two columns alone, of those that tell most. "
-        "Lines are where the likeliest class changes; tints are steps of its probability, at 0.6, 0.75, 0.9 "
-        "and 0.99.</p>"
+        "Lines are where the likeliest class changes; tints are steps of its probability, at 0.6, 0.75, "
+        "0.9 and 0.99.</p>"
     )
     chooser = _chooser("pair", "Columns", pairs) + f'<ul class="key">{keys}</ul>'
     return Section("regions", heading, words + _live(chooser, charts))
