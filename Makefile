@@ -1,13 +1,20 @@
-# make demo, make test: each sets up all that it needs in .venv. See CONTRIBUTING.md for the rest.
+# make demo, make test: each sets up all that it needs in .venv. `make help` lists the rest.
 PYTHON ?= python3
 BIN := .venv/bin
 CORE := $(wildcard src/core/*) CMakeLists.txt pyproject.toml
 SANITIZED := build/sanitized
 
-.PHONY: demo test check coverage lint format sanitize race scale kernels clean
+.PHONY: demo docs test check coverage lint format sanitize race scale kernels clean help
 
-demo: .venv/.installed
+demo: .venv/.installed ## compare the classifiers on the wine data, and write report.html
 	$(BIN)/likelier compare
+
+docs: .venv/.docs ## the documentation, into build/site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "open build/site/index.html"
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
 
 # The tools first, then the package: building without isolation keeps the build folder, so that a
 # change of one header does not cost a whole build.
@@ -18,30 +25,34 @@ demo: .venv/.installed
 	@touch $@
 
 .venv/.installed: .venv/.tools $(CORE)
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[report]'
+	@touch $@
+
+.venv/.docs: .venv/.installed
+	$(BIN)/python -m pip install --quiet --group docs
 	@touch $@
 
 .venv/.dev: .venv/.installed
 	$(BIN)/python -m pip install --quiet --group dev
 	@touch $@
 
-test: lint sanitize check
+test: lint sanitize check ## all that must pass: lint, sanitize, check
 
-check: .venv/.dev
+check: .venv/.dev ## the tests alone
 	$(BIN)/python -m pytest -n auto --doctest-modules src/likelier tests
 
 # The same, with the lines and branches that no test meets; tracing them takes as long again.
-coverage: .venv/.dev
+coverage: .venv/.dev ## the tests, with the lines that none of them meets
 	$(BIN)/python -m pytest -n auto --cov --cov-report=term --doctest-modules src/likelier tests
 
-lint: .venv/.dev
+lint: .venv/.dev ## ruff, mypy, import-linter, clang-format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run --Werror src/core/*
 
-format: .venv/.dev
+format: .venv/.dev ## lay out the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i src/core/*
@@ -57,20 +68,20 @@ $(SANITIZED)/.built: .venv/.dev $(CORE)
 	$(BIN)/cmake --build $(SANITIZED)
 	@touch $@
 
-sanitize: $(SANITIZED)/.built
+sanitize: $(SANITIZED)/.built ## kernel tests with the address and undefined-behaviour sanitizers
 	@$${CXX:-c++} --version | grep -qi clang && echo "sanitize: wants GCC's runtime libraries: skipped" && exit 0; \
 	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 LIKELIER_TEST_CORE=$(SANITIZED) \
 	  $(BIN)/python -m pytest -n auto -q -p no:cacheprovider tests/kernels
 
-race: .venv/.dev
+race: .venv/.dev ## likelier against its peers
 	$(BIN)/python -m benchmarks.race $(ARGS)
 
-scale: .venv/.dev
+scale: .venv/.dev ## what passes over files cost
 	$(BIN)/python -m benchmarks.scale $(ARGS)
 
-kernels: .venv/.dev
+kernels: .venv/.dev ## the kernels alone, in GB/s and GFLOP/s
 	$(BIN)/python -m pytest benchmarks/kernels --benchmark-enable --benchmark-only -p no:cacheprovider
 
-clean:
+clean: ## remove all that was made
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

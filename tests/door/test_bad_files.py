@@ -286,7 +286,7 @@ def test_columns_that_hold_no_numbers_are_named_all_at_once(write, model):
     path = write(changed(a=["x"] * N, b=[date(2020, 1, 1)] * N))
     source = of(path, model, features=["a", "b", "w"])
     text = "string: 'x' on line 2" if path.suffix == ".csv" else "string"
-    refused(model, source, type(model).__name__, f"'a' ({text}), 'b' (date32[day])")
+    refused(model, source, type(model).__name__, f"'a' ({text}), 'b' (date32[day];", "{'b': 'date'}")
 
 
 def test_one_cell_that_makes_a_column_text(tmp_path):

@@ -57,10 +57,14 @@ def test_the_code_in_the_readme_runs(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.name)
-def test_the_code_in_the_pages_runs(page):
+def test_the_code_in_the_pages_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")  # no screen is needed
     names: dict[str, object] = {}
-    for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S):
+    for block in re.findall(r"```python[^\n]*\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S):
         exec(compile(block, page.name, "exec"), names)
+    if plt := sys.modules.get("matplotlib.pyplot"):
+        plt.close("all")
 
 
 @pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *ROOT.glob("*/*.md")], ids=lambda path: path.name)

@@ -2,15 +2,41 @@
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 
-from likelier.cli import comparing, inspecting, merging, predicting, streaming, training
-from likelier.cli.words import Parser, Terminated, say, terminable
+from likelier.cli import comparing, completing, inspecting, merging, predicting, streaming, training
+from likelier.cli.parsing import Parser, corrected, in_options
+from likelier.cli.words import Terminated, say, terminable
 
-# What is wrong with data, files and arguments is said in one line; anything else is a defect, and shows
-# where it happened.
-WRONG = (ValueError, TypeError, OSError, NotImplementedError, MemoryError)
+# What is wrong with data, files and arguments; anything else is a defect. Either is said in one line.
+WRONG = (ValueError, TypeError, OSError, NotImplementedError, MemoryError, ImportError)
+BAD, DEFECT = 2, 70  # the latter as sysexits.h has it
 BROKEN_PIPE, INTERRUPTED, TERMINATED = 141, 130, 143  # as shells have it: 128 and the number of the signal
+
+COMMANDS = (comparing, training, predicting, streaming, inspecting, merging, completing)
+ABOUT = """\
+likelier COMMAND --help (or likelier help COMMAND) says more, with examples.
+
+begin with:
+  likelier compare iris.csv --target species
+  likelier train iris.csv --target species -o iris.lk
+  likelier predict iris.lk new.csv -o answers.csv
+
+exit codes:
+  0    done
+  2    something is wrong with arguments, data or a model file: one line says what
+  70   a defect of likelier; --debug shows where
+  130  interrupted (Ctrl-C); 143: asked to end (SIGTERM); nothing is left half-written
+  141  whoever read the output has left (| head)
+
+environment:
+  LIKELIER_THREADS  how many cores to use (all that the process may)
+  LIKELIER_ISA      the instructions to use: v2, v3 or v4 (the highest of the machine)
+  COLUMNS           how wide help and bars may be
+
+Answers and tables go to standard output, notes and bars to standard error; bars are shown on a
+terminal alone, and nothing is ever coloured."""
 
 
 def parser() -> Parser:
@@ -18,20 +44,31 @@ def parser() -> Parser:
     top = Parser(
         prog="likelier",
         description="Classical classifiers and least squares, on tables in files of any size.",
-        epilog="example: likelier compare iris.csv --target species",
+        epilog=ABOUT,
     )
-    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in (comparing, training, predicting, streaming, inspecting, merging):
+    top.add_argument("--version", action="store_true", help="which likelier this is")
+    top.add_argument(
+        "--debug", action="store_true", help="show where a problem was found: all of the traceback"
+    )
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
+    for command in COMMANDS:
         command.add(commands)
+    for name, one in commands.choices.items():
+        one.add_argument(
+            "--debug", action="store_true", default=top.SUPPRESS, help="show where a problem was found"
+        )
+        one.set_defaults(command=name)
     return top
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; its exit code: 0, or 2 for what is wrong with arguments or data."""
-    options = parser().parse_args(arguments)
+    """Run a command; its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if sys.stderr is None:  # closed by whoever started us: notes go nowhere
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
     try:
         with terminable():
-            options.run(options)
+            code = _run(given)
             sys.stdout.flush()
     except BrokenPipeError:
         _let_go()
@@ -40,21 +77,65 @@ def main(arguments: Sequence[str] | None = None) -> int:
         terminated = isinstance(why, Terminated)
         say("terminated" if terminated else "interrupted")
         return TERMINATED if terminated else INTERRUPTED
-    except WRONG as problem:
-        say(_said(problem))
-        return 2
+    except Exception as problem:
+        if "--debug" in given:
+            traceback.print_exc()
+        wrong = isinstance(problem, WRONG)
+        say(_said(problem) if wrong else _defect(problem))
+        _let_go()
+        return BAD if wrong else DEFECT
+    return code
+
+
+def _run(given: list[str]) -> int:
+    """What is asked for; what cannot be understood has been said."""
+    if sys.stdout is None:
+        raise OSError("standard output is closed: there is nowhere to print to")
+    top = parser()
+    try:
+        options = top.understood(corrected(top, given))
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    if options.version:
+        print(_version())
+        return 0
+    if options.command is None:
+        print(top.format_short(), file=sys.stderr)
+        return BAD
+    options.run(options)
     return 0
 
 
+def _version() -> str:
+    import likelier
+
+    return f"likelier {likelier.__version__}"
+
+
 def _said(problem: Exception) -> str:
-    """In words, without the number that systems give it."""
+    """In words, without the number that systems give it, and with options where Python has arguments."""
     if isinstance(problem, OSError) and problem.strerror:
         return f"{problem.filename}: {problem.strerror}" if problem.filename else problem.strerror
-    return str(problem) or "there is not enough memory"
+    return in_options(str(problem)) or "there is not enough memory"
+
+
+def _defect(problem: Exception) -> str:
+    return f"a defect: {type(problem).__name__}: {problem}; please report it, with what --debug shows"
 
 
 def _let_go() -> None:
-    """Nobody reads on: what is left in the buffer goes nowhere, for Python tries once more at its end."""
+    """Nobody reads on, or nothing can be written: what is left in the buffer goes nowhere, for Python tries
+    once more at its end."""
+    try:
+        sys.stdout.flush()
+    except (OSError, AttributeError, ValueError):
+        pass
+    else:
+        return
+    try:
+        here = sys.stdout.fileno()
+    except (OSError, AttributeError, ValueError):
+        return
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, here)
     os.close(nowhere)

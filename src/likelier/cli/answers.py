@@ -1,6 +1,6 @@
 """What a model answers to the rows of files."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, get_args
 
@@ -33,14 +33,26 @@ class Plan(NamedTuple):
     truth: str | None
 
 
+def features_of(model: Any) -> list[str]:
+    """The names of the columns that it was fitted to; none of one that was fitted to an array."""
+    return [str(name) for name in getattr(model, "feature_names_in_", ())]
+
+
 def plan(
-    model: Any, paths: list[str], format: Any, keep: list[str], target: str | None, known: str | None
+    model: Any,
+    paths: list[str],
+    format: Any,
+    keep: list[str],
+    target: str | None,
+    known: str | None,
+    how: Mapping[str, Any],
 ) -> Plan:
-    """The rows to answer; known: the target's name in training, looked for where none is given."""
-    features = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    """The rows to answer; known: the target's name in training, looked for where none is given; how: what
+    `scan` is told of text."""
+    features = features_of(model)
     if find(paths, format)[1] in get_args(Kind):
-        return _sparse(model, paths, format, keep, target)
-    table = scan(paths, target, features or None, format=format)
+        return _sparse(model, paths, format, keep, target, how)
+    table = scan(paths, target, features or None, format=format, **how)
     assert isinstance(table, Scan)
     held = table.files[0].names
     truth = target or (known if known in held else None)
@@ -60,11 +72,13 @@ def plan(
     return Plan(usable(model, source), keep, truth)
 
 
-def _sparse(model: Any, paths: list[str], format: Any, keep: list[str], target: str | None) -> Plan:
+def _sparse(
+    model: Any, paths: list[str], format: Any, keep: list[str], target: str | None, how: Mapping[str, Any]
+) -> Plan:
     """Rows of svmlight's or VW's format: all columns, and the labels, where lines have them."""
     if keep:
         raise ValueError(f"--keep {keep[0]}: the columns of these files have no names")
-    table = scan(paths, target, format=format)
+    table = scan(paths, target, format=format, **how)
     assert isinstance(table, SparseScan)
     online = isinstance(model, OnlineClassifier)
     source = worded(model, table) if online else as_fitted(model, table, y=True)
@@ -175,7 +189,7 @@ class Answers:
         found, answers = self._values(X) if self.naming is None else self._labels(X)
         if self.judge is not None:
             self.judge.add(sums, answers, batch.column(truth))
-        kept = [_plain(batch.column(name)) for name in keep]
+        kept = [arrow.plain(batch.column(name)) for name in keep]
         return pa.table([*kept, *found], names=[*keep, *self.columns()])
 
     def _values(self, X: Any) -> tuple[list[Any], Any]:
@@ -205,7 +219,3 @@ class Answers:
                 for name, column in zip(X.schema.names, X.columns, strict=True)
             )
         )
-
-
-def _plain(column: Any) -> Any:
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

@@ -3,14 +3,18 @@
 import json
 import math
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from likelier.cli.parsing import examples
 from likelier.cli.words import counted, size_of
 
 if TYPE_CHECKING:
+    from likelier.cli.insides import Learned
     from likelier.saving.describing import Description
 
 MOST_LINES = 30
+MOST_BYTES = 10 << 20  # of a file that is read whole, for what its header does not say
 
 
 def add(commands: Any) -> None:
@@ -18,9 +22,10 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "inspect",
         help="what is in a model file",
-        description="What a model file holds: the model, its hyper-parameters, classes and columns, and "
-        "what it has learned from. Nothing in the file is run.",
-        epilog="example: likelier inspect iris.lk",
+        description="What a model file holds: the model, hyper-parameters that are not as by default, "
+        "classes and columns, what it has learned from, how the fit went, and, of small models, weights or "
+        "means. Nothing in the file is run.",
+        epilog=examples("likelier inspect iris.lk", "likelier inspect iris.lk --json"),
     )
     parser.add_argument("model", metavar="M.lk", help="a model that was saved")
     parser.add_argument("--json", action="store_true", help="all of it, as JSON")
@@ -32,50 +37,99 @@ def run(options: Namespace) -> None:
     from likelier.saving.describing import describe
 
     found = describe(options.model)
-    print(json.dumps(_plain(_all(found)), indent=1) if options.json else "\n".join(_lines(found)))
-
-
-def _lines(found: "Description") -> list[str]:
-    params = ", ".join(f"{name}={value!r}" for name, value in found.params.items())
-    alone = found.n_features is None and found.online is None  # its weights are its hyper-parameters
-    lines = [found.estimator if alone else f"{found.estimator}({params})"]
-    if "target" in found.about:
-        lines.append(f"target    {found.about['target']}")
-    if found.weight is not None:
-        gone = f", {counted(found.missing, 'missing cell')}" if found.missing else ""
-        by = f" (weights: {found.about['weight']})" if found.about.get("weight") else ""
-        lines.append(f"rows      {found.weight:,.15g}{by}{gone}")
-    if found.online is not None:
-        lines += _online(found.online, found.params["bits"])
-    if found.online is not None:
-        lines += [f"columns   {_some(found.feature_names)}"] if found.feature_names else []
-    elif found.n_features is None:  # weights alone
-        lines.append(f"classes   {_some([str(label) for label in found.params['classes']])}")
+    inside = _inside(options.model, found)
+    if options.json:
+        print(json.dumps(_plain(_all(found, inside)), indent=1))
     else:
-        named = found.feature_names or ["without names"]
-        if found.families is not None:
-            names = found.feature_names or [f"x{j}" for j in range(len(found.families))]
-            named = [f"{name} ({family})" for name, family in zip(names, found.families, strict=True)]
-        lines.append(f"columns   {found.n_features}: {_some(named)}")
-        kept = "kept: it can learn on" if found.statistics else "none: it predicts, and learns no more"
-        lines.append(f"statistics {kept}")
+        print("\n".join(_lines(found, inside)))
+
+
+class Inside(NamedTuple):
+    """What only the model itself can say."""
+
+    changed: dict[str, Any]
+    learned: "Learned | None"
+    fitted: str | None
+
+
+def _inside(path: str, found: "Description") -> Inside:
+    """Of a model that is quickly built."""
+    if found.online is not None:
+        from likelier.streams.settings import Settings
+
+        usual = vars(Settings()) | {"passes": 1}
+        return Inside(
+            {name: value for name, value in found.params.items() if value != usual.get(name, usual)},
+            None,
+            None,
+        )
+    if found.n_features is None or found.size > MOST_BYTES:
+        return Inside(found.params, None, None)
+    from likelier.cli.insides import changed, fitted, learned
+    from likelier.saving.models import load
+
+    model = load(path)
+    return Inside(changed(model), learned(model), fitted(model))
+
+
+def _lines(found: "Description", inside: Inside) -> list[str]:
+    alone = found.n_features is None and found.online is None  # its weights are its hyper-parameters
+    params = ", ".join(f"{name}={value!r}" for name, value in inside.changed.items())
+    lines = [found.estimator if alone else f"{found.estimator}({params})"]
+    lines += [f"{name:<9} {said}" for name, said in _facts(found, inside)]
     if found.classes is not None:
         lines += ["", *_classes(found)]
+    table = [] if inside.learned is None else inside.learned.lines()
     date = found.modified.strftime("%Y-%m-%d %H:%M")
+    lines += ["", *table] if table else []
     return [*lines, "", f"{size_of(found.size)}, written by likelier {found.likelier}, {date} UTC"]
 
 
-def _online(met: dict[str, float], bits: int) -> list[str]:
+def _facts(found: "Description", inside: Inside) -> Iterator[tuple[str, str]]:
+    """What is said in a line each."""
+    about = found.about
+    if about.get("target"):
+        yield "target", about["target"]
+    if about.get("types"):
+        yield "types", ", ".join(f"{name}={kind}" for name, kind in about["types"].items())
+    if about.get("missing") is not None:
+        yield "missing", ", ".join(map(repr, ["", *about["missing"]]))
+    if found.weight is not None:
+        gone = f", {counted(found.missing, 'missing cell')}" if found.missing else ""
+        by = f" (weights: {about['weight']})" if about.get("weight") else ""
+        yield "rows", f"{found.weight:,.15g}{by}{gone}"
+    if found.online is not None:
+        yield from _online(found.online, found.params["bits"])
+        if found.feature_names:
+            yield "columns", _some(found.feature_names)
+    elif found.n_features is None:  # weights alone
+        yield "classes", _some([str(label) for label in found.params["classes"]])
+    else:
+        yield "columns", f"{found.n_features}: {_some(_named(found))}"
+        if inside.fitted is not None:
+            yield "fit", inside.fitted
+        kept = "kept: it can learn on" if found.statistics else "none: it predicts, and learns no more"
+        yield "statistics", kept
+
+
+def _named(found: "Description") -> list[str]:
+    """The columns, with their families where each has one."""
+    if found.families is None:
+        return found.feature_names or ["without names"]
+    names = found.feature_names or [f"x{j}" for j in range(len(found.families))]
+    return [f"{name} ({family})" for name, family in zip(names, found.families, strict=True)]
+
+
+def _online(met: dict[str, float], bits: int) -> Iterator[tuple[str, str]]:
     """What a model that learns row by row has met."""
     steps, collided = max(met["steps"], 1), met["collisions"] / max(met["cells"], 1)
     odd = [f"{counted(met['skipped'], 'cell')} not finite, and skipped"] if met["skipped"] else []
     odd += [f"{counted(met['clipped'], 'step')} cut short"] if met["clipped"] else []
-    return [
-        f"steps     {met['steps']:,}, {counted(met['mistakes'], 'mistake')} on the way "
-        f"({met['mistakes'] / steps:.2%})",
-        f"weights   {met['used']:,} of {2**bits:,} taken; {collided:.2%} of cells share another's",
-        *([f"          {'; '.join(odd)}"] if odd else []),
-    ]
+    on_the_way = f"{counted(met['mistakes'], 'mistake')} on the way ({met['mistakes'] / steps:.2%})"
+    yield "steps", f"{met['steps']:,}, {on_the_way}"
+    yield "weights", f"{met['used']:,} of {2**bits:,} taken; {collided:.2%} of cells share another's"
+    if odd:
+        yield "", "; ".join(odd)
 
 
 def _some(words: list[str]) -> str:
@@ -86,7 +140,7 @@ def _classes(found: "Description") -> list[str]:
     """A line for each class: label, rows, prior."""
     assert found.classes is not None
     labels = [str(label) for label in found.classes.tolist()]
-    rows = [""] * len(labels) if found.counts is None else [f"{n:,.15g}" for n in found.counts]
+    rows = [""] * len(labels) if found.counts is None else [f"{n:,.10g}" for n in found.counts]
     priors = [""] * len(labels) if found.priors is None else [f"{share:.4f}" for share in found.priors]
     table = [
         ("class", "rows" if found.counts is not None else "", "" if found.priors is None else "prior"),
@@ -98,7 +152,7 @@ def _classes(found: "Description") -> list[str]:
     return [*lines[: MOST_LINES + 1], *([f"and {more} more"] if more > 0 else [])]
 
 
-def _all(found: "Description") -> dict[str, Any]:
+def _all(found: "Description", inside: Inside) -> dict[str, Any]:
     held = {key: value for key, value in vars(found).items() if key != "header"}
     arrays = {
         name: {key: entry[key] for key in ("dtype", "shape")}
@@ -109,6 +163,8 @@ def _all(found: "Description") -> dict[str, Any]:
         "modified": found.modified.isoformat(),
         "format": found.header["version"],
         "arrays": arrays,
+        "fit": inside.fitted,
+        "learned": None if inside.learned is None else inside.learned._asdict(),
     }
 
 

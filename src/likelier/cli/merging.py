@@ -5,6 +5,8 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from likelier.cli.parsing import examples
+from likelier.cli.training import KEPT
 from likelier.cli.words import counted, noting, place, say, size_of
 
 if TYPE_CHECKING:
@@ -19,7 +21,10 @@ def add(commands: Any) -> None:
         description="One model out of several that were trained apart, each on its rows: equal to the one "
         "that all rows together would have given. They must be of one kind, with the same "
         "hyper-parameters, columns and classes, and have kept their statistics, as they do by default.",
-        epilog="example: likelier merge north.lk south.lk -o all.lk",
+        epilog=examples(
+            "likelier merge north.lk south.lk -o all.lk",
+            "likelier merge days/*.lk --classes union -o all.lk",
+        ),
     )
     parser.add_argument("models", nargs="+", metavar="A.lk", help="models that were saved")
     parser.add_argument(
@@ -33,6 +38,7 @@ def add(commands: Any) -> None:
 
 def run(options: Namespace) -> None:
     """Merge, save, and say in a line what came out."""
+    from likelier.cli.progress import each
     from likelier.estimators.merging import merge
     from likelier.saving import disk
     from likelier.saving.describing import describe
@@ -41,7 +47,7 @@ def run(options: Namespace) -> None:
     disk.place_for(Path(options.output))
     _check_once(options.models)
     about = _about({path: describe(path) for path in options.models})
-    models = {path: load(path) for path in options.models}
+    models = {path: load(path) for path in each(options.models, "models")}
     with noting():
         try:
             merged = merge(models, classes=options.classes)
@@ -78,7 +84,8 @@ def _about(models: "dict[str, Description]") -> dict[str, Any]:
         say(f"note: rows were weighed by other columns ({named}); the weights count as they are")
         weights = {}
     weight = {"weight": next(iter(weights.values()))} if weights else {}
-    return {**({"target": target} if targets else {}), **weight}
+    read = {key: value for one in models.values() for key, value in one.about.items() if key in KEPT}
+    return {**({"target": target} if targets else {}), **weight, **read}
 
 
 def _came_out(options: Namespace, saved: "Description") -> str:

@@ -5,7 +5,8 @@ import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from likelier.cli.words import add_table, files, names, noting, paths, place, say, spare
+from likelier.cli.parsing import examples
+from likelier.cli.words import add_table, files, names, noting, paths, place, reading, say, spare
 
 if TYPE_CHECKING:
     from likelier.cli.answers import Answers
@@ -20,11 +21,19 @@ def add(commands: Any) -> None:
         description="The answers of a saved model to each row, in the order of the rows: its label and the "
         "probability of each class, or, of a regression, its value. If the table has the target, too, how "
         "good the answers are is said at the end.",
-        epilog="example: likelier predict iris.lk new.csv --keep id -o answers.csv",
+        epilog=examples(
+            "likelier predict iris.lk new.csv",
+            "likelier predict iris.lk new.csv --keep id,note --only labels -o answers.csv",
+            "likelier predict iris.lk 'days/*.parquet' -o answers/ --overwrite",
+            "likelier predict iris.lk test.csv --target true_species --json -o answers.parquet",
+        ),
     )
     parser.add_argument("model", metavar="M.lk", help="a model that was saved")
-    add_table(parser)
-    parser.add_argument(
+    add_table(parser).add_argument(
+        "--target", metavar="Y", help="where it has another name than in training"
+    )
+    out = parser.add_argument_group("what is written")
+    out.add_argument(
         "-o",
         "--output",
         type=place,
@@ -32,19 +41,18 @@ def add(commands: Any) -> None:
         metavar="OUT",
         help="OUT.csv, OUT.parquet, or a folder OUT/ of Parquet files; by default CSV, printed",
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace the answers in a folder OUT/")
-    parser.add_argument("--only", choices=["labels", "probabilities"], help="one of them alone")
-    parser.add_argument(
+    out.add_argument("--overwrite", action="store_true", help="replace the answers in a folder OUT/")
+    out.add_argument("--only", choices=["labels", "probabilities"], help="one of them alone")
+    out.add_argument(
         "--keep", type=names, default=[], metavar="A,B", help="columns to be copied beside the answers"
     )
-    parser.add_argument("--target", metavar="Y", help="where it has another name than in training")
-    parser.add_argument("--json", action="store_true", help="the figures as JSON, on standard output")
+    out.add_argument("--json", action="store_true", help="the figures as JSON, on standard output")
     parser.set_defaults(run=run)
 
 
 def run(options: Namespace) -> None:
     """Answer part by part, and say how good the answers are."""
-    from likelier.cli.answers import Answers, plan
+    from likelier.cli.answers import Answers, features_of, plan
     from likelier.cli.judging import as_json, in_words
     from likelier.cli.output import check_place
     from likelier.saving.describing import describe
@@ -59,9 +67,11 @@ def run(options: Namespace) -> None:
         check_place(options.output, overwrite=options.overwrite)
         spare(options.output, [options.model])
         spare(options.output, files(options))
-    known = describe(options.model).about.get("target")
+    about = describe(options.model).about
     model = load(options.model)
-    task = plan(model, paths(options), options.format, options.keep, options.target, known)
+    how = reading(options, about, features_of(model))
+    known = about.get("target")
+    task = plan(model, paths(options), options.format, options.keep, options.target, known, how)
     answers = Answers(model, task, options.only)
     with noting():
         found = _written(answers, options)

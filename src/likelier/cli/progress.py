@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,6 +25,14 @@ def rows_bar(total: int | None) -> Any:
         delay=PATIENCE,
         dynamic_ncols=True,
     )
+
+
+def each(items: Sequence[Any], noun: str) -> Iterable[Any]:
+    """The items, with a bar of those that are done."""
+    bar: Iterable[Any] = tqdm(
+        items, unit=f" {noun}", disable=None, leave=False, delay=PATIENCE, dynamic_ncols=True
+    )
+    return bar
 
 
 @contextmanager

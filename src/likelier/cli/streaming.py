@@ -1,13 +1,15 @@
 """`likelier stream`: learn and predict row by row; what is printed was said before the row was learned."""
 
 import os
+import sys
 import time
 from argparse import Namespace
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from likelier.cli.words import add_settings, names, place, same, spare
+from likelier.cli.parsing import examples
+from likelier.cli.words import add_settings, kinds, names, place, same, spare
 
 if TYPE_CHECKING:
     from likelier.saving.online import Kept
@@ -28,28 +30,58 @@ def add(commands: Any) -> None:
         description="Answer each row, then learn from it: numbers as they are, words as indicators, hashed "
         "into weights. The figures are progressive: each row is judged by the answer that it got before "
         "it was learned from. A line is printed at 1, 2, 4, 8, ... rows.",
-        epilog="example: likelier stream clicks.tsv.gz --target click --set bits=22 -o clicks.lk",
+        epilog=examples(
+            "likelier stream clicks.tsv.gz --target click --set bits=22 -o clicks.lk",
+            "likelier stream day2.csv --from clicks.lk -o clicks.lk --quiet",
+            "likelier stream - --format csv --target y --types zip=category --predictions answers.csv",
+            "likelier stream - --from clicks.lk --no-learn --predictions -",
+        ),
     )
-    parser.add_argument(
+    _add_rows(parser.add_argument_group("what is read"))
+    _add_columns(parser.add_argument_group("columns"))
+    model = parser.add_argument_group("model")
+    add_settings(model, "a setting of OnlineClassifier, for example optimizer=ftrl")
+    model.add_argument("--from", dest="start", metavar="OLD.lk", help="go on from a model that was saved")
+    model.add_argument("--no-learn", action="store_true", help="answer only")
+    out = parser.add_argument_group("what is written")
+    out.add_argument("-o", "--output", type=place, metavar="M.lk", help="where to save the model")
+    out.add_argument(
+        "--predictions", type=place, metavar="FILE", help="the answers, a line for each row (CSV); - prints"
+    )
+    out.add_argument("--quiet", action="store_true", help="print the last line of figures only")
+    parser.set_defaults(run=run)
+
+
+def _add_rows(group: Any) -> None:
+    group.add_argument(
         "data",
         nargs="+",
         metavar="DATA",
         help="CSV, TSV, JSON lines, svmlight, VW or Parquet files, gzip as well; - is standard input",
     )
-    parser.add_argument("--format", choices=[*TEXT, "parquet"], help="where names do not say it")
-    parser.add_argument("--target", metavar="Y", help="the column to be predicted (not for svmlight, VW)")
-    parser.add_argument(
+    group.add_argument("--format", choices=[*TEXT, "parquet"], help="where names do not say it")
+    group.add_argument("--no-header", action="store_true", help="the columns are called 0, 1, 2, ...")
+    group.add_argument("--strict", action="store_true", help="stop at the first line that cannot be read")
+
+
+def _add_columns(group: Any) -> None:
+    group.add_argument("--target", metavar="Y", help="the column to be predicted (not for svmlight, VW)")
+    group.add_argument(
         "--features", type=names, metavar="A,B,C", help="the columns to predict from (all others)"
     )
-    parser.add_argument("--ignore", type=names, metavar="A,B,C", help="columns to leave out")
-    parser.add_argument(
-        "--words", type=names, default=[], metavar="A,B,C", help="columns that are no numbers"
+    group.add_argument("--ignore", type=names, metavar="A,B,C", help="columns to leave out")
+    group.add_argument(
+        "--types",
+        type=kinds,
+        default={},
+        metavar="A=KIND,B=KIND",
+        help="what columns are where they look like something else: number, category or text",
     )
-    parser.add_argument(
-        "--weight", metavar="W", help="a column of weights: each scales the step of its row"
+    group.add_argument(
+        "--words", type=names, default=[], metavar="A,B,C", help="columns that are no numbers, in short"
     )
-    parser.add_argument("--no-header", action="store_true", help="the columns are called 0, 1, 2, ...")
-    parser.add_argument(
+    group.add_argument("--weight", metavar="W", help="a column of weights: each scales the step of its row")
+    group.add_argument(
         "--cross",
         type=names,
         action="append",
@@ -57,16 +89,6 @@ def add(commands: Any) -> None:
         metavar="A,B",
         help="columns (VW: namespaces) to be taken together as well; may be given again",
     )
-    add_settings(parser, "a setting of OnlineClassifier, for example optimizer=ftrl")
-    parser.add_argument("--from", dest="start", metavar="OLD.lk", help="go on from a model that was saved")
-    parser.add_argument("-o", "--output", type=place, metavar="M.lk", help="where to save the model")
-    parser.add_argument("--no-learn", action="store_true", help="answer only")
-    parser.add_argument(
-        "--predictions", type=place, metavar="FILE", help="the answers, a line for each row (CSV); - prints"
-    )
-    parser.add_argument("--strict", action="store_true", help="stop at the first line that cannot be read")
-    parser.add_argument("--quiet", action="store_true", help="print the last line of figures only")
-    parser.set_defaults(run=run)
 
 
 def run(options: Namespace) -> None:
@@ -78,6 +100,8 @@ def run(options: Namespace) -> None:
     from likelier.saving.online import save_online
     from likelier.streams.session import BadLine, Session
 
+    if "-" in options.data and sys.stdin is None:
+        raise ValueError("DATA -: standard input is closed: name a file, or send rows into it")
     if options.output:
         disk.place_for(Path(options.output))  # before hours of work, not after
     _check_places(options)
@@ -146,9 +170,20 @@ def _note_columns(kept: "Kept", columns: dict[str, str], options: Namespace) -> 
         kept.n_features = len(kept.feature_names)
 
 
+def _said(options: Namespace) -> dict[str, str]:
+    """What the columns are that somebody says it of."""
+    from likelier.streams.feeding import NUMBER, WORD
+
+    dates = [name for name, kind in options.types.items() if kind == "date"]
+    if dates:
+        raise ValueError(f"--types {dates[0]}=date: a stream takes numbers and words, and no dates")
+    said = {name: NUMBER if kind == "number" else WORD for name, kind in options.types.items()}
+    return said | dict.fromkeys(options.words, WORD)
+
+
 def _feed(options: Namespace, model: "Online") -> Any:
     """Parquet by name or by --format; all else is text."""
-    from likelier.streams.feeding import WORD, TextFeed, Wish
+    from likelier.streams.feeding import TextFeed, Wish
     from likelier.streams.reading import Format
 
     wish = Wish(
@@ -165,7 +200,7 @@ def _feed(options: Namespace, model: "Online") -> Any:
     labels = [str(label) for label in model.labels]
     if len(set(labels)) < len(labels):
         raise ValueError(f"{options.start}: text cannot tell its labels apart: {model.labels!r:.200}")
-    columns = dict(model.reading.get("columns", {})) | dict.fromkeys(options.words, WORD)
+    columns = dict(model.reading.get("columns", {})) | _said(options)
     endings = {Path(path).suffix.lower() for path in options.data}
     if options.format != "parquet" and (options.format in TEXT or not endings & PARQUET):
         return TextFeed(options.data, wish, labels, columns)

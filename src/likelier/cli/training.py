@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from likelier.cli.parsing import examples
 from likelier.cli.words import (
     MODELS,
     add_columns,
@@ -28,38 +29,50 @@ from likelier.cli.words import (
 if TYPE_CHECKING:
     from likelier.data import Stored
 
+KEPT = ("types", "missing")  # which rows to be answered are read by, too
+
 
 def add(commands: Any) -> None:
     """The arguments."""
     parser = commands.add_parser(
         "train",
         help="fit a model to a table of any size, and save it",
-        description="Fit a model to the rows of files, which may be larger than memory, and save it.",
-        epilog="example: likelier train iris.csv --target species --model lda --set shrinkage=auto "
-        "--set solver=lsqr -o iris.lk",
+        description="Fit a model to the rows of files, which may be larger than memory, and save it. "
+        "Without --model it is naive-bayes, which takes numbers, categories and missing cells alike; for "
+        "sparse rows logistic-regression, and for a target of fractional numbers ridge.",
+        epilog=examples(
+            "likelier train iris.csv --target species -o iris.lk",
+            "likelier train iris.csv --target species --model lda --set store_covariance=true -o lda.lk",
+            "likelier train 'sales/*.parquet' --target price --model ridge --weight pieces -o m.lk",
+            "likelier train people.csv --target income --types zip=category,born=date --missing -9 -o m.lk",
+            "likelier train new.csv --target species --resume iris.lk -o iris.lk",
+            "likelier train huge.csv.gz --target y --model logistic-regression --checkpoint fit.ck -o m.lk",
+        ),
     )
     add_table(parser)
     add_columns(parser)
-    parser.add_argument("--model", metavar="M", help=", ".join(MODELS))
-    add_settings(parser, "a hyper-parameter, for example reg_param=0.1")
-    parser.add_argument(
+    model = parser.add_argument_group("model")
+    model.add_argument("--model", metavar="M", help=", ".join(MODELS))
+    add_settings(model, "a hyper-parameter, for example reg_param=0.1")
+    model.add_argument(
         "--resume", metavar="OLD.lk", help="go on from a model that was saved: all rows count"
     )
-    kept = parser.add_mutually_exclusive_group()
+    out = parser.add_argument_group("what is written")
+    out.add_argument(
+        "-o", "--output", type=place, required=True, metavar="M.lk", help="where to save the model"
+    )
+    kept = out.add_mutually_exclusive_group()
     kept.add_argument(
         "--with-statistics", action="store_true", help="a file that can be resumed and merged (the default)"
     )
     kept.add_argument(
         "--no-statistics", action="store_true", help="a smaller file, which cannot be resumed or merged"
     )
-    parser.add_argument(
+    out.add_argument(
         "--checkpoint",
         type=place,
         metavar="FILE",
         help="keeps what is done: the same command goes on from there",
-    )
-    parser.add_argument(
-        "-o", "--output", type=place, required=True, metavar="M.lk", help="where to save the model"
     )
     parser.set_defaults(run=run)
 
@@ -72,9 +85,15 @@ def run(options: Namespace) -> None:
     from likelier.saving.models import save
 
     disk.place_for(Path(options.output))  # before hours of work, not after
-    model = _resumed(options) if options.resume else _new(options)
-    source = opened(options)
+    before = _about(options)
+    model = _resumed(options) if options.resume else None
+    if model is None and options.model is not None:
+        model = _new(options)  # what is wrong with it is said before anything is read
+    source = opened(options, before)
     spare(options.output, files(options))
+    if model is None:
+        options.model = _suited(source)
+        model = _new(options)
     _check(model, source)
     start = time.perf_counter()
     # Until the model is saved, for its disk may be full.
@@ -82,9 +101,32 @@ def run(options: Namespace) -> None:
         with noting(), showing():
             (model.partial_fit if options.resume else model.fit)(source)
         seconds = time.perf_counter() - start
-        about = {"target": ", ".join(source.targets), "weight": options.weight}
+        about = before | {"target": ", ".join(source.targets), "weight": options.weight}
+        about |= {key: getattr(options, key) for key in KEPT if getattr(options, key) is not None}
         save(model, options.output, statistics=not options.no_statistics, about=about)
     print(_learned(model, options, seconds))
+
+
+def _about(options: Namespace) -> dict[str, Any]:
+    """What the model to go on from says of the table that it learned from."""
+    from likelier.saving.describing import describe
+
+    return dict(describe(options.resume).about) if options.resume else {}
+
+
+def _suited(source: "Stored") -> str:
+    """The model where none is named, by what the target looks like."""
+    from likelier.data.arrow import is_fractional
+    from likelier.data.files import Scan
+
+    if not isinstance(source, Scan):
+        name, why = "logistic-regression", "classes, and sparse rows"
+    elif is_fractional(source.files[0].types[source.targets[0]]):
+        name, why = "ridge", "a target of fractional numbers"
+    else:
+        name, why = "naive-bayes", "classes"
+    say(f"note: --model {name}, for {why}; likelier compare shows which one suits")
+    return name
 
 
 @contextmanager
@@ -101,8 +143,6 @@ def _staying(checkpoint: str | None) -> Iterator[None]:
 def _new(options: Namespace) -> Any:
     from likelier.estimators.checkpoints import Resumable
 
-    if options.model is None:
-        raise ValueError(f"--model is needed: one of {', '.join(MODELS)}")
     model = model_named(options.model)().set_params(**dict(options.settings))
     if options.checkpoint is not None and not isinstance(model, Resumable):
         raise ValueError(

@@ -10,10 +10,11 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from likelier.data.sparse_files import SparseScan
 
 FORMATS = ("csv", "tsv", "parquet", "jsonl", "svmlight", "vw")
+KINDS = ("number", "category", "text", "date")
 MOST_NOTES = 10
 MODELS = {
     "gaussian-nb": "GaussianNB",
@@ -44,14 +46,6 @@ MODELS = {
     "linear-regression": "LinearRegression",
     "ridge": "Ridge",
 }
-
-
-class Parser(argparse.ArgumentParser):
-    """Arguments that are wrong are one line, as everything else that is."""
-
-    def error(self, message: str) -> NoReturn:
-        say(f"{message} (see {self.prog} --help)")
-        self.exit(2)
 
 
 def say(message: str) -> None:
@@ -98,6 +92,18 @@ def names(text: str) -> list[str]:
     return next(csv.reader([text], skipinitialspace=True), [])
 
 
+def kinds(text: str) -> dict[str, str]:
+    """What columns are, as in zip=category,age=number."""
+    pairs = [one.rpartition("=") for one in names(text)]
+    for name, equals, kind in pairs:
+        if not (name and equals and kind in KINDS):
+            said = f"{name}={kind}" if equals else kind
+            raise argparse.ArgumentTypeError(
+                f"{said!r} is not NAME=KIND, as in zip=category,age=number; kinds: {', '.join(KINDS)}"
+            )
+    return {name: kind for name, _, kind in pairs}
+
+
 def place(text: str) -> str:
     """Where something is written, which is on this machine: a URL would be taken for folders."""
     if "://" in text:
@@ -121,7 +127,7 @@ def setting(text: str) -> tuple[str, Any]:
 setting.__name__ = "NAME=VALUE"  # argparse names what it could not read by it
 
 
-def add_settings(parser: argparse.ArgumentParser, what: str) -> None:
+def add_settings(parser: Any, what: str) -> None:
     """The argument that sets hyper-parameters, one by one."""
     parser.add_argument(
         "--set",
@@ -134,34 +140,59 @@ def add_settings(parser: argparse.ArgumentParser, what: str) -> None:
     )
 
 
-def add_table(parser: argparse.ArgumentParser, *, data: str = "+") -> None:
-    """The arguments that say what is read."""
-    parser.add_argument(
+def add_table(parser: argparse.ArgumentParser, *, data: str = "+") -> Any:
+    """The arguments that say what is read; their group."""
+    group = parser.add_argument_group("what is read")
+    group.add_argument(
         "data",
         nargs=data,
         metavar="DATA",
         help="files, folders, globs or URLs: CSV, TSV, Parquet, JSON lines, svmlight, VW; packed as well",
     )
-    parser.add_argument("--format", choices=FORMATS, help="where the names of files do not say it")
+    group.add_argument("--format", choices=FORMATS, help="where the names of files do not say it")
+    group.add_argument(
+        "--types",
+        type=kinds,
+        metavar="A=KIND,B=KIND",
+        help=f"what columns are where they look like something else: {', '.join(KINDS)} (days since 1970)",
+    )
+    group.add_argument(
+        "--missing",
+        type=names,
+        metavar="A,B",
+        help="cells of CSV that stand for a missing one, beside empty ones; '' for none (?, NA, NaN, null "
+        "and their like)",
+    )
+    group.add_argument(
+        "--encoding", metavar="E", help="of CSV, for example latin-1 (UTF-8; UTF-16 if marked)"
+    )
+    return group
 
 
 def add_columns(parser: argparse.ArgumentParser) -> None:
     """The arguments that say which columns are what."""
-    parser.add_argument(
+    group = parser.add_argument_group("columns")
+    group.add_argument(
         "--target", metavar="Y", help="the column to be predicted; svmlight and VW have it first on a line"
     )
-    parser.add_argument(
+    group.add_argument(
         "--features", type=names, metavar="A,B,C", help="the columns to predict from (all others)"
     )
-    parser.add_argument("--weight", metavar="W", help="a column of weights: 2 is the row twice")
+    group.add_argument("--weight", metavar="W", help="a column of weights: 2 is the row twice")
 
 
-def opened(options: argparse.Namespace) -> "Scan | SparseScan":
-    """The files that are named, with the columns that are, of which one is the target."""
+def opened(
+    options: argparse.Namespace, about: Mapping[str, Any] = MappingProxyType({})
+) -> "Scan | SparseScan":
+    """The files that are named, with the columns that are, of which one is the target.
+
+    about: what a model file says of the table that it was trained on.
+    """
     from likelier.data import columns_of
     from likelier.data.files import scan
 
-    found = scan(paths(options), options.target, options.features, options.weight, options.format)
+    how = reading(options, about, options.features or ())
+    found = scan(paths(options), options.target, options.features, options.weight, options.format, **how)
     if not found.targets:
         some = columns_of(found)
         more = f" and {len(some) - 20} more" if len(some) > 20 else ""
@@ -169,6 +200,24 @@ def opened(options: argparse.Namespace) -> "Scan | SparseScan":
             f"which column is to be predicted? Name it: --target Y; columns: {', '.join(some[:20])}{more}"
         )
     return found
+
+
+def reading(
+    options: argparse.Namespace, about: Mapping[str, Any], features: Collection[str]
+) -> dict[str, Any]:
+    """How text is to be taken: as is said now, or else as the model file says that it was in training."""
+    from likelier.data.finding import find
+
+    then = {name: kind for name, kind in (about.get("types") or {}).items() if name in features}
+    missing = options.missing
+    if missing is None and about.get("missing") is not None:
+        delimited = find(paths(options), options.format)[1] in ("csv", "tsv")
+        missing = about["missing"] if delimited else None
+    return {
+        "types": {**then, **(options.types or {})} or None,
+        "missing": missing,
+        "encoding": options.encoding,
+    }
 
 
 def paths(options: argparse.Namespace) -> list[str]:
@@ -219,8 +268,9 @@ def check_columns(source: "Stored", columns: Sequence[str], model: Any) -> None:
     from likelier.estimators.sources import takes_categories
 
     others = source.others(columns)
-    who = type(model).__name__
+    who, takes = type(model).__name__, "numbers, and these columns hold none"
     if takes_categories(model):
+        takes = "numbers and words, and these columns hold neither"
         texts = source.texts(columns)
         others = {name: kind for name, kind in others.items() if name not in texts}
     if others:
@@ -229,7 +279,7 @@ def check_columns(source: "Stored", columns: Sequence[str], model: Any) -> None:
         left = [quoted(name) for name in columns if name not in others]
         listed = ",".join(left) if len(left) <= 30 else "A,B,C names the others"
         how = f"Leave them out: --features {listed}" if left else "No column is left"
-        raise ValueError(f"{who} takes numbers, and these columns hold none: {which}. {how}")
+        raise ValueError(f"{who} takes {takes}: {which}. {how}")
 
 
 def quoted(name: str) -> str:

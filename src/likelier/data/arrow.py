@@ -21,6 +21,21 @@ def is_text(kind: Any) -> bool:
     return any(test(cells) for test in (types.is_string, types.is_large_string, types.is_string_view))
 
 
+def is_date(kind: Any) -> bool:
+    """Dates, with or without the time of the day."""
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
+
+
+def described(name: str, kind: Any) -> str:
+    """The type of a column for whoever wants numbers of it."""
+    return f"{kind}; days since 1970 by types={{{name!r}: 'date'}}" if is_date(kind) else str(kind)
+
+
+def plain(column: Any) -> Any:
+    """The cells themselves, where they are stored as a dictionary."""
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
 def is_truth(kind: Any) -> bool:
     """Truth values."""
     return bool(pa.types.is_boolean(values_type(kind)))
@@ -43,10 +58,15 @@ def is_number(kind: Any) -> bool:
     return any(test(cells) for test in tests)
 
 
+def is_fractional(kind: Any) -> bool:
+    """Floats and decimals."""
+    cells = values_type(kind)
+    return bool(pa.types.is_floating(cells) or pa.types.is_decimal(cells))
+
+
 def is_label(kind: Any) -> bool:
     """What a class can be called: a number, a string or a date."""
-    cells, types = values_type(kind), pa.types
-    return is_text(kind) or types.is_date(cells) or types.is_timestamp(cells) or is_number(kind)
+    return is_text(kind) or is_date(values_type(kind)) or is_number(kind)
 
 
 def width(kind: Any) -> int:
@@ -59,8 +79,7 @@ def width(kind: Any) -> int:
 
 def numbers(column: Any) -> NDArray[Any]:
     """The cells, NaN where one is missing; not copied where none is."""
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    column = plain(column)
     exact = pa.types.is_decimal(column.type)
     if column.null_count or exact:
         column = column.cast(pa.float64(), safe=False)  # safe: refuses integers beyond 2^53

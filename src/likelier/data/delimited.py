@@ -1,7 +1,6 @@
 """CSV and TSV files: cut at the ends of rows, read in blocks, by the types that the first rows have."""
 
 import csv
-import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,9 +11,11 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from likelier.data import cutting
-from likelier.data.arrow import is_text
+from likelier.data.arrow import described, is_date, is_number, is_text
+from likelier.data.heading import UTF8, heading, records
 from likelier.data.places import Stamp, check_packing, is_url, opened, packing, stamp, stream
 from likelier.data.stored import FIRST_BYTES, Span, Unnumbered, ahead, reading
+from likelier.data.told import MOMENT
 
 # A block of text is a chunk: small enough to stay in the cache while it is parsed and converted. It holds
 # at least one line: of each of its columns, so many bytes.
@@ -22,10 +23,13 @@ BLOCK_BYTES = 1 << 20
 CELL_BYTES = 1 << 10
 LARGEST_BLOCK = 1 << 30
 
-_MISSING = frozenset(arrow_csv.ConvertOptions().null_values)
+# What stands for a missing cell, unless somebody says otherwise: Arrow's list, UCI's, pandas's and MySQL's.
+# An empty cell always does.
+MARKS = (*(mark for mark in arrow_csv.ConvertOptions().null_values if mark), "?", "<NA>", "\\N")
 
 _ALL = Span()  # of a file, with its header
-_UNREADABLE = "\ufffd"  # what stands for bytes that are no text
+_ENCODED = "say how it is written, as in encoding='latin-1'"
+_ENCODING = re.compile(r"In CSV column #(\d+):.*invalid UTF8 data", re.S)
 _RAGGED = re.compile(r"Expected (\d+) columns, got (\d+)")
 _FOREIGN = re.compile(r"In CSV column #(\d+):.*conversion error to (.+?): invalid value '(.*)'", re.S)
 
@@ -39,27 +43,55 @@ class Delimited(Unnumbered):
     names: tuple[str, ...]
     seen: Stamp
     known: Mapping[str, Any] = field(default_factory=dict)
+    missing: tuple[str, ...] = MARKS
+    encoding: str = UTF8
+    decimal: str = "."
 
     @classmethod
-    def open(cls, path: str, delimiter: str) -> Self:
+    def open(
+        cls, path: str, delimiter: str, missing: Sequence[str] | None = None, encoding: str | None = None
+    ) -> Self:
         with reading(path):
             seen = stamp(path)
             check_packing(path)
-            header = next(_records(path, delimiter), (0, []))[1]
-        if not header:
-            raise ValueError(f"{path}: the file is empty: it needs a line with the names of its columns.")
-        if any(_UNREADABLE in name for name in header):
-            raise ValueError(
-                f"{path}: the names of its columns are not UTF-8 text: convert the file first."
-            )
-        return cls(path, delimiter, tuple(header), seen)
+            names, delimiter, code = heading(path, delimiter, encoding)
+        marks = MARKS if missing is None else tuple(missing)
+        return cls(path, delimiter, names, seen, missing=marks, encoding=code)
+
+    def typed(self) -> Self | None:
+        """The same with the types that the first rows have; None: there are no rows.
+
+        Where semicolons stand between cells, commas are decimal if that makes more columns numbers.
+        """
+        found = self._first_types()
+        if found is None or self.delimiter != ";":
+            return None if found is None else replace(self, known=found)
+        other = replace(self, decimal=",")
+        comma = other._first_types() or {}
+        more = sum(map(is_number, comma.values())) > sum(map(is_number, found.values()))
+        return replace(other, known=comma) if more else replace(self, known=found)
+
+    def like(self, first: Self) -> Self:
+        """The same with the types of another file's columns."""
+        return replace(self, known=first.known, decimal=first.decimal)
+
+    def told(self, kinds: Mapping[str, str]) -> Self:
+        """The same, columns of these kinds read as such."""
+        known = dict(self.known)
+        for name, kind in kinds.items():
+            if kind == "date":
+                found = self.known.get(name)
+                zoned = is_date(found) and getattr(found, "tz", None) is not None
+                known[name] = found if zoned else MOMENT
+            else:
+                known[name] = pa.float64() if kind == "number" else pa.string()
+        return replace(self, known=known)
 
     @property
     def types(self) -> dict[str, Any]:
         return {name: self.known.get(name, pa.null()) for name in self.names}
 
-    def first_types(self) -> dict[str, Any] | None:
-        """The types of the columns as the first rows have them; None: there are no rows."""
+    def _first_types(self) -> dict[str, Any] | None:
         with self._naming(), self._open({}, self.names, FIRST_BYTES) as reader:
             if not any(batch.num_rows for batch in reader):
                 return None
@@ -67,7 +99,7 @@ class Delimited(Unnumbered):
 
     def spans(self, rows: int) -> list[Span]:
         """Bytes that begin and end with a row; all of a file that cannot be read from any place."""
-        if packing(self.path) is not None or is_url(self.path):
+        if packing(self.path) is not None or is_url(self.path) or self.encoding != UTF8:
             return [Span()]
         return cutting.cuts(self.path, self.seen, self.delimiter, cutting.UNIT).spans(rows)
 
@@ -89,16 +121,25 @@ class Delimited(Unnumbered):
         return replace(self, known={**self.known, **dict.fromkeys(names, pa.string())})
 
     def described(self, name: str) -> str:
-        """The type, and, where it is text, the first cell that is no number."""
-        at, kind = self.names.index(name), self.known[name]
+        """The type; where it is text, the first cell that is no number, and of dates how to use them."""
+        kind = self.known[name]
+        if pa.types.is_binary(kind):
+            line = self._line(lambda number, cells: any("\ufffd" in cell for cell in cells))
+            return f"binary{_on(line)}: no {self.encoding.upper()}; {_ENCODED}"
+        found = self._no_number(name) if is_text(kind) else None
+        return described(name, kind) if found is None else f"{kind}: {found}"
+
+    def _no_number(self, name: str) -> str | None:
+        """The first cell of a column that is neither missing nor a number."""
+        at, missing = self.names.index(name), self._marks()
         seen: list[str] = []
 
         def wanted(number: int, cells: list[str]) -> bool:
             seen[:] = cells[at : at + 1]
-            return bool(seen) and seen[0] not in _MISSING and not _is_number(seen[0])
+            return bool(seen) and seen[0] not in missing and not _is_number(seen[0], self.decimal)
 
-        line = self._line(wanted) if is_text(kind) else None
-        return str(kind) if line is None else f"{kind}: {_short(seen[0])} on line {line}"
+        line = self._line(wanted)
+        return None if line is None else f"{_short(seen[0])} on line {line}"
 
     def place(self, row: int) -> str:
         line = self._line(lambda number, cells: number == row)
@@ -109,12 +150,22 @@ class Delimited(Unnumbered):
         names = list(self.names) if span.stop else None  # a piece has no header
         return arrow_csv.open_csv(
             self._bytes(span),
-            read_options=arrow_csv.ReadOptions(use_threads=False, block_size=block, column_names=names),
+            read_options=arrow_csv.ReadOptions(
+                use_threads=False, block_size=block, column_names=names, encoding=self.encoding
+            ),
             parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(
-                column_types=dict(types), include_columns=list(columns), strings_can_be_null=True
+                column_types=dict(types),
+                include_columns=list(columns),
+                strings_can_be_null=True,
+                null_values=self._marks(),
+                decimal_point=self.decimal,
             ),
         )
+
+    def _marks(self) -> list[str]:
+        """All cells that are missing: also marks behind a blank, as in `39, ?, 77516`."""
+        return [f"{blank}{mark}" for mark in ("", *self.missing) for blank in ("", " ")]
 
     def _bytes(self, span: Span) -> Any:
         if not span.stop:
@@ -141,9 +192,19 @@ class Delimited(Unnumbered):
         if found := _FOREIGN.search(error):
             at, kind, value = int(found[1]), found[2], found[3]
             line = self._line(lambda number, cells: at < len(cells) and cells[at] == value)
+            name = self.names[at]
+            words = f"types={{{name!r}: 'category'}}"
             return (
-                f"{self.path}{_on(line)}, column {self.names[at]!r}: {_short(value)} is not of type "
-                f"{kind}, which the column has in the first rows. Mend it; a missing cell is left empty."
+                f"{self.path}{_on(line)}, column {name!r}: {_short(value)} is not of type {kind}, which "
+                "the column has in the first rows. Mend it; if it stands for a missing cell, say so by "
+                f"missing=[{value!r:.40}], and if the column holds words, by {words}."
+            )
+        if found := _ENCODING.search(error):
+            at = int(found[1])
+            line = self._line(lambda number, cells: at < len(cells) and "\ufffd" in cells[at])
+            return (
+                f"{self.path}{_on(line)}, column {self.names[at]!r}: this is no {self.encoding.upper()}: "
+                f"{_ENCODED}"
             )
         if "straddl" in error:
             return f"{self.path}: a line is too long to be one: is a quotation mark left open? ({error})"
@@ -152,9 +213,9 @@ class Delimited(Unnumbered):
     def _line(self, wanted: Callable[[int, list[str]], bool]) -> int | None:
         """The line on which the first row begins that is wanted; None: it cannot be said."""
         try:
-            records = _records(self.path, self.delimiter)
-            next(records)
-            for number, (line, cells) in enumerate(records):
+            rows = records(self.path, self.delimiter, self.encoding)
+            next(rows)
+            for number, (line, cells) in enumerate(rows):
                 if wanted(number, cells):
                     return line
         except (OSError, StopIteration, csv.Error):
@@ -166,9 +227,9 @@ def _short(cell: str) -> str:
     return repr(cell if len(cell) <= 40 else cell[:40] + "…")
 
 
-def _is_number(cell: str) -> bool:
+def _is_number(cell: str, decimal: str) -> bool:
     try:
-        float(cell)
+        float(cell.replace(decimal, "."))
     except ValueError:
         return False
     return True
@@ -176,17 +237,3 @@ def _is_number(cell: str) -> bool:
 
 def _on(line: int | None) -> str:
     return "" if line is None else f", line {line}"
-
-
-def _records(path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """The header and all rows, each with the line on which it begins; blank lines are none."""
-    with (
-        stream(path) as raw,
-        io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="") as text,
-    ):
-        reader = csv.reader(text, delimiter=delimiter)
-        line = 1
-        for cells in reader:
-            if cells:
-                yield line, cells
-            line = reader.line_num + 1

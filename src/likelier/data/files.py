@@ -21,6 +21,7 @@ from likelier.data.parquet import Parquet
 from likelier.data.roles import Roles
 from likelier.data.sparse_files import SparseScan, scan_lines
 from likelier.data.stored import File, OnCluster, Span
+from likelier.data.told import Kind, Told, kinds
 
 # Where a file does not say how many rows it has, its rows are numbered from its own number times this.
 MOST_ROWS = 1 << 40
@@ -35,6 +36,10 @@ def scan(
     features: Sequence[str] | None = None,
     weight: str | None = None,
     format: Format | None = None,
+    *,
+    types: Mapping[str, Kind] | None = None,
+    missing: str | Sequence[str] | None = None,
+    encoding: str | None = None,
 ) -> "Scan | SparseScan":
     """Files as one source of rows, larger than memory, which estimators fit in place of X and y.
 
@@ -42,14 +47,37 @@ def scan(
     files come in sorted order. target, weight: the columns of y (a list: several) and of the weights of
     rows; features: those of X, by default all others. Lines of svmlight's and VW's format begin with the
     target, and their columns have no names. format: "parquet", "csv", "tsv", "jsonl", "svmlight" or "vw",
-    by default what the names end with. Before an estimator asks, footers and headers are read, the first
-    8 MB of CSV and JSON lines, and all of svmlight and VW, once, to find how many columns they have.
+    by default what the names end with. types: what columns are, "number", "category", "text" or "date"
+    (days since 1970), where the file does not say it or says something else. missing, encoding, of CSV and
+    TSV: the cells that stand for a missing one, beside empty ones, and how text is written. Before an
+    estimator asks, footers and headers are read, the first 8 MB of CSV and JSON lines, and all of svmlight
+    and VW, once, to find how many columns they have.
     """
     paths, kind = find(path, format)
     if kind == "svmlight" or kind == "vw":
-        _refuse_columns(paths[0], kind, target=target, features=features, weight=weight)
+        _refuse_columns(paths[0], kind, target=target, features=features, weight=weight, types=types)
+        _refuse_text(paths[0], kind, missing=missing, encoding=encoding)
         return scan_lines(paths, kind)
-    return _table(_opened(paths, kind), target, features, weight)
+    if kind == "csv" or kind == "tsv":
+        files = _delimited(paths, "," if kind == "csv" else "\t", missing, encoding)
+    else:
+        _refuse_text(paths[0], kind, missing=missing, encoding=encoding)
+        files = _opened(paths, kind)
+    return _table(_told(files, kinds(types)) if types else files, target, features, weight)
+
+
+def _told(files: tuple[File, ...], types: Mapping[str, Kind]) -> tuple[File, ...]:
+    """The files with columns of the kinds that are said."""
+    known_columns(files, list(types))
+    return tuple(Told(file.told(types) if isinstance(file, Delimited) else file, types) for file in files)
+
+
+def _refuse_text(path: str, kind: str, **given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(
+                f"{path}: {name}={value!r} is for CSV and TSV, and this is {kind}. Leave it out."
+            )
 
 
 def _refuse_columns(path: str, kind: str, **given: Any) -> None:
@@ -88,18 +116,24 @@ def _opened(paths: Sequence[str], format: Format) -> tuple[File, ...]:
     """The files, with the names and types of their columns."""
     if format == "parquet":
         return tuple(Parquet.open(path) for path in paths)
-    if format == "jsonl":
-        objects = [JSONLines.open(path) for path in paths]
-        for file in objects:
-            columns = file.first_columns()
-            if columns is not None:
-                return tuple(one.with_columns(columns) for one in objects)
-        raise ValueError(f"{objects[0].path}: no rows{_beside(objects)}.")
-    headers = [Delimited.open(path, "\t" if format == "tsv" else ",") for path in paths]
+    objects = [JSONLines.open(path) for path in paths]
+    for file in objects:
+        columns = file.first_columns()
+        if columns is not None:
+            return tuple(one.with_columns(columns) for one in objects)
+    raise ValueError(f"{objects[0].path}: no rows{_beside(objects)}.")
+
+
+def _delimited(
+    paths: Sequence[str], delimiter: str, missing: str | Sequence[str] | None, encoding: str | None
+) -> tuple[File, ...]:
+    """Types are those of the first file that has rows."""
+    marks = [missing] if isinstance(missing, str) else missing
+    headers = [Delimited.open(path, delimiter, marks, encoding) for path in paths]
     for header in headers:
-        types = header.first_types()
-        if types is not None:
-            return tuple(replace(file, known=types) for file in headers)
+        first = header.typed()
+        if first is not None:
+            return tuple(file.like(first) for file in headers)
     raise ValueError(f"{headers[0].path}: a header and no rows{_beside(headers)}.")
 
 

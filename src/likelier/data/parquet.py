@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import pyarrow.parquet as pq
 
-from likelier.data.arrow import is_text
+from likelier.data.arrow import described, is_text
 from likelier.data.places import Stamp, opened, stamp
 from likelier.data.stored import Span, joined, reading
 
@@ -70,7 +70,7 @@ class Parquet:
         return self  # a column has its type, and text is text
 
     def described(self, name: str) -> str:
-        return str(self.types[name])
+        return described(name, self.types[name])
 
     def place(self, row: int) -> str:
         return f"row {row} of {self.path}"
