@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -13,7 +14,7 @@ from likelier.comparing.apart import indistinct, standard_error
 from likelier.comparing.assumptions import Checks, check
 from likelier.comparing.catalogue import Entrant, Nature
 from likelier.comparing.rows import Rows, counted
-from likelier.comparing.showing import WIDTH, seconds, text
+from likelier.comparing.showing import WIDTH, notebook, seconds, text
 from likelier.evaluation import Evaluation
 
 __all__ = ["LABELS", "VALUES", "Comparison", "Metric", "Result", "counted", "seconds"]
@@ -146,6 +147,9 @@ class Comparison:
         """The table in words, for so many letters a line."""
         return text(self, width)
 
+    def _repr_html_(self) -> str:
+        return notebook(self)
+
     def checks(self) -> Checks:
         """Whether the data bear out what each model assumes. See docs/assumptions.md."""
         return self._checks
@@ -184,9 +188,9 @@ class Comparison:
 
     def to_html(self, path: str | Path) -> Path:
         """A report in one file, with pictures, that opens without a network. See docs/comparing.md."""
-        from likelier.reporting import written  # matplotlib is an extra, and slow to load
-
-        return written(self, Path(path))
+        reporting = import_module("likelier.reporting")  # which is built on comparisons, and slow to load
+        written: Path = reporting.written(self, Path(path))
+        return written
 
 
 def _plain(record: dict[str, Any]) -> dict[str, Any]:

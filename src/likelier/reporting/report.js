@@ -52,7 +52,8 @@
   function frame(node, { x, y, labels, ratio = 0.86, most = 520, say }) {
     const wide = Math.max(240, Math.min(node.clientWidth || 360, most));
     const high = Math.round(wide * ratio);
-    const room = { left: 48, right: 10, top: 8, bottom: 42 };
+    const letters = Math.max(...ticks(...y).map((v) => number(v).length));
+    const room = { left: 28 + 7 * Math.max(letters, 3), right: 10, top: 8, bottom: 42 };
     const inner = { wide: wide - room.left - room.right, high: high - room.top - room.bottom };
     const to = {
       x: (v) => room.left + ((v - x[0]) / (x[1] - x[0])) * inner.wide,
@@ -384,7 +385,8 @@
 
   function planes() {
     const pair = data.planes.pairs[+find("#pair").value];
-    pair.models.forEach((model, i) => {
+    data.planes.panels.forEach((_, i) => {
+      const model = pair.models[+find(`#plane-${i}-model`).value];
       plane(find(`#plane-${i}`), pair, model);
       const loss = model.loss === null ? "" : `, log-loss ${number(model.loss)}`;
       find(`#plane-${i}-said`).textContent = `With these two columns alone: error ${percent(model.error)}${loss}.`;
@@ -446,7 +448,7 @@
   // ---- all of it ---------------------------------------------------------------------------------
   const drawings = [];
   if (data.judged) drawings.push([["#model"], judged]);
-  if (data.planes && data.planes.pairs) drawings.push([["#pair"], planes]);
+  if (data.planes && data.planes.pairs) drawings.push([["#pair", ...data.planes.panels.map((_, i) => `#plane-${i}-model`)], planes]);
   if (data.residuals) drawings.push([["#model"], residuals]);
   document.documentElement.classList.add("drawn");
   all("table.results").forEach(sortable);
@@ -455,7 +457,7 @@
     draw();
   }
   const again = () => drawings.forEach(([, draw]) => draw());
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+  for (const media of ["(prefers-color-scheme: dark)", "print"]) matchMedia(media).addEventListener("change", again);
   let wide = innerWidth;
   let later = 0;
   addEventListener("resize", () => {
