@@ -34,7 +34,16 @@ NEW = pd.DataFrame([[1, 0, 2, 0]], columns=WORDS)
 
 MODULES = {
     "files": ["os", "shutil", "pathlib", "tempfile", "zipfile", "tarfile", "glob", "gzip", "fileinput"],
-    "networks": ["socket", "ftplib", "smtplib", "poplib", "http.client", "urllib.request", "ssl", "imaplib"],
+    "networks": [
+        "socket",
+        "ftplib",
+        "smtplib",
+        "poplib",
+        "http.client",
+        "urllib.request",
+        "ssl",
+        "imaplib",
+    ],
     "numbers": ["math", "cmath", "statistics", "fractions", "decimal", "random", "numbers"],
 }
 MODELS = [lk.MultinomialNB(), lk.BernoulliNB(), lk.ComplementNB()]

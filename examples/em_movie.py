@@ -2,7 +2,7 @@
 
 178 wines by two columns, whose growers are not told. Each step asks how much each wine belongs to each
 component (its colour), then makes each component the Gaussian of what belongs to it. No step lowers the
-likelihood; for a while hardly anything seems to happen, then the components part.
+likelihood: most is gained at once, and the last wines find their place long after.
 
     python examples/em_movie.py [film.gif or film.html]
 """

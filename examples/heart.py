@@ -25,7 +25,7 @@ def draw(model: lk.GaussianMixture, heart: pd.DataFrame, older: int, path: str) 
     """Ages by disease above, the two components and what they make of an age below."""
     figure, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(7, 6.5), layout="constrained")
     ages = [heart.age[heart.chd == ill] for ill in (0, 1)]
-    edges, colors = np.arange(14, 68, 3), ["tab:blue", "tab:orange"]
+    edges, colors = np.arange(14, 68, 3), ["#0072B2", "#D55E00"]
     above.hist(ages, edges, stacked=True, color=colors, label=["no heart disease", "heart disease"])
     above.set_ylabel("men")
     above.legend(frameon=False)

@@ -17,13 +17,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import likelier as lk
+from likelier.data import heights
 
-HEIGHT = np.array(
-    [1.47, 1.50, 1.52, 1.55, 1.57, 1.60, 1.63, 1.65, 1.68, 1.70, 1.73, 1.75, 1.78, 1.80, 1.83]
-)
-WEIGHT = np.array(
-    [52.2, 53.1, 54.4, 55.8, 57.2, 58.5, 59.9, 61.2, 63.0, 64.4, 66.2, 68.0, 69.9, 72.1, 74.4]
-)
+HEIGHT, WEIGHT = np.array(heights.HEIGHT), np.array(heights.WEIGHT)
 MODELS = {"height": 1, "height³": 3}
 
 
@@ -40,7 +36,7 @@ def draw(models: dict[str, lk.LinearRegression], path: str) -> None:
     grid = np.linspace(1.44, 1.86, 200)
     above.plot(HEIGHT, WEIGHT, "o", color="0.25", label="fifteen people")
     below.axhline(0, color="0.6", linewidth=0.8)
-    for (name, model), color in zip(models.items(), ("tab:orange", "tab:blue"), strict=True):
+    for (name, model), color in zip(models.items(), ("#D55E00", "#0072B2"), strict=True):
         power = MODELS[name]
         label = f"a line in {name}: R² {model.summary().r2:.5f}"
         above.plot(grid, model.predict(column(grid, power)), color=color, label=label)

@@ -46,7 +46,7 @@ def main(path: str = "least_squares_as_classifier.png") -> None:
     for ax, far in zip(both, (False, True), strict=True):
         X, t = rows(far=far)
         print("and one row far on its side:" if far else f"{len(t)} rows:")
-        for label, marker, color in ((-1, "o", "tab:blue"), (1, "^", "tab:orange")):
+        for label, marker, color in ((-1, "o", "#0072B2"), (1, "^", "#D55E00")):
             ax.scatter(*X[t == label].T, marker=marker, color=color, s=24, label=f"class {label}")
         for (name, (w, b)), style in zip(lines(X, t).items(), ("--", "-"), strict=True):
             wrong = int(np.sum(t * (X @ w + b) <= 0))

@@ -18,7 +18,7 @@ import numpy as np
 
 import likelier as lk
 
-KINDS = {"last": "tab:orange", "random": "tab:red", "average": "tab:blue", "voted": "tab:green"}
+KINDS = {"last": "#E69F00", "random": "#D55E00", "average": "#0072B2", "voted": "#009E73"}
 STREAMS = 20  # orders of rows, each of rows of its own
 TURNS = 2 ** np.arange(3, 12)  # after which to look
 TEST = 4000  # rows

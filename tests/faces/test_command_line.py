@@ -29,6 +29,7 @@ SPECIES = np.array(["setosa", "versicolor", "virginica"])
 FEATURES = ["sepal length (cm)", "sepal width (cm)", "petal length (cm)", "petal width (cm)"]
 NAMED = ",".join(FEATURES)
 CHANGED = "is not a model that can be loaded"
+FAMILIES = ["gaussian", "gamma", "histogram", "kernel"]
 SCRIPT = Path(sys.executable).with_name("likelier")
 
 
@@ -88,80 +89,6 @@ def bad(capsys, *arguments):
     assert err.startswith("likelier: ")
     assert err.count("\n") == 1
     return err
-
-
-# ---- compare -------------------------------------------------------------------------------------
-def test_compare_without_data_takes_wine(capsys):
-    run("compare", "--cv", "3")
-    shown = capsys.readouterr().out
-    assert shown.startswith("wine: three cultivars")
-    assert "178 rows, 13 columns, 3 classes; 3-fold" in shown
-    assert "(majority class)" in shown
-
-
-@pytest.mark.parametrize("name", ["iris", "breast-cancer", "digits"])
-def test_compare_knows_data_sets(name, capsys):
-    run("compare", name, "--cv", "2")
-    assert capsys.readouterr().out.startswith(f"{name}: ")
-
-
-@pytest.mark.parametrize("file", ["iris.csv", "iris.csv.gz", "iris.tsv", "iris.parquet"])
-def test_compare_takes_files_of_every_kind(file, folder, capsys):
-    run("compare", file, "--target", "species")
-    out, err = capsys.readouterr()
-    assert "150 rows" in out
-    assert "QDA" in out
-    assert err == ""
-
-
-def test_compare_is_compare(folder, capsys):
-    run("compare", "iris.csv", "--target", "species", "--seed", "4", "--cv", "4")
-    shown = capsys.readouterr().out.split("\n")
-    found = lk.compare(lk.scan("iris.csv", target="species"), cv=4, seed=4)
-    without_times = [line.split()[:4] for line in shown if "generative" in line]
-    assert without_times == [line.split()[:4] for line in str(found).split("\n") if "generative" in line]
-
-
-def test_compare_finds_numbers_and_may_be_told(folder, capsys):
-    run("compare", "iris.csv", "--target", FEATURES[0], "--features", f"{FEATURES[2]},{FEATURES[3]}")
-    assert "RMSE" in capsys.readouterr().out
-    frame = load_diabetes(as_frame=True).frame
-    frame.to_csv("diabetes.csv", index=False)
-    run("compare", "diabetes.csv", "--target", "sex", "--task", "regress")
-    assert "(mean)" in capsys.readouterr().out
-
-
-def test_compare_says_what_is_wrong(folder, capsys):
-    assert "--cv 1: at least 2 folds" in bad(capsys, "compare", "--cv", "1")
-    assert "--seed -1" in bad(capsys, "compare", "--seed", "-1")
-    assert "near it: 'species'" in bad(capsys, "compare", "iris.csv", "--target", "specie")
-    said = bad(capsys, "compare", "iris.csv")
-    assert "which column is to be predicted" in said
-    assert "species" in said
-    assert "is for tables in files" in bad(capsys, "compare", "wine", "--target", "x")
-    assert "no file matches 'irsi.csv'; near it: iris" in bad(
-        capsys, "compare", "irsi.csv", "--target", "y"
-    )
-    Path("empty.csv").write_text("")
-    assert "the file is empty" in bad(capsys, "compare", "empty.csv", "--target", "y")
-    Path("header.csv").write_text("a,y\n")
-    assert "a header and no rows" in bad(capsys, "compare", "header.csv", "--target", "y")
-    Path("one.csv").write_text("a,y\n" + "1,u\n2,u\n" * 5)
-    assert "one value only ('u')" in bad(capsys, "compare", "one.csv", "--target", "y")
-    Path("rare.csv").write_text("a,y\n" + "1,u\n2,v\n" * 5 + "3,w\n")
-    assert "class 'w' has 1 rows, fewer than the 5" in bad(capsys, "compare", "rare.csv", "--target", "y")
-    Path("ragged.csv").write_text("a,b,y\n1,2,u\n1,v\n")
-    assert "line 3: the line has 2 cells" in bad(capsys, "compare", "ragged.csv", "--target", "y")
-    Path("gap.csv").write_text("a,y\n1,u\n2,\n")
-    assert "line 3" in bad(capsys, "compare", "gap.csv", "--target", "y")
-
-
-def test_compare_uses_what_is_there_and_says_what_is_not(folder, capsys):
-    Path("gone.csv").write_text("a,b,c,y\n" + "1,,?,u\n2,,3,v\n3,,4,u\n2.5,,5,v\n" * 6)
-    run("compare", "gone.csv", "--target", "y", "--cv", "2")
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "24 rows, 2 columns, 2 classes" in shown
-    assert "b is empty: left out" in shown
 
 
 # ---- train ---------------------------------------------------------------------------------------
@@ -661,6 +588,10 @@ def test_inspect_as_json(model, capsys):
         lk.GaussianNB,
         lk.QuadraticDiscriminantAnalysis,
         lambda: lk.QuadraticDiscriminantAnalysis(solver="eigen", shrinkage="auto"),
+        lk.BernoulliNB,
+        lambda: lk.NaiveBayes(families=dict(zip(range(4), FAMILIES, strict=True))),
+        lambda: lk.NaiveBayes(families="histogram"),
+        lambda: lk.NaiveBayes(families="kernel"),
     ],
 )
 def test_missing_cells_are_counted_whatever_the_statistics(make, folder):
@@ -1042,13 +973,6 @@ def test_checkpoints_that_make_no_sense_are_refused(model, capsys):
 # ---- data as it comes ----------------------------------------------------------------------------
 def test_on_titanic_as_a_person_would(folder, data_file, capsys):
     path = str(data_file("titanic.csv"))
-    run("compare", path, "--target", "survived")
-    shown = capsys.readouterr().out
-    assert "891 rows, 10 columns, 2 classes" in shown
-    assert (
-        "left out by models that take numbers only: name, sex, ticket, cabin ('C85' on line 3), embarked"
-        in shown
-    )
     said = bad(capsys, "train", path, "--target", "survived", "--model", "lda", "-o", "t.lk")
     features = said.split("--features ")[1].strip()
     run("train", path, "--target", "survived", "--model", "lda", "--features", features, "-o", "t.lk")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+BEGINS = {"png": b"\x89PNG", "gif": b"GIF89a"}
 
 
 @pytest.fixture
@@ -14,17 +15,17 @@ def example(tmp_path, capsys):
     """What an example prints; its picture is checked for being one."""
     plt = pytest.importorskip("matplotlib.pyplot")
 
-    def run(name, *arguments, **settings):
+    def run(name, *arguments, ending="png", **settings):
         spec = spec_from_file_location(name, EXAMPLES / f"{name}.py")
         module = module_from_spec(spec)
         spec.loader.exec_module(module)
         for key, value in settings.items():
             assert hasattr(module, key)
             setattr(module, key, value)
-        picture = tmp_path / f"{name}.png"
+        picture = tmp_path / f"{name}.{ending}"
         module.main(*arguments, str(picture))
         plt.close("all")
-        assert picture.read_bytes().startswith(b"\x89PNG")
+        assert picture.read_bytes().startswith(BEGINS[ending])
         return capsys.readouterr().out
 
     return run
@@ -87,3 +88,25 @@ def test_federated(example):
     assert float(re.search(r"differ by at most (\S+)", said)[1]) < 1e-12
     judged = re.findall(r"^(\w+): .*% wrong, log-loss [\d.]+, AUC [\d.]+$", said, re.MULTILINE)
     assert judged == ["north", "harbour", "hill", "merged"]
+
+
+def test_documents(example):
+    said = example("documents")
+    odds, told, model = re.search(
+        r"= ([\d.]+)\nPr\(politics\) = ([\d.]+); the model: ([\d.]+)", said
+    ).groups()
+    assert told == model
+    ratios = [float(r) for r in re.findall(r"([\d.]+)\^", said)]
+    bias = float(re.search(r"g\(x\) = ([\d.]+)", said)[1])
+    assert bias * ratios[0] * ratios[2] ** 2 == pytest.approx(float(odds), rel=1e-2)  # exponents 1, 0, 2, 0
+    wrong = {
+        name: float(share) for name, share in re.findall(r"^(\w+): ([\d.]+)% wrong", said, re.MULTILINE)
+    }
+    assert set(wrong) == {"MultinomialNB", "BernoulliNB", "ComplementNB"}
+    assert max(wrong.values()) < 20
+
+
+def test_em_movie(example):
+    said = example("em_movie", STEPS=2, ending="gif")
+    assert "2 steps: the log-likelihood of a wine from -8.048" in said
+    assert "no step lowers it: True" in said

@@ -90,13 +90,6 @@ def test_files_elsewhere_and_names_that_say_nothing(folder, capsys):
         place.rm("/commands", recursive=True)
 
 
-def test_compare_takes_sparse_rows(folder, capsys):
-    run("compare", "iris.svm", "--cv", "2")
-    out = capsys.readouterr().out
-    assert "150 rows, 4 columns, 3 classes" in out
-    assert "LogisticRegression" in out
-
-
 def test_what_is_wrong_is_said(folder, capsys):
     train = ("train", "--model", "lda", "-o", "m.lk")
     assert "--target Y; columns: a, b, c, d, y" in bad(capsys, *train, "iris.jsonl")

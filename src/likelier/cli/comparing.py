@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from likelier.cli.parsing import examples
 from likelier.cli.words import MODELS, add_columns, add_table, files, names, opened, place, say, spare
 
 if TYPE_CHECKING:
@@ -36,8 +37,12 @@ def add(commands: Any) -> None:
         "target alone, and write a report with pictures. Each model gets what it can use of numbers, "
         f"categories, text and missing cells. DATA may also be one of {', '.join(BUILT_IN)}; without it, "
         "wine.",
-        epilog="examples: likelier compare titanic.csv --target survived --cv 10; likelier compare iris "
-        "--models lda,qda,logistic-regression --also 'sklearn.tree.DecisionTreeClassifier(max_depth=3)'",
+        epilog=examples(
+            "likelier compare",
+            "likelier compare titanic.csv --target survived --cv 10",
+            "likelier compare iris --models lda,qda --also 'sklearn.svm.SVC(C=10)'",
+            "likelier compare houses.csv --target price --metric mae --json > figures.json",
+        ),
     )
     add_table(parser, data="*")
     add_columns(parser)
@@ -46,7 +51,7 @@ def add(commands: Any) -> None:
 
 
 def _add_how(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
+    add = parser.add_argument_group("how it is compared").add_argument
     add("--models", type=names, metavar="A,B", help=f"these alone: some of {', '.join(MODELS)}")
     add(
         "--also",
@@ -62,6 +67,7 @@ def _add_how(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, default=0, help="of the folds and of samples (0)")
     add("--jobs", type=int, default=1, metavar="N", help="processes that work side by side (1)")
     add("--rows", type=int, metavar="N", help="of a larger table, so many rows are compared on (50000)")
+    add = parser.add_argument_group("what is written").add_argument
     add("--json", action="store_true", help="figures as JSON in place of the table; no report unless named")
     add("--report", type=place, metavar="PATH", help=f"where the report goes ({REPORT})")
     add("--no-report", action="store_true", help="the table alone")

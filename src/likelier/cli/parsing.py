@@ -2,6 +2,7 @@
 
 import argparse
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
@@ -33,6 +34,10 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         say(f"{message} (see {self.prog} --help)")
         self.exit(2)
+
+    def print_help(self, file: Any = None) -> None:
+        """As everything is printed: argparse keeps a full disk to itself."""
+        print(self.format_help(), end="", file=file or sys.stdout)
 
     def format_short(self) -> str:
         """Usage and commands alone."""
@@ -68,15 +73,15 @@ def corrected(top: Parser, given: Sequence[str]) -> list[str]:
     about = words[1:2] if asks else words[:1]
     for word in about:
         if word not in top.commands:
-            known = ", ".join(top.commands)
-            top.error(f"there is no command {word}{nearest(word, top.commands)}; commands: {known}")
+            hint = nearest(word, top.commands) or f"; commands: {', '.join(top.commands)}"
+            top.error(f"there is no command {word}{hint}")
     return [*about, "--help"] if asks else list(given)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """What may have been meant."""
     near = get_close_matches(word, list(known), n=1)
-    return f": did you mean {near[0]}?" if near else ""
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def examples(*lines: str) -> str:

@@ -1,6 +1,7 @@
 """`likelier stream`: learn and predict row by row; what is printed was said before the row was learned."""
 
 import os
+import sys
 import time
 from argparse import Namespace
 from dataclasses import fields
@@ -99,6 +100,8 @@ def run(options: Namespace) -> None:
     from likelier.saving.online import save_online
     from likelier.streams.session import BadLine, Session
 
+    if "-" in options.data and sys.stdin is None:
+        raise ValueError("DATA -: standard input is closed: name a file, or send rows into it")
     if options.output:
         disk.place_for(Path(options.output))  # before hours of work, not after
     _check_places(options)

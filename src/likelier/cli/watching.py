@@ -46,7 +46,7 @@ class Watching:
             from tqdm import tqdm
 
             self.bar = self._opened.enter_context(
-                tqdm(total=self.size, unit="B", unit_scale=True, leave=False)
+                tqdm(total=self.size, unit="B", unit_scale=True, leave=False, delay=1.0, dynamic_ncols=True)
             )
         if self.answers == "-":
             self.out = sys.stdout.buffer

@@ -268,8 +268,9 @@ def check_columns(source: "Stored", columns: Sequence[str], model: Any) -> None:
     from likelier.estimators.sources import takes_categories
 
     others = source.others(columns)
-    who = type(model).__name__
+    who, takes = type(model).__name__, "numbers, and these columns hold none"
     if takes_categories(model):
+        takes = "numbers and words, and these columns hold neither"
         texts = source.texts(columns)
         others = {name: kind for name, kind in others.items() if name not in texts}
     if others:
@@ -278,7 +279,7 @@ def check_columns(source: "Stored", columns: Sequence[str], model: Any) -> None:
         left = [quoted(name) for name in columns if name not in others]
         listed = ",".join(left) if len(left) <= 30 else "A,B,C names the others"
         how = f"Leave them out: --features {listed}" if left else "No column is left"
-        raise ValueError(f"{who} takes numbers, and these columns hold none: {which}. {how}")
+        raise ValueError(f"{who} takes {takes}: {which}. {how}")
 
 
 def quoted(name: str) -> str:

@@ -2,9 +2,10 @@
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from itertools import chain, count
 from typing import Any
 
 from sklearn.base import is_classifier, is_regressor
@@ -59,20 +60,17 @@ def _other(name: str, model: Any) -> Entrant:
 
 
 def _told_apart(entrants: Iterable[Entrant]) -> list[Entrant]:
-    """Each under a name of its own."""
+    """Each under a name of its own: with the package that it is from, or else numbered."""
     found: dict[str, Entrant] = {}
     for entrant in entrants:
-        name = next(name for name in _names(entrant) if name not in found)
-        found[name] = entrant if name == entrant.name else replace(entrant, name=name)
+        first = found.get(entrant.name, entrant)
+        base = entrant.name
+        if _package(first) != _package(entrant):
+            base = f"{base} ({_package(entrant)})"
+        name = next(name for name in chain([base], (f"{base} {i}" for i in count(2))) if name not in found)
+        found[name] = replace(entrant, name=name)
     return list(found.values())
 
 
-def _names(entrant: Entrant) -> Iterator[str]:
-    yield entrant.name
-    package = type(entrant.model).__module__.partition(".")[0]
-    if package != "likelier":
-        yield f"{entrant.name} ({package})"
-    number = 2
-    while True:
-        yield f"{entrant.name} {number}"
-        number += 1
+def _package(entrant: Entrant) -> str:
+    return type(entrant.model).__module__.partition(".")[0]

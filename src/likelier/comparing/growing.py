@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from likelier.comparing import Comparison, Result, _folds
 from likelier.comparing.apart import standard_error
 from likelier.comparing.judging import Folds, judged
 from likelier.comparing.rows import Floats, Indices
+from likelier.data import code
 
 POINTS = 7  # of a curve, if nothing else is asked for
 LEAST = 10  # rows that a model learns from
@@ -66,21 +66,16 @@ def grown(
     for s, size in enumerate(at):
         fewer = Fewer(folds.rows, folds.number, folds.count, order=order, size=int(size))
         for m, result in enumerate(results):
-            entrant = result.entrant
-            again = size < whole and entrant is not None
-            found = judged(entrant, fewer, comparison.classes) if again and entrant else result
+            entrant = None if size == whole else result.entrant  # of all rows it is known
+            found = result if entrant is None else judged(entrant, fewer, comparison.classes)
             if found.folds:
                 figures[m, s] = found.figures(metric)
-    baseline = next((r.mean(metric) for r in comparison.results if _is_baseline(r)), float("nan"))
+    baseline = next((r.mean(metric) for r in comparison.results if r.baseline), float("nan"))
     return LearningCurve(metric, tuple(names), at, figures, baseline)
 
 
-def _is_baseline(result: Result) -> bool:
-    return isinstance(getattr(result.entrant, "model", None), DummyClassifier | DummyRegressor)
-
-
 def _running(comparison: Comparison) -> list[Result]:
-    return [r for r in comparison.results if r.folds and not _is_baseline(r)]
+    return [r for r in comparison.results if r.folds and not r.baseline]
 
 
 def _sizes(asked: Sequence[int] | None, whole: int, K: int) -> Indices:
@@ -102,7 +97,7 @@ def _order(y: NDArray[Any], classes: NDArray[Any] | None, seed: int) -> Indices:
     rng = np.random.default_rng(seed)
     place = rng.permutation(len(y)).astype(np.float64)
     if classes is not None:
-        codes = np.searchsorted(classes, y)
+        codes = code(y, classes)
         for k in range(len(classes)):
             own = np.flatnonzero(codes == k)
             place[own] = (place[own].argsort().argsort() + rng.random()) / len(own)

@@ -101,12 +101,9 @@ def numbers_and_indicators(rows: Rows, train: Indices) -> Meal:
     if rows.sparse is not None or not rows.of("category"):
         return numbers(rows, train)
     blocks = [_Block(_named(rows.of("number")), lambda at: rows.numbers[at])] if rows.of("number") else []
-    many = tuple(c for c in rows.of("category") if len(c.values.levels) > MOST_LEVELS)
-    blocks += [
-        _indicators(column, train, 1)
-        for column in rows.of("category")
-        if len(column.values.levels) <= MOST_LEVELS
-    ]
+    few = [column for column in rows.of("category") if len(column.values.levels) <= MOST_LEVELS]
+    many = tuple(column for column in rows.of("category") if len(column.values.levels) > MOST_LEVELS)
+    blocks += [_indicators(column, train, 1) for column in few]
     return _joined(rows, blocks, (*many, *rows.of("text")))
 
 

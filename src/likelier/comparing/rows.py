@@ -133,6 +133,8 @@ def rows_of(
     found: Sequence[Seen], y: NDArray[Any], w: Floats | None, notes: tuple[str, ...], target: str | None
 ) -> Rows:
     """Of columns as they were seen."""
+    if len(y) < 2:
+        raise ValueError(f"{counted(len(y), 'row')}: a comparison needs several.")
     columns, said = kept(found)
     return Rows(columns, y, w, notes=(*notes, *said), target=target)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -187,9 +188,9 @@ class Comparison:
 
     def to_html(self, path: str | Path) -> Path:
         """A report in one file, with pictures, that opens without a network. See docs/comparing.md."""
-        from likelier.reporting import written  # matplotlib is an extra, and slow to load
-
-        return written(self, Path(path))
+        reporting = import_module("likelier.reporting")  # which is built on comparisons, and slow to load
+        written: Path = reporting.written(self, Path(path))
+        return written
 
 
 def _plain(record: dict[str, Any]) -> dict[str, Any]:

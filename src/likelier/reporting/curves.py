@@ -29,7 +29,7 @@ class Labels(NamedTuple):
         rows = comparison.rows
         codes = np.searchsorted(comparison.classes, rows.y)
         w = np.ones(len(rows)) if rows.w is None else rows.w
-        return cls(codes, w, np.bincount(codes, w, len(comparison.classes)))
+        return cls(codes, w, np.bincount(codes, w, len(comparison.classes)).astype(np.float64))
 
     def commonest(self, most: int) -> NDArray[np.intp]:
         """The numbers of the commonest classes, in order."""

@@ -32,7 +32,9 @@ STYLE = {
 }
 
 
-def picture(draw: Callable[[Any], Any], *, name: str, say: str, size: tuple[float, float] = (4.8, 3.0)) -> str:
+def picture(
+    draw: Callable[[Any], Any], *, name: str, say: str, size: tuple[float, float] = (4.8, 3.0)
+) -> str:
     """What is drawn on axes, as SVG. name: of which there is one in a page; say: what is seen on it."""
     matplotlib = _matplotlib()
     from matplotlib.figure import Figure
@@ -111,10 +113,8 @@ def palette() -> str:
         f".fill-{k}{{fill:var(--c{k});background:var(--c{k})}}.line-{k}{{stroke:var(--c{k})}}"
         for k in range(COLORS)
     )
-    return (
-        f":root{{{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}@media print{{:root{{{light}}}}}"
-        f"{used}.fill-rest{{background:var(--line)}}\n"
-    )
+    schemes = f":root{{{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}"
+    return f"{schemes}@media print{{:root{{{light}}}}}{used}.fill-rest{{background:var(--line)}}\n"
 
 
 def _palette() -> NDArray[np.float64]:
@@ -122,7 +122,7 @@ def _palette() -> NDArray[np.float64]:
     _matplotlib()
     from matplotlib.colors import to_rgb
 
-    return np.rint(255 * np.array([to_rgb(color(k)) for k in range(COLORS)]))
+    return np.asarray(np.rint(255 * np.array([to_rgb(color(k)) for k in range(COLORS)])))
 
 
 def _rgb(text: str) -> NDArray[np.float64]:

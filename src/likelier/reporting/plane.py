@@ -48,8 +48,9 @@ def planes(comparison: Comparison, models: Sequence[Result]) -> dict[str, Any]:
         _pair(replace(rows, columns=(held[a.name], held[b.name])), models, classes, comparison)
         for a, b in combinations(columns, 2)
     ]
-    found = [pair for pair in pairs if pair["models"]]
-    if not found:
+    most = max(len(pair["models"]) for pair in pairs)
+    found = [pair for pair in pairs if len(pair["models"]) == most]
+    if not most:
         return {"none": "No model could be fitted to two columns alone."}
     return {"grid": GRID, "far": FAR, "pairs": sorted(found, key=_mean_loss)}
 
@@ -124,7 +125,7 @@ def _doubt(answers: Floats, best: NDArray[np.intp]) -> Floats:
 
 def _packed(values: Floats) -> bytes:
     """The root of values up to FAR, in 16 bits."""
-    return np.rint(65535 * np.sqrt(np.clip(values, 0, FAR) / FAR)).astype("<u2").tobytes()
+    return bytes(np.rint(65535 * np.sqrt(np.clip(values, 0, FAR) / FAR)).astype("<u2").tobytes())
 
 
 def _folds(rows: Rows, seed: int) -> Folds:

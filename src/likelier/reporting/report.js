@@ -52,7 +52,8 @@
   function frame(node, { x, y, labels, ratio = 0.86, most = 520, say }) {
     const wide = Math.max(240, Math.min(node.clientWidth || 360, most));
     const high = Math.round(wide * ratio);
-    const room = { left: 48, right: 10, top: 8, bottom: 42 };
+    const letters = Math.max(...ticks(...y).map((v) => number(v).length));
+    const room = { left: 28 + 7 * Math.max(letters, 3), right: 10, top: 8, bottom: 42 };
     const inner = { wide: wide - room.left - room.right, high: high - room.top - room.bottom };
     const to = {
       x: (v) => room.left + ((v - x[0]) / (x[1] - x[0])) * inner.wide,
@@ -455,7 +456,7 @@
     draw();
   }
   const again = () => drawings.forEach(([, draw]) => draw());
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+  for (const media of ["(prefers-color-scheme: dark)", "print"]) matchMedia(media).addEventListener("change", again);
   let wide = innerWidth;
   let later = 0;
   addEventListener("resize", () => {

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from html import escape
 from textwrap import fill
 from typing import Any, NamedTuple
@@ -63,11 +64,11 @@ def densities(comparison: Comparison, models: Sequence[Result]) -> str:
     if len(comparison.classes) > MOST_CLASSES:
         return f"<p>{len(comparison.classes)} classes are too many to tell apart in one picture.</p>"
     rows = some(comparison.rows, MOST_ROWS, comparison.seed)
-    best = next((result for result in models if result.nature.kind == "generative"), None)
-    fit = None if best is None else _quietly(lambda: fitted(best.entrant, rows))
-    said = "Bars: the rows of each class."
-    if fit is not None:
-        said = f"{said} Lines, or points: as <b>{escape(best.model)}</b> has them."
+    fit, said = None, "Bars: the rows of each class."
+    for result in models:
+        if result.nature.kind == "generative" and result.entrant is not None:
+            fit = _quietly(partial(fitted, result.entrant, rows))
+            said = f"{said} Lines, or points: as <b>{escape(result.model)}</b> has them."
     drawn = [_density(fit, rows, column.name, i) for i, column in enumerate(columns)]
     return f'<p>{said}</p><div class="stills">{"".join(drawn)}</div>'
 
@@ -104,7 +105,7 @@ def _of_kind(comparison: Comparison, best: Result, rows: Rows, K: int, i: int) -
     """The best model; or the next best of its kind whose scores are sums over columns."""
     alike = [r for r in comparison.results if r.folds and r.nature.kind == best.nature.kind]
     for result in alike[:MOST_TRIED]:
-        found = _quietly(lambda result=result: _coefficients(result, rows, K, i))
+        found = _quietly(partial(_coefficients, result, rows, K, i))
         if found is None:
             continue
         caption = f"<figcaption>{escape(result.model)}</figcaption>"
@@ -163,7 +164,7 @@ def _sizes(comparison: Comparison, models: Sequence[Result]) -> list[int]:
     fit = sum(float(result.fit.sum()) for result in models)  # seconds, at the largest size
     count = int(np.clip(SECONDS / max(fit, 1e-9), 3, SIZES))
     least = min(max(10, 5 * K), max(most // 3, 2))
-    return np.unique(np.geomspace(least, most, count).round().astype(int)).tolist()
+    return [int(size) for size in np.unique(np.geomspace(least, most, count).round())]
 
 
 # ---- one row after another -----------------------------------------------------------------------
@@ -176,9 +177,10 @@ def over_time(comparison: Comparison) -> str:
     order, why = _order(rows.y, comparison.seed)
     curves = {}
     for result in online:
-        found = _quietly(lambda result=result: _followed(result.entrant, rows, order))
-        if found is not None:
-            curves[result.model] = found
+        assert result.entrant is not None
+        curve = _quietly(partial(_followed, result.entrant, rows, order))
+        if curve is not None:
+            curves[result.model] = curve
     if not curves:
         return ""
 
@@ -219,7 +221,7 @@ def _followed(entrant: Entrant, rows: Rows, order: NDArray[np.intp]) -> Any:
 
 
 def _quietly(work: Callable[[], Any]) -> Any:
-    """What it returns; None if a model cannot do it. What models say of their fits was said in the table."""
+    """What it returns; None if a model cannot do it. What models say of fits was said with the results."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

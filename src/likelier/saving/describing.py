@@ -90,14 +90,28 @@ def _families(plan: Any) -> list[str]:
 def _missing(statistics: dict[str, Any], take: Take) -> float | None:
     """The weight of missing cells, in whichever way these statistics keep count of them; None: not."""
     kind, held = statistics["record"], statistics["fields"]
+
+    def read(*keys: str) -> list[Any]:
+        return [decode(held[key], take, {}) for key in keys]
+
     if kind == "mixing.Stepwise":
         return None
-    if kind == "states.ShrinkageMoments":
-        return _missing(held["gaps"], take)
-    if kind == "states.ColumnMoments":
-        n, seen = (decode(held[key], take, {}) for key in ("n", "seen"))
+    if kind in ("states.Parts", "plan.PlannedParts"):
+        found = [_missing(one, take) for one in held["states"]["tuple"]]
+        return sum(n for n in found if n is not None) if None not in found else None
+    if kind in ("states.ShrinkageMoments", "states.BinCounts"):
+        return _missing(held["gaps" if kind == "states.ShrinkageMoments" else "counts"], take)
+    if "seen" in held:
+        n, seen = read("n", "seen")
         return float((n[:, None] - seen).sum())
     if kind == "states.PatternMoments":
-        X, w, blank = (decode(held[key], take, {}) for key in ("X", "w", "blank"))
+        X, w, blank = read("X", "w", "blank")
         return float(w @ np.isnan(X).sum(axis=1) + X.shape[1] * blank.sum())
-    return 0.0
+    if kind == "states.Counts":
+        n, counts, sizes = read("n", "counts", "sizes")
+        return float(n.sum() * len(sizes) - counts.sum())
+    if kind == "states.Kept":
+        X, w = read("X", "w")
+        return float(w @ np.isnan(X).sum(axis=1))
+    (gone,) = read("gone") if "gone" in held else (None,)
+    return 0.0 if gone is None else float(gone.sum())

@@ -1,0 +1,139 @@
+"""The parts of the page, one below the other, and the data that its script draws."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any, NamedTuple
+
+from likelier.comparing.table import Comparison, Result
+from likelier.reporting import stills
+from likelier.reporting.assumed import natures
+from likelier.reporting.curves import judged, residuals
+from likelier.reporting.pictures import COLORS
+from likelier.reporting.plane import planes
+from likelier.reporting.results import results
+from likelier.reporting.telling import champions
+from likelier.reporting.words import listed, remarks, sitting_out
+
+FEW = 6  # classes whose confusion has room beside other charts
+UNSEEN = "Every row was answered by a model that had not seen it."
+NEEDS_SCRIPT = (
+    "<noscript><p>These charts are drawn by a script, and scripts are switched off.</p></noscript>"
+)
+
+
+class Section(NamedTuple):
+    """A part that has a heading."""
+
+    name: str
+    heading: str
+    inner: str
+
+    @property
+    def html(self) -> str:
+        head = f'<h2 id="{self.name}-title">{self.heading}</h2>'
+        return f'<section id="{self.name}" aria-labelledby="{self.name}-title">{head}{self.inner}</section>'
+
+
+def classified(comparison: Comparison) -> tuple[list[Section], dict[str, Any]]:
+    """Where classes are to be found."""
+    assert comparison.classes is not None
+    best = champions(comparison)
+    data: dict[str, Any] = {"classes": [str(label) for label in comparison.classes], "colors": COLORS}
+    data |= {"judged": judged(comparison), "planes": planes(comparison, best)}
+    sections = [
+        _results(comparison),
+        _judged(data["judged"]),
+        _planes(data["planes"], data["classes"]),
+        Section("densities", "The classes, column by column", stills.densities(comparison, best)),
+        *_looked_at(comparison, best, stills.over_time(comparison)),
+    ]
+    return sections, data
+
+
+def regressed(comparison: Comparison) -> tuple[list[Section], dict[str, Any]]:
+    """Where numbers are to be found."""
+    data = {"residuals": residuals(comparison)}
+    sections = [_results(comparison), _residuals(data["residuals"])]
+    return [*sections, *_looked_at(comparison, champions(comparison), "")], data
+
+
+def _results(comparison: Comparison) -> Section:
+    inner = results(comparison) + sitting_out(comparison) + remarks(comparison)
+    return Section("results", "Results", inner)
+
+
+def _looked_at(comparison: Comparison, best: Sequence[Result], over_time: str) -> list[Section]:
+    found = [Section("coefficients", "What the columns add", stills.coefficients(comparison, best))]
+    rows = stills.learning(comparison, best) + over_time
+    if rows:
+        found.append(Section("rows", "Row by row", f'<div class="stills">{rows}</div>'))
+    return [*found, Section("assumptions", "What each model assumes", natures(comparison))]
+
+
+# ---- charts that the script draws ----------------------------------------------------------------
+def _judged(found: dict[str, Any]) -> Section:
+    room = "broad" if len(found["squares"]) > FEW else ""
+    charts = [
+        _chart("ROC", '<div id="roc"></div><div id="roc-key" class="keys"></div>'),
+        _chart(
+            "Calibration",
+            '<div id="calibration"></div><p class="under">Groups of equal size, with 95 % intervals: on '
+            "the diagonal, probabilities mean what they say.</p>",
+        ),
+        _chart(
+            "Confusion",
+            '<div id="confusion" class="scroll" tabindex="0" role="region" aria-label="Confusion matrix">'
+            "</div>",
+            room,
+        ),
+    ]
+    chooser = _chooser("model", "Model", [each["name"] for each in found["models"]])
+    return Section("answers", "How well classes are told apart", f"<p>{UNSEEN}</p>{_live(chooser, charts)}")
+
+
+def _planes(found: dict[str, Any], classes: Sequence[str]) -> Section:
+    heading = "Where the lines are drawn"
+    if "none" in found:
+        return Section("regions", heading, f"<p>{escape(found['none'])}</p>")
+    pairs = [" and ".join(pair["names"]) for pair in found["pairs"]]
+    names = [model["name"] for model in found["pairs"][0]["models"]]
+    charts = [
+        _chart(escape(name), f'<div id="plane-{i}"></div><p class="under" id="plane-{i}-said"></p>')
+        for i, name in enumerate(names)
+    ]
+    keys = "".join(
+        f'<li><i class="fill-{k % COLORS}"></i>{escape(name)}</li>' for k, name in enumerate(classes)
+    )
+    kinds = "its kind" if len(names) == 1 else "their kinds"
+    words = (
+        f"<p>{listed(names)}, the best of {kinds}, fitted again to two columns alone, of those that tell "
+        "most. Lines are where the likeliest class changes; tints are steps of its probability, at 0.6, "
+        "0.75, 0.9 and 0.99.</p>"
+    )
+    chooser = _chooser("pair", "Columns", pairs) + f'<ul class="key">{keys}</ul>'
+    return Section("regions", heading, words + _live(chooser, charts))
+
+
+def _residuals(found: dict[str, Any]) -> Section:
+    drawn, n = found["drawn"], found["rows"]
+    some = f" {drawn:,} of {n:,} rows are drawn." if drawn < n else ""
+    charts = [
+        _chart("True against said", '<div id="said"></div>'),
+        _chart("Residuals", '<div id="residuals"></div>'),
+    ]
+    chooser = _chooser("model", "Model", [each["name"] for each in found["models"]])
+    return Section("answers", "How close the answers are", f"<p>{UNSEEN}{some}</p>{_live(chooser, charts)}")
+
+
+def _live(chooser: str, charts: Sequence[str]) -> str:
+    return f'{NEEDS_SCRIPT}<div class="live">{chooser}<div class="charts">{"".join(charts)}</div></div>'
+
+
+def _chart(caption: str, inner: str, kind: str = "") -> str:
+    return f'<figure class="{kind}"><figcaption>{caption}</figcaption>{inner}</figure>'
+
+
+def _chooser(name: str, label: str, choices: Sequence[str]) -> str:
+    options = "".join(f'<option value="{i}">{escape(choice)}</option>' for i, choice in enumerate(choices))
+    select = f'<select id="{name}" autocomplete="off">{options}</select>'
+    return f'<div class="choose"><label for="{name}">{label}</label>{select}</div>'
