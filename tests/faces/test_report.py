@@ -289,6 +289,13 @@ def test_sparse_rows_have_a_report():
     assert "no two columns of numbers" in text
 
 
+def test_nothing_but_the_baseline_has_a_report():
+    X, y = load_wine(return_X_y=True)
+    text = page(compared(X, y, models=["poisson-nb"]))
+    assert "No model could be fitted to two columns" in text
+    assert "it takes counts" in text
+
+
 # ---- writing -------------------------------------------------------------------------------------
 def test_written_whole_or_not_at_all(wine, tmp_path, monkeypatch):
     path = tmp_path / "report.html"

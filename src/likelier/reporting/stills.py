@@ -96,6 +96,8 @@ def coefficients(comparison: Comparison, models: Sequence[Result]) -> str:
     K = 1 if comparison.classes is None else len(comparison.classes)
     if K > MOST_CLASSES:
         return f"<p>Weights for each of {K} classes are too many for one picture.</p>"
+    if not models:
+        return "<p>No model took part that has coefficients.</p>"
     rows = some(comparison.rows, MOST_ROWS, comparison.seed)
     figures = [_of_kind(comparison, result, rows, K, i) for i, result in enumerate(models)]
     return f'<div class="stills">{"".join(figures)}</div>'
