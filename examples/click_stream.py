@@ -46,6 +46,7 @@ def main(path: str = "click_stream.png") -> None:
     stream = list(clicks(ROWS))
     rate = np.mean([y for _, y in stream])
     figure, ax = plt.subplots(figsize=(8, 4.8), layout="constrained")
+    ax.set_prop_cycle(color=["#0072B2", "#D55E00"])
     for name, interactions in MODELS.items():
         found = lk.progressive(lk.OnlineClassifier(interactions=interactions), stream)
         print(f"{name}: log-loss {found.log_loss:.4f}, AUC {found.auc:.4f}\n{found}\n")

@@ -63,6 +63,7 @@ def main(path: str = "federated.png") -> None:
         )
         print(f"merged and pooled probabilities differ by at most {off:.1e}")
         figure, ax = plt.subplots(figsize=(6.4, 5.4), layout="constrained")
+        ax.set_prop_cycle(color=["#0072B2", "#E69F00", "#009E73", "#D55E00"])
         for name, model in {**models, "merged": merged}.items():
             first, *others = (lk.evaluate(model, rows) for rows in new.values())
             found = first.merge(others[0]).merge(others[1])

@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
@@ -79,11 +80,15 @@ def lab(rgb):
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
 
+@pytest.mark.parametrize("style", ["default", "dark_background"])
 @pytest.mark.parametrize("kind", [None, *BLIND])
-def test_colours_are_told_apart_by_every_eye(kind):
+def test_colours_are_told_apart_by_every_eye(kind, style):
+    with plt.style.context(style):
+        colors = [color(k) for k in range(len(COLORS))]
+        ground = np.mean(to_rgb(plt.rcParams["axes.facecolor"]))
     seen = []
-    for name in COLORS:
-        s = np.array(to_rgb(name))
+    for s in np.array(colors):
+        assert abs(s - ground).max() > 0.4
         linear = np.where(s <= 0.04045, s / 12.92, ((s + 0.055) / 1.055) ** 2.4)
         seen.append(lab(np.clip(linear if kind is None else BLIND[kind] @ linear, 0, 1)))
     apart = [np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)]
@@ -152,6 +157,54 @@ def test_categories_are_held_at_the_commonest(frame):
     for level, points in contours(ax):
         rows = frame({"u": points[:, 0], "kind": ["a"] * len(points), "v": points[:, 1]})
         np.testing.assert_allclose(model.predict_proba(rows)[:, 1], level, atol=0.02)
+
+
+def test_columns_are_known_by_name_in_any_order(wine):
+    X, y = wine
+    model = lk.QuadraticDiscriminantAnalysis().fit(X, y)
+    turned = X[X.columns[::-1]]
+    one, other = (lk.plot.decision_regions(model, rows, y, columns=["hue", "ash"]) for rows in (X, turned))
+    np.testing.assert_array_equal(one.images[0].get_array(), other.images[0].get_array())
+    one, other = (lk.plot.class_densities(model, rows, y, "hue") for rows in (X, turned))
+    np.testing.assert_array_equal(one.get_lines()[0].get_ydata(), other.get_lines()[0].get_ydata())
+
+
+def nullable(table):
+    return pd.DataFrame(table).convert_dtypes()
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, nullable, pl.DataFrame, pa.table])
+def test_frames_of_any_kind_with_gaps_are_drawn(frame):
+    rng = np.random.default_rng(0)
+    held = {
+        "x": [None, *rng.normal(size=59).tolist()],
+        "kind": [*["a", "b", None] * 20],
+        "true": [*[True, False, True] * 20],
+        "count": [None, *rng.integers(9, size=59).tolist()],
+    }
+    table, y = frame(held), np.arange(60) % 2
+    model = lk.NaiveBayes({"x": "gaussian", "count": "poisson"}).fit(table, y)
+    ax = lk.plot.decision_regions(model, table, y, columns=["x", "count"])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("x", "count")
+    asked = lk.plot.probability_contours(model, table, columns=["x", "count"], label=1, at={"kind": "b"})
+    for level, at in contours(asked):
+        middle = at[np.abs(at[:, 1] - np.round(at[:, 1])) < 0.2]  # counts are whole: bands about them
+        n = len(middle)
+        kinds, truths, counts = ["b"] * n, [True] * n, np.abs(np.round(middle[:, 1])).astype(int).tolist()
+        rows = frame({"x": middle[:, 0].tolist(), "kind": kinds, "true": truths, "count": counts})
+        if n:
+            np.testing.assert_allclose(model.predict_proba(rows)[:, 1], level, atol=0.03)
+    bars = {name: len(lk.plot.class_densities(model, table, y, name).patches) for name in held}
+    assert (bars["kind"], bars["true"]) == (4, 4)
+    assert lk.plot.class_densities(model, table, y, "kind").get_xticklabels()[1].get_text() == "b"
+
+
+def test_an_array_of_objects_keeps_its_kinds():
+    X = np.array([[i % 5, "ab"[i % 2], float(i % 7)] for i in range(60)], dtype=object)
+    y = np.arange(60) % 3
+    model = lk.NaiveBayes({0: "gaussian", 2: "gaussian"}).fit(X, y)
+    ax = lk.plot.decision_regions(model, X, y, columns=[0, 2], at={1: "b"})
+    assert ax.get_xlabel() == "column 0"
 
 
 def test_one_column_has_strips_that_end_where_answers_change(wine):

@@ -18,7 +18,7 @@ from likelier.comparing.assumptions.chances import holm
 from likelier.comparing.assumptions.covariances import box_m, mardia
 from likelier.comparing.assumptions.pairs import bartlett, correlation_ratio, correlations, cramer
 from likelier.comparing.assumptions.shapes import CHANCE, gaussian
-from likelier.comparing.rows import opened
+from likelier.comparing.reading import opened
 
 SHAPES = {
     "normal": lambda rng, n: rng.normal(5, 3, n),

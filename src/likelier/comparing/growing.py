@@ -66,8 +66,8 @@ def grown(
     for s, size in enumerate(at):
         fewer = Fewer(folds.rows, folds.number, folds.count, order=order, size=int(size))
         for m, result in enumerate(results):
-            all_of_them = size == whole or result.entrant is None
-            found = result if all_of_them else judged(result.entrant, fewer, comparison.classes)
+            entrant = None if size == whole else result.entrant  # of all rows it is known
+            found = result if entrant is None else judged(entrant, fewer, comparison.classes)
             if found.folds:
                 figures[m, s] = found.figures(metric)
     baseline = next((r.mean(metric) for r in comparison.results if r.baseline), float("nan"))

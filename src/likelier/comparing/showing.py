@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from likelier.comparing.rows import counted
+from likelier.shown import Table, html
 
 if TYPE_CHECKING:
     from likelier.comparing.table import Comparison, Metric, Result
@@ -33,6 +34,16 @@ def text(comparison: "Comparison", width: int = WIDTH) -> str:
     return "\n\n".join("\n".join(line.rstrip() for line in part) for part in parts if part)
 
 
+def notebook(comparison: "Comparison") -> str:
+    """The same as HTML, which has room for all figures."""
+    running = [result for result in comparison.results if not result.sits_out]
+    metrics, known = comparison.metrics, _known(running)
+    every = {metric.name for metric in metrics}
+    figures = Table(_figures(comparison, running, metrics, every, " ± ", times=True), left=2)
+    natures = [Table([NATURE, *known], left=len(NATURE))] if known else []
+    return html([_head(comparison), figures, *natures, *_remarks(comparison)])
+
+
 def _head(comparison: "Comparison") -> str:
     rows, classes = comparison.rows, comparison.classes
     kind = "a target of numbers" if classes is None else counted(len(classes), "class")
@@ -53,13 +64,13 @@ def _tables(comparison: "Comparison", results: Sequence["Result"]) -> Iterator[l
         (one, " ± ", True),
         (one, "±", False),
     ):
-        yield _figures(comparison, results, comparison.metrics, errors, sign, times=times)
+        yield _aligned(_figures(comparison, results, comparison.metrics, errors, sign, times=times))
 
 
 def _least(comparison: "Comparison", results: Sequence["Result"]) -> list[str]:
     """The metric alone."""
     chosen = [metric for metric in comparison.metrics if metric.name == comparison.metric]
-    return _figures(comparison, results, chosen, {comparison.metric}, "±", times=False)
+    return _aligned(_figures(comparison, results, chosen, {comparison.metric}, "±", times=False))
 
 
 def _figures(
@@ -70,7 +81,8 @@ def _figures(
     sign: str,
     *,
     times: bool,
-) -> list[str]:
+) -> list[list[str]]:
+    """The rows of the table, headings first."""
     headings = ["", "model", *(metric.heading for metric in metrics)]
     rows = [headings + (["fit", "predict", "params"] if times else [])]
     for result in results:
@@ -80,7 +92,7 @@ def _figures(
             params = "-" if result.parameters is None else f"{result.parameters:,}"
             row += [seconds(result.seconds("fit")), seconds(result.seconds("predict")), params]
         rows.append(row)
-    return _aligned(rows)
+    return rows
 
 
 def _figure(result: "Result", metric: "Metric", sign: str) -> str:
@@ -93,10 +105,7 @@ def _figure(result: "Result", metric: "Metric", sign: str) -> str:
 
 def _natures(results: Sequence["Result"], width: int) -> list[str]:
     """What models take for granted, as a table, or as sentences where that is too wide."""
-    rows = [
-        [r.model, r.nature.kind, r.nature.models, r.nature.independent, r.nature.boundary] for r in results
-    ]
-    known = [row for row in rows if any(row[1:])]
+    known = _known(results)
     if not known:
         return []
     table = _aligned([NATURE, *known], left=len(NATURE))
@@ -104,6 +113,14 @@ def _natures(results: Sequence["Result"], width: int) -> list[str]:
         return table
     said = (f"{row[0]}: {'; '.join(cell for cell in row[1:3] if cell)}" for row in known)
     return [fill(line, max(width, NARROWEST), subsequent_indent="  ") for line in said]
+
+
+def _known(results: Sequence["Result"]) -> list[list[str]]:
+    """A row for each model whose nature is known."""
+    rows = (
+        [r.model, r.nature.kind, r.nature.models, r.nature.independent, r.nature.boundary] for r in results
+    )
+    return [row for row in rows if any(row[1:])]
 
 
 def _aligned(table: Sequence[Sequence[str]], left: int = 2) -> list[str]:

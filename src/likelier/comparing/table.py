@@ -14,7 +14,7 @@ from likelier.comparing.apart import indistinct, standard_error
 from likelier.comparing.assumptions import Checks, check
 from likelier.comparing.catalogue import Entrant, Nature
 from likelier.comparing.rows import Rows, counted
-from likelier.comparing.showing import WIDTH, seconds, text
+from likelier.comparing.showing import WIDTH, notebook, seconds, text
 from likelier.evaluation import Evaluation
 
 __all__ = ["LABELS", "VALUES", "Comparison", "Metric", "Result", "counted", "seconds"]
@@ -146,6 +146,9 @@ class Comparison:
     def text(self, width: int = WIDTH) -> str:
         """The table in words, for so many letters a line."""
         return text(self, width)
+
+    def _repr_html_(self) -> str:
+        return notebook(self)
 
     def checks(self) -> Checks:
         """Whether the data bear out what each model assumes. See docs/assumptions.md."""

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
@@ -17,6 +17,7 @@ from likelier.estimators.collections import by_block
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.densities import Densities, FamilyDensities, OwnDensities, is_family
 from likelier.estimators.generative import seen_only
+from likelier.estimators.notebook import InNotebooks
 from likelier.estimators.shift import Belonging, likeliest, warn_of_priors
 from likelier.estimators.sources import stored
 from likelier.model import log_of
@@ -24,7 +25,7 @@ from likelier.model import log_of
 Floats = NDArray[np.float64]
 
 
-class BayesClassifier(Decisions, ClassifierMixin, BaseEstimator):
+class BayesClassifier(Decisions, ClassifierMixin, InNotebooks):
     """p(C_k | x) ∝ p(C_k) p(x | C_k) for any density: anything with `fit` and `score_samples`.
 
     density: such an object, fitted anew to the rows of each class; a dict {class: density} for different

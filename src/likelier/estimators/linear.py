@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 
 from likelier.estimators import door
 from likelier.estimators.answers import LinearProbabilities
+from likelier.estimators.notebook import InNotebooks
 from likelier.links import Link
 from likelier.model import ask
 from likelier.scores import Affine, Scores
@@ -15,7 +16,7 @@ from likelier.scores import Affine, Scores
 Floats = NDArray[np.float64]
 
 
-class LinearClassifier(LinearProbabilities, ClassifierMixin, BaseEstimator):
+class LinearClassifier(LinearProbabilities, ClassifierMixin, InNotebooks):
     """Scores X coef_ᵀ + intercept_: the reading of a model as weights, with nothing else in it.
 
     It comes from `to_linear()`, fitted. Two classes are one weight vector, as in scikit-learn, or two.

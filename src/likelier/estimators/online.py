@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 
 from likelier import _core
 from likelier.data.wrapped import cluster_of
@@ -15,6 +15,7 @@ from likelier.estimators import door
 from likelier.estimators.collections import by_block, gathered
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.met import Met
+from likelier.estimators.notebook import InNotebooks
 from likelier.estimators.saying import found_share, hashable
 from likelier.estimators.sources import stored
 from likelier.estimators.streamed import Marks, Scanned, labels_in, marked, rows_of
@@ -28,7 +29,7 @@ MANY = 1 << 16  # rows: more are not held hashed all at once
 _MEETING = RLock()  # labels that are new come one after another, from whichever threads
 
 
-class OnlineClassifier(Met, Decisions, ClassifierMixin, BaseEstimator):
+class OnlineClassifier(Met, Decisions, ClassifierMixin, InNotebooks):
     """Linear scores of hashed features, moved a step by every row that has a label.
 
     A row is a dict of features, or a row of a table or an array. Numbers count as they are (0: absent),

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from likelier.data import DegenerateWarning
+from likelier.estimators.notebook import InNotebooks
 
 Names = NDArray[Any] | None
 
 
-class Publishing(BaseEstimator):
+class Publishing(InNotebooks):
     """Estimators with a model, what they counted (None: not kept), and what y was.
 
     Whatever fails, fails before the first attribute is set: an estimator is fitted, or as it was.

@@ -16,6 +16,7 @@ from likelier.losses import squared_hinge
 from likelier.objective import FULL_METRIC, Objective
 from likelier.penalties import Penalty
 from likelier.scores import Affine, Scores
+from likelier.shown import Part, Shown, Table
 from likelier.solvers import newton, newton_cg
 from likelier.states import Setting
 
@@ -26,7 +27,7 @@ ROUNDING = 1 + 1e-9  # of |v|, which is taken that much longer: a bound may be m
 
 
 @dataclass(frozen=True, eq=False)
-class MistakeBound:
+class MistakeBound(Shown):
     """At most ((R + D)/γ)² mistakes, and (R/margin)² where a line parts the rows; prints as a table.
 
     Two classes: numbers; more: (K,), one problem for each class against the rest. All of them are of rows
@@ -73,12 +74,11 @@ class MistakeBound:
 
         return pd.DataFrame(self.columns, index=list(self.classes))
 
-    def __str__(self) -> str:
+    def _parts(self) -> list[Part]:
         rows = [("", *self.columns)]
         for name, *values in zip(self.classes, *self.columns.values(), strict=True):
             rows.append((name, *(f"{v:.6g}" for v in values)))
-        widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-        return "\n".join("  ".join(map(str.rjust, row, widths)) for row in rows)
+        return [Table(rows, left=0)]
 
 
 class Problem(NamedTuple):

@@ -8,8 +8,9 @@ from typing import Any
 
 from likelier.evaluation.arriving import arriving, labels_of
 from likelier.evaluation.simulating import Batches, Delay, Moment, Rows, is_number
+from likelier.shown import Table, html
 from likelier.streams.asking import Asked
-from likelier.streams.curve import HEADING, Curve, Snapshot, Windows, line
+from likelier.streams.curve import HEADING, HEADINGS, Curve, Snapshot, Windows, cells, line
 from likelier.streams.figures import Figures
 from likelier.streams.judging import Judge
 from likelier.streams.waiting import Waiting
@@ -61,7 +62,7 @@ class Progressive:
 
         return pd.DataFrame(self.table, columns=list(Snapshot._fields))
 
-    def __str__(self) -> str:
+    def _head(self) -> str:
         counts = {
             "learned": self.learned,
             "not judged": self.rows - self.figures.rows,
@@ -72,8 +73,13 @@ class Progressive:
             "labels of probability 0, counted as 1e-15": self.figures.clipped,
         }
         said = [f"{n:.10g} {what}" for what, n in counts.items() if n]
-        head = f"{self.rows} rows, {len(self.classes)} classes: {', '.join(said) or 'nothing learned'}"
-        return "\n".join([head, "", HEADING, *map(line, self.table)])
+        return f"{self.rows} rows, {len(self.classes)} classes: {', '.join(said) or 'nothing learned'}"
+
+    def __str__(self) -> str:
+        return "\n".join([self._head(), "", HEADING, *map(line, self.table)])
+
+    def _repr_html_(self) -> str:
+        return html([self._head(), Table([HEADINGS, *map(cells, self.table)], left=0)])
 
 
 def progressive(

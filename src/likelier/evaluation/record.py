@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier.shown import Part, Shown, Table
+
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class CrossValidation:
+class CrossValidation(Shown):
     """Figures of V points of a grid on F folds; prints as a table, the best point marked.
 
     Means over folds are unweighted and deviations are those of the folds (ddof 0), as in scikit-learn's
@@ -56,7 +58,7 @@ class CrossValidation:
             columns |= {f"split{fold}_{metric}": values[:, fold] for fold in range(values.shape[1])}
         return pd.DataFrame(columns)
 
-    def __str__(self) -> str:
+    def _parts(self) -> list[Part]:
         names = list(dict.fromkeys(name for point in self.params for name in point))
         table = [["", *names, *self.scores]]
         for v, point in enumerate(self.params):
@@ -64,10 +66,8 @@ class CrossValidation:
             shown = [_shown(point[name]) if name in point else "" for name in names]
             figures = [f"{self.mean(m)[v]:.6g} ± {self.std(m)[v]:.2g}" for m in self.scores]
             table.append([mark, *shown, *figures])
-        widths = [max(len(line[i]) for line in table) for i in range(len(table[0]))]
-        lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in table]
         head = f"{self.rows.sum()} rows in {len(self.rows)} folds; * best {self.metric}"
-        return "\n".join([head, "", *lines])
+        return [head, "", Table(table, left=len(table[0]))]
 
 
 def _shown(value: Any) -> str:

@@ -1,6 +1,6 @@
 """How good a model is on rows: figures, a table of them, curves."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.evaluation.judged import LabelSums, ValueSums, unranked
+from likelier.shown import Part, Shown, Table
 from likelier.streams.figures import GROUPS, Calibration
 
 Floats = NDArray[np.float64]
@@ -24,7 +25,7 @@ class Roc(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation(ABC):
+class Evaluation(Shown):
     """Figures of a fitted model on rows whose y is known; prints as a table."""
 
     model: str  # its class
@@ -67,14 +68,13 @@ class Evaluation(ABC):
 
         return pd.DataFrame(self._columns())
 
-    def __str__(self) -> str:
+    def _parts(self) -> list[Part]:
         n = self.rows
         weighed = "" if self.weight == n else f" of weight {self.weight:g}"
         head = f"{self.model} on {n} row{'' if n == 1 else 's'}{weighed}"
         figures = [(name.replace("_", " "), f"{value:.6g}") for name, value in self.figures.items()]
-        width = max(len(name) for name, _ in figures)
-        lines = [f"{name:<{width}}  {value}" for name, value in figures]
-        return "\n".join([head, "", *lines, *self._remarks(), "", *_table(self._columns())])
+        summed = Table(figures, left=2, headed=False)
+        return [head, "", summed, *self._remarks(), "", *_table(self._columns())]
 
     def _remarks(self) -> list[str]:
         return []
@@ -274,16 +274,12 @@ def _shares(part: Floats, whole: Any) -> Floats:
     return np.asarray(np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0))
 
 
-def _table(columns: Mapping[str, Sequence[Any]]) -> list[str]:
-    """As lines: the first column to the left, numbers to the right."""
+def _table(columns: Mapping[str, Sequence[Any]]) -> list[Part]:
+    """Its first lines, and how many more there are."""
     shown = [[name, *map(_shown, values[:MOST_LINES])] for name, values in columns.items()]
-    widths = [max(map(len, cells)) for cells in shown]
     n = len(next(iter(columns.values())))
-    lines = [
-        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
-        for row in zip(*shown, strict=True)
-    ]
-    return lines + ([f"and {n - MOST_LINES} more"] if n > MOST_LINES else [])
+    more = [f"and {n - MOST_LINES} more"] if n > MOST_LINES else []
+    return [Table(list(zip(*shown, strict=True))), *more]
 
 
 def _shown(value: Any) -> str:

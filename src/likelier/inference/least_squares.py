@@ -12,6 +12,7 @@ from likelier.data import Chunk, Source
 from likelier.engines import run
 from likelier.inference import table
 from likelier.inference.table import Covariance
+from likelier.shown import Part, Shown
 from likelier.states import Equations, Triangle
 from likelier.states.qr import upper
 
@@ -187,7 +188,7 @@ def covariance(fit: Fit, kind: Covariance, rows: Source | None) -> Floats:
 
 # ---- the table -----------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class Summary:
+class Summary(Shown):
     """A fit as a table: a row for each coefficient, and what holds for all of them.
 
     t = estimate / error on `df` degrees of freedom; F tests all coefficients but the intercept at once.
@@ -226,7 +227,7 @@ class Summary:
         """The coefficients as a pandas frame."""
         return table.frame(self.names, self._columns)
 
-    def __str__(self) -> str:
+    def _parts(self) -> list[Part]:
         above = f"{self.n:g} rows, {self.df:.4g} degrees of freedom left; {self.cov} errors"
         of_all = (
             f"R² {self.r2:.5f}, adjusted {self.adjusted_r2:.5f}; "
@@ -235,7 +236,7 @@ class Summary:
             f"AIC {self.aic:.2f}, BIC {self.bic:.2f}",
         )
         below = [self.note] if self.note else []
-        return "\n".join([above, *table.lines(self.names, self._columns), *of_all, *below])
+        return [above, table.cells(self.names, self._columns), *of_all, *below]
 
 
 def summarise(

@@ -16,6 +16,7 @@ from likelier.inference.information import Information
 from likelier.inference.sandwich import POWERS, Meat
 from likelier.inference.table import Covariance
 from likelier.objective import Objective
+from likelier.shown import Part, Shown
 
 Floats = NDArray[np.float64]
 
@@ -24,7 +25,7 @@ EPS = float(np.finfo(np.float64).eps)
 
 # ---- the table -----------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class LikelihoodSummary:
+class LikelihoodSummary(Shown):
     """A fit as a table: a row for each coefficient, and what holds for all of them.
 
     z = estimate / error; the likelihood-ratio test (Wilks 1938) and Wald's (1943) are of all coefficients
@@ -71,7 +72,7 @@ class LikelihoodSummary:
         """The coefficients as a pandas frame."""
         return table.frame(self.names, self._columns)
 
-    def __str__(self) -> str:
+    def _parts(self) -> list[Part]:
         kind = "approximate posterior" if self.penalised else f"{self.cov} errors"
         above = f"{self.n:g} rows, {self.parameters:.4g} parameters, {self.iterations} iterations; {kind}"
         above += f"; log odds of {self.odds}" if self.odds else ""
@@ -86,7 +87,7 @@ class LikelihoodSummary:
             f"{self.nagelkerke:.5f} (Nagelkerke); AIC {self.aic:.2f}, BIC {self.bic:.2f}",
             *([self.note] if self.note else []),
         ]
-        return "\n".join([above, *table.lines(self.names, self._columns), *of_all])
+        return [above, table.cells(self.names, self._columns), *of_all]
 
 
 class Point(NamedTuple):

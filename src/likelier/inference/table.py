@@ -6,6 +6,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier.shown import Table
+
 Floats = NDArray[np.float64]
 Covariance = Literal["classical", "HC0", "HC1", "HC2", "HC3"]
 Columns = Mapping[str, Floats]  # by heading
@@ -26,18 +28,13 @@ def frame(names: Sequence[str], columns: Columns) -> Any:
     return pd.DataFrame(dict(columns), index=list(names))
 
 
-def lines(names: Sequence[str], columns: Columns) -> list[str]:
-    """As text: a line of headings, and one for each coefficient."""
+def cells(names: Sequence[str], columns: Columns) -> Table:
+    """As they are shown: a row of headings, and one for each coefficient."""
     shown = [
         [f"{v:.3g}" if heading in TESTS else f"{v:.6g}" for v in values]
         for heading, values in columns.items()
     ]
-    rows = [("", *columns), *zip(names, *shown, strict=True)]
-    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-    return [
-        "  ".join(c.rjust(w) if i else c.ljust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True)))
-        for row in rows
-    ]
+    return Table([("", *columns), *zip(names, *shown, strict=True)])
 
 
 def wald(b: Floats, V: Floats) -> float:

@@ -16,6 +16,7 @@ Columns = NDArray[np.intp]
 # Okabe and Ito (2008): told apart with any kind of colour vision.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#4D4D4D", "#F0E442")
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*", "<")  # one more, so that no pair comes twice before 72
+LIGHTER = 0.8  # of a colour, the rest is white, where the ground is dark
 MUTED = 0.55  # of the ink: what stands behind
 
 
@@ -34,10 +35,19 @@ def pyplot() -> Any:
 
 
 # ---- colours -------------------------------------------------------------------------------------
-def color(k: int) -> Any:
-    """Of class k; from the ninth on, darker ones."""
+def color(k: int) -> tuple[float, ...]:
+    """Of class k; on a dark ground somewhat lighter, and from the ninth on further from the ground."""
     turn, place = divmod(k, len(COLORS))
+    if _dark():
+        return mixed(COLORS[place], "white", LIGHTER * 0.6**turn)
     return mixed(COLORS[place], "black", 0.6**turn)
+
+
+def _dark() -> bool:
+    from matplotlib import rcParams
+    from matplotlib.colors import to_rgb
+
+    return sum(to_rgb(rcParams["axes.facecolor"])) < 1.2
 
 
 def marker(k: int) -> str:
@@ -93,18 +103,28 @@ class Table(NamedTuple):
         """Numbers of columns, from numbers or names."""
         return numbers_of(self.shape[1], None if self.names is None else np.array(self.names), columns)
 
+    def keys(self, columns: Columns, model: Any) -> list[Any]:
+        """Columns as a model knows them: by name, if it has names, in whatever order they are here."""
+        by_name = self.names is not None and hasattr(model, "feature_names_in_")
+        return [self.name(int(j)) if by_name else int(j) for j in columns]
+
     def column(self, j: int) -> NDArray[Any]:
         """(n,) numbers, NaN where one is missing; or else objects, None where one is missing."""
         if self.frame is None:
             values = self.array[:, j]
+            if values.dtype.kind in "fiub":
+                return np.asarray(values, dtype=np.float64)
+            missing = [value is None or value != value for value in values]
         else:
-            values = self.frame.get_column(self.frame.columns[j]).to_numpy()
-        if values.dtype.kind in "fiub":
-            return np.asarray(values, dtype=np.float64)
+            series = self.frame.get_column(self.frame.columns[j])
+            if series.dtype.is_numeric() or series.dtype == nw.Boolean:
+                return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+            values, missing = series.to_list(), series.is_null().to_list()
+        kept = [None if gone else value for value, gone in zip(values, missing, strict=True)]
         try:
-            return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+            return np.array(kept, dtype=np.float64)  # None becomes NaN
         except (TypeError, ValueError):
-            return np.array([None if value != value else value for value in values], dtype=object)
+            return np.array(kept, dtype=object)
 
     def numbers(self, j: int) -> Floats:
         """(n,), refused if there are none."""
@@ -128,9 +148,10 @@ class Table(NamedTuple):
 
     def alone(self, columns: Columns, values: Sequence[NDArray[Any]]) -> Any:
         """Rows of these columns alone, as what X was: a frame of the same names, or an array."""
-        if self.frame is None:
-            return np.column_stack(values)
-        return self._like(columns, values).to_native()
+        if self.frame is not None:
+            return self._like(columns, values).to_native()
+        mixed_kinds = self.array.dtype.kind == "O"
+        return np.column_stack([each.astype(object) if mixed_kinds else each for each in values])
 
     def filled(self, columns: Columns, values: Sequence[NDArray[Any]], held: Mapping[int, Any]) -> Any:
         """Rows of all columns: some with values of their own, the others held at one value."""
@@ -150,11 +171,17 @@ class Table(NamedTuple):
         """The mean of numbers; of others, the commonest."""
         found = self.column(j)
         if found.dtype.kind == "f":
-            return float(self.numbers(j)[~np.isnan(found)].mean())
+            mean = float(self.numbers(j)[~np.isnan(found)].mean())
+            return round(mean) if self._of_truths(j) else mean
         there = [value for value in found.tolist() if value is not None]
         if not there:
             raise ValueError(f"{self.name(j)} of X has only missing cells: give its value in at=")
         return max(dict.fromkeys(there), key=there.count)
+
+    def _of_truths(self, j: int) -> bool:
+        if self.frame is None:
+            return bool(self.array.dtype == np.bool_)
+        return bool(self.frame.schema[self.frame.columns[j]] == nw.Boolean)
 
 
 def _is_number(value: Any) -> bool:

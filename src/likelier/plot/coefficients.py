@@ -138,7 +138,7 @@ def _contributed(model: Any, X: Any, y: Any) -> Reading:
     """The mean over the rows of each class of c_kj - mean of the others' c_lj, with its interval."""
     if not hasattr(model, "contributions"):
         raise ValueError(
-            f"a {type(model).__name__} has no weights to read: its scores are no sums over columns"
+            f"a {type(model).__name__} has no weights to read: neither coef_ nor contributions of columns"
         )
     if X is None or y is None:
         raise ValueError(

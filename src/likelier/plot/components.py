@@ -11,6 +11,7 @@ from likelier.data import Arrays, Dense
 from likelier.families import Diagonal, Mixture, Params
 from likelier.model import Bayes, ask
 from likelier.plot.axes import MUTED, Columns, Floats, Table, axes, color, ink
+from likelier.plot.supports import is_whole, outside
 
 AROUND = 0.08  # of the range of X, left around it
 GRID = 400  # points of a curve
@@ -102,13 +103,9 @@ class Parts(NamedTuple):
 
     def grid(self, x: Floats) -> Floats:
         """Values of one column to draw densities at, all of which they are for."""
-        found = spread(x)
-        if self.params.support is None:
-            return found
-        if len(self.params.support.outside(Dense(np.array([[0.5]])))[0]):
-            found = np.unique(np.round(found))
-        outside = self.params.support.outside(Dense(np.ascontiguousarray(found[:, None])))[0]
-        return np.delete(found, outside)
+        found, support = spread(x), self.params.support
+        found = np.unique(np.round(found)) if is_whole(support) else found
+        return np.delete(found, outside(support, found))
 
     @property
     def _joint(self) -> Any:

@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from likelier.data import Dense
+from likelier.data import levels_of
 from likelier.families import Complements, Histograms, Mixed, Multinomials
 from likelier.plot.axes import Floats, Table, axes, color, label_rows, marker, tint
+from likelier.plot.supports import is_whole, outside, support_of
 
 GRID = 400  # points of a curve
 AROUND = 0.15  # of the range of the column, left around it
@@ -43,7 +44,7 @@ def class_densities(
     if len(places) != 1:
         raise ValueError(f"column={column!r}: densities are of one column at a time")
     density = None if model is None else Density.of(model, table, int(places[0]))
-    classes = np.unique(np.asarray(y)) if model is None else np.asarray(model.classes_)
+    classes = levels_of(np.asarray(y)) if model is None else np.asarray(model.classes_)
     labels = label_rows(y, table.shape[0], classes)
     values = table.column(int(places[0]))
     ax = axes(ax)
@@ -81,7 +82,7 @@ class Density(NamedTuple):
                 f"a {type(model).__name__} has no densities p(x | C) of its columns: generative models "
                 "have (model=None draws the rows alone)"
             )
-        one = model if alone else model.marginal([column])
+        one = model if alone else model.marginal(table.keys(np.array([column]), model))
         inner = getattr(one, "_model", None)
         params = getattr(inner, "params", None)
         parts = [group.params for group in params.groups] if isinstance(params, Mixed) else [params]
@@ -93,10 +94,8 @@ class Density(NamedTuple):
         log_prior = getattr(inner, "log_prior", None)
         if log_prior is None:
             log_prior = np.log(one.class_prior_)
-        support = getattr(params, "support", None)
-        return cls(
-            one, table, column, log_prior, support, getattr(parts[0], "threshold", None), _atoms(parts[0])
-        )
+        threshold = getattr(parts[0], "threshold", None)
+        return cls(one, table, column, log_prior, support_of(one), threshold, _atoms(parts[0]))
 
     @property
     def stepwise(self) -> bool:
@@ -106,25 +105,19 @@ class Density(NamedTuple):
     @property
     def discrete(self) -> bool:
         """Whether there is nothing between whole numbers."""
-        return self.threshold is not None or bool(len(self._outside(np.array([0.5]))))
+        return self.threshold is not None or is_whole(self.support)
 
     def at(self, values: NDArray[Any]) -> Floats:
         """p(x | C_k), (m, K); 0 where a family has none."""
         found = np.zeros((len(values), len(self.log_prior)))
         inside = np.ones(len(values), dtype=np.bool_)
         if values.dtype.kind == "f":
-            inside[self._outside(values)] = False
+            inside[outside(self.support, values)] = False
         if inside.any():
             rows = self.table.alone(np.array([self.column]), [values[inside]])
             Z = np.asarray(self.model.predict_joint_log_proba(rows))
             with np.errstate(invalid="ignore"):  # a class without rows has neither
                 found[inside] = np.exp(Z - self.log_prior)
-        return found
-
-    def _outside(self, values: Floats) -> NDArray[np.intp]:
-        if self.support is None:
-            return np.empty(0, dtype=np.intp)
-        found: NDArray[np.intp] = self.support.outside(Dense(values[:, None]))[0]
         return found
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from likelier.abilities import chosen
 from likelier.estimators.logistic import LogisticRegression
 from likelier.objective import Objective
-from likelier.plot.axes import MUTED, Floats, Table, axes, color, ink, marker
+from likelier.plot.axes import Floats, Table, axes, color, ink, marker
 from likelier.solvers import Iterate
 from likelier.solving import Terms, solve
 from likelier.states import Setting
@@ -160,5 +160,5 @@ def _contours(ax: Any, objective: Objective, low: Floats, high: Floats) -> None:
     at = _hidden(np.column_stack([across.ravel(), up.ravel()]), objective.setting)
     F = np.concatenate([objective.value(some) for some in np.array_split(at, GRID)])
     levels = F.min() + (F.max() - F.min()) * (np.arange(1, LEVELS) / LEVELS) ** 3
-    drawn = ax.contour(across, up, F.reshape(GRID, GRID), levels, colors=[ink(ax, MUTED)], linewidths=0.8)
+    drawn = ax.contour(across, up, F.reshape(GRID, GRID), levels, colors=[ink(ax, 0.35)], linewidths=0.8)
     ax.clabel(drawn, levels[::2], fmt="%.2g", fontsize=8)

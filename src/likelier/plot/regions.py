@@ -9,6 +9,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from likelier.plot.axes import Columns, Floats, Table, axes, color, ink, label_rows, marker, tint
+from likelier.plot.supports import nearest, support_of
 
 GRID = 300  # points along each axis
 AROUND = 0.08  # of the range of X, left around it
@@ -134,7 +135,7 @@ class Plane(NamedTuple):
         rest = np.setdiff1d(np.arange(p), shown)
         asked, held = model, None
         if len(rest) and at is None and hasattr(model, "marginal"):
-            asked = model.marginal([int(j) for j in shown])
+            asked = model.marginal(table.keys(shown, model))
         elif len(rest) or at is not None:
             held = _held(table, rest, at or {})
         ranges = [_range(table.numbers(int(j))) for j in shown]
@@ -158,7 +159,7 @@ class Plane(NamedTuple):
         scores.
         """
         ends = [self.across] if self.up is None else [self.across, self.up]
-        at = [each.ravel() for each in np.meshgrid(*ends)]
+        at = [each.ravel() for each in np.meshgrid(*map(self._asked, range(len(ends)), ends))]
         if self.held is None:
             rows = self.table.alone(self.columns, at)
         else:
@@ -167,6 +168,12 @@ class Plane(NamedTuple):
             return np.asarray(self.model.predict_proba(rows)), "probability"
         Z = np.asarray(self.model.decision_function(rows))
         return np.column_stack([-Z, Z]) / 2 if Z.ndim == 1 else Z, "score"
+
+    def _asked(self, number: int, values: Floats) -> Floats:
+        """What the model is asked about at these places of a column: counts are whole wherever they lie."""
+        column = int(self.columns[number])
+        place, p = (number, len(self.columns)) if self.held is None else (column, self.table.shape[1])
+        return nearest(support_of(self.model), values, self.table.numbers(column), place, p)
 
 
 def _held(table: Table, rest: Columns, at: Mapping[Any, Any]) -> dict[int, Any]:

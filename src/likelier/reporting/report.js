@@ -456,7 +456,7 @@
     draw();
   }
   const again = () => drawings.forEach(([, draw]) => draw());
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+  for (const media of ["(prefers-color-scheme: dark)", "print"]) matchMedia(media).addEventListener("change", again);
   let wide = innerWidth;
   let later = 0;
   addEventListener("resize", () => {

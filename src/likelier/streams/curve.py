@@ -39,9 +39,9 @@ WIDTHS = (11, 9, 11, 8, 11, 8, 12, 10)
 HEADING = " ".join(map(str.rjust, HEADINGS, WIDTHS))
 
 
-def line(at: Snapshot) -> str:
-    """A snapshot as a line of the table under HEADING."""
-    cells = (
+def cells(at: Snapshot) -> tuple[str, ...]:
+    """A snapshot as a row of the table under HEADINGS."""
+    return (
         f"{at.rows}",
         f"{at.log_loss:.4f}",
         f"{at.log_loss_since:.4f}",
@@ -51,7 +51,11 @@ def line(at: Snapshot) -> str:
         f"{at.calibration_error:.4f}",
         f"{at.mistakes:.10g}",
     )
-    return " ".join(map(str.rjust, cells, WIDTHS))
+
+
+def line(at: Snapshot) -> str:
+    """The same as text: lines that come one by one have widths that are known before."""
+    return " ".join(map(str.rjust, cells(at), WIDTHS))
 
 
 class Curve:

@@ -7,8 +7,9 @@ from copy import deepcopy
 from threading import RLock
 from typing import Any, Literal
 
+from likelier.shown import Table, html
 from likelier.streams.asking import Answer, Asked
-from likelier.streams.curve import HEADING, Curve, Snapshot, Windows, line
+from likelier.streams.curve import HEADING, HEADINGS, Curve, Snapshot, Windows, cells, line
 from likelier.streams.figures import Figures
 from likelier.streams.judging import Judge
 from likelier.streams.waiting import Row, Waiting
@@ -130,7 +131,7 @@ class Pending:
         """In the order of the classes of `figures`."""
         return tuple(self._judge.labels)
 
-    def __str__(self) -> str:
+    def _head(self) -> str:
         counts = {
             "waiting": self.waiting,
             "joined": self.joined,
@@ -138,8 +139,13 @@ class Pending:
             "late": self.late,
             "unknown": self.unknown,
         }
-        head = ", ".join(f"{n} {what}" for what, n in counts.items())
-        return "\n".join([head, "", HEADING, *map(line, self.table)])
+        return ", ".join(f"{n} {what}" for what, n in counts.items())
+
+    def __str__(self) -> str:
+        return "\n".join([self._head(), "", HEADING, *map(line, self.table)])
+
+    def _repr_html_(self) -> str:
+        return html([self._head(), Table([HEADINGS, *map(cells, self.table)], left=0)])
 
     # ---- keeping it --------------------------------------------------------------------------------
     def state(self) -> dict[str, Any]:

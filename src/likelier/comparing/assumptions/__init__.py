@@ -25,6 +25,7 @@ from likelier.comparing.assumptions.verdicts import Verdict, verdict
 from likelier.comparing.assumptions.wording import column_sentences, said
 from likelier.comparing.catalogue import Nature, classifiers, regressions
 from likelier.comparing.rows import Rows
+from likelier.shown import Table, html
 
 __all__ = ["Checks", "Pair", "Verdict", "check"]
 
@@ -72,6 +73,11 @@ class Checks(Evidence):
 
     def __str__(self) -> str:
         return "\n".join([*(self.sentence(model) for model in self.verdicts), *self.notes])
+
+    def _repr_html_(self) -> str:
+        rows = [(model, each.verdict, each.assumes, each.why) for model, each in self.verdicts.items()]
+        table = Table([("model", "verdict", "assumes", "because"), *rows], left=4)
+        return html([table, *self.dependences().values(), *self.columns.values(), *self.notes])
 
 
 def check(rows: Rows, classes: NDArray[Any] | None, seed: int = 0) -> Checks:

@@ -101,7 +101,6 @@ def _numbers(
         X = np.asarray(rows.sparse[at][:, columns].toarray(), dtype=np.float64)
         if rows.p > MOST_NUMBERS:
             notes.append(f"of {rows.p:,} columns the {MOST_NUMBERS} that are least often 0 are checked")
-    X = np.where(np.isfinite(X), X, np.nan)
     some = np.flatnonzero(~np.isnan(X).all(axis=0))
     names, X, columns = [names[j] for j in some], X[:, some], columns[some]
     if X.shape[1] > MOST_NUMBERS:
