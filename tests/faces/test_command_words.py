@@ -62,7 +62,8 @@ def bad(capsys, *arguments):
 def shown(text):
     """The commands that a help shows, each as a list of words."""
     lines = [line.partition("example:")[2] or line for line in (text or "").splitlines()]
-    return [shlex.split(line) for line in lines if line.strip().startswith("likelier ")]
+    commands = [shlex.split(line) for line in lines if line.strip().startswith("likelier ")]
+    return [words[: words.index(">")] if ">" in words else words for words in commands]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -409,3 +410,8 @@ def test_kinds_that_make_no_sense(folder, capsys):
     said = bad(capsys, *common, "--model", "lda", "--features", "job", "--types", "job=number")
     assert "column 'job': " in said
     assert "is not of type double" in said
+
+
+def test_what_is_said_of_text_is_not_for_data_sets_that_are_built_in(folder, capsys):
+    for how in (("--types", "a=number"), ("--missing", "?"), ("--encoding", "latin-1")):
+        assert f"{how[0]} is for tables in files" in bad(capsys, "compare", "wine", *how)
