@@ -22,7 +22,7 @@ from likelier.reporting.curves import roc, wilson
 from likelier.reporting.page import page
 from likelier.reporting.pictures import picture
 from likelier.reporting.plane import FAR, GRID
-from likelier.reporting.stills import _order
+from likelier.reporting.stills import _order, coefficients
 from likelier.reporting.telling import telling
 
 HOSTILE = ["</script><script>alert(1)</script>", "<b>&amp;\"'", "x' onload='y", "年齢 $title ${style}"]
@@ -251,6 +251,19 @@ def test_numbers_to_be_found():
     assert len(held["y"]) == 442
     np.testing.assert_allclose(held["models"][0]["said"], comparison.best.said, rtol=1e-4)
     assert "Which regression suits" in tree.text("h1")[0]
+
+
+def test_many_weights_have_no_intervals(monkeypatch):
+    X, y = load_breast_cancer(return_X_y=True)
+    classes = compared(X[:, :6], y, models=["logistic-regression"])
+    numbers = compared(*load_diabetes(return_X_y=True), models=["linear-regression"])
+    for found in (classes, numbers):
+        assert "95 % interval" in coefficients(found, found.results[:1])
+        with monkeypatch.context() as patch:
+            patch.setattr("likelier.reporting.stills.MOST_WEIGHTS", 5)
+            drawn = coefficients(found, found.results[:1])
+        assert "weight per standard" in drawn
+        assert "interval" not in drawn
 
 
 def test_categories_missing_cells_and_text_have_fallbacks():
