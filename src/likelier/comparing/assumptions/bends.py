@@ -16,7 +16,7 @@ from likelier.estimators.logistic import LogisticRegression
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-MOST_BENT = 30  # columns that may bend: those that tell most
+MOST_BENT, MOST_SLOPES = 30, 150  # columns that may bend, those that tell most; and slopes, one for a class
 MOST_FITTED = 4000  # rows
 FEWEST_FITTED = 20
 PENALTIES = (1.0, 10.0, 100.0)  # C: a penalty too strong would gain by more columns, one too weak by fewer
@@ -59,7 +59,7 @@ def bends_of(sample: Sample, seed: int) -> Bends | str:
     rows, y, half = _halves(sample, seed)
     if len(sample.groups) < 2 or len(rows) < FEWEST_FITTED:
         return "there are too few rows"
-    held = telling(sample, MOST_BENT)
+    held = telling(sample, min(MOST_BENT, MOST_SLOPES // len(sample.groups)))
     linear, bent = _designs(sample, held, rows)
     straight, broken = _best(linear, y, half), _best(bent, y, half)
     saved = straight.losses - broken.losses
