@@ -148,7 +148,10 @@ def counts(rows: Rows, train: Indices) -> Meal:
     there = X[~np.isnan(X)]
     whole = bool(X.shape[1]) and bool((there >= 0).all()) and bool((there == np.floor(there)).all())
     if not words and not whole:
-        raise SitsOut("it takes counts, and not all columns of numbers are whole ones from 0 on")
+        fault = (
+            "not all columns of numbers are whole ones from 0 on" if X.shape[1] else "no column holds any"
+        )
+        raise SitsOut(f"it takes counts, and {fault}")
     blocks = [_Block(_named(rows.of("number")), lambda at: X[at])] if whole else []
     return _joined(rows, [*blocks, *words], rows.of("category", *(() if whole else ("number",))))
 
