@@ -252,6 +252,23 @@ def test_kernels_learn_from_a_sample_of_each_class(monkeypatch):
     assert np.isfinite(found.mean("log_loss"))
 
 
+def test_dask_collections_are_as_frames(flowers):
+    dd = pytest.importorskip("dask.dataframe")
+    table = flowers[1].drop(columns="name").assign(size=np.where(np.arange(150) % 4, "small", "large"))
+    X, y = table.drop(columns="species"), table["species"]
+    models = ["lda", "naive-bayes"]
+    held = lk.compare(X, y, models)
+    parts = dd.from_pandas(table, npartitions=3)
+    found = lk.compare(parts.drop(columns="species"), parts["species"], models)
+    for ours, theirs in zip(found.results, held.results, strict=True):
+        assert ours.mean("log_loss") == pytest.approx(theirs.mean("log_loss"), rel=1e-9)
+    few = lk.compare(
+        parts[["a", "c"]].to_dask_array(lengths=True), parts["d"].to_dask_array(lengths=True), most=90
+    )
+    assert few.classes is None
+    assert few.rows.notes == ("compared on a sample of 90 rows out of 150",)
+
+
 # ---- targets -------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("y", "K"),

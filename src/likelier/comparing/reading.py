@@ -84,15 +84,17 @@ def _labels(column: NDArray[Any] | Factor) -> NDArray[Any]:
 def _collected(X: Any, seed: int, most: int) -> Rows:
     """Collections of Dask: y comes beside X."""
     names, left = _usable(X)
-    source = X.taking(names, y=True)
-    texts = X.texts(names)
-    chunk, y, notes = _with_labels(source.categorised(texts) if texts else source, seed, most)
-    return rows_of([*left, *of_columns(names, chunk.X)], y, _weights(chunk.w), notes, X.targets[0])
+    source, texts = X.taking(names, y=True), X.texts(names)
+    kind = getattr(X.held.collections[1], "dtype", None)
+    labels = not (isinstance(kind, np.dtype) and kind.kind in "fiub")
+    source = source.categorised(texts) if texts else source
+    chunk, y, notes = _with_labels(source, seed, at_most(most, len(names)), labels=labels)
+    return rows_of([*left, *of_columns(names, chunk.X)], y, _weights(chunk.w), notes, None)
 
 
 def _sparse(X: Widening, seed: int, most: int) -> Rows:
     """Lines of svmlight's and VW's format."""
-    chunk, y, notes = _with_labels(X, seed, most)
+    chunk, y, notes = _with_labels(X, seed, at_most(most, 1), labels=False)
     assert isinstance(chunk.X, CSR)
     held = chunk.X
     whole = csr_matrix((held.values, held.columns, held.starts), shape=held.shape)
@@ -111,12 +113,12 @@ def _usable(X: Any) -> tuple[list[str], list[Seen]]:
 
 
 # ---- samples -------------------------------------------------------------------------------------
-def _with_labels(source: Any, seed: int, most: int) -> tuple[Chunk, NDArray[Any], tuple[str, ...]]:
-    """At most so many rows, their y, and what is to be said if there are more."""
-    texts = bool(source.others(source.targets))
-    classes = levels(source) if texts else None
-    rows: Source = source if classes is None else source.coded(classes)
-    chunk, n = _drawn(rows, seed, at_most(most, 1 if isinstance(source, Widening) else source.p))
+def _with_labels(
+    source: Any, seed: int, most: int, *, labels: bool
+) -> tuple[Chunk, NDArray[Any], tuple[str, ...]]:
+    """At most so many rows, their y, and what is to be said if there are more; labels: y is no numbers."""
+    classes = levels(source) if labels else None
+    chunk, n = _drawn(source if classes is None else source.coded(classes), seed, most)
     assert chunk.y is not None
     y = chunk.y if classes is None else classes[chunk.y]
     return chunk, y, (sampled(len(y), n),) if n > len(y) else ()

@@ -208,8 +208,8 @@ def _of_frame(frame: frames.Frame) -> Iterator[Seen]:
             yield Seen(name, None, f"holds {kind} values: left out")
 
 
-def of_columns(names: Sequence[str], X: Any) -> Iterator[Seen]:
+def of_columns(names: Sequence[Any], X: Any) -> Iterator[Seen]:
     """Of the columns of a block."""
     arrays: Sequence[NDArray[Any] | Factor] = X.arrays if isinstance(X, Columns) else X.to_array().T
     for name, values in zip(names, arrays, strict=True):
-        yield seen(name, values)
+        yield seen(str(name), values)
