@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression as SkLogistic
 from sklearn.metrics import roc_auc_score
@@ -67,6 +68,33 @@ def test_two_models_that_are_as_good_are_rarely_told_apart():
         corrected += p_value(d, np.zeros(k)) < 0.05
     assert corrected < naive
     assert corrected / trials < 0.05 + 3 * np.sqrt(0.05 * 0.95 / trials)
+
+
+class Wavering(ClassifierMixin, BaseEstimator):
+    """Right to the last in some fits and wrong to the last in others: its figures vary beyond measure."""
+
+    def fit(self, X, y):
+        self.classes_, self.right_ = np.unique(y), np.asarray(X)[:, 0].mean() > 14.13
+        self.model_ = lk.GaussianNB().fit(X, y)
+        return self
+
+    def predict_proba(self, X):
+        sure = np.where(self.model_.predict_proba(X) > 0.5, 1 - 1e-15, 1e-15)
+        return sure if self.right_ else sure[:, ::-1]
+
+    def predict(self, X):
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+def test_what_is_worse_than_the_majority_is_no_tie_however_much_it_varies():
+    X, y = load_breast_cancer(return_X_y=True)
+    found = lk.compare(X, y, models={"nb": lk.GaussianNB(), "wavering": Wavering()}, cv=4, seed=1)
+    best, wavering, base = (found.result(name) for name in ("nb", "wavering", "(majority class)"))
+    assert indistinct(best.figures("log_loss"), wavering.figures("log_loss"))
+    assert wavering.mean("log_loss") > base.mean("log_loss")
+    assert found.is_tied(best)
+    assert not found.is_tied(wavering)
+    assert not found.is_tied(base)
 
 
 # ---- ranks ---------------------------------------------------------------------------------------

@@ -128,10 +128,26 @@ class Comparison:
         return self.results[0]
 
     def is_tied(self, result: Result) -> bool:
-        """Whether it could be as good as the best: their difference may be luck of the folds."""
+        """Whether it could be as good as the best: their difference may be luck of the folds.
+
+        One that is worse than what knows y alone is no choice, however much its figures vary.
+        """
         if result is self.best or not result.folds:
             return result is self.best
-        return indistinct(self.best.figures(self.metric), result.figures(self.metric))
+        base = next((each for each in self.results if each.baseline), None)
+        if base is not None and self._apart(base) and self._worse(result, base):
+            return False
+        return not self._apart(result)
+
+    def _apart(self, result: Result) -> bool:
+        """Whether the best is better by more than luck."""
+        return not indistinct(self.best.figures(self.metric), result.figures(self.metric))
+
+    def _worse(self, one: Result, other: Result) -> bool:
+        """By their means."""
+        rising = next(metric.rising for metric in self.metrics if metric.name == self.metric)
+        less, more = (other, one) if rising else (one, other)
+        return less.mean(self.metric) > more.mean(self.metric)
 
     def result(self, model: str) -> Result:
         """That of a model by name."""
