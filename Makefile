@@ -84,4 +84,4 @@ kernels: .venv/.dev ## the kernels alone, in GB/s and GFLOP/s
 	$(BIN)/python -m pytest benchmarks/kernels --benchmark-enable --benchmark-only -p no:cacheprovider
 
 clean: ## remove all that was made
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf .venv build dist report.html .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

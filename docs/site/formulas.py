@@ -14,7 +14,7 @@ from markdown.treeprocessors import Treeprocessor
 
 # The base is one letter (perhaps with a tilde): names such as half_life are not formulas.
 BELOW = r"(?:(?<=(?<![A-Za-z0-9_])[^\W\d_])|(?<=\u0303))_([A-Za-z0-9]{1,2})(?![A-Za-z0-9_])"
-ABOVE = r"(?<=[\w)\]])\^(\([^()]*\)|[−-]?[^\W_]+(?:_[^\W_]+)?)"
+ABOVE = r"(?<=[\w)\]])\^(?:\(((?:[^()]|\([^()]*\))*)\)|([−-]?[^\W_]+(?:\.\d+)?(?:_[^\W_]+)?))"
 # A paragraph of one line that holds an equation or an update, and no sentence.
 DISPLAYED = re.compile(r"[^.]*[=←∝≈≤][^.]*[^.:;]")
 
@@ -29,7 +29,7 @@ class Script(InlineProcessor):
     def handleMatch(self, m: "re.Match[str]", data: str) -> tuple[Element, int, int]:
         """An element in place of the mark and what it is for."""
         found = Element(self.tag)
-        found.text = m.group(1).strip("()")
+        found.text = next(part for part in m.groups() if part is not None)
         return found, m.start(0), m.end(0)
 
 

@@ -15,10 +15,10 @@ ELSEWHERE = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "README.md": "index.md",
-    "benchmarks/README.md": "benchmarks.md",
+    "benchmarks/README.md": "racing.md",
 }
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s#]+)(#[^)\s]*)?\)")
-USAGE = re.compile(r"^ {4}python examples/\S+(?: ([\w.-]+))? \[\w+\.(\w+)\]$", flags=re.M)
+USAGE = re.compile(r"^ {4}python examples/\S+(?: ([\w.-]+))? \[\w+\.(\w+)[^\]]*\]$", flags=re.M)
 
 
 def written() -> dict[str, str]:
@@ -63,12 +63,12 @@ def examples(stamp: str | None) -> tuple[str, dict[str, Path]]:
         title, about = text.split('"""')[1].split("\n", 1)
         about, code = USAGE.sub("", about).strip(), text.split('"""\n', 1)[1].strip()
         usage = USAGE.search(text)
-        parts.append(f"## {title.rstrip('.')} {{ #{_anchor(script.stem)} }}\n\n{about}\n")
+        parts.append(f'## {title.rstrip(".")}\n\n<a id="{_anchor(script.stem)}"></a>{about}\n')
         table = _table(usage[1]) if usage else None
         if stamp and usage and (table or not usage[1]):
             picture, said = pictures.of_example(script, usage[2], stamp, table)
             made[f"{script.stem}.{usage[2]}"] = picture
-            parts.append(f"![{title}](pictures/{script.stem}.{usage[2]}){{.picture .paper}}\n")
+            parts.append(pictures.image(f"{script.stem}.{usage[2]}", title, "picture paper"))
             parts.append(_folded("What it prints", "text", said))
         parts.append(_folded(f"examples/{script.name}", "python", code + "\n"))
     return "\n".join(parts), made

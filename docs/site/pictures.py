@@ -10,6 +10,7 @@ package, and made anew when that changes.
 """
 
 import hashlib
+import html
 import io
 import re
 import runpy
@@ -63,11 +64,16 @@ def of_page(name: str, text: str, stamp: str) -> tuple[str, dict[str, Path]]:
 
     def shown(block: "re.Match[str]") -> str:
         i = next(number) if block[1] else 0
-        files = [(f"pictures/{name}-{i}-{look}.svg", look) for look in LOOKS if i]
-        images = [f"![{block[1]}]({file}#only-{look}){{.picture}}\n" for file, look in files]
+        files = [f"{name}-{i}-{look}.svg#only-{look}" for look in LOOKS if i]
+        images = [image(file, block[1]) for file in files]
         return f"```python\n{block[2]}```\n\n{''.join(images)}"
 
     return BLOCK.sub(shown, text), made
+
+
+def image(file: str, seen: str, kind: str = "picture") -> str:
+    """As HTML: braces for attributes would be taken for such in formulas, too."""
+    return f'<img class="{kind}" alt="{html.escape(seen)}" src="pictures/{file}">\n'
 
 
 def _clear(name: str) -> None:

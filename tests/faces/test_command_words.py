@@ -62,7 +62,8 @@ def bad(capsys, *arguments):
 def shown(text):
     """The commands that a help shows, each as a list of words."""
     lines = [line.partition("example:")[2] or line for line in (text or "").splitlines()]
-    return [shlex.split(line) for line in lines if line.strip().startswith("likelier ")]
+    commands = [shlex.split(line) for line in lines if line.strip().startswith("likelier ")]
+    return [words[: words.index(">")] if ">" in words else words for words in commands]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -409,3 +410,48 @@ def test_kinds_that_make_no_sense(folder, capsys):
     said = bad(capsys, *common, "--model", "lda", "--features", "job", "--types", "job=number")
     assert "column 'job': " in said
     assert "is not of type double" in said
+
+
+def test_what_is_said_of_text_is_not_for_data_sets_that_are_built_in(folder, capsys):
+    for how in (("--types", "a=number"), ("--missing", "?"), ("--encoding", "latin-1")):
+        assert f"{how[0]} is for tables in files" in bad(capsys, "compare", "wine", *how)
+
+
+# ---- inside --------------------------------------------------------------------------------------
+def test_inspect_shows_what_models_have_learned(folder, capsys):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    X.columns, two = list("abcd"), y < 2
+
+    def inspected(model):
+        lk.save(model, "m.lk")
+        code, out, _ = said(capsys, "inspect", "m.lk")
+        assert code == 0
+        return out.splitlines()
+
+    model = lk.GaussianNB(priors=[0.2, 0.3, 0.5]).fit(X, y)
+    lines = inspected(model)
+    assert lines[0] == "GaussianNB(priors=[0.2, 0.3, 0.5])"
+    assert "means" in "".join(lines)
+    (row,) = (line for line in lines if line.startswith("d "))
+    assert row.split()[1:4] == [f"{model.theta_[0, 3]:.5g}", "±", f"{model.var_[0, 3] ** 0.5:.3g}"]
+    model = lk.LogisticRegression(C=0.5).fit(X[two], y[two])
+    lines = inspected(model)
+    assert lines[0] == "LogisticRegression(C=0.5)"
+    assert any(line.startswith(f"fit       {model.n_iter_[0]} iterations, converged: ") for line in lines)
+    assert lines[-8].split() == ["weights", "1"]
+    assert lines[-7].split() == ["a", f"{model.coef_[0, 0]:.5g}"]
+    lines = inspected(lk.LinearRegression().fit(X[["a", "b"]], X[["c", "d"]]))
+    assert lines[-6].split() == ["weights", "y0", "y1"]
+    lines = inspected(lk.LinearDiscriminantAnalysis().fit(X, y).to_linear())
+    assert lines[:2] == ["LinearClassifier", "classes   0, 1, 2"]
+    assert lines[3].split() == ["weights", "0", "1", "2"]
+
+
+def test_inspect_shows_no_more_than_anybody_reads(folder, capsys):
+    rng = np.random.default_rng(0)
+    lk.save(lk.LinearRegression().fit(rng.normal(size=(90, 60)), rng.normal(size=90)), "m.lk")
+    out = said(capsys, "inspect", "m.lk")[1]
+    assert "and 31 more" in out
+    assert len(json.loads(said(capsys, "inspect", "m.lk", "--json")[1])["learned"]["names"]) == 61
+    lk.save(lk.GaussianNB().fit(rng.normal(size=(90, 2)), np.arange(90) % 30), "m.lk")
+    assert "means" not in said(capsys, "inspect", "m.lk")[1]

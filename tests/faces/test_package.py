@@ -67,6 +67,14 @@ def test_the_code_in_the_pages_runs(page, tmp_path, monkeypatch):
         plt.close("all")
 
 
+def test_the_code_of_a_peer_runs_where_there_is_one():
+    pytest.importorskip("river")
+    names: dict[str, object] = {}
+    page = (ROOT / "docs" / "from-river.md").read_text(encoding="utf-8")
+    for block in re.findall(r"```py\n(.*?)```", page, flags=re.S):
+        exec(compile(block, "from-river.md", "exec"), names)
+
+
 @pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *ROOT.glob("*/*.md")], ids=lambda path: path.name)
 def test_links_between_pages_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):

@@ -484,6 +484,8 @@ def test_weights_that_there_are_not(wine):
         lk.plot.coefficients(lk.QuadraticDiscriminantAnalysis().fit(X, y))
     with pytest.raises(ValueError, match="depends on the rows: give X and y"):
         lk.plot.coefficients(lk.GaussianNB().fit(X, y))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        lk.plot.coefficients(lk.LogisticRegression().fit(X[["hue"]], y), X[["hue"]], y[:-1])
     with pytest.raises(ValueError, match="top=0"):
         lk.plot.coefficients(lk.LinearDiscriminantAnalysis().fit(X, y), top=0)
     with pytest.raises(ValueError, match="per_deviation needs X"):

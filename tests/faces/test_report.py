@@ -22,7 +22,7 @@ from likelier.reporting.curves import roc, wilson
 from likelier.reporting.page import page
 from likelier.reporting.pictures import picture
 from likelier.reporting.plane import FAR, GRID
-from likelier.reporting.stills import _order
+from likelier.reporting.stills import _order, coefficients
 from likelier.reporting.telling import telling
 
 HOSTILE = ["</script><script>alert(1)</script>", "<b>&amp;\"'", "x' onload='y", "年齢 $title ${style}"]
@@ -233,11 +233,13 @@ def test_rows_sorted_by_class_are_shuffled():
 
 
 # ---- tables of every kind ------------------------------------------------------------------------
-def test_two_classes_and_estimators_of_any_kind():
+def test_two_classes_weights_and_estimators_of_any_kind():
     found = load_breast_cancer()
     X, y = table(found.data[:, :4], "abcd"), found.target
     models = {"tree": DecisionTreeClassifier(max_depth=2), "theirs": LogisticRegression()}
-    data = Page(page(lk.compare(X, y, models=models, cv=3))).data
+    w = np.arange(len(y)) % 3 + 1.0
+    data = Page(page(lk.compare(X, y, models=models, cv=3, sample_weight=w))).data
+    assert np.sum(data["judged"]["models"][0]["confusion"]) == w.sum()
     assert [curve["k"] for curve in data["judged"]["models"][0]["roc"]] == [1]
     assert len(data["planes"]["pairs"]) == 6
 
@@ -251,6 +253,26 @@ def test_numbers_to_be_found():
     assert len(held["y"]) == 442
     np.testing.assert_allclose(held["models"][0]["said"], comparison.best.said, rtol=1e-4)
     assert "Which regression suits" in tree.text("h1")[0]
+
+
+def test_scores_without_probabilities_have_regions():
+    X, y = load_wine(return_X_y=True)
+    data = Page(page(compared(X[:, :4], y, models=["linear-svc"], metric="error"))).data
+    assert not any(model["sure"] for pair in data["planes"]["pairs"] for model in pair["models"])
+    assert len(data["planes"]["pairs"]) == 6
+
+
+def test_many_weights_have_no_intervals(monkeypatch):
+    X, y = load_breast_cancer(return_X_y=True)
+    classes = compared(X[:, :6], y, models=["logistic-regression"])
+    numbers = compared(*load_diabetes(return_X_y=True), models=["linear-regression"])
+    for found in (classes, numbers):
+        assert "95 % interval" in coefficients(found, found.results[:1])
+        with monkeypatch.context() as patch:
+            patch.setattr("likelier.reporting.stills.MOST_WEIGHTS", 5)
+            drawn = coefficients(found, found.results[:1])
+        assert "weight per standard" in drawn
+        assert "interval" not in drawn
 
 
 def test_categories_missing_cells_and_text_have_fallbacks():
@@ -287,6 +309,13 @@ def test_sparse_rows_have_a_report():
     text = page(compared(X, np.arange(90) % 2, models=["logistic-regression", "multinomial-nb"]))
     assert "a sparse matrix" in text
     assert "no two columns of numbers" in text
+
+
+def test_nothing_but_the_baseline_has_a_report():
+    X, y = load_wine(return_X_y=True)
+    text = page(compared(X, y, models=["poisson-nb"]))
+    assert "No model could be fitted to two columns" in text
+    assert "it takes counts" in text
 
 
 # ---- writing -------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ def files(tmp_path_factory):
     names = [*wine.feature_names[:-1], "</script><b>'\"&proline"]
     X = pa.table(dict(zip(names, wine.data.T, strict=True)))
     y = np.array(["<i>barolo", "grignolino", "barbera & co"])[wine.target]
-    models = ["lda", "logistic-regression", "perceptron"]
+    models = ["lda", "gaussian-nb", "logistic-regression", "perceptron"]
     lk.compare(X, y, models=models, cv=3, name="wine").to_html(folder / "wine.html")
     diabetes = load_diabetes()
     X = pa.table(dict(zip(diabetes.feature_names, diabetes.data.T, strict=True)))
@@ -97,7 +97,7 @@ def test_all_is_drawn(opened):
 def test_choosers_change_the_drawings(opened):
     page = opened()
     before = {name: _drawing(page, f"#{name}") for name in ("roc", "calibration", "confusion")}
-    assert page.locator("#model option").count() == 4
+    assert page.locator("#model option").count() == 5
     page.locator("#model").focus()
     page.keyboard.press("ArrowDown")  # by keyboard
     for name, drawn in before.items():
@@ -110,6 +110,9 @@ def test_choosers_change_the_drawings(opened):
     assert page.locator("#roc path.faint").count() >= 1
     labels = page.locator("#plane-0 .label").all_text_contents()
     shades = page.eval_on_selector("#plane-0 canvas", "canvas => canvas.toDataURL()")
+    page.select_option("#plane-0-model", index=1)
+    assert page.eval_on_selector("#plane-0 canvas", "canvas => canvas.toDataURL()") != shades
+    assert page.locator("#plane-0 .label").all_text_contents() == labels
     page.select_option("#pair", index=3)
     assert page.locator("#plane-0 .label").all_text_contents() != labels
     assert page.eval_on_selector("#plane-0 canvas", "canvas => canvas.toDataURL()") != shades

@@ -141,6 +141,7 @@ def test_a_browser_reads_it_from_a_folder(site):
         page.on("request", lambda each: said.append(each.url) if each.url.startswith("http") else None)
         page.goto((site / "index.html").as_uri())
         assert page.locator("body").get_attribute("data-md-color-scheme") == "slate"
+        shown = page.locator("img.picture:visible").evaluate_all("all => all.map(each => each.src)")
         wide = page.evaluate("document.documentElement.scrollWidth")
         page.set_viewport_size({"width": 1300, "height": 900})
         page.locator("input.md-search__input").click()
@@ -148,4 +149,6 @@ def test_a_browser_reads_it_from_a_folder(site):
         page.wait_for_selector(".md-search-result__item", timeout=10_000)
         browser.close()
     assert not said
+    assert shown
+    assert all(url.endswith("#only-dark") for url in shown)
     assert wide <= 400

@@ -153,6 +153,30 @@ def test_dependence_that_no_pair_shows_alone():
     assert "depend a little on each other" in found.verdicts["GaussianNB"].why
 
 
+def test_columns_that_cannot_bend_do_not():
+    """Of two values a bend would be one more slope, and gain by being less penalised."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (120, 8))
+    y = (X[:, :3].sum(axis=1) + 0.1 * rng.normal(size=120) > 1.5).astype(int)
+    found = checked(X.astype(float), y)
+    assert found.bends.gain == 0
+    assert found.verdicts["LogisticRegression"].verdict == "borne out"
+
+
+def test_columns_that_are_mostly_one_value_can_bend():
+    X, y, rng = two_classes(0, n=1500, p=1)
+    X = np.where(rng.uniform(size=(len(X), 1)) < 0.6, 0.0, rng.uniform(1, 9, X.shape))
+    y = (np.abs(X[:, 0] - 5) < 2.5).astype(int)
+    assert checked(X, y).verdicts["LogisticRegression"].verdict == "violated"
+
+
+def test_a_plane_that_parts_nothing_is_said():
+    X, y, rng = two_classes(0)
+    found = checked(X + 3 * rng.normal(size=X.shape), y).verdicts["LinearSVC"]
+    assert found.verdict == "doubtful"
+    assert "where the commonest class alone leaves" in found.why
+
+
 def test_few_rows_for_a_covariance_are_said():
     X, y, _ = two_classes(0, n=60, p=20)
     assert "which is few" in checked(X, y).verdicts["QDA"].why
@@ -331,4 +355,4 @@ def test_wide_tables_and_many_classes_are_bounded_and_said():
     assert len(found.names) == MOST_NUMBERS
     assert "x7" in found.names
     assert len(found.groups) <= MOST_CLASSES
-    assert [note.split(" ")[1] for note in found.notes] == ["50", "600"]
+    assert [note.split(" ")[1] for note in found.notes] == ["50", "600", "models"]

@@ -18,7 +18,7 @@ from likelier.data.files import Scan
 from likelier.engines import run
 
 CELLS = st.one_of(
-    st.text('ab",;\n\r é€', max_size=9).filter(lambda cell: cell != ""),
+    st.text('ab",;\n\r é€', max_size=9).filter(lambda cell: cell not in ("", " ")),  # missing
     st.sampled_from(['5" pipe', '"', "two\nlines", "a\r\nb", ",,", '"\n"']),
 )
 

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 
 from likelier.cli import comparing, completing, inspecting, merging, predicting, streaming, training
@@ -79,6 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return TERMINATED if terminated else INTERRUPTED
     except Exception as problem:
         if "--debug" in given:
+            import traceback
+
             traceback.print_exc()
         wrong = isinstance(problem, WRONG)
         say(_said(problem) if wrong else _defect(problem))

@@ -129,7 +129,11 @@ def _rows(options: Namespace, report: Path | None) -> tuple[Any, Any, dict[str, 
     """X, y and what is known of them: of a table that is always at hand, or of files."""
     name = options.data[0] if options.data else "wine"
     if len(options.data) < 2 and name in BUILT_IN and not Path(name).exists():
-        given = [key for key in ("target", "features", "weight", "format") if getattr(options, key)]
+        given = [
+            key
+            for key in ("target", "features", "weight", "format", "types", "missing", "encoding")
+            if getattr(options, key)
+        ]
         if given:
             raise ValueError(f"--{given[0]} is for tables in files, and {name} is built in.")
         from likelier.comparing.built_in import built_in

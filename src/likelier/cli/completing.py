@@ -8,10 +8,10 @@ from likelier.cli.comparing import BUILT_IN
 from likelier.cli.parsing import HELP, examples
 from likelier.cli.words import MODELS
 
-FILES = {"DATA", "M.lk", "A.lk", "OLD.lk", "OUT", "FILE"}  # what such arguments are called
+FILES = {"DATA", "M.lk", "A.lk", "OLD.lk", "OUT", "FILE", "PATH"}  # what such arguments are called
 OFFERED = {"--model": tuple(MODELS), "--models": tuple(MODELS)}
 MOST = 100  # letters that are said of an option
-DATA = {"compare": tuple(BUILT_IN)}  # beside files
+DATA = {"compare": tuple(BUILT_IN)}  # beside files; of one command
 
 
 def add(commands: Any) -> None:
@@ -163,24 +163,24 @@ _likelier() {{
         esac ;;
     esac
 }}
+_likelier_data() {{
+    _alternative 'name:name:({" ".join(*DATA.values())})' 'file:file:_files'
+}}
 if [ "$funcstack[1]" = "_likelier" ]; then _likelier "$@"; else compdef _likelier likelier; fi"""
 
 
 def _zsh_words(name: str, words: list[Word]) -> str:
     lines = []
     for word in words:
-        values = f"({' '.join(word.values)})" if word.values else "_files" if word.files else " "
-        lines += [
-            _quoted(f"{flag}[{_plain(word.help)}]" + (f":value:{values}" if word.takes else ""))
-            for flag in word.flags
-        ]
-        if not word.flags and DATA.get(name):
-            lines.append(
-                _quoted(f"*:argument:_alternative 'n:name:({' '.join(DATA[name])})' 'f:file:_files'")
-            )
-        elif not word.flags:
-            lines.append(_quoted(f"*:argument:{values}"))
+        of = f":value:{_zsh_values(word)}" if word.takes else ""
+        lines += [_quoted(f"{flag}[{_plain(word.help)}]{of}") for flag in word.flags]
+    (*_, last) = (_zsh_values(word) for word in words if not word.flags)  # several may be DATA: say it once
+    lines.append(_quoted(f"*:argument:{'_likelier_data' if name in DATA else last}"))
     return " \\\n".join(f"            {line}" for line in lines)
+
+
+def _zsh_values(word: Word) -> str:
+    return f"({' '.join(word.values)})" if word.values else "_files" if word.files else " "
 
 
 def _plain(text: str) -> str:

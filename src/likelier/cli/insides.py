@@ -45,10 +45,8 @@ class Learned(NamedTuple):
 
 def learned(model: Any) -> Learned | None:
     """Weights of what is linear, means of what is Gaussian; None: neither, or none that can be shown."""
-    p = getattr(model, "n_features_in_", None)
-    names = [str(name) for name in getattr(model, "feature_names_in_", [])] or [
-        f"x{j}" for j in range(p or 0)
-    ]
+    named = [str(name) for name in getattr(model, "feature_names_in_", [])]
+    names = named or [f"x{j}" for j in range(getattr(model, "n_features_in_", 0))]
     for of in (_weights, _means):
         found = of(model, names)
         if found is not None:
@@ -65,11 +63,8 @@ def _weights(model: Any, names: list[str]) -> Learned | None:
     if W.ndim != 2 or W.shape[1] != len(names):
         return None
     classes = [str(label) for label in getattr(model, "classes_", ())]
-    heads = (
-        classes
-        if len(classes) == len(W)
-        else classes[1:] or [f"y{k}" if len(W) > 1 else "y" for k in range(len(W))]
-    )
+    values = ["y"] if len(W) == 1 else [f"y{k}" for k in range(len(W))]
+    heads = classes[-len(W) :] or values  # of two classes the weights of the second
     return Learned("weights", heads, [*names, "(intercept)"], np.vstack([W.T, b]))
 
 

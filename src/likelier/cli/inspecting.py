@@ -63,13 +63,14 @@ def _inside(path: str, found: "Description") -> Inside:
             None,
             None,
         )
-    if found.n_features is None or found.size > MOST_BYTES:
+    if found.size > MOST_BYTES:
         return Inside(found.params, None, None)
     from likelier.cli.insides import changed, fitted, learned
     from likelier.saving.models import load
 
     model = load(path)
-    return Inside(changed(model), learned(model), fitted(model))
+    alone = found.n_features is None  # its weights are its hyper-parameters
+    return Inside({} if alone else changed(model), learned(model), fitted(model))
 
 
 def _lines(found: "Description", inside: Inside) -> list[str]:

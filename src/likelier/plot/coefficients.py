@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import is_classifier
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from likelier.plot.axes import MUTED, Floats, color, ink, label_rows, marker, pyplot
 
@@ -67,6 +67,8 @@ def coefficients(
     check_is_fitted(model)
     if top < 1:
         raise ValueError(f"top={top!r}: at least one column is drawn")
+    if X is not None and y is not None:
+        check_consistent_length(X, y)
     found = _summarised(model, X, y) or _weighed(model) or _contributed(model, X, y)
     if per_deviation:
         unit = _deviations(model, X, len(found.names))
@@ -97,8 +99,7 @@ def _summarised(model: Any, X: Any, y: Any) -> Reading | None:
     if not hasattr(model, "summary"):
         return None
     try:
-        given = {} if X is None else {"X": X, "y": y}
-        found = model.summary(**given)
+        found = model.summary() if X is None or y is None else model.summary(X, y)
     except ValueError:  # a penalty that selects, separation, no rows: the weights alone are left
         return None
     tables = found if isinstance(found, list) else [found]

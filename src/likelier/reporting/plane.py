@@ -19,12 +19,13 @@ from likelier.comparing.judging import Folds
 from likelier.comparing.judging import judged as on_folds
 from likelier.comparing.rows import Rows
 from likelier.comparing.table import Comparison, Result
-from likelier.reporting.telling import some, telling
+from likelier.reporting.telling import champions, some, telling
 
 Floats = NDArray[np.float64]
 
 COLUMNS = 4  # of which all pairs are drawn
-GRID = 72  # points along each axis
+MODELS = 2  # of each kind
+GRID = 64  # points along each axis
 FOLDS = 3
 MOST_ROWS = 1500  # that models are fitted to, for a picture
 MOST_POINTS = 300
@@ -33,7 +34,7 @@ FAR = 30.0  # log odds, beyond which more is not seen
 AROUND = 0.06  # of the range, left about it
 
 
-def planes(comparison: Comparison, models: Sequence[Result]) -> dict[str, Any]:
+def planes(comparison: Comparison) -> dict[str, Any]:
     """Every pair of the most telling columns, the best first; or why there is none."""
     classes = comparison.classes
     assert classes is not None
@@ -44,6 +45,8 @@ def planes(comparison: Comparison, models: Sequence[Result]) -> dict[str, Any]:
         return {"none": f"{len(classes)} classes are too many to tell apart in one picture."}
     rows = some(comparison.rows, MOST_ROWS, comparison.seed)
     held = {column.name: column for column in rows.columns}
+    kinds = champions(comparison, MODELS)
+    models = [result for kind in kinds for result in kind]
     pairs = [
         _pair(replace(rows, columns=(held[a.name], held[b.name])), models, classes, comparison)
         for a, b in combinations(columns, 2)
@@ -52,7 +55,14 @@ def planes(comparison: Comparison, models: Sequence[Result]) -> dict[str, Any]:
     found = [pair for pair in pairs if len(pair["models"]) == most]
     if not most:
         return {"none": "No model could be fitted to two columns alone."}
-    return {"grid": GRID, "far": FAR, "pairs": sorted(found, key=_mean_loss)}
+    fitted = [model["name"] for model in found[0]["models"]]
+    panels = [[fitted.index(each.model) for each in kind if each.model in fitted] for kind in kinds]
+    return {
+        "grid": GRID,
+        "far": FAR,
+        "panels": [panel for panel in panels if panel],
+        "pairs": sorted(found, key=_mean_loss),
+    }
 
 
 def _mean_loss(pair: dict[str, Any]) -> float:

@@ -385,7 +385,8 @@
 
   function planes() {
     const pair = data.planes.pairs[+find("#pair").value];
-    pair.models.forEach((model, i) => {
+    data.planes.panels.forEach((_, i) => {
+      const model = pair.models[+find(`#plane-${i}-model`).value];
       plane(find(`#plane-${i}`), pair, model);
       const loss = model.loss === null ? "" : `, log-loss ${number(model.loss)}`;
       find(`#plane-${i}-said`).textContent = `With these two columns alone: error ${percent(model.error)}${loss}.`;
@@ -447,7 +448,7 @@
   // ---- all of it ---------------------------------------------------------------------------------
   const drawings = [];
   if (data.judged) drawings.push([["#model"], judged]);
-  if (data.planes && data.planes.pairs) drawings.push([["#pair"], planes]);
+  if (data.planes && data.planes.pairs) drawings.push([["#pair", ...data.planes.panels.map((_, i) => `#plane-${i}-model`)], planes]);
   if (data.residuals) drawings.push([["#model"], residuals]);
   document.documentElement.classList.add("drawn");
   all("table.results").forEach(sortable);

@@ -12,7 +12,7 @@ from likelier.reporting.pictures import COLORS
 from likelier.reporting.plane import planes
 from likelier.reporting.results import results
 from likelier.reporting.telling import champions
-from likelier.reporting.words import listed, remarks, sitting_out
+from likelier.reporting.words import remarks, sitting_out
 
 FEW = 6  # classes whose confusion has room beside other charts
 UNSEEN = "Every row was answered by a model that had not seen it."
@@ -37,9 +37,9 @@ class Section(NamedTuple):
 def classified(comparison: Comparison) -> tuple[list[Section], dict[str, Any]]:
     """Where classes are to be found."""
     assert comparison.classes is not None
-    best = champions(comparison)
+    best = [kind[0] for kind in champions(comparison)]
     data: dict[str, Any] = {"classes": [str(label) for label in comparison.classes], "colors": COLORS}
-    data |= {"judged": judged(comparison), "planes": planes(comparison, best)}
+    data |= {"judged": judged(comparison), "planes": planes(comparison)}
     sections = [
         _results(comparison),
         _judged(data["judged"]),
@@ -54,7 +54,8 @@ def regressed(comparison: Comparison) -> tuple[list[Section], dict[str, Any]]:
     """Where numbers are to be found."""
     data = {"residuals": residuals(comparison)}
     sections = [_results(comparison), _residuals(data["residuals"])]
-    return [*sections, *_looked_at(comparison, champions(comparison), "")], data
+    best = [kind[0] for kind in champions(comparison)]
+    return [*sections, *_looked_at(comparison, best, "")], data
 
 
 def _results(comparison: Comparison) -> Section:
@@ -98,17 +99,19 @@ def _planes(found: dict[str, Any], classes: Sequence[str]) -> Section:
     pairs = [" and ".join(pair["names"]) for pair in found["pairs"]]
     names = [model["name"] for model in found["pairs"][0]["models"]]
     charts = [
-        _chart(escape(name), f'<div id="plane-{i}"></div><p class="under" id="plane-{i}-said"></p>')
-        for i, name in enumerate(names)
+        _chart(
+            _options(f"plane-{i}-model", [names[m] for m in panel], panel, f"Model of picture {i + 1}"),
+            f'<div id="plane-{i}"></div><p class="under" id="plane-{i}-said"></p>',
+        )
+        for i, panel in enumerate(found["panels"])
     ]
     keys = "".join(
         f'<li><i class="fill-{k % COLORS}"></i>{escape(name)}</li>' for k, name in enumerate(classes)
     )
-    kinds = "its kind" if len(names) == 1 else "their kinds"
     words = (
-        f"<p>{listed(names)}, the best of {kinds}, fitted again to two columns alone, of those that tell "
-        "most. Lines are where the likeliest class changes; tints are steps of its probability, at 0.6, "
-        "0.75, 0.9 and 0.99.</p>"
+        "<p>The best models of each kind, fitted again to two columns alone, of those that tell most. "
+        "Lines are where the likeliest class changes; tints are steps of its probability, at 0.6, 0.75, "
+        "0.9 and 0.99.</p>"
     )
     chooser = _chooser("pair", "Columns", pairs) + f'<ul class="key">{keys}</ul>'
     return Section("regions", heading, words + _live(chooser, charts))
@@ -134,6 +137,13 @@ def _chart(caption: str, inner: str, kind: str = "") -> str:
 
 
 def _chooser(name: str, label: str, choices: Sequence[str]) -> str:
-    options = "".join(f'<option value="{i}">{escape(choice)}</option>' for i, choice in enumerate(choices))
-    select = f'<select id="{name}" autocomplete="off">{options}</select>'
+    select = _options(name, choices, range(len(choices)), label)
     return f'<div class="choose"><label for="{name}">{label}</label>{select}</div>'
+
+
+def _options(name: str, choices: Sequence[str], values: Sequence[int], label: str) -> str:
+    options = "".join(
+        f'<option value="{value}">{escape(choice)}</option>'
+        for value, choice in zip(values, choices, strict=True)
+    )
+    return f'<select id="{name}" autocomplete="off" aria-label="{label}">{options}</select>'

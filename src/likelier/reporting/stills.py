@@ -30,6 +30,7 @@ NAME, LINE = 26, 40  # letters of a column's name, and of a line below the axes
 SIZES = 6  # of training sets
 SECONDS = 4.0  # about as long as they may take
 WIDE = 30.0  # ratio of figures, beyond which they are seen by their logarithms
+MOST_WEIGHTS = 600  # that have intervals
 MOST_TRIED = 4  # models, for one that has coefficients
 
 
@@ -96,6 +97,8 @@ def coefficients(comparison: Comparison, models: Sequence[Result]) -> str:
     K = 1 if comparison.classes is None else len(comparison.classes)
     if K > MOST_CLASSES:
         return f"<p>Weights for each of {K} classes are too many for one picture.</p>"
+    if not models:
+        return "<p>No model took part that has coefficients.</p>"
     rows = some(comparison.rows, MOST_ROWS, comparison.seed)
     figures = [_of_kind(comparison, result, rows, K, i) for i, result in enumerate(models)]
     return f'<div class="stills">{"".join(figures)}</div>'
@@ -125,6 +128,8 @@ def _coefficients(result: Result, rows: Rows, K: int, i: int) -> str:
 
     # Weights are of columns of any unit, what naive Bayes' columns contribute has one; tables have none.
     scaled = hasattr(fit.model, "coef_") and not hasattr(fit.X, "column_names")
+    if scaled and fit.model.coef_.size > MOST_WEIGHTS:
+        fit.model._statistics = None  # as of a model saved without: weights have no intervals then
 
     def draw(ax: Any) -> None:
         plot.coefficients(fit.model, fit.X, fit.y, top=TOP, per_deviation=scaled, ax=ax)

@@ -53,11 +53,11 @@ def some(rows: Rows, most: int, seed: int) -> Rows:
     return rows.take(at, "some rows are drawn")
 
 
-def champions(comparison: Comparison) -> list[Result]:
-    """The best generative and the best discriminative model; of other kinds, the best of all."""
+def champions(comparison: Comparison, each: int = 1) -> list[list[Result]]:
+    """The best generative and the best discriminative models, so many of each; of other kinds, the best."""
     able = [result for result in comparison.results if result.folds and not result.baseline]
-    firsts = [
-        next((result for result in able if result.nature.kind == kind), None)
+    kinds = [
+        [result for result in able if result.nature.kind == kind][:each]
         for kind in ("generative", "discriminative")
     ]
-    return [result for result in firsts if result is not None] or able[:1]
+    return [kind for kind in kinds if kind] or ([able[:each]] if able else [])

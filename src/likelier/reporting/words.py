@@ -68,10 +68,11 @@ def facts(comparison: Comparison) -> str:
     columns = "a sparse matrix" if rows.sparse is not None else ", ".join(held)
     found = [(f"{len(rows):,}", "row" if len(rows) == 1 else "rows", "")]
     found.append((f"{rows.p:,}", "column" if rows.p == 1 else "columns", columns))
-    target = "" if rows.target is None else f"of {rows.target}"
+    target = "" if rows.target is None else f"target: {rows.target}"
     if comparison.classes is None:
         y = np.asarray(rows.y, dtype=float)
-        found.append((f"{y.mean():.4g}", "mean target", f"{target} from {y.min():.4g} to {y.max():.4g}"))
+        named = f"mean of {rows.target or 'the target'}"
+        found.append((f"{y.mean():.4g}", named, f"from {y.min():.4g} to {y.max():.4g}"))
     else:
         found.append((f"{len(comparison.classes):,}", "classes", target))
     found.append((f"{rows.gaps:,}", "missing cells", ""))

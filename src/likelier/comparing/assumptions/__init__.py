@@ -5,14 +5,14 @@ level 0.01, corrected for how many there are) and also large enough to matter (a
 grow with the rows).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from likelier.comparing.assumptions.bends import bends_of
+from likelier.comparing.assumptions.bends import Bends, bends_of
 from likelier.comparing.assumptions.covariances import joint_of, spread_of
 from likelier.comparing.assumptions.dispersion import dispersions_of
 from likelier.comparing.assumptions.evidence import Evidence
@@ -83,16 +83,21 @@ class Checks(Evidence):
 def check(rows: Rows, classes: NDArray[Any] | None, seed: int = 0) -> Checks:
     """Look at the columns within classes; of a target of numbers (classes: None) at what a line leaves."""
     sample = drawn(rows, classes, seed)
+    found = {"residuals": residuals_of(sample)} if classes is None else _of_classes(sample, seed)
     return Checks(
         names=sample.names,
         categories=sample.categories,
         texts=tuple(column.name for column in rows.of("text")),
         groups=sample.groups,
         sizes=sample.sizes,
-        gaps=bool(np.isnan(sample.X).any() or (sample.codes < 0).any()),
-        notes=sample.notes,
-        **({"residuals": residuals_of(sample)} if classes is None else _of_classes(sample, seed)),
+        notes=(*sample.notes, *_narrowed(found.get("bends"), len(sample.names))),
+        **found,
     )
+
+
+def _narrowed(bends: Any, p: int) -> Iterator[str]:
+    if isinstance(bends, Bends) and bends.columns < p:
+        yield f"linear models are tried on the {bends.columns} columns of numbers that tell most"
 
 
 def _of_classes(sample: Sample, seed: int) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from likelier.comparing.assumptions.chances import LEVEL
+from likelier.comparing.assumptions.kinks import kinks
 from likelier.comparing.assumptions.pairs import merged
 from likelier.comparing.assumptions.sample import Sample, telling
 from likelier.estimators.logistic import LogisticRegression
@@ -16,7 +17,7 @@ from likelier.estimators.logistic import LogisticRegression
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-MOST_BENT = 30  # columns that may bend: those that tell most
+MOST_BENT, MOST_SLOPES = 30, 150  # columns that may bend, those that tell most; and slopes, one for a class
 MOST_FITTED = 4000  # rows
 FEWEST_FITTED = 20
 PENALTIES = (1.0, 10.0, 100.0)  # C: a penalty too strong would gain by more columns, one too weak by fewer
@@ -36,6 +37,7 @@ class Bends:
     p: float
     error: float  # the share of mistakes without bends
     column: str  # that bends most
+    columns: int  # of numbers, that were looked at
 
     @property
     def bent(self) -> bool:
@@ -55,24 +57,27 @@ class _Judged(NamedTuple):
 def bends_of(sample: Sample, seed: int) -> Bends | str:
     """What bends gain; or why that was not found out."""
     if not sample.names:
-        return "no column holds numbers whose slope could change"
+        return "categories have a weight each, and cannot bend"
     rows, y, half = _halves(sample, seed)
     if len(sample.groups) < 2 or len(rows) < FEWEST_FITTED:
         return "there are too few rows"
-    held = telling(sample, MOST_BENT)
-    linear, bent = _designs(sample, held, rows)
-    straight, broken = _best(linear, y, half), _best(bent, y, half)
+    held = telling(sample, min(MOST_BENT, MOST_SLOPES // len(sample.groups)))
+    linear = _design(sample, held, rows)
+    kink, names = kinks(sample, held)
+    straight = _best(linear, y, half)
+    broken = _best(np.hstack([linear, kink[rows]]), y, half) if names else straight
     saved = straight.losses - broken.losses
     deviation = float(saved.std(ddof=1))
     z = saved.mean() * np.sqrt(len(saved)) / deviation if deviation > 0 else 0.0
-    kinks = broken.W[:, -len(held) :].sum(axis=0)
+    sizes = broken.W[:, -len(names) :].sum(axis=0)
     loss = float(straight.losses.mean())
     return Bends(
         loss,
         float(saved.mean()) / loss if loss > 0 else 0.0,
         float(ndtr(-z)),
         float(straight.mistakes.mean()),
-        sample.names[held[int(np.argmax(kinks))]],
+        names[int(np.argmax(sizes))] if names else "",
+        len(held),
     )
 
 
@@ -86,17 +91,13 @@ def _halves(sample: Sample, seed: int) -> tuple[Indices, NDArray[np.int64], NDAr
     return np.concatenate([*found, np.empty(0, dtype=np.intp)]), y, half
 
 
-def _designs(sample: Sample, held: Indices, rows: Indices) -> tuple[Floats, Floats]:
-    """Numbers and indicators of categories; and the same with bends, which are the last columns."""
-    Z = sample.Z[np.ix_(rows, held)]
-    blocks = [np.nan_to_num(Z)]
+def _design(sample: Sample, held: Indices, rows: Indices) -> Floats:
+    """Numbers, and indicators of categories."""
+    blocks = [np.nan_to_num(sample.Z[np.ix_(rows, held)])]
     for codes in sample.codes[rows].T:
         common = merged(codes + 1)  # missing is a category too
         blocks.append(common[:, None] == np.arange(common.max() + 1))
-    linear = np.hstack(blocks).astype(np.float64)
-    kink = np.abs(Z - np.nanmedian(sample.Z[:, held], axis=0))
-    kink -= np.nanmean(kink, axis=0)
-    return linear, np.hstack([linear, np.nan_to_num(kink)])
+    return np.hstack(blocks).astype(np.float64)
 
 
 def _best(X: Floats, y: NDArray[np.int64], half: NDArray[np.int64]) -> _Judged:

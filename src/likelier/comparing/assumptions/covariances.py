@@ -150,7 +150,8 @@ def mardia(group: str, X: Floats) -> Joint | None:
     if few is None:
         return None
     m = len(few)
-    skewness = float(((few @ few.T) ** 3).mean())
+    G = few @ few.T
+    skewness = float((G * G * G).mean())
     small = (p + 1) * (m + 1) * (m + 3) / (m * ((m + 1) * (p + 1) - 6))
     chance = chi2(small * m * skewness / 6, p * (p + 1) * (p + 2) / 6)
     expected = p * (p + 1) * (p + 2) / m / small

@@ -25,7 +25,6 @@ class Evidence:
     texts: tuple[str, ...]
     groups: tuple[str, ...]  # classes
     sizes: NDArray[np.int64]  # (K,) rows of each class that were looked at
-    gaps: bool  # whether cells are missing
     shapes: Shapes | None = field(default=None, repr=False)
     joint: tuple[Joint, ...] = field(default=(), repr=False)
     pairs: Pairs | None = field(default=None, repr=False)

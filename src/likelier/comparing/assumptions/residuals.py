@@ -6,11 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.comparing.assumptions.chances import LEVEL, chi2, f_ratio
+from likelier.comparing.assumptions.kinks import kinks
 from likelier.comparing.assumptions.pairs import merged
 from likelier.comparing.assumptions.sample import Sample, telling
 from likelier.comparing.assumptions.shapes import FAR, MILD, gaussian
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 MOST_COLUMNS = 100
 SOME, MUCH = 0.03, 0.15  # of the variance that is left, which bends explain
@@ -63,46 +65,51 @@ def residuals_of(sample: Sample) -> Residuals | str:
     y = sample.y.astype(np.float64)
     y = (y - y.mean()) / (float(y.std()) or 1.0)
     held = telling(sample, MOST_COLUMNS)
-    Z = sample.Z[:, held]
-    blocks = [np.ones((len(y), 1)), np.nan_to_num(Z)]
-    for codes in sample.codes.T:
-        common = merged(codes + 1)
-        blocks.append((common[:, None] == np.arange(1, common.max() + 1)).astype(np.float64))
-    X = np.hstack(blocks)
-    kink = np.abs(Z - np.nanmedian(Z, axis=0)) if len(held) else Z
-    kink = np.nan_to_num(kink - np.nanmean(kink, axis=0)) if len(held) else Z
+    X, (kink, names) = _design(sample, held), kinks(sample, held)
+    n, slopes = len(y), X.shape[1] + kink.shape[1] - 1
     if X.shape[1] == 1:
         return "no column holds numbers or categories"
-    if len(y) < X.shape[1] + kink.shape[1] + 10:
-        return f"{len(y)} rows are too few for {X.shape[1] + kink.shape[1] - 1} slopes and bends"
+    if n < slopes + 11:
+        return f"{n} rows are too few for {slopes} slopes and bends"
     left, rank, fitted = _left(X, y)
-    if left @ left <= 1e-20 * (y @ y):
+    rss, whole = float(left @ left), float(y @ y)
+    if rss <= 1e-20 * whole:
         return "the columns give the target exactly: nothing is left to be looked at"
-    broken, more, _ = _left(np.hstack([X, kink]), y)
-    n = len(y)
-    rss, less = float(left @ left), float(broken @ broken)
-    free = n - more
-    added = more - rank
+    bent, bent_p = _bent(_left(np.hstack([X, kink]), y), rss, n, rank)
     low, high = _ends(left, fitted)
     squares = left**2 / (rss / n)
     explained = 1 - _rss(X, squares) / float(((squares - squares.mean()) ** 2).sum())
-    skewness, kurtosis, distance, chance = gaussian(left)
-    whole = float(y @ y)
     return Residuals(
         n,
         1 - rss / (n - rank) / (whole / (n - 1)),
-        f_ratio((whole - rss) / (rank - 1) / (rss / (n - rank)), rank - 1, n - rank),
-        1 - (less / free) / (rss / (n - rank)) if added else 0.0,
-        f_ratio((rss - less) / added / (less / free), added, free) if added and less > 0 else 1.0,
-        _most_bent(X, kink, left, [sample.names[j] for j in held]),
+        f_ratio((whole - rss) / max(rank - 1, 1) / (rss / (n - rank)), rank - 1, n - rank),
+        bent,
+        bent_p,
+        _most_bent(X, kink, left, names),
         max(high / low, low / high) if min(low, high) > 0 else np.inf,
         high > low,
         chi2(n * explained, rank - 1),
-        skewness,
-        kurtosis,
-        distance,
-        chance,
+        *gaussian(left),
     )
+
+
+def _design(sample: Sample, held: Indices) -> Floats:
+    """An intercept, numbers, and indicators of all categories but the first."""
+    blocks = [np.ones((len(sample.y), 1)), np.nan_to_num(sample.Z[:, held])]
+    for codes in sample.codes.T:
+        common = merged(codes + 1)  # missing is a category too
+        blocks.append((common[:, None] == np.arange(1, common.max() + 1)).astype(np.float64))
+    return np.hstack(blocks)
+
+
+def _bent(with_bends: tuple[Floats, int, Floats], rss: float, n: int, rank: int) -> tuple[float, float]:
+    """The share of the variance left that bends explain, adjusted, and the p-value of none."""
+    left, more, _ = with_bends
+    less, added = float(left @ left), more - rank
+    if not added or less == 0:
+        return 0.0, 1.0
+    per = less / (n - more)
+    return 1 - per / (rss / (n - rank)), f_ratio((rss - less) / added / per, added, n - more)
 
 
 def _left(X: Floats, y: Floats) -> tuple[Floats, int, Floats]:

@@ -28,8 +28,6 @@ class Sample:
     groups: tuple[str, ...]  # classes, in words
     members: tuple[Indices, ...] = field(repr=False)  # rows of each
     sizes: NDArray[np.int64]  # (K,) rows of each in the whole table
-    at: Indices = field(repr=False)  # rows of the table
-    columns: Indices = field(repr=False)  # which of the table's columns of numbers these are
     notes: tuple[str, ...] = ()
 
     @cached_property
@@ -50,7 +48,7 @@ def drawn(rows: Rows, classes: NDArray[Any] | None, seed: int) -> Sample:
         at = np.sort(np.random.default_rng(seed).choice(at, MOST_ROWS, replace=False))
     y = rows.y[at]
     groups, members, sizes = _groups(y, whole, classes, notes)
-    names, X, columns = _numbers(rows, at, y, members, notes)
+    names, X = _numbers(rows, at, y, members, notes)
     factors = rows.of("category")
     codes = np.column_stack([c.values.codes[at] for c in factors]) if factors else np.empty((len(at), 0))
     held = _most_varied(codes.astype(np.int64), notes)
@@ -63,8 +61,6 @@ def drawn(rows: Rows, classes: NDArray[Any] | None, seed: int) -> Sample:
         groups,
         members,
         sizes,
-        at,
-        columns,
         tuple(notes),
     )
 
@@ -90,10 +86,10 @@ def _groups(
 
 def _numbers(
     rows: Rows, at: Indices, y: NDArray[Any], members: tuple[Indices, ...], notes: list[str]
-) -> tuple[tuple[str, ...], Floats, Indices]:
+) -> tuple[tuple[str, ...], Floats]:
     if rows.sparse is None:
         names = [column.name for column in rows.of("number")]
-        X, columns = rows.numbers[at], np.arange(len(names))
+        X = rows.numbers[at]
     else:
         filled = rows.sparse[at].getnnz(axis=0)
         columns = np.sort(np.argsort(-filled, kind="stable")[:MOST_NUMBERS])
@@ -102,14 +98,14 @@ def _numbers(
         if rows.p > MOST_NUMBERS:
             notes.append(f"of {rows.p:,} columns the {MOST_NUMBERS} that are least often 0 are checked")
     some = np.flatnonzero(~np.isnan(X).all(axis=0))
-    names, X, columns = [names[j] for j in some], X[:, some], columns[some]
+    names, X = [names[j] for j in some], X[:, some]
     if X.shape[1] > MOST_NUMBERS:
         held = _best(_scaled(X), y, members, MOST_NUMBERS)
         notes.append(
             f"of {X.shape[1]:,} columns of numbers the {MOST_NUMBERS} that tell most of y are checked"
         )
-        names, X, columns = [names[j] for j in held], X[:, held], columns[held]
-    return tuple(names), X, columns
+        names, X = [names[j] for j in held], X[:, held]
+    return tuple(names), X
 
 
 def _most_varied(codes: NDArray[np.int64], notes: list[str]) -> Indices:

@@ -59,32 +59,37 @@ def shapes_of(sample: Sample) -> Shapes:
     found, units = np.full((4, K, p), np.nan), np.full((2, K, p), np.nan)
     n = np.zeros((K, p), dtype=np.int64)
     for k, rows in enumerate(sample.members):
-        for j in range(p):
-            there = ~np.isnan(sample.X[rows, j])
+        for j, (x, z) in enumerate(zip(sample.X[rows].T, sample.Z[rows].T, strict=True)):
+            there = ~np.isnan(x)
             n[k, j] = there.sum()
             if n[k, j] >= FEWEST:
-                found[:, k, j] = gaussian(sample.Z[rows, j][there])
-                x = sample.X[rows, j][there]
+                found[:, k, j] = gaussian(z[there])
                 with np.errstate(over="ignore"):
-                    units[:, k, j] = x.mean(), 0.0 if (x == x[0]).all() else x.std(ddof=1)
+                    units[:, k, j] = _moments(x[there])
     skewness, kurtosis, distance, chance = found
     mean, deviation = units
     return Shapes(n, mean, deviation, skewness, kurtosis, distance, holm(chance), *_ties(sample.X))
+
+
+def _moments(x: Floats) -> tuple[float, float]:
+    """Mean and deviation, exactly 0 of a constant."""
+    return float(x.mean()), 0.0 if (x == x[0]).all() else float(x.std(ddof=1))
 
 
 def gaussian(x: Floats) -> tuple[float, float, float, float]:
     """Skewness, kurtosis, the distance from a Gaussian, and the p-value of being one; NaN of a constant."""
     n = len(x)
     centred = x - x.mean()
-    m2 = float((centred**2).mean())
+    squares = centred * centred
+    m2 = float(squares.mean())
     if m2 == 0 or (x == x[0]).all():
         return np.nan, np.nan, np.nan, np.nan
     z = np.sort(centred) / np.sqrt(m2 * n / (n - 1))
     steps, expected = np.arange(n + 1) / n, ndtr(z)
     distance = max((steps[1:] - expected).max(), (expected - steps[:-1]).max())
     return (
-        float((centred**3).mean() / m2**1.5),
-        float((centred**4).mean() / m2**2 - 3),
+        float((squares * centred).mean() / m2**1.5),
+        float((squares * squares).mean() / m2**2 - 3),
         max(float(distance) - CHANCE / np.sqrt(n), 0.0),
         of_anderson_darling(anderson_darling(z), n),
     )

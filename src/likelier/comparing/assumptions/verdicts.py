@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from likelier.comparing.assumptions import residuals
+from likelier.comparing.assumptions.bends import SOME
 from likelier.comparing.assumptions.chances import LEVEL
 from likelier.comparing.assumptions.dispersion import Dispersion
 from likelier.comparing.assumptions.evidence import Evidence
@@ -17,6 +18,7 @@ WORSE: tuple[Kind, ...] = ("not checked", "borne out", "doubtful", "violated")
 MANY, MOST = 0.25, 0.5  # the shares of columns from which large departures, and any, are those of the table
 ALIKE = 1.3  # of deviations: a ratio below is not what tells classes apart
 DIFFUSE, DENSE = 0.1, 0.3  # of the strength that pairs of columns have together
+HALF = 0.5  # of the mistakes of the commonest class: a plane that leaves more does not part classes well
 # The rows from which the density of p columns is known to 10 % where it is highest (Silverman 1986, p. 94).
 SILVERMAN = (4, 19, 67, 223, 768, 2790, 10_700, 43_700, 187_000, 842_000)
 
@@ -50,7 +52,8 @@ def gaussian(found: Evidence) -> Finding:
     """Columns of numbers, one by one."""
     shapes = found.shapes
     if shapes is None or not shapes.checked.any():
-        return Finding("not checked", "no column holds numbers enough to tell its shape")
+        few = "numbers enough to tell its shape" if found.names else "numbers"
+        return Finding("not checked", f"no column holds {few}")
     columns, far = shapes.departs.any(axis=0), shapes.far[shapes.checked]
     if not columns.any():
         n = int(shapes.n[shapes.checked].min())
@@ -100,7 +103,7 @@ _FEW = "too few rows have two columns at once"
 
 def independent_numbers(found: Evidence) -> Finding:
     """The same, of numbers alone."""
-    return independent(found, numbers_only=True)
+    return independent(found, numbers_only=True) if found.names else Finding("not checked", "")
 
 
 def independent_counts(found: Evidence) -> Finding:
@@ -111,6 +114,8 @@ def independent_counts(found: Evidence) -> Finding:
 def one_covariance(found: Evidence) -> Finding:
     """Classes beside each other."""
     spread = found.spread
+    if not found.names:
+        return Finding("not checked", "")
     if isinstance(spread, str):
         return Finding("not checked", f"covariances of classes are not compared: {spread}")
     if not spread.differs:
@@ -127,7 +132,7 @@ def no_indicators(found: Evidence) -> Finding:
     """Categories, where numbers are modelled."""
     if not found.categories:
         return Finding("not checked", "")
-    return Finding("doubtful", "indicators of categories, which stand beside the numbers, are not Gaussian")
+    return Finding("doubtful", "indicators, which stand for categories, are not Gaussian")
 
 
 def rows_for_covariances(found: Evidence) -> Finding:
@@ -136,9 +141,10 @@ def rows_for_covariances(found: Evidence) -> Finding:
     if not p or not len(found.sizes):
         return Finding("not checked", "")
     n, needed = int(found.sizes[k]), p * (p + 1) // 2
-    why = f"class {found.groups[k]} has {n:,} rows for the {needed:,} numbers of its covariance"
+    numbers = f"the {needed:,} numbers of its covariance" if p > 1 else "its variance"
+    why = f"class {found.groups[k]} has {n:,} rows for {numbers}"
     if n <= p:
-        return Finding("violated", f"{why}, fewer than columns")
+        return Finding("violated", f"{why}, no more than columns")
     return Finding("borne out", why) if n >= needed else Finding("doubtful", f"{why}, which is few")
 
 
@@ -149,7 +155,8 @@ def linear(found: Evidence) -> Finding:
         return Finding("not checked", f"whether the log odds are linear is not known: {bends}")
     slopes = "slopes that change at the median of each column"
     if not bends.bent:
-        gain = f"lower it by {percent(bends.gain)} only" if bends.gain > 0.005 else "do not lower it"
+        less = "which may be chance" if bends.gain >= SOME else "which is little"
+        gain = f"lower it by {percent(bends.gain)}, {less}" if bends.gain > 0.005 else "do not lower it"
         return Finding("borne out", f"the held-out log-loss is {bends.log_loss:.3f}, and {slopes} {gain}")
     less = f"{slopes} lower the held-out log-loss by {percent(bends.gain)}"
     why = f"the log odds bend, most in {bends.column}: {less}"
@@ -161,7 +168,10 @@ def parted(found: Evidence) -> Finding:
     bends, straight = found.bends, linear(found)
     if isinstance(bends, str):
         return straight
+    blind = 1 - found.sizes.max() / found.sizes.sum()
     wrong = f"a plane leaves {percent(bends.error, 1)} of held-out rows on the wrong side"
+    if straight.verdict == "borne out" and bends.error > HALF * blind:
+        return Finding("doubtful", f"{wrong}, where the commonest class alone leaves {percent(blind, 1)}")
     return Finding(straight.verdict, f"{wrong}; {straight.why}")
 
 
@@ -188,14 +198,15 @@ def _dispersed(dispersion: Dispersion | None, found: Evidence, model: str) -> Fi
     k, j = np.unravel_index(np.argmax(np.where(departs, dispersion.off, -1.0)), index.shape)
     columns = departs.any(axis=0)
     head = f"{some(columns, 'does', 'do')} not vary as {model} do"
-    why = f"{head}: {found.names[j]} in class {found.groups[k]} varies {times(index[k, j])} as much"
+    much = f"varies {times(index[k, j])} as much" if index[k, j] > 0 else "does not vary"
+    why = f"{head}: {found.names[j]} in class {found.groups[k]} {much}"
     return Finding("violated" if dispersion.far.any(axis=0).mean() >= MANY else "doubtful", why)
 
 
 def mixed_gaussians(found: Evidence) -> Finding:
     """Mixtures take any smooth shape: what they cannot take is numbers that are ties."""
     shapes = found.shapes
-    if shapes is None:
+    if shapes is None or not found.names:
         return Finding("not checked", "no column holds numbers")
     spiked = (shapes.values <= 2) | (shapes.commonest >= 0.5)
     if spiked.any():
