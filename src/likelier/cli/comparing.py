@@ -81,12 +81,15 @@ def run(options: Namespace) -> None:
             raise ValueError(f"--{name} {value}: it is a whole number from {least} on")
     report = _report(options)
     X, y, about = _rows(options, report)
-    from likelier.comparing import compare
+    from likelier.cli.progress import showing
+    from likelier.comparing import compare, reading
 
+    with showing("reading"):
+        most = {} if options.rows is None else {"most": options.rows}
+        rows = reading.opened(X, y, seed=options.seed, **most)
     how = {name: getattr(options, name) for name in ("cv", "seed", "jobs", "task", "metric", "also")}
-    how |= {} if options.rows is None else {"most": options.rows}
     models = None if options.models is None else [MODELS.get(name.lower(), name) for name in options.models]
-    found = compare(X, y, models, progress=True, **about, **how)
+    found = compare(rows, models=models, progress=True, **about, **how)
     if options.json:
         print(json.dumps(found.to_dict(), indent=2))
     else:

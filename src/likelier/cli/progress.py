@@ -36,12 +36,12 @@ def each(items: Sequence[Any], noun: str) -> Iterable[Any]:
 
 
 @contextmanager
-def showing() -> Iterator[None]:
+def showing(doing: str = "learning, pass {}") -> Iterator[None]:
     """A bar of the passes that run here, if standard error is a terminal and they take long enough."""
     if not sys.stderr.isatty():
         yield
         return
-    bar = PassBar()
+    bar = PassBar(doing)
     try:
         with watching(bar):
             yield
@@ -56,7 +56,8 @@ class PassBar:
     passes before. A survey reads labels alone, of each chunk every one once: of it, parts are counted.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, doing: str = "learning, pass {}") -> None:
+        self._doing = doing
         self._bar: Any = None
         self._since = time.monotonic()
         self._number = 0  # of the pass, surveys apart
@@ -95,7 +96,7 @@ class PassBar:
             self._bar.close()
 
     def _start(self) -> None:
-        words = "finding the classes" if self._surveys else f"learning, pass {self._number}"
+        words = "finding the classes" if self._surveys else self._doing.format(self._number)
         unit, total = " parts" if self._surveys else " rows", self._total()
         if self._bar is None:
             self._bar = tqdm(

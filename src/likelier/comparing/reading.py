@@ -35,7 +35,9 @@ from likelier.states import Sample
 def opened(
     X: Any, y: Any = None, sample_weight: Any = None, *, seed: int = 0, most: int = MOST_ROWS
 ) -> Rows:
-    """What a user hands in, checked; of more rows than `most`, a sample."""
+    """What a user hands in, checked; of more rows than `most`, a sample. What was read is done."""
+    if isinstance(X, Rows):
+        return X
     X, y, sample_weight = gathered(X, y, sample_weight)
     if not stored(X):
         return in_memory(X, y, sample_weight, seed=seed, most=most)
