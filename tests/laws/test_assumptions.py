@@ -340,6 +340,21 @@ def test_awkward_tables_get_an_answer(name):
     check(Rows(rows.columns, rows.y.astype(float), rows.w, rows.sparse), None).sentence("Ridge")
 
 
+def test_one_column_depends_on_no_other():
+    for name in ("one column", "categories"):
+        rows = dict(awkward())[name]
+        found = check(rows, np.unique(rows.y)).verdicts["NaiveBayes"]
+        assert found[1:] == ("borne out", "there are no two columns to depend on each other")
+
+
+def test_of_words_nothing_is_said_that_was_not_looked_at():
+    rows = dict(awkward())["text"]
+    verdicts = check(rows, np.unique(rows.y)).verdicts
+    assert {found.verdict for found in verdicts.values()} == {"not checked"}
+    assert "words of a text depend on each other is not looked at" in verdicts["BernoulliNB"].why
+    assert "each category or word has a weight of its own" in verdicts["LogisticRegression"].why
+
+
 def test_constant_in_a_class_is_said():
     X, y, _ = two_classes(0)
     X[:100, 1], y[:100] = 4.0, 2

@@ -82,8 +82,11 @@ def jointly_gaussian(found: Evidence) -> Finding:
 def independent(found: Evidence, numbers_only: bool = False) -> Finding:
     """Pairs of columns within classes."""
     if found.pairs is None or not len((pairs := found.pairs.among(numbers_only)).one):
-        few = len(found.names) + (0 if numbers_only else len(found.categories)) < 2
-        return Finding("not checked", "there are no two columns to depend on each other" if few else _FEW)
+        if len(found.names) + (0 if numbers_only else len(found.categories)) > 1:
+            return Finding("not checked", "too few rows have two columns at once")
+        if found.texts and not numbers_only:
+            return Finding("not checked", "whether words of a text depend on each other is not looked at")
+        return Finding("borne out", "there are no two columns to depend on each other")
     worst = pairs.strongest()
     diffuse = pairs.overall >= DIFFUSE and bool((pairs.sphericity < LEVEL).any())
     if not worst and not diffuse:
@@ -96,9 +99,6 @@ def independent(found: Evidence, numbers_only: bool = False) -> Finding:
     head = f"{many if pairs.touched.any() else 'some columns depend on others'} within classes"
     much = pairs.touched.mean() >= MANY or pairs.overall >= DENSE
     return Finding("violated" if much else "doubtful", f"{head}: {said(worst[0])}; {twice}")
-
-
-_FEW = "too few rows have two columns at once"
 
 
 def independent_numbers(found: Evidence) -> Finding:
