@@ -328,7 +328,7 @@ def numbers_of(p: int, of_columns: NDArray[Any] | None, columns: Any) -> NDArray
     """Column numbers from numbers or names, of p columns that may have names."""
     names = [] if of_columns is None else list(of_columns)
     listed = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
-    known = ", ".join(map(str, names)) or f"0 to {p - 1}"
+    known = ", ".join(repr(str(name)) for name in names) or f"0 to {p - 1}"
     found = []
     for column in listed:
         if isinstance(column, str):
