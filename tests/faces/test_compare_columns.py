@@ -87,6 +87,21 @@ def test_columns_are_seen_for_what_they_are():
     assert "constant: has one value (1.5): left out" in str(lk.compare(table, LABELS, ["lda"]))
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_dates_in_files_are_days_as_those_in_frames(tmp_path, kind):
+    day = pd.date_range("2026-01-01", periods=60)
+    table = pd.DataFrame({"day": day, "x": numbers(), "z": 4, "y": LABELS})
+    table["hour"] = pd.date_range("2026-01-01", periods=60, freq="7h", tz="Europe/Berlin")
+    table.loc[3, "day"] = pd.NaT
+    path = tmp_path / f"dates.{kind}"
+    table.to_parquet(path) if kind == "parquet" else table.to_csv(path, index=False)
+    rows = opened(lk.scan(path, target="y", types={"z": "text"}))
+    said = ("day, hour: is a date: used as a number of days", "z: has one value (4): left out")
+    assert rows.notes == said
+    same = opened(table.drop(columns=["y", "z"]), LABELS)
+    np.testing.assert_array_equal(rows.numbers, same.numbers)
+
+
 def test_an_id_is_better_than_nothing():
     rows = opened(np.arange(60.0)[:, None], LABELS)
     assert kinds(rows) == {"x0": "number"}
@@ -105,6 +120,17 @@ def test_frames_of_any_make_are_the_same(flowers, make):
         assert ours.mean("log_loss") == third.mean("log_loss")
     assert frame.rows.notes == ("name: looks like an id (hardly a value comes twice): left out",)
     assert named.rows.target == "species"
+
+
+def test_classes_that_are_whole_numbers_are_written_so(tmp_path):
+    table = pd.DataFrame({"x": numbers(), "y": np.tile([0, 1, -1], 20).astype(float)})
+    table.loc[0, "y"] = np.nan  # which makes floats of them in a frame as well
+    table.to_csv(tmp_path / "whole.csv", index=False)
+    dump_svmlight_file(table[["x"]], table["y"].fillna(0), str(tmp_path / "whole.svmlight"))
+    of_lines = lk.compare(lk.scan(tmp_path / "whole.svmlight"), models=["lda"])
+    of_cells = lk.compare(lk.scan(tmp_path / "whole.csv", target="y"), models=["lda"])
+    for found in (lk.compare(table, "y", ["lda"]), of_cells, of_lines):
+        assert [str(label) for label in found.classes] == ["-1", "0", "1"]
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
@@ -359,6 +385,7 @@ X4 = np.array([[0.0], [1.0], [0.5], [2.0]])
     ("X", "y", "how", "message"),
     [
         (X4, None, {}, "y is None"),
+        ("table.csv", "y", {}, "X is a path: .* as in scan\\('table.csv', target='y'\\)"),
         (X4, [1, 2, 3], {}, "y has shape"),
         (np.zeros(4), [1, 2, 1, 2], {}, "X has shape"),
         (X4, [0.5, np.inf, 1, 2], {}, "the target is inf in row 1"),

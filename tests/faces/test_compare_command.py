@@ -177,6 +177,7 @@ def test_it_says_what_is_wrong(folder, capsys):
     assert "species" in said
     assert "is for tables in files" in bad(capsys, "wine", "--target", "x")
     assert "no file matches 'irsi.csv'; near it: iris" in bad(capsys, "irsi.csv", "--target", "y")
+    assert "no file matches 'winee'; built in is 'wine'" in bad(capsys, "winee")
     for name, text, said in [
         ("empty", "", "the file is empty"),
         ("header", "a,y\n", "a header and no rows"),

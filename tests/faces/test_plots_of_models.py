@@ -243,7 +243,7 @@ def test_odd_rows_are_drawn(draw):
     [
         ({}, "X has 13 columns, a plane has two columns: choose them"),
         ({"columns": ["hue", "proline", "ash"]}, "a plane has two columns, or one"),
-        ({"columns": ["hue", "colour"]}, "no column named 'colour'"),
+        ({"columns": ["hue", "colour"]}, "no column named 'colour'; columns: 'alcohol', 'malic_acid'"),
         ({"columns": ["hue", "ash"], "at": {"ash": 2}}, "ash is drawn, and cannot be held"),
     ],
 )

@@ -309,6 +309,9 @@ def test_adult_in_words(data_file):
         "relationship and sex go together in class >50K (Cramér's V = 0.85)" in found.dependences().values()
     )
     assert found.notes == ("checked on a sample of 20,000 rows",)
+    for model in ("MDA", "KernelDensity"):
+        assert "(capital_gain, capital_loss): no smooth density" in found.verdicts[model].why
+    assert found.verdicts["KernelDensity"].verdict == "violated"
     assert "class >50K has 7,841 rows" in found.verdicts["KernelDensity"].why
 
 
@@ -338,6 +341,22 @@ def test_awkward_tables_get_an_answer(name):
     found = check(rows, np.unique(rows.y))
     assert str(found).count("assumes") == len(found.verdicts)
     check(Rows(rows.columns, rows.y.astype(float), rows.w, rows.sparse), None).sentence("Ridge")
+
+
+def test_one_column_depends_on_no_other():
+    for name in ("one column", "categories"):
+        rows = dict(awkward())[name]
+        found = check(rows, np.unique(rows.y)).verdicts["NaiveBayes"]
+        assert found[1:] == ("borne out", "there are no two columns to depend on each other")
+
+
+def test_of_words_nothing_is_said_that_was_not_looked_at():
+    rows = dict(awkward())["text"]
+    verdicts = check(rows, np.unique(rows.y)).verdicts
+    assert {found.verdict for found in verdicts.values()} == {"not checked"}
+    assert "words of a text depend on each other is not looked at" in verdicts["BernoulliNB"].why
+    assert verdicts["KernelDensity"].why == "no column holds numbers"
+    assert "each category or word has a weight of its own" in verdicts["LogisticRegression"].why
 
 
 def test_constant_in_a_class_is_said():

@@ -146,7 +146,18 @@ def _rows(options: Namespace, report: Path | None) -> tuple[Any, Any, dict[str, 
         return *built_in(name), {"name": name}
     if report is not None:
         spare(str(report), files(options))
-    return opened(options), None, {"name": ", ".join(Path(path).name for path in options.data)}
+    return _opened(options), None, {"name": ", ".join(Path(path).name for path in options.data)}
+
+
+def _opened(options: Namespace) -> Any:
+    """Files; or, where there are none of that name, the table that may have been meant."""
+    try:
+        return opened(options)
+    except FileNotFoundError as problem:
+        near = get_close_matches(options.data[0], BUILT_IN, n=1)
+        if not near:
+            raise
+        raise FileNotFoundError(f"{problem}; built in is {near[0]!r}") from None
 
 
 # ---- estimators by name --------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ from likelier.data import code, levels_of
 __all__ = ["Comparison", "Result", "compare"]
 
 FEW_CLASSES = 20  # that whole numbers may be
+MOST_WHOLE = 2**53  # from there on, not every whole number is a float64
 MOST_CLASSES = 200  # of which each model keeps a probability for every row
 
 
@@ -62,7 +64,7 @@ def compare(
     classify = _classify(rows, task)
     metric = _metric(metric, classify=classify)
     entrants = [baseline(numbers=not classify), *entered(models, also, numbers=not classify)]
-    rows, classes = _common(rows, cv) if classify else (rows, None)
+    rows, classes = _common(_whole(rows), cv) if classify else (rows, None)
     folds = _folds(rows, classes, cv, seed)
     found = list(_progress(_judged(entrants, folds, classes, jobs), entrants, progress))
     results = tuple(sorted(found, key=lambda result: _order(result, metric, classify=classify)))
@@ -113,6 +115,12 @@ def _folds(rows: Rows, classes: NDArray[Any] | None, cv: int, seed: int) -> Fold
     for fold, (_, test) in enumerate(splitter.split(codes, codes)):
         number[test] = fold
     return Folds(rows, number, cv)
+
+
+def _whole(rows: Rows) -> Rows:
+    """Classes that are numbers as the whole ones that they are: files and gaps make them 0.0 and 1.0."""
+    whole = rows.y.dtype.kind == "f" and bool((np.abs(rows.y) < MOST_WHOLE).all())
+    return replace(rows, y=rows.y.astype(np.int64)) if whole else rows
 
 
 def _common(rows: Rows, cv: int) -> tuple[Rows, NDArray[Any]]:

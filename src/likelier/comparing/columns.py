@@ -41,8 +41,12 @@ def seen(name: str, values: NDArray[Any] | Factor) -> Seen:
 
 def dates(name: str, values: NDArray[np.datetime64]) -> Seen:
     """Times as days since 1970, NaN where missing."""
-    days = np.where(np.isnat(values), np.nan, (values - np.datetime64(0, "D")) / DAY)
-    found = _numbers(name, days)
+    return days(name, np.where(np.isnat(values), np.nan, (values - np.datetime64(0, "D")) / DAY))
+
+
+def days(name: str, values: NDArray[np.float64]) -> Seen:
+    """Days since 1970, NaN where missing; that each is there but once does not make them an id."""
+    found = _numbers(name, values)
     if found.column is None and found.spare is None:
         return found
     return Seen(name, found.column or found.spare, "is a date: used as a number of days")

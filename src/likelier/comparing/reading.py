@@ -56,6 +56,8 @@ def opened(
 def _scanned(X: Scan, seed: int, most: int) -> Rows:
     """Files, read once: target and weights are columns among others, whose cells may be missing."""
     (target,), weight = X.targets, X.roles.weight
+    dated = X.dates(columns_of(X))
+    X = X.told(dict.fromkeys(dated, "date")) if dated else X
     names, left = _usable(X)
     if X.others([target]) and target not in X.texts([target]):
         raise ValueError(
@@ -72,7 +74,7 @@ def _scanned(X: Scan, seed: int, most: int) -> Rows:
     if n > len(y):
         notes = (sampled(len(y), n), *notes)
     X_held = Columns(arrays[: len(names)]).take(at)
-    found = [*left, *of_columns(names, X_held)]
+    found = [*left, *of_columns(names, X_held, dated)]
     return rows_of(found, plain_labels(y[at]), _weights(w, at), notes, target)
 
 

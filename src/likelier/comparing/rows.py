@@ -1,9 +1,10 @@
 """The rows of a comparison, in memory: all of a table, or a sample of one that is larger."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
+from os import PathLike
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from likelier.comparing.columns import Column, Seen, dates, kept, listed, seen
+from likelier.comparing.columns import Column, Seen, dates, days, kept, listed, seen
 from likelier.data import Columns, Factor, frames
 from likelier.estimators import door
 from likelier.estimators.partly import missing
@@ -90,6 +91,8 @@ class Rows:
 
 def in_memory(X: Any, y: Any, sample_weight: Any = None, *, seed: int, most: int) -> Rows:
     """Arrays, frames and sparse matrices."""
+    if isinstance(X, str | PathLike):
+        raise ValueError(f"X is a path: hand in what it holds, as in scan({str(X)!r}, target='y').")
     if y is None:
         raise ValueError("y is None: beside an array or a frame, compare needs what is to be predicted.")
     frame = None if isinstance(X, np.ndarray) else frames.frame(X)
@@ -208,8 +211,11 @@ def _of_frame(frame: frames.Frame) -> Iterator[Seen]:
             yield Seen(name, None, f"holds {kind} values: left out")
 
 
-def of_columns(names: Sequence[Any], X: Any) -> Iterator[Seen]:
-    """Of the columns of a block."""
+def of_columns(names: Sequence[Any], X: Any, dated: Collection[str] = ()) -> Iterator[Seen]:
+    """Of the columns of a block, of which some are days since 1970."""
     arrays: Sequence[NDArray[Any] | Factor] = X.arrays if isinstance(X, Columns) else X.to_array().T
     for name, values in zip(names, arrays, strict=True):
-        yield seen(str(name), values)
+        if name in dated and not isinstance(values, Factor):
+            yield days(str(name), values)
+        else:
+            yield seen(str(name), values)

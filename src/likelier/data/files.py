@@ -211,6 +211,10 @@ class Scan(OnCluster):
     def coded(self, levels: NDArray[Any]) -> Self:
         return replace(self, roles=replace(self.roles, y="codes", levels=levels))
 
+    def told(self, types: Mapping[str, Kind]) -> Self:
+        """The same rows, with columns of the kinds that are said."""
+        return replace(self, files=_told(self.files, types))
+
     def taking(self, features: Sequence[str], *, y: bool) -> Self:
         """The same rows with these columns as X, with or without y and weights."""
         roles = replace(self.roles, features=tuple(features))
@@ -227,6 +231,10 @@ class Scan(OnCluster):
     def texts(self, columns: Sequence[str]) -> frozenset[str]:
         """Which of these columns are text, and could be categories."""
         return frozenset(name for name in columns if arrow.is_text(self.files[0].types[name]))
+
+    def dates(self, columns: Sequence[str]) -> list[str]:
+        """Which of these columns hold dates."""
+        return [name for name in columns if arrow.is_date(self.files[0].types[name])]
 
     def categorised(self, columns: Collection[str]) -> Self:
         """The same with these columns as categories: as they are written in the files."""

@@ -328,16 +328,17 @@ def numbers_of(p: int, of_columns: NDArray[Any] | None, columns: Any) -> NDArray
     """Column numbers from numbers or names, of p columns that may have names."""
     names = [] if of_columns is None else list(of_columns)
     listed = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
+    known = ", ".join(repr(str(name)) for name in names) or f"0 to {p - 1}"
     found = []
     for column in listed:
         if isinstance(column, str):
             if column not in names:
-                raise ValueError(f"no column named {column!r}; columns: {names or f'0 to {p - 1}'}")
+                raise ValueError(f"no column named {column!r}; columns: {known}")
             found.append(names.index(column))
         elif isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < p:
             found.append(int(column))
         else:
-            raise ValueError(f"no column {column!r}; columns: {names or f'0 to {p - 1}'}")
+            raise ValueError(f"no column {column!r}; columns: {known}")
     if len(set(found)) != len(found):
         raise ValueError(f"a column is named twice in {listed}")
     return np.array(found, dtype=np.intp)

@@ -113,7 +113,7 @@ def _of_kind(comparison: Comparison, best: Result, rows: Rows, K: int, i: int) -
             continue
         caption = f"<figcaption>{escape(result.model)}</figcaption>"
         if result is not best:
-            why = f"{escape(best.model)} is no sum over columns; this is the next best that is."
+            why = f"{escape(best.model)} has no weights by column to draw; this is the next best that has."
             caption += f'<p class="under">{why}</p>'
         return f'<figure class="still">{caption}{found}</figure>'
     why = "Its scores are no sums over columns: there are no coefficients to draw."

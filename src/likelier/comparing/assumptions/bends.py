@@ -57,7 +57,7 @@ class _Judged(NamedTuple):
 def bends_of(sample: Sample, seed: int) -> Bends | str:
     """What bends gain; or why that was not found out."""
     if not sample.names:
-        return "categories have a weight each, and cannot bend"
+        return "no column holds numbers, and each category or word has a weight of its own"
     rows, y, half = _halves(sample, seed)
     if len(sample.groups) < 2 or len(rows) < FEWEST_FITTED:
         return "there are too few rows"

@@ -19,6 +19,7 @@ from likelier.comparing.assumptions.verdicts import (
     rows_for_covariances,
     rows_for_density,
     says_nothing,
+    smooth,
     straight,
     tells_nothing,
 )
@@ -70,7 +71,10 @@ RULES: dict[str, tuple[str, tuple[Look, ...]]] = {
         (jointly_gaussian,),
     ),
     "MDA": ("that each class is a mixture of a few Gaussians", (mixed_gaussians,)),
-    "KernelDensity": ("that densities are smooth, and rows dense enough to show them", (rows_for_density,)),
+    "KernelDensity": (
+        "that densities are smooth, and rows dense enough to show them",
+        (smooth, rows_for_density),
+    ),
     "LogisticRegression": (_LOG_ODDS, (linear,)),
     "LinearSVC": (_PLANE, (parted,)),
     "Perceptron": (_PLANE, (parted,)),

@@ -44,7 +44,8 @@ Look = Callable[[Evidence], Finding]
 def verdict(assumes: str, looks: tuple[Look, ...], found: Evidence) -> Verdict:
     """The worst of what was found; the worst is said first."""
     findings = sorted((look(found) for look in looks), key=lambda each: -WORSE.index(each.verdict))
-    return Verdict(assumes, findings[0].verdict, "; ".join(each.why for each in findings if each.why))
+    why = dict.fromkeys(each.why for each in findings if each.why)
+    return Verdict(assumes, findings[0].verdict, "; ".join(why))
 
 
 # ---- what is looked at ---------------------------------------------------------------------------
@@ -82,8 +83,11 @@ def jointly_gaussian(found: Evidence) -> Finding:
 def independent(found: Evidence, numbers_only: bool = False) -> Finding:
     """Pairs of columns within classes."""
     if found.pairs is None or not len((pairs := found.pairs.among(numbers_only)).one):
-        few = len(found.names) + (0 if numbers_only else len(found.categories)) < 2
-        return Finding("not checked", "there are no two columns to depend on each other" if few else _FEW)
+        if len(found.names) + (0 if numbers_only else len(found.categories)) > 1:
+            return Finding("not checked", "too few rows have two columns at once")
+        if found.texts and not numbers_only:
+            return Finding("not checked", "whether words of a text depend on each other is not looked at")
+        return Finding("borne out", "there are no two columns to depend on each other")
     worst = pairs.strongest()
     diffuse = pairs.overall >= DIFFUSE and bool((pairs.sphericity < LEVEL).any())
     if not worst and not diffuse:
@@ -96,9 +100,6 @@ def independent(found: Evidence, numbers_only: bool = False) -> Finding:
     head = f"{many if pairs.touched.any() else 'some columns depend on others'} within classes"
     much = pairs.touched.mean() >= MANY or pairs.overall >= DENSE
     return Finding("violated" if much else "doubtful", f"{head}: {said(worst[0])}; {twice}")
-
-
-_FEW = "too few rows have two columns at once"
 
 
 def independent_numbers(found: Evidence) -> Finding:
@@ -203,16 +204,24 @@ def _dispersed(dispersion: Dispersion | None, found: Evidence, model: str) -> Fi
     return Finding("violated" if dispersion.far.any(axis=0).mean() >= MANY else "doubtful", why)
 
 
-def mixed_gaussians(found: Evidence) -> Finding:
-    """Mixtures take any smooth shape: what they cannot take is numbers that are ties."""
+def smooth(found: Evidence) -> Finding:
+    """Numbers that are ties have no density."""
     shapes = found.shapes
     if shapes is None or not found.names:
         return Finding("not checked", "no column holds numbers")
     spiked = (shapes.values <= 2) | (shapes.commonest >= 0.5)
-    if spiked.any():
-        names = ", ".join(np.array(found.names)[spiked][:3])
-        why = f"{some(spiked)} mostly one value, or one of two ({names})"
-        return Finding("violated" if spiked.mean() >= MANY else "doubtful", f"{why}: no smooth density")
+    if not spiked.any():
+        return Finding("borne out", "")
+    names = ", ".join(np.array(found.names)[spiked][:3])
+    why = f"{some(spiked)} mostly one value, or one of two ({names})"
+    return Finding("violated" if spiked.mean() >= MANY else "doubtful", f"{why}: no smooth density")
+
+
+def mixed_gaussians(found: Evidence) -> Finding:
+    """Mixtures take any smooth shape."""
+    density = smooth(found)
+    if density.verdict != "borne out":
+        return density
     alone = jointly_gaussian(found)
     if alone.verdict == "borne out":
         return Finding("borne out", "one Gaussian for each class would do")
