@@ -124,7 +124,7 @@ def steady_precision(cov: Floats) -> tuple[Floats, float] | None:
     trusted: rows that are too few, or columns that depend on each other, leave Σ singular. None: Σ is no
     covariance.
 
-    Of p standardised columns whose least eigenvalue is λ, |C⁻¹|₁ ≤ √p / λ: the last share is enough for all.
+    C of p standardised columns, its least eigenvalue λ: |C⁻¹|₁ ≤ √p / λ, so that the last share is enough.
     """
     if (np.diagonal(cov) < 0).any():
         return None
