@@ -128,11 +128,10 @@ def _coefficients(result: Result, rows: Rows, K: int, i: int) -> str:
 
     # Weights are of columns of any unit, what naive Bayes' columns contribute has one; tables have none.
     scaled = hasattr(fit.model, "coef_") and not hasattr(fit.X, "column_names")
-    if scaled and fit.model.coef_.size > MOST_WEIGHTS:
-        fit.model._statistics = None  # as of a model saved without: weights have no intervals then
+    few = not hasattr(fit.model, "coef_") or fit.model.coef_.size <= MOST_WEIGHTS
 
     def draw(ax: Any) -> None:
-        plot.coefficients(fit.model, fit.X, fit.y, top=TOP, per_deviation=scaled, ax=ax)
+        plot.coefficients(fit.model, fit.X, fit.y, top=TOP, per_deviation=scaled, intervals=few, ax=ax)
         ax.set_yticks(ax.get_yticks(), [short(label.get_text(), NAME) for label in ax.get_yticklabels()])
         ax.set_xlabel(fill(ax.get_xlabel(), LINE))
 
