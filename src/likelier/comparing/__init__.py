@@ -14,10 +14,11 @@ from likelier.comparing.columns import listed
 from likelier.comparing.entering import entered
 from likelier.comparing.judging import Folds, judged
 from likelier.comparing.reading import opened
-from likelier.comparing.rows import MOST_ROWS, Rows, counted
+from likelier.comparing.rows import MOST_ROWS, Rows
 from likelier.comparing.table import LABELS, VALUES, Comparison, Result
 from likelier.cores import cores
 from likelier.data import code, levels_of
+from likelier.shown import counted
 
 __all__ = ["Comparison", "Result", "compare"]
 

@@ -15,10 +15,11 @@ from likelier import plot
 from likelier.comparing.catalogue import Entrant
 from likelier.comparing.growing import grown
 from likelier.comparing.rows import Rows
-from likelier.comparing.table import Comparison, Result, counted
+from likelier.comparing.table import Comparison, Result
 from likelier.evaluation.progressive import progressive
 from likelier.reporting.pictures import picture, short
 from likelier.reporting.telling import some, telling
+from likelier.shown import counted
 
 DENSITIES = 4  # columns
 TOP = 12  # coefficients
