@@ -39,6 +39,11 @@ class Shown(ABC):
         return html(self._parts())
 
 
+def counted(n: float, noun: str) -> str:
+    """So many of them, in words."""
+    return f"{n:,.15g} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
+
+
 def text(parts: Iterable[Part]) -> str:
     """Lines, the columns of tables aligned."""
     lines = ([part] if isinstance(part, str) else aligned(part) for part in parts)

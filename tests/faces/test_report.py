@@ -26,6 +26,7 @@ from likelier.reporting.stills import _order, coefficients
 from likelier.reporting.telling import telling
 
 HOSTILE = ["</script><script>alert(1)</script>", "<b>&amp;\"'", "x' onload='y", "年齢 $title ${style}"]
+LIKE_MARKUP = ["$\\frac{$", "#ff0000", 'id="a" href="#b" url(#c)', "a $ b $ c"]
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 
 
@@ -160,6 +161,28 @@ def test_hostile_names_stay_names():
 
 
 # ---- what is drawn -------------------------------------------------------------------------------
+def test_words_of_pictures_stay_as_they_are():
+    def draw(ax):
+        for i, name in enumerate(LIKE_MARKUP):
+            ax.plot([0, 1], [i, i], label=name, color=f"C{i}")
+        ax.set_yticks(range(4), LIKE_MARKUP)
+        ax.set_xlabel(LIKE_MARKUP[0])
+        ax.set_xscale("log")
+        ax.legend()
+
+    found = Page(picture(draw, name="words", say=LIKE_MARKUP[2]))
+    said = found.text("text")
+    for name in LIKE_MARKUP:
+        assert said.count(name) >= 2, name
+    assert not any("mathdefault" in text for text in said)
+
+
+def test_rows_fewer_than_the_folds_of_a_plane_have_a_report():
+    X = np.array([[0.0, 2.3], [4.6, 3.9], [5.2, 7.0], [8.8, 10.1]])
+    found = lk.compare(X, [0, 1, 0, 1], ["lda"], cv=2)
+    assert "Where the lines are drawn" in page(found)
+
+
 def test_curves_are_scikit_learns(wine, wine_page):
     data = Page(wine_page).data["judged"]
     y = np.searchsorted(wine.classes, wine.rows.y)

@@ -20,7 +20,7 @@ from likelier.data import Arrays, Dense
 from likelier.em import completed_by_passes
 from likelier.families import FullGaussian, TiedGaussian, completed
 from likelier.families.climb import MOST_STEPS, Mixing, Point, climb
-from likelier.families.covariance import regress
+from likelier.families.covariance import regress, steady_precision
 from likelier.families.missing import expect, maximise, problems
 from likelier.states import Moments, PatternMoments, TooManyPatterns
 
@@ -392,6 +392,26 @@ def test_any_table_ends_in_something_defined(shape, rows):
     assert np.isfinite(found.S).all()
     variances = np.einsum("...ii->...i", found.S)
     assert (variances >= 0).all()
+
+
+@given(st.integers(1, 40), st.integers(1, 3), SEEDS)
+@few
+def test_every_covariance_of_any_rank_has_a_precision(p, rank, seed):
+    rng = np.random.default_rng(seed)
+    F = rng.standard_normal((p, rank)) * 10.0 ** rng.integers(-3, 3, (p, 1))
+    inverse, log_det = steady_precision(F @ F.T)
+    assert np.isfinite(inverse).all()
+    assert np.isfinite(log_det)
+
+
+@may_be_degenerate
+def test_indicators_of_single_rows_beside_gaps_are_fitted():
+    """More columns than rows: the lift that makes their covariance one of full rank grows with them."""
+    rng = np.random.default_rng(0)
+    X = np.hstack([rng.standard_normal((40, 2)), np.eye(40)[:, 1:]])
+    X[::7, 0] = np.nan
+    model = LDA().fit(X, np.arange(40) % 2)
+    assert np.isfinite(model.predict_log_proba(X)).all()
 
 
 # ---- by passes -----------------------------------------------------------------------------------

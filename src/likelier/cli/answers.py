@@ -11,7 +11,7 @@ from likelier.cli.in_order import in_order
 from likelier.cli.judging import Judge, LabelJudge, ValueJudge, written
 from likelier.cli.output import Output
 from likelier.cli.sparse_rows import SparseRows
-from likelier.cli.words import check_columns, counted, say
+from likelier.cli.words import check_columns, say
 from likelier.cores import cores
 from likelier.data import CSR, BadCell, Columns, arrow
 from likelier.data.files import Batches, Scan, scan
@@ -23,6 +23,7 @@ from likelier.estimators.saying import Naming, decided, probable, said, takes_bl
 from likelier.estimators.sources import as_fitted, usable
 from likelier.estimators.streamed import worded
 from likelier.evaluation import Evaluation
+from likelier.shown import counted
 
 
 class Plan(NamedTuple):

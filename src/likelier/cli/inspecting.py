@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from likelier.cli.parsing import examples
-from likelier.cli.words import counted, size_of
+from likelier.cli.words import size_of
+from likelier.shown import counted
 
 if TYPE_CHECKING:
     from likelier.cli.insides import Learned

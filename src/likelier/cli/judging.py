@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from likelier.cli.words import counted
 from likelier.data import arrow
 from likelier.estimators.saying import Naming, probable
 from likelier.evaluation import Evaluation, LabelEvaluation, LabelSums, Said, ValueEvaluation, ValueSums
+from likelier.shown import counted
 
 
 class Judge(Protocol):

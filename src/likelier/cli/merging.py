@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from likelier.cli.parsing import examples
 from likelier.cli.training import KEPT
-from likelier.cli.words import counted, noting, place, say, size_of
+from likelier.cli.words import noting, place, say, size_of
+from likelier.shown import counted
 
 if TYPE_CHECKING:
     from likelier.saving.describing import Description

@@ -14,7 +14,6 @@ from likelier.cli.words import (
     add_settings,
     add_table,
     check_columns,
-    counted,
     files,
     model_named,
     noting,
@@ -25,6 +24,7 @@ from likelier.cli.words import (
     size_of,
     spare,
 )
+from likelier.shown import counted
 
 if TYPE_CHECKING:
     from likelier.data import Stored

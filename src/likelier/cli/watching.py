@@ -10,7 +10,8 @@ from typing import IO, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.cli.words import counted, say, size_of
+from likelier.cli.words import say, size_of
+from likelier.shown import counted
 from likelier.streams.curve import HEADING, Curve, Snapshot, line
 from likelier.streams.feeding import Told
 from likelier.streams.model import Online

@@ -289,11 +289,6 @@ def quoted(name: str) -> str:
     return name if plain else f"'\"{doubled}\"'"
 
 
-def counted(n: float, noun: str) -> str:
-    """So many of them, in words."""
-    return f"{n:,.15g} {noun}{'' if n == 1 else 's' if noun[-1] != 's' else 'es'}"
-
-
 def size_of(n: int) -> str:
     """Bytes, in words."""
     return f"{n} bytes" if n < 1000 else f"{n / 1e3:.1f} kB" if n < 1e6 else f"{n / 1e6:.1f} MB"

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import KFold, StratifiedKFold
 from tqdm import tqdm
 
 from likelier.comparing.catalogue import Entrant, baseline
@@ -16,10 +15,11 @@ from likelier.comparing.columns import listed
 from likelier.comparing.entering import entered
 from likelier.comparing.judging import Folds, judged
 from likelier.comparing.reading import opened
-from likelier.comparing.rows import MOST_ROWS, Rows, counted
+from likelier.comparing.rows import MOST_ROWS, Rows
 from likelier.comparing.table import LABELS, VALUES, Comparison, Result
 from likelier.cores import cores
 from likelier.data import code, levels_of
+from likelier.shown import counted
 
 __all__ = ["Comparison", "Result", "compare"]
 
@@ -65,7 +65,11 @@ def compare(
     metric = _metric(metric, classify=classify)
     entrants = [baseline(numbers=not classify), *entered(models, also, numbers=not classify)]
     rows, classes = _common(_whole(rows), cv) if classify else (rows, None)
-    folds = _folds(rows, classes, cv, seed)
+    if len(rows) < 2 * cv:
+        raise ValueError(
+            f"{counted(len(rows), 'row')} for {cv} folds, of at least two rows each: take fewer folds."
+        )
+    folds = Folds.of(rows, classes, cv, seed)
     found = list(_progress(_judged(entrants, folds, classes, jobs), entrants, progress))
     results = tuple(sorted(found, key=lambda result: _order(result, metric, classify=classify)))
     return Comparison(results, rows, classes, metric, cv, seed, name, time.perf_counter() - begun)
@@ -101,20 +105,6 @@ def _metric(asked: str | None, *, classify: bool) -> str:
         kind = "classes" if classify else "numbers"
         raise ValueError(f"metric={asked!r}: for {kind} it is one of {', '.join(known)}")
     return asked.replace("-", "_")
-
-
-def _folds(rows: Rows, classes: NDArray[Any] | None, cv: int, seed: int) -> Folds:
-    n = len(rows)
-    if n < 2 * cv:
-        raise ValueError(
-            f"{counted(n, 'row')} for {cv} folds, of at least two rows each: take fewer folds."
-        )
-    splitter = (KFold if classes is None else StratifiedKFold)(cv, shuffle=True, random_state=seed)
-    codes = np.zeros(n) if classes is None else code(rows.y, classes)
-    number = np.empty(n, dtype=np.int32)
-    for fold, (_, test) in enumerate(splitter.split(codes, codes)):
-        number[test] = fold
-    return Folds(rows, number, cv)
 
 
 def _whole(rows: Rows) -> Rows:

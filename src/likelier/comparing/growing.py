@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.comparing import Comparison, Result, _folds
 from likelier.comparing.apart import standard_error
 from likelier.comparing.judging import Folds, judged
 from likelier.comparing.rows import Floats, Indices
+from likelier.comparing.table import Comparison, Result
 from likelier.data import code
 
 POINTS = 7  # of a curve, if nothing else is asked for
@@ -58,7 +58,7 @@ def grown(
         raise ValueError(f"metric={metric!r}: it is one of {', '.join(known)}")
     names = [r.model for r in _running(comparison)] if models is None else list(models)
     results = [comparison.result(name) for name in names]
-    folds = _folds(comparison.rows, comparison.classes, comparison.cv, comparison.seed)
+    folds = Folds.of(comparison.rows, comparison.classes, comparison.cv, comparison.seed)
     whole = len(folds.number) - int(np.bincount(folds.number).max())  # all folds have as many
     at = _sizes(sizes, whole, 1 if comparison.classes is None else len(comparison.classes))
     order = _order(comparison.rows.y, comparison.classes, comparison.seed)

@@ -6,11 +6,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
@@ -35,6 +36,17 @@ class Folds:
     number: NDArray[np.int32]  # (n,)
     count: int
     _meals: dict[Any, Meal] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rows: Rows, classes: NDArray[Any] | None, count: int, seed: int) -> Self:
+        """Shuffled, and stratified by class; classes: None where numbers are to be found."""
+        n = len(rows)
+        splitter = (KFold if classes is None else StratifiedKFold)(count, shuffle=True, random_state=seed)
+        codes = np.zeros(n) if classes is None else code(rows.y, classes)
+        number = np.empty(n, dtype=np.int32)
+        for fold, (_, test) in enumerate(splitter.split(codes, codes)):
+            number[test] = fold
+        return cls(rows, number, count)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_meals": {}}  # functions stay where they are

@@ -16,6 +16,7 @@ from likelier.comparing.columns import Column, Seen, dates, days, kept, listed, 
 from likelier.data import Columns, Factor, frames
 from likelier.estimators import door
 from likelier.estimators.partly import missing
+from likelier.shown import counted
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -166,11 +167,6 @@ def at_most(most: int, p: int) -> int:
     if most < 1:
         raise ValueError(f"most={most}: it is a number of rows, from 1 on")
     return max(1, min(most, MOST_CELLS // max(p, 1)))
-
-
-def counted(n: int, noun: str) -> str:
-    """So many of them, in words."""
-    return f"{n:,} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
 
 
 def sampled(few: int, n: int) -> str:

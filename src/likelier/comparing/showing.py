@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from likelier.comparing.rows import counted
-from likelier.shown import Table, html
+from likelier.shown import Table, aligned, counted, html
 
 if TYPE_CHECKING:
     from likelier.comparing.table import Comparison, Metric, Result
@@ -124,13 +123,10 @@ def _known(results: Sequence["Result"]) -> list[list[str]]:
 
 
 def _aligned(table: Sequence[Sequence[str]], left: int = 2) -> list[str]:
-    """As lines: the first columns to the left, the others to the right."""
-    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-    sides = [str.ljust if i < left else str.rjust for i in range(len(widths))]
-    lines = [
-        "  ".join(side(cell, w) for side, cell, w in zip(sides, row, widths, strict=True)) for row in table
-    ]
-    return [lines[0], "  ".join("-" * width for width in widths), *lines[1:]]
+    """As lines, one below the headings: the first columns to the left, the others to the right."""
+    widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
+    heads, *lines = aligned(Table(table, left))
+    return [heads, "  ".join("-" * width for width in widths), *lines]
 
 
 def _width(lines: Sequence[str]) -> int:

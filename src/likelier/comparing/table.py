@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from likelier.comparing.apart import indistinct, standard_error
 from likelier.comparing.assumptions import Checks, check
 from likelier.comparing.catalogue import Entrant, Nature
-from likelier.comparing.rows import Rows, counted
+from likelier.comparing.rows import Rows
 from likelier.comparing.showing import WIDTH, notebook, seconds, text
 from likelier.evaluation import Evaluation
 
-__all__ = ["LABELS", "VALUES", "Comparison", "Metric", "Result", "counted", "seconds"]
+__all__ = ["LABELS", "VALUES", "Comparison", "Metric", "Result", "seconds"]
 
 Floats = NDArray[np.float64]
 

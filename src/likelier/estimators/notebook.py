@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from likelier.shown import Part, Table, html
+from likelier.shown import Part, Table, counted, html
 
 MOST_ROWS, MOST_COLUMNS = 10, 6  # of a table under a diagram
 
@@ -57,4 +57,4 @@ def _classes(model: Any) -> list[Part]:
 
 
 def _more(n: int, noun: str) -> list[str]:
-    return [f"and {n} more {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"] if n > 0 else []
+    return [f"and {counted(n, f'more {noun}')}"] if n > 0 else []

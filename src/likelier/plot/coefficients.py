@@ -44,6 +44,7 @@ def coefficients(
     *,
     top: int = 20,
     per_deviation: bool = False,
+    intervals: bool = True,
     ax: Any = None,
 ) -> Any:
     """The weights of a fitted model, the largest first, with 95 % intervals where it has a `summary`.
@@ -54,6 +55,7 @@ def coefficients(
     weights but `contributions`, as naive Bayes of Gaussian columns: of these, what a column adds on average
     to the score of the right class, less the mean of what it adds to others, in each class. top: how many
     columns. per_deviation: weights times the deviation of the column in X, which makes them comparable.
+    intervals: whether weights have any; of very many they take long.
 
     Examples
     --------
@@ -69,7 +71,8 @@ def coefficients(
         raise ValueError(f"top={top!r}: at least one column is drawn")
     if X is not None and y is not None:
         check_consistent_length(X, y)
-    found = _summarised(model, X, y) or _weighed(model) or _contributed(model, X, y)
+    summarised = _summarised(model, X, y) if intervals else None
+    found = summarised or _weighed(model) or _contributed(model, X, y)
     if per_deviation:
         unit = _deviations(model, X, len(found.names))
         series = [each.times(unit) for each in found.series]

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.comparing.table import Comparison, Result
+from likelier.data import code
 
 Floats = NDArray[np.float64]
 
@@ -19,7 +20,7 @@ Z = 1.959964  # 95 % of a normal lie within
 class Labels(NamedTuple):
     """The classes of every row by number, and how common each is."""
 
-    codes: NDArray[np.intp]  # (n,)
+    codes: NDArray[np.int32]  # (n,)
     w: Floats  # (n,)
     weight: Floats  # (K,)
 
@@ -27,7 +28,7 @@ class Labels(NamedTuple):
     def of(cls, comparison: Comparison) -> "Labels":
         assert comparison.classes is not None
         rows = comparison.rows
-        codes = np.searchsorted(comparison.classes, rows.y)
+        codes = code(rows.y, comparison.classes)
         w = np.ones(len(rows)) if rows.w is None else rows.w
         return cls(codes, w, np.bincount(codes, w, len(comparison.classes)).astype(np.float64))
 

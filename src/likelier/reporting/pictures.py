@@ -48,6 +48,7 @@ def picture(
         for axes in figure.axes:
             axes.patch.set_visible(False)
             _legend_above(figure, axes)
+        _no_formulas(figure)
         text = StringIO()
         figure.savefig(text, format="svg", transparent=True, metadata=dict.fromkeys(NOT_SAID))
     return _inline(text.getvalue(), name, say)
@@ -65,6 +66,18 @@ def _legend_above(figure: Any, axes: Any) -> None:
     figure.legend(handles, labels, loc="outside upper left", ncols=columns)
 
 
+def _no_formulas(figure: Any) -> None:
+    """Dollars in names are dollars; ticks that a scale makes may be powers of ten."""
+    from matplotlib.text import Text
+    from matplotlib.ticker import FixedLocator
+
+    every = [axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)]
+    own = [axis for axis in every if not isinstance(axis.get_major_locator(), FixedLocator)]
+    made = {label for axis in own for label in axis.get_ticklabels(which="both")}
+    for text in set(figure.findobj(Text)) - made:
+        text.set_parse_math(False)
+
+
 def short(text: str, most: int) -> str:
     """Cut, if it is long."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
@@ -80,12 +93,17 @@ def _inline(text: str, name: str, say: str) -> str:
     assert view is not None
     inner = text[text.index(">") + 1 :]
     inner = re.sub(r"<metadata>.*?</metadata>", "", inner, flags=re.DOTALL)
-    inner = re.sub(r'\bid="', f'id="{name}-', inner)
-    inner = re.sub(r'((?:xlink:)?href="#|url\(#)', rf"\1{name}-", inner).replace("xlink:href", "href")
-    inner = re.sub(r"font: ([^;\"]*?)px [^;\"]*", r"font-size: \1px", inner)
-    inner = re.sub(r"#[0-9a-f]{6}\b", partial(_followed, palette=_palette()), inner)
+    inner = re.sub(r"<[^>]*>", partial(_tag, name=name, palette=_palette()), inner)
     inner = re.sub(r"\n\s*", "\n", inner)
     return f'<svg {view[0]} role="img" aria-label="{escape(say)}">{inner}'
+
+
+def _tag(found: re.Match[str], name: str, palette: NDArray[np.float64]) -> str:
+    """One tag: what stands between tags is words, whatever they look like."""
+    tag = re.sub(r'\bid="', f'id="{name}-', found[0])
+    tag = re.sub(r'((?:xlink:)?href="#|url\(#)', rf"\1{name}-", tag).replace("xlink:href", "href")
+    tag = re.sub(r"font: ([^;\"]*?)px [^;\"]*", r"font-size: \1px", tag)
+    return re.sub(r"#[0-9a-f]{6}\b", partial(_followed, palette=palette), tag)
 
 
 def _followed(found: re.Match[str], palette: NDArray[np.float64]) -> str:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 
 from likelier.comparing.catalogue import Entrant
 from likelier.comparing.columns import Column
@@ -19,6 +18,7 @@ from likelier.comparing.judging import Folds
 from likelier.comparing.judging import judged as on_folds
 from likelier.comparing.rows import Rows
 from likelier.comparing.table import Comparison, Result
+from likelier.data import code
 from likelier.reporting.telling import champions, some, telling
 
 Floats = NDArray[np.float64]
@@ -77,7 +77,7 @@ def _pair(
     ends = [_ends(column.values) for column in (a, b)]
     axes = [np.linspace(*end, GRID) for end in ends]
     grid = np.column_stack([each.ravel() for each in np.meshgrid(*axes)])  # (G², 2), rows of one height
-    drawn = [each for result in models if (each := _model(result, rows, grid, classes, comparison.seed))]
+    drawn = [each for result in models if (each := _model(result, rows, grid, classes, comparison))]
     return {
         "names": [a.name, b.name],
         "ends": [[float(f"{end:.6g}") for end in each] for each in ends],
@@ -101,17 +101,20 @@ def _points(
     X = rows.numbers
     inside = np.all([(x >= low) & (x <= high) for x, (low, high) in zip(X.T, ends, strict=True)], axis=0)
     at = np.random.default_rng(seed).permutation(np.flatnonzero(inside))[:MOST_POINTS]
-    codes = np.searchsorted(classes, rows.y[at])
+    codes = code(rows.y[at], classes)
     x, y = ([float(f"{value:.4g}") for value in X[at, j]] for j in (0, 1))
     return {"x": x, "y": y, "k": codes.tolist()}
 
 
 def _model(
-    result: Result, rows: Rows, grid: Floats, classes: NDArray[Any], seed: int
+    result: Result, rows: Rows, grid: Floats, classes: NDArray[Any], comparison: Comparison
 ) -> dict[str, Any] | None:
     """What a model says on the grid, and how well it does with these two columns; None: it cannot."""
     assert result.entrant is not None
-    judged = on_folds(result.entrant, _folds(rows, seed), classes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a class of few rows is in few folds
+        folds = Folds.of(rows, classes, min(FOLDS, comparison.cv), comparison.seed)
+    judged = on_folds(result.entrant, folds, classes)
     if judged.sits_out:
         return None
     found = {"name": result.model, "error": round(judged.mean("error"), 4)}
@@ -136,16 +139,6 @@ def _doubt(answers: Floats, best: NDArray[np.intp]) -> Floats:
 def _packed(values: Floats) -> bytes:
     """The root of values up to FAR, in 16 bits."""
     return bytes(np.rint(65535 * np.sqrt(np.clip(values, 0, FAR) / FAR)).astype("<u2").tobytes())
-
-
-def _folds(rows: Rows, seed: int) -> Folds:
-    number = np.zeros(len(rows), dtype=np.int32)
-    splitter = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a class of few rows is in few folds
-        for fold, (_, test) in enumerate(splitter.split(rows.y, rows.y)):
-            number[test] = fold
-    return Folds(rows, number, FOLDS)
 
 
 def _asked(entrant: Entrant, rows: Rows, grid: Floats, classes: NDArray[Any]) -> tuple[Floats, bool]:
@@ -175,7 +168,7 @@ def _asked(entrant: Entrant, rows: Rows, grid: Floats, classes: NDArray[Any]) ->
             Z = np.asarray(model.decision_function(X))
             Z = np.column_stack([-Z, Z]) if Z.ndim == 1 else Z
     found = np.full((len(grid), len(classes)), -np.inf)
-    found[:, np.searchsorted(classes, model.classes_)] = Z
+    found[:, code(np.asarray(model.classes_), classes)] = Z
     return np.maximum(found, -1e9), sure
 
 

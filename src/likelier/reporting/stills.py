@@ -15,10 +15,11 @@ from likelier import plot
 from likelier.comparing.catalogue import Entrant
 from likelier.comparing.growing import grown
 from likelier.comparing.rows import Rows
-from likelier.comparing.table import Comparison, Result, counted
+from likelier.comparing.table import Comparison, Result
 from likelier.evaluation.progressive import progressive
 from likelier.reporting.pictures import picture, short
 from likelier.reporting.telling import some, telling
+from likelier.shown import counted
 
 DENSITIES = 4  # columns
 TOP = 12  # coefficients
@@ -128,11 +129,10 @@ def _coefficients(result: Result, rows: Rows, K: int, i: int) -> str:
 
     # Weights are of columns of any unit, what naive Bayes' columns contribute has one; tables have none.
     scaled = hasattr(fit.model, "coef_") and not hasattr(fit.X, "column_names")
-    if scaled and fit.model.coef_.size > MOST_WEIGHTS:
-        fit.model._statistics = None  # as of a model saved without: weights have no intervals then
+    few = not hasattr(fit.model, "coef_") or fit.model.coef_.size <= MOST_WEIGHTS
 
     def draw(ax: Any) -> None:
-        plot.coefficients(fit.model, fit.X, fit.y, top=TOP, per_deviation=scaled, ax=ax)
+        plot.coefficients(fit.model, fit.X, fit.y, top=TOP, per_deviation=scaled, intervals=few, ax=ax)
         ax.set_yticks(ax.get_yticks(), [short(label.get_text(), NAME) for label in ax.get_yticklabels()])
         ax.set_xlabel(fill(ax.get_xlabel(), LINE))
 

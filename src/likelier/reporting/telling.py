@@ -9,6 +9,7 @@ from scipy.stats import rankdata
 from likelier.comparing.columns import Column
 from likelier.comparing.rows import Rows
 from likelier.comparing.table import Comparison, Result
+from likelier.data import code
 
 MOST_ROWS = 4000  # that columns are told by
 
@@ -40,7 +41,7 @@ def _told(x: Any, y: NDArray[Any], classes: NDArray[Any] | None) -> float:
         other -= other.mean()
         size = float(other @ other)
         return float(rank @ other) ** 2 / (total * size) if size else 0.0
-    codes = np.searchsorted(classes, y[there])
+    codes = code(y[there], classes)
     sums, n = np.bincount(codes, rank), np.bincount(codes)
     return float((sums[n > 0] ** 2 / n[n > 0]).sum()) / total * float(there.mean())
 

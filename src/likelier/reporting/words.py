@@ -6,8 +6,9 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.comparing.table import Comparison, Metric, Result, counted
+from likelier.comparing.table import Comparison, Metric, Result
 from likelier.reporting.pictures import COLORS
+from likelier.shown import counted
 
 MOST_NAMED = 6
 MOST_SHARES = 12  # classes that have a part of the bar of their own

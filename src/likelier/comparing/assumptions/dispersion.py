@@ -59,7 +59,7 @@ def dispersions_of(sample: Sample) -> tuple[Dispersion, Dispersion] | None:
             if len(there) >= FEWEST and there.mean() >= LEAST_MEAN:
                 poisson[:, k, j] = _against(((there - there.mean()) ** 2 / there.mean()).sum(), len(there))
         multinomial[:, k] = _multinomial(X[~np.isnan(X).any(axis=1)])
-    return tuple(Dispersion(index, holm(p)) for index, p in (poisson, multinomial))  # type: ignore[return-value]
+    return Dispersion(poisson[0], holm(poisson[1])), Dispersion(multinomial[0], holm(multinomial[1]))
 
 
 def _against(statistic: float, n: int) -> tuple[float, float]:
