@@ -312,3 +312,24 @@ def test_a_bad_cell_is_counted_among_all_rows(wine):
     rows = pd.DataFrame({"a": np.where(np.arange(178) == 77, 0.5, np.arange(178) % 5), "b": wine[1] % 2})
     found = by_name(lk.compare(rows, wine[1], {"counts": lk.NaiveBayes("poisson")}))["counts"]
     assert "row 77, column 0" in found.sits_out
+
+
+class Failing(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        raise RuntimeError("the moon is full")
+
+
+def test_an_estimator_that_fails_in_its_own_way_sits_out_and_others_go_on(wine):
+    found = lk.compare(*wine, models=["LDA"], also={"failing": Failing()})
+    assert found.result("failing").sits_out == "RuntimeError: the moon is full"
+    assert found.best.model == "LDA"
+
+
+def test_covariances_of_many_columns_with_gaps_would_take_too_long():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 201)), np.arange(40) % 2
+    X[3, 5] = np.nan
+    found = lk.compare(X, y, models=["LDA", "GaussianNB"])
+    assert found.result("LDA").sits_out == "it would take too long on 201 columns with gaps (at most 200)"
+    assert found.result("GaussianNB").folds
+    assert lk.compare(np.nan_to_num(X), y, models=["LDA"]).result("LDA").folds

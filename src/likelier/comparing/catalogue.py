@@ -45,12 +45,14 @@ class Entrant:
     online: bool = False  # learns row by row: mistakes over time are worth a look
     baseline: bool = False
     most_columns: int | None = None  # beyond which it would take too long
+    most_gappy: int | None = None  # the same where numbers are missing
     most_cells: int | None = None  # to learn from, beyond which it gets a sample of the rows
 
 
 IN_CLASS = "in each class"
 NO = "no"
 WIDEST = 1000  # columns that have covariances, or a choice of families each
+GAPPY = 200  # of those that have covariances, where cells are missing: each pattern of gaps inverts them
 KERNELS = 400_000  # cells that are kept: each answer is a sum over all of them
 
 
@@ -118,6 +120,7 @@ def classifiers() -> list[Entrant]:
             preparing.numbers_and_indicators,
             Nature("generative", "Gaussian classes, one covariance", NO, linear),
             most_columns=WIDEST,
+            most_gappy=GAPPY,
         ),
         Entrant(
             "LDA, shrunk",
@@ -125,6 +128,7 @@ def classifiers() -> list[Entrant]:
             preparing.numbers_and_indicators,
             Nature("generative", "Gaussian classes, one shrunk covariance", NO, linear),
             most_columns=WIDEST,
+            most_gappy=GAPPY,
         ),
         Entrant(
             "QDA",
@@ -132,6 +136,7 @@ def classifiers() -> list[Entrant]:
             preparing.numbers,
             Nature("generative", "Gaussian classes, a covariance each", NO, quadratic),
             most_columns=WIDEST,
+            most_gappy=GAPPY,
         ),
         Entrant(
             "QDA, shrunk",
@@ -139,6 +144,7 @@ def classifiers() -> list[Entrant]:
             preparing.numbers,
             Nature("generative", "Gaussian classes, shrunk covariances", NO, quadratic),
             most_columns=WIDEST,
+            most_gappy=GAPPY,
         ),
         Entrant(
             "MDA",
@@ -146,6 +152,7 @@ def classifiers() -> list[Entrant]:
             preparing.numbers,
             Nature("generative", "a mixture of Gaussians for each class", NO, any_form),
             most_columns=WIDEST,
+            most_gappy=GAPPY,
         ),
         Entrant(
             "KernelDensity",

@@ -75,9 +75,10 @@ def judged(entrant: Entrant, folds: Folds, classes: NDArray[Any] | None) -> Resu
             _check(entrant.model, folds.rows, classes)
             for fold in range(folds.count):
                 found.add(entrant, fold)
-        except (ValueError, TypeError, MemoryError) as problem:
+        except Exception as problem:  # an estimator of any kind may fail in its own way: others go on
+            usual = isinstance(problem, ValueError | TypeError) and str(problem)
             where = "".join(f" ({note})" for note in getattr(problem, "__notes__", ()))
-            why = f"{problem}{where}" or type(problem).__name__
+            why = ("" if usual else f"{type(problem).__name__}: ") + f"{problem}{where}"
             return Result(
                 entrant.name, entrant.nature, sits_out=why, online=entrant.online, entrant=entrant
             )
@@ -114,7 +115,7 @@ class _Found:
         folds, rows = self.folds, self.folds.rows
         train, test = folds.split(fold)
         meal = folds.meal(entrant, fold)
-        train = _few(entrant, train, rows.y, meal.p)
+        train = _few(entrant, train, rows, meal.p)
         model, w = clone(entrant.model), rows.w
         weights = {} if w is None else {"sample_weight": w[train]}
         with _among(train):
@@ -181,10 +182,12 @@ class _Found:
         )
 
 
-def _few(entrant: Entrant, train: Indices, y: NDArray[Any], p: int) -> Indices:
+def _few(entrant: Entrant, train: Indices, rows: Rows, p: int) -> Indices:
     """The rows that a model can learn from in a reasonable time: all, or some of each value of y."""
-    if entrant.most_columns is not None and p > entrant.most_columns:
-        raise SitsOut(f"it would take too long on {p:,} columns (at most {entrant.most_columns:,})")
+    gappy, y = entrant.most_gappy is not None and bool(np.isnan(rows.numbers).any()), rows.y
+    most, where = (entrant.most_gappy, " with gaps") if gappy else (entrant.most_columns, "")
+    if most is not None and p > most:
+        raise SitsOut(f"it would take too long on {p:,} columns{where} (at most {most:,})")
     if entrant.most_cells is None or len(train) * p <= entrant.most_cells:
         return train
     mixed = np.random.default_rng(0).permutation(train)
