@@ -4,9 +4,6 @@ import subprocess
 import sys
 
 import matplotlib
-
-matplotlib.use("Agg")
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -18,11 +15,7 @@ from sklearn.linear_model import LogisticRegression as Other
 
 import likelier as lk
 
-
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("closed_figures")
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +166,7 @@ def test_a_frame_is_asked_as_a_frame(two, frame):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda X, y: (X[:, [0, 1, 0]], y), "a plane has two columns"),
+        (lambda X, y: (X[:, [0, 1, 0]], y), "one or two are drawn"),
         (lambda X, y: (X, y[:-1]), "it is a label for each of 100 rows"),
         (lambda X, y: (X, np.where(y == "virginica", "setosa", y)), "does not know: 'setosa'"),
     ],

@@ -3,10 +3,6 @@
 import itertools
 import warnings
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -24,11 +20,7 @@ from sklearn.preprocessing import OneHotEncoder
 import likelier as lk
 from likelier.plot.axes import COLORS, MARKERS, color, marker
 
-
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("closed_figures")
 
 
 @pytest.fixture(scope="module")
@@ -241,8 +233,8 @@ def test_odd_rows_are_drawn(draw):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({}, "X has 13 columns, a plane has two columns: choose them"),
-        ({"columns": ["hue", "proline", "ash"]}, "a plane has two columns, or one"),
+        ({}, "X has 13 columns, and one or two are drawn: choose them"),
+        ({"columns": ["hue", "proline", "ash"]}, "one or two are drawn"),
         ({"columns": ["hue", "colour"]}, "no column named 'colour'; columns: 'alcohol', 'malic_acid'"),
         ({"columns": ["hue", "ash"], "at": {"ash": 2}}, "ash is drawn, and cannot be held"),
     ],

@@ -3,10 +3,6 @@
 import re
 import warnings
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -24,11 +20,7 @@ from likelier.plot.axes import color
 from likelier.plot.calibration import wilson
 from likelier.plot.steps import climbed
 
-
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("closed_figures")
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """The models that a table is compared on: what each is given, and what it takes for granted."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -26,7 +26,7 @@ from likelier.estimators.sgd_classifier import SGDClassifier
 
 @dataclass(frozen=True)
 class Nature:
-    """What is known of a model before any row is seen: the columns of the decks' comparison."""
+    """What is known of a model before any row is seen."""
 
     kind: Literal["generative", "discriminative", "regression", ""] = ""
     models: str = ""  # the distribution, or what of it
@@ -49,8 +49,9 @@ class Entrant:
     most_cells: int | None = None  # to learn from, beyond which it gets a sample of the rows
 
 
-IN_CLASS = "in each class"
 NO = "no"
+LINEAR, QUADRATIC, ANY_FORM = "linear", "quadratic", "any form"
+SHARE = "p(C | x), log odds linear in x"
 WIDEST = 1000  # columns that have covariances, or a choice of families each
 GAPPY = 200  # of those that have covariances, where cells are missing: each pattern of gaps inverts them
 KERNELS = 400_000  # cells that are kept: each answer is a sum over all of them
@@ -68,140 +69,76 @@ def baseline(*, numbers: bool) -> Entrant:
 
 def classifiers() -> list[Entrant]:
     """All that suit some table of classes."""
-    linear, quadratic, any_form = "linear", "quadratic", "any form"
-    share = "p(C | x), log odds linear in x"
+    return [*_independent(), *_covaried(), _kernels(), *_discriminative()]
+
+
+def _independent() -> list[Entrant]:
+    """Naive Bayes: columns are independent in each class."""
+
+    def each(name: str, model: Any, diet: Diet, models: str, boundary: str = LINEAR) -> Entrant:
+        return Entrant(name, model, diet, Nature("generative", models, "in each class", boundary))
+
+    chosen = each(
+        "NaiveBayes", NaiveBayes(), preparing.table, "a family for each column", "as the families"
+    )
+    tenths = "categories; numbers in tenths"
     return [
-        Entrant(
-            "NaiveBayes",
-            NaiveBayes(),
-            preparing.table,
-            Nature("generative", "a family for each column", IN_CLASS, "as the families"),
-            most_columns=WIDEST,
-        ),
-        Entrant(
-            "GaussianNB",
-            GaussianNB(),
-            preparing.numbers,
-            Nature("generative", "Gaussian columns", IN_CLASS, quadratic),
-        ),
-        Entrant(
-            "BernoulliNB",
-            BernoulliNB(),
-            preparing.truths,
-            Nature("generative", "columns true or false", IN_CLASS, linear),
-        ),
-        Entrant(
-            "CategoricalNB",
-            CategoricalNB(),
-            preparing.bins,
-            Nature("generative", "categories; numbers in tenths", IN_CLASS, "linear in indicators"),
-        ),
-        Entrant(
-            "MultinomialNB",
-            MultinomialNB(),
-            preparing.counts,
-            Nature("generative", "counts, given their sum", IN_CLASS, linear),
-        ),
-        Entrant(
-            "ComplementNB",
-            ComplementNB(),
-            preparing.counts,
-            Nature("generative", "counts of all other classes", IN_CLASS, linear),
-        ),
-        Entrant(
-            "PoissonNB",
-            PoissonNB(),
-            preparing.counts,
-            Nature("generative", "Poisson counts", IN_CLASS, linear),
-        ),
-        Entrant(
-            "LDA",
-            LinearDiscriminantAnalysis(),
-            preparing.numbers_and_indicators,
-            Nature("generative", "Gaussian classes, one covariance", NO, linear),
-            most_columns=WIDEST,
-            most_gappy=GAPPY,
-        ),
-        Entrant(
-            "LDA, shrunk",
-            LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
-            preparing.numbers_and_indicators,
-            Nature("generative", "Gaussian classes, one shrunk covariance", NO, linear),
-            most_columns=WIDEST,
-            most_gappy=GAPPY,
-        ),
-        Entrant(
-            "QDA",
-            QuadraticDiscriminantAnalysis(),
-            preparing.numbers,
-            Nature("generative", "Gaussian classes, a covariance each", NO, quadratic),
-            most_columns=WIDEST,
-            most_gappy=GAPPY,
-        ),
-        Entrant(
-            "QDA, shrunk",
-            QuadraticDiscriminantAnalysis(solver="eigen", shrinkage="auto"),
-            preparing.numbers,
-            Nature("generative", "Gaussian classes, shrunk covariances", NO, quadratic),
-            most_columns=WIDEST,
-            most_gappy=GAPPY,
-        ),
-        Entrant(
-            "MDA",
-            MixtureDiscriminantAnalysis(random_state=0),
-            preparing.numbers,
-            Nature("generative", "a mixture of Gaussians for each class", NO, any_form),
-            most_columns=WIDEST,
-            most_gappy=GAPPY,
-        ),
-        Entrant(
-            "KernelDensity",
-            KernelDensityClassifier(),
-            preparing.numbers,
-            Nature("generative", "a kernel about every row", "within a kernel", any_form),
-            most_columns=WIDEST,
-            most_cells=KERNELS,
-        ),
-        Entrant(
-            "LogisticRegression",
-            LogisticRegression(),
-            preparing.design,
-            Nature("discriminative", share, NO, linear),
-        ),
-        Entrant(
-            "LinearSVC",
-            LinearSVC(),
-            preparing.design,
-            Nature("discriminative", "no distribution: a margin", NO, linear),
-        ),
-        Entrant(
-            "Perceptron",
-            Perceptron(weights="average", random_state=0),
-            preparing.design,
-            Nature("discriminative", "no distribution: mistakes", NO, linear),
-            online=True,
-        ),
-        Entrant(
-            "SGDClassifier",
-            SGDClassifier(loss="log_loss", random_state=0),
-            preparing.design,
-            Nature("discriminative", share, NO, linear),
-            online=True,
-        ),
-        Entrant(
-            "OnlineClassifier",
-            OnlineClassifier(passes=5),
-            preparing.table_or_words,
-            Nature("discriminative", share, NO, linear),
-            online=True,
-        ),
+        replace(chosen, most_columns=WIDEST),
+        each("GaussianNB", GaussianNB(), preparing.numbers, "Gaussian columns", QUADRATIC),
+        each("BernoulliNB", BernoulliNB(), preparing.truths, "columns true or false"),
+        each("CategoricalNB", CategoricalNB(), preparing.bins, tenths, "linear in indicators"),
+        each("MultinomialNB", MultinomialNB(), preparing.counts, "counts, given their sum"),
+        each("ComplementNB", ComplementNB(), preparing.counts, "counts of all other classes"),
+        each("PoissonNB", PoissonNB(), preparing.counts, "Poisson counts"),
+    ]
+
+
+def _covaried() -> list[Entrant]:
+    """Gaussian classes, and mixtures of them."""
+
+    def each(name: str, model: Any, diet: Diet, models: str, boundary: str) -> Entrant:
+        nature = Nature("generative", models, NO, boundary)
+        return Entrant(name, model, diet, nature, most_columns=WIDEST, most_gappy=GAPPY)
+
+    LDA, QDA, MDA = LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis, MixtureDiscriminantAnalysis
+    less = {"LDA": LDA(solver="lsqr", shrinkage="auto"), "QDA": QDA(solver="eigen", shrinkage="auto")}
+    whole, numbers = preparing.numbers_and_indicators, preparing.numbers
+    return [
+        each("LDA", LDA(), whole, "Gaussian classes, one covariance", LINEAR),
+        each("LDA, shrunk", less["LDA"], whole, "Gaussian classes, one shrunk covariance", LINEAR),
+        each("QDA", QDA(), numbers, "Gaussian classes, a covariance each", QUADRATIC),
+        each("QDA, shrunk", less["QDA"], numbers, "Gaussian classes, shrunk covariances", QUADRATIC),
+        each("MDA", MDA(random_state=0), numbers, "a mixture of Gaussians for each class", ANY_FORM),
+    ]
+
+
+def _kernels() -> Entrant:
+    nature = Nature("generative", "a kernel about every row", "within a kernel", ANY_FORM)
+    model, diet = KernelDensityClassifier(), preparing.numbers
+    return Entrant("KernelDensity", model, diet, nature, most_columns=WIDEST, most_cells=KERNELS)
+
+
+def _discriminative() -> list[Entrant]:
+    """A line, found by its loss."""
+
+    def each(name: str, model: Any, diet: Diet, models: str = SHARE, *, online: bool = False) -> Entrant:
+        return Entrant(name, model, diet, Nature("discriminative", models, NO, LINEAR), online=online)
+
+    averaged = Perceptron(weights="average", random_state=0)
+    steps = SGDClassifier(loss="log_loss", random_state=0)
+    return [
+        each("LogisticRegression", LogisticRegression(), preparing.design),
+        each("LinearSVC", LinearSVC(), preparing.design, "no distribution: a margin"),
+        each("Perceptron", averaged, preparing.design, "no distribution: mistakes", online=True),
+        each("SGDClassifier", steps, preparing.design, online=True),
+        each("OnlineClassifier", OnlineClassifier(passes=5), preparing.table_or_words, online=True),
     ]
 
 
 def regressions() -> list[Entrant]:
     """All that suit a target of numbers."""
-    nature = Nature("regression", "errors of one variance", NO, "linear")
-    small = Nature("regression", "errors of one variance, small weights", NO, "linear")
+    nature = Nature("regression", "errors of one variance", NO, LINEAR)
+    small = Nature("regression", "errors of one variance, small weights", NO, LINEAR)
     return [
         Entrant("LinearRegression", LinearRegression(), preparing.contrasts, nature),
         Entrant("Ridge", Ridge(), preparing.design, small),
@@ -210,5 +147,5 @@ def regressions() -> list[Entrant]:
 
 def on_request() -> list[Entrant]:
     """Those that take part where they are named."""
-    nature = Nature("discriminative", "p(C | x), log odds linear in x", NO, "linear")
+    nature = Nature("discriminative", SHARE, NO, LINEAR)
     return [Entrant("LogisticRegressionCV", LogisticRegressionCV(), preparing.design, nature)]

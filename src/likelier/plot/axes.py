@@ -103,6 +103,16 @@ class Table(NamedTuple):
         """Numbers of columns, from numbers or names."""
         return numbers_of(self.shape[1], None if self.names is None else np.array(self.names), columns)
 
+    def drawn(self, columns: Any) -> Columns:
+        """The one or two columns of a picture; all, if nothing is asked for."""
+        p = self.shape[1]
+        if columns is None and p > 2:
+            raise ValueError(f"X has {p} columns, and one or two are drawn: choose them by columns=(a, b)")
+        found = self.places(range(p) if columns is None else columns)
+        if len(found) not in (1, 2):
+            raise ValueError(f"columns={columns!r}: one or two are drawn")
+        return found
+
     def keys(self, columns: Columns, model: Any) -> list[Any]:
         """Columns as a model knows them: by name, if it has names, in whatever order they are here."""
         by_name = self.names is not None and hasattr(model, "feature_names_in_")

@@ -37,12 +37,7 @@ def responsibilities(model: Any, X: Any, *, columns: Any = None, ax: Any = None)
     'petal width (cm)'
     """
     table, parts = Table.of(X), Parts.of(model)
-    p = table.shape[1]
-    if columns is None and p > 2:
-        raise ValueError(f"X has {p} columns, and one or two are drawn: choose them by columns=(a, b)")
-    shown = table.places(range(p) if columns is None else columns)
-    if len(shown) not in (1, 2):
-        raise ValueError(f"columns={columns!r}: one or two are drawn")
+    shown = table.drawn(columns)
     R = parts.of_rows(model._known_rows(X))
     points = np.column_stack([table.numbers(int(j)) for j in shown])
     ax = axes(ax)

@@ -126,13 +126,8 @@ class Plane(NamedTuple):
             raise ValueError(f"{model!r:.80} is no classifier: regions are those of classes")
         check_is_fitted(model)
         table = Table.of(X)
-        p = table.shape[1]
-        if columns is None and p > 2:
-            raise ValueError(f"X has {p} columns, a plane has two columns: choose them by columns=(a, b)")
-        shown = table.places(range(p) if columns is None else columns)
-        if len(shown) not in (1, 2):
-            raise ValueError(f"columns={columns!r}: a plane has two columns, or one against probability")
-        rest = np.setdiff1d(np.arange(p), shown)
+        shown = table.drawn(columns)
+        rest = np.setdiff1d(np.arange(table.shape[1]), shown)
         asked, held = model, None
         if len(rest) and at is None and hasattr(model, "marginal"):
             asked = model.marginal(table.keys(shown, model))
