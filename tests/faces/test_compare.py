@@ -106,9 +106,9 @@ def test_numbers_are_compared_by_rmse_with_the_mean():
         "DummyRegressor": DummyRegressor(),
     }.items():
         rmse = -cross_val_score(model, X, y, cv=folds, scoring="neg_root_mean_squared_error")
-        np.testing.assert_allclose(found[name].figures("rmse"), rmse, rtol=1e-9)
+        np.testing.assert_allclose(found[name].figures("rmse"), rmse, rtol=1e-10)
         np.testing.assert_allclose(
-            found[name].figures("r2"), cross_val_score(model, X, y, cv=folds), atol=1e-9
+            found[name].figures("r2"), cross_val_score(model, X, y, cv=folds), atol=1e-10
         )
         mae = -cross_val_score(model, X, y, cv=folds, scoring="neg_mean_absolute_error")
         np.testing.assert_allclose(found[name].figures("mae"), mae, rtol=1e-9)
