@@ -31,6 +31,7 @@ LOSSES = (
 RATES = ("constant", "optimal", "invscaling", "adaptive", "pa1", "pa2", "adagrad")
 SPARSE_DECAY = 0.01  # of the intercept's steps, which every row of CSR moves, and other weights few
 AT_ONCE = 50_000_000  # cells between two looks at what the user wants
+FEW_CELLS = 1 << 15  # below which starting threads takes longer than the steps
 IN_ORDER = 4_000_000  # cells, up to which sums are taken in scikit-learn's order, for the same bits
 
 
@@ -178,7 +179,7 @@ def walk_all(
     def one(stand: Stand, task: Task, told: Told | None) -> Walk:
         return walk(rows, course, stand, task, epochs, watch, told)
 
-    if min(workers, len(tasks)) == 1:
+    if min(workers, len(tasks)) == 1 or _cells(rows.X) < FEW_CELLS:
         return [one(*problem) for problem in zip(stands, tasks, told, strict=True)]
     with ThreadPoolExecutor(min(workers, len(tasks))) as pool:
         return list(pool.map(one, stands, tasks, told))
