@@ -20,7 +20,8 @@ from likelier.engines import reached, run
 from likelier.families import Family
 from likelier.families.expecting import absorb
 from likelier.families.mixture import Mixture, Owners, by_owner
-from likelier.model import Bayes, log_of
+from likelier.links import log_sum_exp
+from likelier.model import Bayes, Question, log_of
 from likelier.scores import Scores
 
 Floats = NDArray[np.float64]
@@ -81,6 +82,31 @@ class Weight:
         self.total += other.total
 
 
+@dataclass
+class Likelihood:
+    """ln p(rows) and their weight: a state."""
+
+    question: Question
+    total: float = 0.0
+    weight: float = 0.0
+
+    @property
+    def nbytes(self) -> int:
+        return 0
+
+    def update(self, chunk: Chunk) -> None:
+        if chunk.w is not None and not chunk.w.all():
+            chunk = chunk.take(np.flatnonzero(chunk.w))  # a row without weight is absent
+        scores = np.empty(chunk.X.shape[0])
+        self.question.answer(chunk, scores)
+        self.total += float(scores.sum() if chunk.w is None else chunk.w @ scores)
+        self.weight += float(len(scores) if chunk.w is None else chunk.w.sum())
+
+    def merge(self, other: Self) -> None:
+        self.total += other.total
+        self.weight += other.weight
+
+
 def _expected(
     owner: Owners | None, family: Family, M: int, p: int, at: Bayes, joint: Scores, scale: float
 ) -> Expectation:
@@ -101,6 +127,11 @@ class Problem:
         """One pass."""
         start = partial(_expected, self.owner, self.family, self.M, self.source.p, at, at.joint, scale)
         return run(self.source, start)
+
+    def log_likelihood(self, at: Bayes) -> float:
+        """ln p(rows) / n under a mixture: one pass. Rows have no labels."""
+        seen = run(self.source, partial(Likelihood, Question(at.joint, log_sum_exp, at.params.support)))
+        return seen.total / seen.weight
 
     def maximise(self, stats: Any) -> Bayes:
         """The most likely components and weights for these statistics."""
@@ -180,9 +211,10 @@ class Selection:
 
     n_components: NDArray[np.int64]  # (t,)
     covariance_type: tuple[str, ...]
-    log_likelihood: Floats  # (t,), mean
+    log_likelihood: Floats  # (t,), mean, of the mixtures as they were fitted
     bic: Floats  # (t,)
     converged: NDArray[np.bool_]  # (t,)
+    aic: Floats | None = None  # (t,); None: a file of an earlier version
 
 
 @dataclass(frozen=True)

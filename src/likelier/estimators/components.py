@@ -98,8 +98,8 @@ class Components(Resumable, DensityMixin, Answering):
             found.append(self._climbed(source, rows, candidate))
         table, at = None, 0
         if len(found) > 1:
-            table = self._compared(candidates, found, _weight(source))
-            at = int(table.bic.argmin())
+            table = self._compared(source, candidates, found)
+            at = self._chosen(table)
         model, stats, way = found[at]
         kept = None if stats is None else Stepwise(stats)
         shape = candidates[at].shape
@@ -127,19 +127,26 @@ class Components(Resumable, DensityMixin, Answering):
         check_sound(best)
         return best
 
-    def _compared(self, candidates: list[Candidate], found: list[Climbed], n: float) -> Selection:
-        """BIC = -2 ln p(rows) + d ln n (Schwarz 1978), d being the number of free parameters."""
-        mean = np.array([end.way.last for end in found])
-        d = np.array(
-            [self._free(one.shape, one.M, end.model) for one, end in zip(candidates, found, strict=True)]
-        )
+    def _compared(self, source: Source, candidates: list[Candidate], found: list[Climbed]) -> Selection:
+        """BIC = -2 ln p(rows) + d ln n (Schwarz 1978), AIC with 2 d, d the number of free parameters.
+
+        p is that of the fits as they are: EM knows it as it was before its last step, so it takes a pass.
+        """
+        pairs, n = list(zip(candidates, found, strict=True)), _weight(source)
+        mean = np.array([Problem(source, one.family, one.M).log_likelihood(end.model) for one, end in pairs])
+        d = np.array([self._free(one.shape, one.M, end.model) for one, end in pairs])
         return Selection(
             np.array([one.M for one in candidates]),
             tuple(one.shape for one in candidates),
             mean,
             -2 * n * mean + d * np.log(n),
             np.array([end.way.converged for end in found]),
+            -2 * n * mean + 2 * d,
         )
+
+    def _chosen(self, table: Selection) -> int:
+        """Which of several mixtures is kept."""
+        return int(table.bic.argmin())
 
     def _free(self, shape: str, M: int, model: Bayes) -> int:
         """How many parameters a mixture has, where there are several to choose from."""
@@ -236,6 +243,8 @@ class Components(Resumable, DensityMixin, Answering):
                 "bic": table.bic,
                 "converged": table.converged,
             }
+            if table.aic is not None:
+                shown["selection_"]["aic"] = table.aic
         return shown
 
     def _say(self, model: Blend, statistics: Stepwise | None, names: Names) -> None:
@@ -251,7 +260,7 @@ class Components(Resumable, DensityMixin, Answering):
     def _remarks(self, model: Blend, statistics: Any, target: Any, names: Names) -> Iterator[str]:
         if statistics is None:
             return
-        few = np.flatnonzero(statistics.n < 0.5)
+        few = collapsed(model, statistics)
         if len(few):
             yield (
                 f"component {', '.join(map(str, few[:5]))} has collapsed: it has the weight of less than "
@@ -265,6 +274,12 @@ class Components(Resumable, DensityMixin, Answering):
     def _print(self, line: str) -> None:
         if self.verbose:
             print(line)
+
+
+def collapsed(model: Blend, statistics: Any) -> NDArray[np.intp]:
+    """The components that have less than half a row of the mean weight: its scale does not matter."""
+    rows = max(1, model.typical.rows)
+    return np.flatnonzero(statistics.n < 0.5 * statistics.n.sum() / rows)
 
 
 def check_sound(end: Climbed) -> None:

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from likelier.data import Arrays, Source
 from likelier.estimators import door, partly, shapes, starts
 from likelier.estimators.checkpoints import Resumable, resumable
-from likelier.estimators.components import check_climb, check_sound
+from likelier.estimators.components import check_climb, check_sound, collapsed
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.generative import Answering
 from likelier.estimators.naming import family_of
@@ -214,7 +214,7 @@ class MixtureDiscriminantAnalysis(Resumable, ClassifierMixin, Decisions, Answeri
             yield f"all rows are of class {target[0]}: every answer will be that class"
         params = model.params
         assert isinstance(params, Mixture)
-        if statistics is not None and (few := np.flatnonzero(statistics.n < 0.5)).size:
+        if statistics is not None and (few := collapsed(model, statistics)).size:
             yield (
                 f"a component of class {target[params.owner[few[0]]]} has collapsed: it has the weight of "
                 "less than a row. Use fewer components, or more starts (n_init)."

@@ -11,6 +11,7 @@ from likelier.states import ColumnMoments
 
 Floats = NDArray[np.float64]
 NAMES = ("scott", "silverman", "cv")
+WIDEST = 1e6  # deviations: kernels as wide as this do not tell rows apart
 
 
 def scott(n: Floats, p: int) -> Floats:
@@ -61,10 +62,16 @@ def resolution(X: Floats, sd: Floats) -> float:
 
 
 def likeliest(loss: Callable[[float], float], start: float, least: float) -> float:
-    """The factor, from `least` on, at which a loss is least: by doublings of `start`, then bracketed."""
+    """The factor, from `least` on, at which a loss is least: by doublings of `start`, then bracketed.
+
+    Further doublings are tried for as long as the largest factor is the best one.
+    """
     low = max(least, start / 256) if np.isfinite(least) else start / 256
     grid = np.unique(np.clip(start * 2.0 ** np.arange(-8, 4), low, None))
     losses = [loss(t) for t in grid]
+    while np.argmin(losses) == len(grid) - 1 and grid[-1] < WIDEST:
+        grid = np.append(grid, 2 * grid[-1])
+        losses.append(loss(grid[-1]))
     best = int(np.argmin(losses))
     around = grid[[max(best - 1, 0), min(best + 1, len(grid) - 1)]]
     found = minimize_scalar(

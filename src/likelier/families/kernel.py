@@ -41,7 +41,8 @@ class ProductKernel:
         spread = Spread.of(moments)
         if rows.X.shape[1] > 1:
             return kernels_of(rows, self._h(rows, spread))
-        h = self._h(_condensed(rows, spread.times(scott(rows.n, 1)) / CLOSE), spread)
+        few = _different(rows) if self.bandwidth == "cv" else rows.n
+        h = self._h(_condensed(rows, spread.times(scott(few, 1)) / CLOSE), spread)
         return kernels_of(_condensed(rows, h / FINE), h)
 
     def _h(self, rows: Kept, spread: Spread) -> Floats:
@@ -51,8 +52,10 @@ class ProductKernel:
             return np.full((rows.K, p), float(self.bandwidth))
         factor = silverman(n, p) if self.bandwidth == "silverman" else scott(n, p)
         if self.bandwidth == "cv":
+            # Each row is left out with all of its weight, so that the scale of weights does not matter.
+            start = scott(_different(rows), p)
             for k in range(rows.K):
-                factor[k] = _by_leaving_out(rows, k, spread, factor[k])
+                factor[k] = _by_leaving_out(rows, k, spread, start[k])
         return spread.times(factor)
 
 
@@ -96,7 +99,8 @@ def points_of(stats: Kept) -> tuple[Kept, ColumnMoments]:
 def kernels_of(rows: Kept, h: Floats) -> Kernels:
     """A kernel about each of these rows, which are sorted by class."""
     start = np.searchsorted(rows.codes, np.arange(rows.K + 1)).astype(np.int64)
-    log_w = np.log(rows.w) - np.log(rows.n)[rows.codes]
+    with np.errstate(divide="ignore"):  # a share may be too small for a number
+        log_w = np.log(rows.w / rows.n[rows.codes])
     return Kernels(rows.X, log_w, log_w, start, h)
 
 
@@ -126,14 +130,34 @@ def _by_leaving_out(rows: Kept, k: int, spread: Spread, start: float) -> float:
     if len(w) < 2:
         return float(start)
     asked = np.unique(np.linspace(0, len(w) - 1, min(len(w), ASKED)).astype(np.int64))
-    weights, gone = w[asked], (asked, np.full(len(asked), -np.inf))
+    kept = Kept(1, X, np.zeros(len(w), np.int32), w)
+    log_rest = np.log(_others(w) / w.sum())
+
+    def judged_at(factor: float, asked: NDArray[np.int64]) -> Floats:
+        term = kernels_of(kept, (factor * sd)[None, :]).sum
+        gone = asked, np.full(len(asked), -np.inf)
+        return np.asarray(left_out(term, X[asked], gone)[:, 0] - log_rest[asked])
+
+    # A row with the only cell of a column has no density without it, however wide the kernels are.
+    asked = asked[np.isfinite(judged_at(float(start), asked))]
+    if len(asked) == 0:
+        return float(start)
 
     def loss(factor: float) -> float:
-        term = kernels_of(Kept(1, X, np.zeros(len(w), np.int32), w), (factor * sd)[None, :]).sum
-        z = left_out(term, X[asked], gone)[:, 0] - np.log1p(-weights / w.sum())
-        return -float(np.average(z, weights=weights))
+        return -float(np.average(judged_at(factor, asked), weights=w[asked]))
 
     return likeliest(loss, float(start), resolution(X, sd))
+
+
+def _others(w: Floats) -> Floats:
+    """The sum of all but each, added up and not subtracted: one weight may be far above the rest."""
+    before, after = np.cumsum(w), np.cumsum(w[::-1])[::-1]
+    return np.append(0.0, before[:-1]) + np.append(after[1:], 0.0)
+
+
+def _different(rows: Kept) -> Floats:
+    """How many rows each class has, whatever their weights."""
+    return np.asarray(np.bincount(rows.codes, minlength=rows.K), dtype=np.float64)
 
 
 class Judged(NamedTuple):

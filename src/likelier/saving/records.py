@@ -246,7 +246,7 @@ def _went(found: Progress) -> Any:
 
 def _tabled(table: Selection) -> Any:
     each = (table.n_components, table.covariance_type, table.log_likelihood, table.bic, table.converged)
-    return len({len(one) for one in each}) == 1
+    return len({len(one) for one in (*each, table.bic if table.aic is None else table.aic)}) == 1
 
 
 RECORDS = {
@@ -345,7 +345,7 @@ RECORDS = {
         lambda way: way.log_likelihood.shape == way.floored.shape,
     ),
     "mixing.Selection": Kind(
-        Selection, dict.fromkeys(("n_components", "log_likelihood", "bic", "converged"), "t"), _tabled
+        Selection, dict.fromkeys(("n_components", "log_likelihood", "bic", "converged", "aic"), "t"), _tabled
     ),
     "mixing.Stepwise": Kind(Stepwise, {}, lambda state: state.batches >= 0),
     "model.Blend": Kind(Blend, {"log_prior": "K"}, _blended, logs=("log_prior",)),
