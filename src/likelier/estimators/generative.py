@@ -147,7 +147,8 @@ class Answering(Publishing):
         The limit is the least ln p(x) of a training row such that rows up to it have more than this share
         of all weight: of the training rows themselves at most that share is below it. It is exact for up
         to 8192 training rows (or 32 MB of them), and that of a random sample of so many beyond. After
-        `partial_fit` or `merge` the score of each row is that under the model of its time. A row that
+        `partial_fit` or `merge` the score of each row is that under the model of its time. (Kernels: each
+        row by the density of all others, or else fresh rows would all be outliers.) A row that
         lacks cells is judged by the density of what is there, which is not on the scale of a whole row's:
         compare such rows by `marginal` models where that matters.
         """
