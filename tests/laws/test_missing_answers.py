@@ -410,6 +410,33 @@ def test_missing_cells_contribute_nothing(smoothing, data, seed):
     np.testing.assert_array_equal(values[there], whole[there])
 
 
+@pytest.mark.parametrize("solver", ["svd", "lsqr", "eigen"])
+@fewer
+@given(data=PROBLEMS, seed=SEEDS)
+def test_contributions_of_lda_are_the_density_of_the_cells_that_are_there(solver, data, seed):
+    model, X = fit(lk.LinearDiscriminantAnalysis(solver), data), gappy(data.X, seed)
+    values, base = model.contributions(X)
+    assert (values[np.broadcast_to(np.isnan(X)[:, None, :], values.shape)] == 0).all()
+    assert_near(base + values.sum(axis=2), model.predict_joint_log_proba(X), 1e-9)
+    np.testing.assert_array_equal(base, model._model.log_prior)
+
+
+def test_columns_of_a_group_contribute_if_they_are_there():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((80, 4)) @ (np.eye(4) + 0.5), np.arange(80) % 2
+    X = X + y[:, None]
+    groups = {(0, 1, 2): "gaussian-full", 3: "gaussian"}
+    model = lk.NaiveBayes(groups).fit(X, y)
+    rows = np.array([[np.nan, 1.0, np.nan, 0.0], [0.5, 1.0, np.nan, np.nan], [np.nan] * 4, [1.0, 2.0, 3.0, 4.0]])
+    values, base = model.contributions(rows)
+    gone = np.broadcast_to(np.isnan(rows)[:, None, :], values.shape)
+    assert (values[gone] == 0).all()
+    assert (values[~gone] != 0).all()
+    assert_near(base + values.sum(axis=2), model.predict_joint_log_proba(rows), 1e-12)
+    alone = model.marginal([1]).predict_joint_log_proba(rows[:1, 1:2])
+    assert_near(values[0, :, 1] + base, alone[0], 1e-12)
+
+
 # ---- names ---------------------------------------------------------------------------------------
 @every_estimator
 def test_frames_with_gaps_keep_their_names(estimator):

@@ -17,6 +17,7 @@ from likelier.estimators.generative import Contributions
 from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.onepass import Names
 from likelier.families import Discriminants, Tied, TiedGaussian, by_eigen, by_least_squares, by_svd
+from likelier.families.discriminants import parts_about
 from likelier.model import Bayes, ask, log_of
 from likelier.scores import Affine, Scores
 
@@ -201,13 +202,16 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             return ask(axes, Arrays(Dense(self.impute(X))), links.identity).out
 
     def contributions(self, X: Any) -> Contributions:
-        """W_kj (x_j - c_j), (n, K, p), beside a base (K,): together they are the scores of the classes.
+        """What each column adds, (n, K, p), beside ln p(C_k): together they are ln p(x, C_k).
 
-        They are ln p(x, C_k) up to a term that all classes share; c is a point among the class means.
+        With c a point among the class means, e_k = m_k - c, d = x - c and W_k = Σ⁻¹e_k: column j adds
+        W_kj (d_j - ½ e_kj), and what all classes share, -½ d_j (Σ⁻¹d)_j and an equal part of the constant.
+        A missing cell contributes 0; Σ is then that of the columns that are there.
         """
-        lines = self._lines
-        values = (door.dense_rows(self, X) - lines.centre)[:, None, :] * lines.W
-        return Contributions(values, lines.b + self._model.log_prior)
+        lines, params = self._lines, self._model.params
+        assert isinstance(params, Tied)
+        rows = door.dense_rows(self, X, gaps=True)
+        return Contributions(parts_about(params, lines, rows), self._model.log_prior)
 
     def to_linear(self) -> LinearClassifier:
         """The weights alone, as a classifier that predicts the same."""

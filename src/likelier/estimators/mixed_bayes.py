@@ -162,7 +162,8 @@ class NaiveBayes(Generative):
     def contributions(self, X: Any) -> Contributions:
         """ln p(x_j | C_k), (n, K, p), beside ln p(C_k): together they are ln p(x, C_k).
 
-        A missing cell contributes 0. What a group of columns adds stands with the first of them.
+        A missing cell contributes 0. What a group of columns adds only together is shared equally by those
+        of its columns that are there.
         """
         door.fitted(self)
         params = self._model.params

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import scores as terms
+from likelier.data import Chunk, Dense
 from likelier.families.base import Columns, Floats
 from likelier.families.covariance import (
     Factors,
@@ -19,7 +20,7 @@ from likelier.families.covariance import (
     shrunk,
     upper_whitenings,
 )
-from likelier.families.gaps import Gaps, GaussianMarginals
+from likelier.families.gaps import Gaps, GaussianMarginals, by_pattern, share_out
 from likelier.families.gaussian import LOG_2PI, Gaussian
 from likelier.families.missing import Countable, completed
 from likelier.families.shrinkage import ledoit_wolf
@@ -48,6 +49,24 @@ class _Covaried(Gaussian):
 
     def fill(self, X: Floats, P: Floats) -> Floats:
         return self._law.fill(X, P)
+
+    def parts(self, X: Floats) -> Floats:
+        """What each column adds to ln p(x | C_k), (n, K, p); 0 where it is missing.
+
+        With d = x - m_k over the columns that are there, -½ d_j (Σ⁻¹d)_j, and an equal share of the
+        constant: together they are the density of these columns.
+        """
+        law, out = self._law, np.zeros((len(X), *self.shape))
+        for rows, here, _ in by_pattern(X):
+            for k, mean in enumerate(self.mean):
+                cov = law.cov[k if len(law.cov) > 1 else 0]
+                A = factors(cov[np.ix_(here, here)], law.tol).A
+                d = X[np.ix_(rows, here)] - mean[here]
+                out[np.ix_(rows, [k], here)] = (-0.5 * d * (d @ A.T @ A))[:, None, :]
+        Z = np.empty(out.shape[:2])
+        self.scores().write(Chunk(Dense(X)), Z)
+        share_out(out, Z, X)
+        return out
 
 
 # ---- one covariance for all ----------------------------------------------------------------------
