@@ -142,7 +142,7 @@ class TiedGaussian:
 
     def within(self, stats: Countable) -> Floats:
         """The covariance of rows about their class means."""
-        weights = stats.n / stats.n.sum() if self.weights is None else self.weights
+        weights = _shares(stats) if self.weights is None else self.weights
         if isinstance(stats, ShrinkageMoments):
             return np.asarray(np.tensordot(weights, ledoit_wolf(stats), axes=1))
         rows = completed(stats)
@@ -162,6 +162,14 @@ class TiedGaussian:
         rows = completed(stats)
         cov = (rows.within() + rows.between()) / rows.n.sum()
         return cov if self.shrinkage is None else shrunk(cov, float(self.shrinkage))
+
+
+def _shares(stats: Countable) -> Floats:
+    """The classes' shares (K,) of the rows that have anything in them."""
+    gaps = stats.gaps if isinstance(stats, ShrinkageMoments) else stats
+    n = stats.n - gaps.blank if isinstance(gaps, PatternMoments) else stats.n
+    n = n if n.any() else stats.n
+    return np.asarray(n / n.sum())
 
 
 # ---- a covariance each ---------------------------------------------------------------------------
