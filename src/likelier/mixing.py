@@ -144,7 +144,10 @@ class Problem:
 
 @dataclass(frozen=True)
 class Way:
-    """What EM did: ln p(rows) / n before each step, and whether a floor held a variance up in it."""
+    """What EM did: ln p(rows) / n before each step, and whether more than the rows decided it.
+
+    That is a floor that held a variance up, or pseudo-counts on whose account rows became less likely.
+    """
 
     log_likelihood: Floats = field(default_factory=lambda: np.empty(0))  # (s,)
     floored: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_))  # (s,)
@@ -174,6 +177,7 @@ class Climb:
     tol: float
     max_iter: int
     floor_acts: Callable[[Any], bool] = lambda params: False  # of parameters
+    smoothed: bool = False  # maximisation counts more than the rows: a step may make these less likely
     watch: Watch = lambda step, log_likelihood: None
 
     def __call__(self, problem: Problem, start: Bayes, before: float = -np.inf) -> Climbed:
@@ -185,6 +189,8 @@ class Climb:
             mean = seen.log_likelihood / seen.weight
             self.watch(step, mean)
             reached("log-likelihood", mean)
+            if self.smoothed and mean < before and len(way.floored):
+                way.floored[-1] = True
             converged = abs(mean - before) < self.tol
             before = mean
             way = Way(

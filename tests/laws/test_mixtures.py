@@ -21,7 +21,16 @@ import likelier as lk
 from laws.generators import SEEDS
 from laws.parts import parts_of
 from likelier.data import Arrays, Chunk, Dense
-from likelier.families import DiagonalGaussian, FullGaussian, MixedFamily, ridged
+from likelier.families import (
+    DiagonalGaussian,
+    Exponential,
+    FullGaussian,
+    Gamma,
+    Geometric,
+    MixedFamily,
+    Poisson,
+    ridged,
+)
 from likelier.mixing import Climb, Problem
 from likelier.saving import disk
 from likelier.saving.models import _estimator, content_of
@@ -171,6 +180,23 @@ def test_the_likelihood_never_falls(shape, seed, share, M):
     model = GM(M, covariance_type=shape, reg_covar=1e-9, tol=0, max_iter=25, random_state=seed % 7).fit(X)
     falls = np.diff(model.trace_["log_likelihood"]) < -1e-9
     assert not falls[~model.trace_["floored"][:-1]].any()
+
+
+@pytest.mark.parametrize("family", [Gamma(), Geometric(), Poisson(), Exponential(), Geometric(5.0)], ids=repr)
+@pytest.mark.parametrize("classes", [False, True])
+def test_steps_in_which_pseudo_counts_make_rows_less_likely_are_marked(family, classes):
+    marked = 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = np.floor(rng.gamma(2.0, 1 + 6 * (np.arange(60) % 3 == 0)[:, None], (60, 2)) + 1)
+        if classes:
+            model = MDA(3, families=family, tol=0, max_iter=60, random_state=0).fit(X, np.arange(60) % 2)
+        else:
+            model = lk.Mixture(3, families=family, tol=0, max_iter=60, random_state=0).fit(X)
+        falls = np.diff(model.trace_["log_likelihood"]) < 0
+        np.testing.assert_array_equal(falls, model.trace_["floored"][:-1])
+        marked += int(falls.sum())
+    assert marked > 0
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,7 @@ class Components(Resumable, DensityMixin, Answering):
 
     _model: Blend
     _starts_at_random = True
+    _smoothed = False  # whether families have pseudo-counts of their own
     _scaled = False  # whether starts measure distances in standardised columns
 
     @abstractmethod
@@ -119,7 +120,7 @@ class Components(Resumable, DensityMixin, Answering):
                 start = self._adjusted(
                     problem.maximise(starts.started(*args, scaled=self._scaled)), candidate
                 )
-            climb = Climb(self.tol, self.max_iter, self._floor_acts, self._watch)
+            climb = Climb(self.tol, self.max_iter, self._floor_acts, self._smoothed, self._watch)
             end = climb(problem, start, -np.inf if before is None else before.way.last)
             if best is None or end.way.last > best.way.last:
                 best = end

@@ -196,6 +196,8 @@ class Mixture(Components):
     """A mixture of any family by EM: p(x) = Σ_m w_m p_m(x).
 
     families: a `Family`, or the name of one. Starts are by k-means of standardised columns, or "random".
+    Families estimate with pseudo-counts, so that EM may make the rows less likely by a little, in steps
+    that `trace_["floored"]` marks.
 
     Examples
     --------
@@ -208,7 +210,7 @@ class Mixture(Components):
     """
 
     assumes = "a density: a sum of others"
-    _scaled = True
+    _scaled = _smoothed = True
 
     def __init__(
         self,

@@ -152,7 +152,7 @@ class MixtureDiscriminantAnalysis(Resumable, ClassifierMixin, Decisions, Answeri
     def _best(self, problem: Problem, owner: Owners, classes: NDArray[Any]) -> Climbed:
         """The best of several starts."""
         rows, random_state = starts.rows_for(problem.source), check_random_state(self.random_state)
-        climb, ends = Climb(self.tol, self.max_iter, self._floor_acts), []
+        climb, ends = Climb(self.tol, self.max_iter, self._floor_acts, self.families is not None), []
         for _ in range(self.n_init):
             codes = self._start(rows, owner, classes, random_state)
             stats = starts.counted(rows, codes, problem.family, problem.M)
