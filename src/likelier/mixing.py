@@ -7,7 +7,7 @@ as soft labels, and forgotten. Maximisation: what the family estimates from them
 
 import copy
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from likelier import _core
 from likelier.data import Chunk, Source
+from likelier.data.units import Units
 from likelier.engines import reached, run
 from likelier.families import Family
 from likelier.families.expecting import absorb
@@ -231,6 +232,18 @@ class Blend(Bayes):
     way: Way = field(kw_only=True, default_factory=Way)
     selection: Selection | None = field(kw_only=True, default=None)
 
+    def counted_in(self, units: Units | None, shift: float, n: float) -> Self:
+        """The same, its columns in these units, whose ln for n rows is `shift` on average."""
+        if units is None:
+            return self
+        way = replace(self.way, log_likelihood=self.way.log_likelihood - shift)
+        table = self.selection
+        if table is not None:
+            worse, aic = 2 * n * shift, table.aic
+            table = replace(table, log_likelihood=table.log_likelihood - shift, bic=table.bic + worse)
+            table = replace(table, aic=None if aic is None else aic + worse)
+        return replace(self, units=units, way=way, selection=table)
+
     @property
     def free(self) -> int:
         """As of any model; a sphere's one variance stands in all columns, and counts once."""
@@ -239,11 +252,11 @@ class Blend(Bayes):
 
     def marginal(self, columns: NDArray[np.intp]) -> "Blend":
         less = super().marginal(columns)
-        return Blend(less.params, less.log_prior, shape=self.shape)
+        return Blend(less.params, less.log_prior, units=less.units, shape=self.shape)
 
     def condition(self, given: Mapping[int, float]) -> "Blend":
         less = super().condition(given)
-        return Blend(less.params, less.log_prior, shape=self.shape)
+        return Blend(less.params, less.log_prior, units=less.units, shape=self.shape)
 
 
 @dataclass

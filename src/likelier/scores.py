@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from likelier import _core
 from likelier.data import CSR, BadCell, Chunk, Dense, NonFinite, by_gaps
+from likelier.data.units import Units, block_in_units, log_units
 from likelier.states.moments import refuse
 
 Floats = NDArray[np.float64]
@@ -216,6 +217,26 @@ class Among(Based):
             return None
         b = np.concatenate([o.b for o in every])
         return replace(self, b=b, scores=abreast([o.scores for o in every]))
+
+
+@dataclass(frozen=True)
+class InUnits(Based):
+    """Scores of columns that are counted in units of powers of two.
+
+    density: of the columns as they are; without, up to a constant of each row, as posteriors need them.
+    """
+
+    units: Units  # (p,)
+    scores: "Scores"
+    density: bool
+
+    def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None:
+        z = np.empty_like(Z)
+        self.scores.write(chunk._replace(X=block_in_units(chunk.X, self.units)), z)
+        z += self.b
+        if self.density:
+            z -= log_units(chunk.X, self.units)[:, None]
+        Z[...] = Z + z if add else z
 
 
 @dataclass(frozen=True)

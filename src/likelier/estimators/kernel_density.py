@@ -159,7 +159,7 @@ class KernelDensityClassifier(Generative):
 
     def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
         yield from super()._remarks(model, statistics, target, names)
-        spread = Spread.of(statistics.moments())
+        spread = Spread.of(*statistics.moments())
         if isinstance(self.bandwidth, str):
             yield from _still(spread, statistics.n > 0, target, names)
         params = model.params

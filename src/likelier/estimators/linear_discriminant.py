@@ -123,7 +123,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _derived(self, model: Bayes, columns: NDArray[np.intp]) -> Any:
         assert isinstance(model.params, Tied)
         # tol=0: priors that evidence has made tiny must not make the axes of their classes vanish.
-        return super()._derived(self._linear_model(model.params, model.log_prior, None, tol=0.0), columns)
+        lines = self._linear_model(model.params, model.log_prior, None, tol=0.0)
+        return super()._derived(replace(lines, units=model.units), columns)
 
     def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
         assert isinstance(model, LinearBayes)
@@ -134,19 +135,19 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             W, b = W[1:] - W[:1], b[1:] - b[:1]
         most = self._components(K, p)
         shown = super()._shown(model, statistics, target)
-        shown |= {"means_": model.params.mean, "priors_": model.prior}
-        shown |= {"coef_": W, "intercept_": b, "_n_features_out": most}
+        shown |= {"means_": model.outside(model.params.mean), "priors_": model.prior}
+        shown |= {"coef_": model.outside(W, -1), "intercept_": b, "_n_features_out": most}
         if self.solver == "svd":
-            shown["xbar_"] = lines.centre
+            shown["xbar_"] = model.outside(lines.centre)
         else:
-            shown["covariance_"] = model.params.cov
+            shown["covariance_"] = model.covariance(model.params.cov)
         if lines.scalings is not None and lines.explained is not None:
-            shown["scalings_"] = lines.scalings
+            shown["scalings_"] = np.ascontiguousarray(model.outside(lines.scalings.T, -1).T)
             shown["explained_variance_ratio_"] = lines.explained[:most]
         if self.solver == "svd" and self.store_covariance:
             weighed = replace(self._family(K), weights=model.prior)
             cov = model.params.cov if statistics is None else weighed.within(statistics)
-            shown["covariance_"] = cov
+            shown["covariance_"] = model.covariance(cov)
         return shown
 
     def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
@@ -211,12 +212,14 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         lines, params = self._lines, self._model.params
         assert isinstance(params, Tied)
         rows = door.dense_rows(self, X, gaps=True)
-        return Contributions(parts_about(params, lines, rows), self._model.log_prior)
+        values = self._model.parts(rows, lambda X: parts_about(params, lines, X))
+        return Contributions(values, self._model.log_prior)
 
     def to_linear(self) -> LinearClassifier:
         """The weights alone, as a classifier that predicts the same."""
         lines, names = self._lines, getattr(self, "feature_names_in_", None)
-        W, b = lines.W, lines.b + self._model.log_prior - lines.W @ lines.centre
+        W = self._model.outside(lines.W, -1)
+        b = lines.b + self._model.log_prior - lines.W @ lines.centre
         if len(self.classes_) == 2:
             W, b = W[1:] - W[:1], b[1:] - b[:1]
         return LinearClassifier(W, b, self.classes_, names)

@@ -100,7 +100,8 @@ class GaussianMixture(Components):
         given = [name for name in inits if getattr(self, name) is not None]
         if given or self.warm_start:
             raise ValueError(
-                f"select={self.select!r} chooses its own starts: leave out {', '.join(given) or 'warm_start'}"
+                f"select={self.select!r} chooses its own starts: leave out "
+                f"{', '.join(given) or 'warm_start'}"
             )
         one = isinstance(self.covariance_type, str) or not np.iterable(self.covariance_type)
         asked = [self.covariance_type] if one else self.covariance_type
@@ -116,6 +117,10 @@ class GaussianMixture(Components):
     def _wanted(self, shape: str) -> bool:
         kinds = self.covariance_type
         return kinds in ("all", shape) if isinstance(kinds, str) else shape in kinds or "all" in kinds
+
+    def _given_starts(self) -> bool:
+        given = (self.weights_init, self.means_init, self.precisions_init)
+        return bool(self.warm_start) or any(each is not None for each in given)
 
     def _given(self, candidate: Candidate, p: int) -> Bayes | None:
         if self.weights_init is None or self.means_init is None or self.precisions_init is None:
@@ -164,10 +169,10 @@ class GaussianMixture(Components):
         cov = shapes.covariances(params, model.shape)
         roots = shapes.root_precisions(cov, model.shape)
         return super()._shown(model, statistics, target) | {
-            "means_": params.mean,
-            "covariances_": cov,
-            "precisions_cholesky_": roots,
-            "precisions_": shapes.precisions(roots, model.shape),
+            "means_": model.outside(params.mean),
+            "covariances_": shapes.outside(model, cov, 2),
+            "precisions_cholesky_": shapes.outside(model, roots, -1),
+            "precisions_": shapes.outside(model, shapes.precisions(roots, model.shape), -2),
             "covariance_type_": model.shape,
         }
 

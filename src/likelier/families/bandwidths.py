@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from likelier.data.units import Units
 from likelier.states import ColumnMoments
 
 Floats = NDArray[np.float64]
@@ -32,14 +33,15 @@ class Spread(NamedTuple):
     constant: NDArray[np.bool_]  # (p,): nor do all rows: 1 stands for the deviation
 
     @classmethod
-    def of(cls, moments: ColumnMoments) -> "Spread":
+    def of(cls, moments: ColumnMoments, units: Units) -> "Spread":
+        """Of columns that are counted in these units."""
         total, _, S = moments.pooled()
         pooled = np.sqrt(np.divide(S, total, out=np.zeros_like(S), where=total > 0))
         own = np.divide(moments.S, moments.seen, out=np.zeros_like(moments.S), where=moments.seen > 0)
         sd = np.sqrt(own)
         borrowed, constant = sd == 0, pooled == 0
-        sd = np.where(borrowed, np.where(constant, 1.0, pooled), sd)
-        return cls(sd, borrowed, constant)
+        sd = np.ldexp(np.where(borrowed, pooled, sd), units)
+        return cls(np.where(constant, 1.0, sd), borrowed, constant)
 
     def times(self, factor: Floats) -> Floats:
         """Bandwidths (K, p) from a factor of each class; a constant column has the same for all classes."""

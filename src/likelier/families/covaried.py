@@ -13,6 +13,7 @@ from likelier.data import Chunk, Dense
 from likelier.families.base import Columns, Floats
 from likelier.families.covariance import (
     Factors,
+    common_deviations,
     factors,
     lifted,
     of_full_rank,
@@ -187,12 +188,15 @@ class Full(_Covaried):
 
     @classmethod
     def of(cls, mean: Floats, cov: Floats, floor: float = 0.0) -> Self:
-        """Covariances with every eigenvalue above `floor`: those that are not are lifted to it."""
-        deficient = tuple(k for k, S in enumerate(cov) if not of_full_rank(S, floor))
+        """Covariances of full rank: of those that are not, eigenvalues are lifted to `floor`.
+
+        The floor is in units of the deviations that the columns have on average over the classes.
+        """
+        deficient = tuple(k for k, S in enumerate(cov) if not of_full_rank(S))
         if deficient:
-            cov = cov.copy()
+            cov, sd = cov.copy(), common_deviations(mean, cov)
             for k in deficient:
-                cov[k] = lifted(cov[k], floor)
+                cov[k] = lifted(cov[k], floor, sd)
         return cls(mean, cov, deficient)
 
     @cached_property

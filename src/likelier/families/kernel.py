@@ -7,12 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import Chunk, Dense
+from likelier.data.units import in_units
 from likelier.families.bandwidths import Spread, likeliest, resolution, scott, silverman
 from likelier.families.base import Floats
 from likelier.families.kernel_terms import MANY, KernelSum
 from likelier.families.kernels import Kernels
 from likelier.families.mixed import Mixed, MixedFamily
-from likelier.states import ColumnMoments, Kept, Parts
+from likelier.states import Kept, Parts
 
 Bandwidth = float | Literal["scott", "silverman", "cv"]
 ASKED = 2000  # rows of a class on which a bandwidth is tried, at most
@@ -37,8 +38,7 @@ class ProductKernel:
         return Kept.start(K, p)
 
     def estimate(self, stats: Kept) -> Kernels:
-        rows, moments = points_of(stats)
-        spread = Spread.of(moments)
+        rows, spread = points_of(stats)
         if rows.X.shape[1] > 1:
             return kernels_of(rows, self._h(rows, spread))
         few = _different(rows) if self.bandwidth == "cv" else rows.n
@@ -76,16 +76,16 @@ class Kernel:
         return self._columns(len(stats.states)).estimate(stats)
 
 
-def points_of(stats: Kept) -> tuple[Kept, ColumnMoments]:
-    """Different rows, sorted, each class with some and each column of it with a cell; their moments.
+def points_of(stats: Kept) -> tuple[Kept, Spread]:
+    """Different rows, sorted, each class with some and each column of it with a cell; their spread.
 
     A row with nothing in it says nothing. What a class lacks altogether is the mean of all rows.
     """
     rows = stats.distinct()
-    moments = rows.moments()  # of the sorted rows: whatever order they came in, the same bits
+    moments, units = rows.moments()  # of the sorted rows: whatever order they came in, the same bits
     told = ~np.isnan(rows.X).all(axis=1)
     X, codes, w = rows.X[told], rows.codes[told], rows.w[told]
-    _, pooled, _ = moments.pooled()
+    pooled = np.ldexp(moments.pooled()[1], units)
     without = np.setdiff1d(np.arange(rows.K), codes)
     X = np.concatenate([X, np.broadcast_to(pooled, (len(without), len(pooled)))])
     codes = np.concatenate([codes, without.astype(np.int32)])
@@ -93,7 +93,7 @@ def points_of(stats: Kept) -> tuple[Kept, ColumnMoments]:
     unseen = (moments.seen == 0)[codes] & np.isnan(X)
     X = np.where(unseen, pooled, X)
     order = np.argsort(codes, kind="stable")
-    return Kept(rows.K, X[order], codes[order], w[order]), moments
+    return Kept(rows.K, X[order], codes[order], w[order]), Spread.of(moments, units)
 
 
 def kernels_of(rows: Kept, h: Floats) -> Kernels:
@@ -126,7 +126,8 @@ def _condensed(rows: Kept, width: Floats) -> Kept:
 def _by_leaving_out(rows: Kept, k: int, spread: Spread, start: float) -> float:
     """The factor that makes the rows of a class likeliest, each judged by the others."""
     own = rows.codes == k
-    X, w, sd = rows.X[own], rows.w[own], spread.sd[k]
+    units = np.frexp(spread.sd[k])[1]  # so that the search is the same to the last bit in any of them
+    X, w, sd = in_units(rows.X[own], units), rows.w[own], in_units(spread.sd[k], units)
     if len(w) < 2:
         return float(start)
     asked = np.unique(np.linspace(0, len(w) - 1, min(len(w), ASKED)).astype(np.int64))
