@@ -15,7 +15,7 @@ from likelier.data.wrapped import cluster_of, innermost
 from likelier.engines import run
 from likelier.families import Params, Support
 from likelier.links import Link, log_softmax
-from likelier.scores import InUnits, Scores
+from likelier.scores import InUnits, Scores, write_comparable
 from likelier.states import Survey
 
 Floats = NDArray[np.float64]
@@ -42,7 +42,10 @@ class Question:
                 skipped.update(cells[1].tolist())
                 chunk = chunk._replace(X=chunk.X.without(cells))
         Z = out if self.link.dtype is None else np.empty((len(out), self.scores.K))
-        self.scores.write(chunk, Z)
+        if self.link.compares and self.support is None:
+            write_comparable(self.scores, chunk, Z)
+        else:
+            self.scores.write(chunk, Z)
         self.link.apply(Z, out)
         return skipped
 
@@ -253,7 +256,7 @@ class Bayes:
         found = parts(self.inside(X))
         if self.units is None:
             return found
-        return found - np.where(np.isnan(X), 0.0, np.log(2.0) * self.units)[:, None, :]
+        return np.asarray(found - np.where(np.isnan(X), 0.0, np.log(2.0) * self.units)[:, None, :])
 
 
 @dataclass(frozen=True)

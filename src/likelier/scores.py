@@ -274,6 +274,29 @@ class Scores:
             Z[rows] = z
 
 
+NEARER = -200  # the power of two by which rows are drawn towards 0
+
+
+def write_comparable(scores: Scores, chunk: Chunk, Z: Floats) -> None:
+    """Scores of densities of numbers, to be compared within each row.
+
+    A row so far off that the squares of all classes overflow is drawn towards 0 until one does not: from
+    afar classes compare alike at any distance.
+    """
+    scores.write(chunk, Z)
+    far = np.flatnonzero(~np.isfinite(Z[:, 0]))
+    if len(far):  # a class that has no rows, or rows like these
+        far = far[~np.isfinite(Z[far]).any(axis=1)]
+    X = chunk.X.take(far).to_array() if len(far) else np.empty((0, 0))
+    while len(far) and (np.abs(X) > 1).any():
+        X = np.ldexp(X, NEARER)
+        z = np.empty((len(far), Z.shape[1]))
+        scores.write(Chunk(Dense(X)), z)
+        Z[far] = z
+        left = ~np.isfinite(z).any(axis=1) & (np.abs(X) > 1).any(axis=1)
+        far, X = far[left], X[left]
+
+
 @dataclass(frozen=True)
 class Abreast(Based):
     """The scores of several models, K classes each, that no one kernel can write."""

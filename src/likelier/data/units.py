@@ -26,7 +26,7 @@ def in_units(x: NDArray[Any], units: Any) -> Floats:
     x = np.asarray(x, dtype=np.float64)
     with np.errstate(over="ignore"):
         found = np.ldexp(x, np.negative(units))
-    return np.where(np.isinf(found) & np.isfinite(x), np.copysign(MOST, x), found)
+    return np.asarray(np.where(np.isinf(found) & np.isfinite(x), np.copysign(MOST, x), found))
 
 
 def block_in_units(X: Block, units: Units) -> Block:

@@ -58,7 +58,7 @@ class Discriminant(Generative):
 
     def _scaling(self) -> Scaling:
         """Standardised columns are shrunk alike in any units, others by their common variance."""
-        if self.covariance_estimator is not None or getattr(self, "reg_param", 0.0):
+        if self.covariance_estimator is not None or getattr(self, "reg_param", None):
             return "none"
         return "column" if self.shrinkage in (None, "auto") else "together"
 

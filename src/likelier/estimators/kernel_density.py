@@ -86,6 +86,7 @@ class KernelDensityClassifier(Generative):
     # ---- how likely the training rows are: each under all others ------------------------------------
     def _fitted(self, source: Source, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
         model, statistics = self._fitted_to(target, source)
+        assert isinstance(statistics, Kept)
         return self._judging(model, statistics), statistics
 
     def _take_in(self, source: Source, target: NDArray[Any]) -> Self:

@@ -43,8 +43,9 @@ def units_of(source: Source, *, together: bool, columns: NDArray[np.bool_]) -> U
 def scaling_of(family: Any) -> Scaling:
     """That of a family. What is added to variances is in units of its own, so that these matter."""
     if isinstance(family, RidgedDiagonal):
-        free = "together" if isinstance(family, RidgedSpherical) else "column"
-        return "none" if family.ridge else free
+        if family.ridge:
+            return "none"
+        return "together" if isinstance(family, RidgedSpherical) else "column"
     if isinstance(family, DiagonalGaussian):
         return "column" if family.by_column or not family.var_smoothing else "together"
     if isinstance(family, FullGaussian | TiedGaussian):

@@ -63,7 +63,7 @@ class _Covaried(Gaussian):
                 cov = law.cov[k if len(law.cov) > 1 else 0]
                 A = factors(cov[np.ix_(here, here)], law.tol).A
                 d = X[np.ix_(rows, here)] - mean[here]
-                out[np.ix_(rows, [k], here)] = (-0.5 * d * (d @ A.T @ A))[:, None, :]
+                out[rows[:, None], k, here] = -0.5 * d * (d @ A.T @ A)
         Z = np.empty(out.shape[:2])
         self.scores().write(Chunk(Dense(X)), Z)
         share_out(out, Z, X)
