@@ -115,7 +115,8 @@ struct Points {
     bool lacks(int64_t i, int64_t j) const { return std::isinf(cells[i * p + j]); }
 };
 
-// Rows that are asked about without one of the points: of row r, point own[r] weighs e^less[r] as much.
+// Rows that are asked about without one of the points: of row r, point own[r] weighs e^less[r] as much,
+// in the sum over points as in the densities of single columns.
 struct LeftOut {
     const int64_t* own = nullptr;
     const double* less = nullptr;
@@ -145,7 +146,7 @@ class KernelSums {
             for (int64_t r = 0; r < count; r += kRowsAtOnce) {
                 double* to = z + k * kHeight + r;
                 if (gappy[k]) {
-                    alone(k, &x.x[r], g.data() + r, e.data());
+                    alone(k, &x.x[r], first + r, count - r, g.data() + r, e.data());
                     joint<true, true>(k, &x.x[r], g.data() + r, first + r, count - r, e.data(), to);
                 } else if (some) {
                     joint<true, false>(k, &x.x[r], nullptr, first + r, count - r, e.data(), to);
@@ -167,6 +168,20 @@ class KernelSums {
         for (int64_t i = P.start[k]; i < P.start[k + 1]; ++i)
             if (!P.lacks(i, j)) total += std::exp(P.log_v[i]);
         return std::log(total);
+    }
+
+    // ln of what is left of that share if point i, which has column j, weighs e^less as much: of the share.
+    // Where nothing else has the column nothing is left, and its density is 0 whatever this is: 0.
+    double share_left(int64_t k, int64_t j, int64_t i, double less) const {
+        const double own = std::exp(P.log_v[i] - base[k * P.p + j]);
+        double left = 1 - own;
+        if (left < 0.5) {  // digits are lost: the others one by one
+            left = 0;
+            for (int64_t o = P.start[k]; o < P.start[k + 1]; ++o)
+                if (o != i && !P.lacks(o, j)) left += std::exp(P.log_v[o] - base[k * P.p + j]);
+        }
+        left += own * std::exp(less);
+        return left > 0 ? std::log(left) : 0.0;
     }
 
     // The box around some points (a missing cell is everywhere), and the weight of the heaviest.
@@ -224,22 +239,45 @@ class KernelSums {
         for (int v = 0; v < kSpan; ++v) store(e + v * kLanes, a[v]);
     }
 
+    // Calls of(r, i) for each row r, of those from `row` on, that leaves out a point i from i0 to end.
+    template <class Of>
+    LIKELIER_INLINE void each_left_out(int64_t row, int64_t rows, int64_t i0, int64_t end, Of&& of) const {
+        if (out.own == nullptr) return;
+        for (int64_t r = 0; r < rows; ++r) {
+            const int64_t i = out.own[row + r];
+            if (i >= i0 && i < end) of(r, i);
+        }
+    }
+
     // g_j = ln f_kj(x_j) - constant_kj: the density of each column by itself.
-    void alone(int64_t k, const double* x, double* g, double* e) const {
+    void alone(int64_t k, const double* x, int64_t row, int64_t rows, double* g, double* e) const {
+        rows = std::min(rows, kRowsAtOnce);
+        const int64_t start = P.start[k], end = P.start[k + 1];
+        int64_t place[kPoints];  // of a block's points among those that have the cell
         for (int64_t j = 0; j < P.p; ++j) {
             LogSum sum;
-            int64_t held = 0;
-            for (int64_t i = P.start[k]; i < P.start[k + 1]; ++i) {
-                if (P.lacks(i, j)) continue;
-                vd a[kSpan];
-                LIKELIER_UNROLL
-                for (int v = 0; v < kSpan; ++v) a[v] = splat(P.log_v[i] - base[k * P.p + j]);
-                nearer<true>(x + j * kHeight, P.cells[i * P.p + j], P.scale[k * P.p + j], a);
-                keep(a, e + held * kRowsAtOnce);
-                if (++held == kPoints) sum.add(e, std::exchange(held, 0));
+            for (int64_t i0 = start; i0 < end; i0 += kPoints) {
+                const int64_t stop = std::min(i0 + kPoints, end);
+                int64_t held = 0;
+                for (int64_t i = i0; i < stop; ++i) {
+                    place[i - i0] = held;
+                    if (P.lacks(i, j)) continue;
+                    vd a[kSpan];
+                    LIKELIER_UNROLL
+                    for (int v = 0; v < kSpan; ++v) a[v] = splat(P.log_v[i] - base[k * P.p + j]);
+                    nearer<true>(x + j * kHeight, P.cells[i * P.p + j], P.scale[k * P.p + j], a);
+                    keep(a, e + held++ * kRowsAtOnce);
+                }
+                each_left_out(row, rows, i0, stop, [&](int64_t r, int64_t i) {
+                    if (!P.lacks(i, j)) e[place[i - i0] * kRowsAtOnce + r] += out.less[row + r];
+                });
+                sum.add(e, held);
             }
-            sum.add(e, held);
-            sum.write(g + j * kHeight);
+            double* to = g + j * kHeight;
+            sum.write(to);
+            each_left_out(row, rows, start, end, [&](int64_t r, int64_t i) {
+                if (!P.lacks(i, j)) to[r] -= share_left(k, j, i, out.less[row + r]);
+            });
         }
     }
 
@@ -278,11 +316,9 @@ class KernelSums {
             const int64_t i0 = P.start[k] + which * kPoints;
             const int64_t count = std::min(kPoints, P.start[k + 1] - i0);
             exponents<some, holes>(k, i0, count, x, g, e);
-            if (out.own != nullptr)
-                for (int64_t r = 0; r < rows; ++r) {
-                    const int64_t i = out.own[row + r] - i0;
-                    if (i >= 0 && i < count) e[i * kRowsAtOnce + r] += out.less[row + r];
-                }
+            each_left_out(row, rows, i0, i0 + count, [&](int64_t r, int64_t i) {
+                e[(i - i0) * kRowsAtOnce + r] += out.less[row + r];
+            });
             sum.add(e, count);
             return sum.least() - spare;
         };

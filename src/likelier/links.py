@@ -18,6 +18,7 @@ class Link:
 
     apply: Callable[[Floats, NDArray[Any]], None]
     dtype: type | None = None
+    compares: bool = False  # whether only differences between the scores of a row matter
 
     def start(self, n: int, K: int) -> NDArray[Any]:
         """Room for the answers to n rows."""
@@ -46,7 +47,7 @@ def _argmax(Z: Floats, out: NDArray[Any]) -> None:
 
 
 identity = Link(_identity)
-softmax = Link(_softmax)  # P_k = e^{z_k} / Σ e^z
-log_softmax = Link(_log_softmax)
+softmax = Link(_softmax, compares=True)  # P_k = e^{z_k} / Σ e^z
+log_softmax = Link(_log_softmax, compares=True)
 log_sum_exp = Link(_log_sum_exp, np.float64)  # ln Σ_k e^{z_k}
-argmax = Link(_argmax, np.int64)
+argmax = Link(_argmax, np.int64, compares=True)

@@ -7,7 +7,7 @@ as soft labels, and forgotten. Maximisation: what the family estimates from them
 
 import copy
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 
 from likelier import _core
 from likelier.data import Chunk, Source
+from likelier.data.units import Units
 from likelier.engines import reached, run
 from likelier.families import Family
 from likelier.families.expecting import absorb
 from likelier.families.mixture import Mixture, Owners, by_owner
-from likelier.model import Bayes, log_of
+from likelier.links import log_sum_exp
+from likelier.model import Bayes, Question, log_of
 from likelier.scores import Scores
 
 Floats = NDArray[np.float64]
@@ -81,6 +83,31 @@ class Weight:
         self.total += other.total
 
 
+@dataclass
+class Likelihood:
+    """ln p(rows) and their weight: a state."""
+
+    question: Question
+    total: float = 0.0
+    weight: float = 0.0
+
+    @property
+    def nbytes(self) -> int:
+        return 0
+
+    def update(self, chunk: Chunk) -> None:
+        if chunk.w is not None and not chunk.w.all():
+            chunk = chunk.take(np.flatnonzero(chunk.w))  # a row without weight is absent
+        scores = np.empty(chunk.X.shape[0])
+        self.question.answer(chunk, scores)
+        self.total += float(scores.sum() if chunk.w is None else chunk.w @ scores)
+        self.weight += float(len(scores) if chunk.w is None else chunk.w.sum())
+
+    def merge(self, other: Self) -> None:
+        self.total += other.total
+        self.weight += other.weight
+
+
 def _expected(
     owner: Owners | None, family: Family, M: int, p: int, at: Bayes, joint: Scores, scale: float
 ) -> Expectation:
@@ -102,6 +129,11 @@ class Problem:
         start = partial(_expected, self.owner, self.family, self.M, self.source.p, at, at.joint, scale)
         return run(self.source, start)
 
+    def log_likelihood(self, at: Bayes) -> float:
+        """ln p(rows) / n under a mixture: one pass. Rows have no labels."""
+        seen = run(self.source, partial(Likelihood, Question(at.joint, log_sum_exp, at.params.support)))
+        return seen.total / seen.weight
+
     def maximise(self, stats: Any) -> Bayes:
         """The most likely components and weights for these statistics."""
         log_weight = log_of(stats.n / stats.n.sum())
@@ -113,7 +145,10 @@ class Problem:
 
 @dataclass(frozen=True)
 class Way:
-    """What EM did: ln p(rows) / n before each step, and whether a floor held a variance up in it."""
+    """What EM did: ln p(rows) / n before each step, and whether more than the rows decided it.
+
+    That is a floor that held a variance up, or pseudo-counts on whose account rows became less likely.
+    """
 
     log_likelihood: Floats = field(default_factory=lambda: np.empty(0))  # (s,)
     floored: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_))  # (s,)
@@ -143,6 +178,7 @@ class Climb:
     tol: float
     max_iter: int
     floor_acts: Callable[[Any], bool] = lambda params: False  # of parameters
+    smoothed: bool = False  # maximisation counts more than the rows: a step may make these less likely
     watch: Watch = lambda step, log_likelihood: None
 
     def __call__(self, problem: Problem, start: Bayes, before: float = -np.inf) -> Climbed:
@@ -154,6 +190,8 @@ class Climb:
             mean = seen.log_likelihood / seen.weight
             self.watch(step, mean)
             reached("log-likelihood", mean)
+            if self.smoothed and mean < before and len(way.floored):
+                way.floored[-1] = True
             converged = abs(mean - before) < self.tol
             before = mean
             way = Way(
@@ -180,9 +218,10 @@ class Selection:
 
     n_components: NDArray[np.int64]  # (t,)
     covariance_type: tuple[str, ...]
-    log_likelihood: Floats  # (t,), mean
+    log_likelihood: Floats  # (t,), mean, of the mixtures as they were fitted
     bic: Floats  # (t,)
     converged: NDArray[np.bool_]  # (t,)
+    aic: Floats | None = None  # (t,); None: a file of an earlier version
 
 
 @dataclass(frozen=True)
@@ -193,6 +232,18 @@ class Blend(Bayes):
     way: Way = field(kw_only=True, default_factory=Way)
     selection: Selection | None = field(kw_only=True, default=None)
 
+    def counted_in(self, units: Units | None, shift: float, n: float) -> Self:
+        """The same, its columns in these units, whose ln for n rows is `shift` on average."""
+        if units is None:
+            return self
+        way = replace(self.way, log_likelihood=self.way.log_likelihood - shift)
+        table = self.selection
+        if table is not None:
+            worse, aic = 2 * n * shift, table.aic
+            table = replace(table, log_likelihood=table.log_likelihood - shift, bic=table.bic + worse)
+            table = replace(table, aic=None if aic is None else aic + worse)
+        return replace(self, units=units, way=way, selection=table)
+
     @property
     def free(self) -> int:
         """As of any model; a sphere's one variance stands in all columns, and counts once."""
@@ -201,11 +252,11 @@ class Blend(Bayes):
 
     def marginal(self, columns: NDArray[np.intp]) -> "Blend":
         less = super().marginal(columns)
-        return Blend(less.params, less.log_prior, shape=self.shape)
+        return Blend(less.params, less.log_prior, units=less.units, shape=self.shape)
 
     def condition(self, given: Mapping[int, float]) -> "Blend":
         less = super().condition(given)
-        return Blend(less.params, less.log_prior, shape=self.shape)
+        return Blend(less.params, less.log_prior, units=less.units, shape=self.shape)
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """Fitted models: immutable records of parameters, and the two passes that fit and ask them."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple, Self
@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import Chunk, Source
+from likelier.data.units import Units, in_units
 from likelier.data.wrapped import cluster_of, innermost
 from likelier.engines import run
 from likelier.families import Params, Support
 from likelier.links import Link, log_softmax
-from likelier.scores import Scores
+from likelier.scores import InUnits, Scores, write_comparable
 from likelier.states import Survey
 
 Floats = NDArray[np.float64]
@@ -41,7 +42,10 @@ class Question:
                 skipped.update(cells[1].tolist())
                 chunk = chunk._replace(X=chunk.X.without(cells))
         Z = out if self.link.dtype is None else np.empty((len(out), self.scores.K))
-        self.scores.write(chunk, Z)
+        if self.link.compares and self.support is None:
+            write_comparable(self.scores, chunk, Z)
+        else:
+            self.scores.write(chunk, Z)
         self.link.apply(Z, out)
         return skipped
 
@@ -161,6 +165,7 @@ class Bayes:
     # ln p(x | C_k) up to a constant of each row, where that is cheaper: all that a posterior needs.
     discriminants: Scores | None = None
     typical: Any = None  # how likely the training rows are, a `Typical`, or will be one; None: not kept
+    units: Units | None = None  # (p,), of the columns of params; None: they are as they are
 
     def __getstate__(self) -> dict[str, Any]:
         """What it is made of, not what it has worked out since; what it puts off is done first."""
@@ -175,7 +180,13 @@ class Bayes:
     @cached_property
     def joint(self) -> Scores:
         """ln p(x, C_k)."""
-        return self.params.scores().plus(self.log_prior)
+        return self._asked(self.params.scores().plus(self.log_prior), density=True)
+
+    def _asked(self, scores: Scores, *, density: bool = False) -> Scores:
+        """Scores of columns in our units as those of columns as they are."""
+        if self.units is None:
+            return scores
+        return Scores((InUnits(np.zeros(scores.K), self.units, scores, density),))
 
     @cached_property
     def posterior(self) -> Scores:
@@ -192,22 +203,60 @@ class Bayes:
         if self.discriminants is not None:
             return self.by_gaps(self.discriminants).plus(log_prior)
         cheaper = self.params.discriminants()
-        return (self.params.scores() if cheaper is None else cheaper).plus(log_prior)
+        return self._asked((self.params.scores() if cheaper is None else cheaper).plus(log_prior))
 
     def by_gaps(self, scores: Scores | None) -> Scores:
         """These scores; where cells are missing, and in place of none, the densities themselves."""
         densities = self.params.scores()
-        return densities if scores is None else replace(scores, gaps=densities.gaps)
+        return self._asked(densities if scores is None else replace(scores, gaps=densities.gaps))
 
     def marginal(self, columns: NDArray[np.intp]) -> "Bayes":
-        return Bayes(self.params.marginal(columns), self.log_prior)
+        units = None if self.units is None else self.units[columns]
+        return Bayes(self.params.marginal(columns), self.log_prior, units=units)
 
     def condition(self, given: Mapping[int, float]) -> "Bayes":
         """Knowing some columns: the rest of them, and the classes as they look now."""
+        units = self.units
+        if units is not None:
+            given = {j: float(in_units(np.array(x), units[j])) for j, x in given.items()}
+            units = np.delete(units, list(given))
         params, seen = self.params.condition(given)
         Z = (seen + self.log_prior)[None, :]
         log_softmax.apply(Z, Z)
-        return Bayes(params, Z[0])
+        return Bayes(params, Z[0], units=units)
+
+    def inside(self, X: Floats) -> Floats:
+        """Rows as the parameters count them."""
+        return X if self.units is None else in_units(X, self.units)
+
+    def outside(self, X: Floats, power: int = 1) -> Floats:
+        """Numbers of columns, the last axis, or powers of them, as users do; too large: infinite."""
+        if self.units is None:
+            return X
+        with np.errstate(over="ignore", under="ignore"):
+            return np.ldexp(X, power * self.units)
+
+    def covariance(self, cov: Floats) -> Floats:
+        """Covariances (..., p, p) of our columns as those of columns as they are."""
+        if self.units is None:
+            return cov
+        with np.errstate(over="ignore", under="ignore"):
+            return np.ldexp(cov, self.units[:, None] + self.units)
+
+    def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+        """A row of each of these classes."""
+        return self.outside(self.params.sample(codes, rng))
+
+    def fill(self, X: Floats, P: Floats) -> Floats:
+        """X with what is expected for each missing cell, the classes weighed by P (n, K)."""
+        return self.outside(self.params.fill(self.inside(X), P))
+
+    def parts(self, X: Floats, parts: Callable[[Floats], Floats]) -> Floats:
+        """What columns add to ln p(x | C_k), (n, K, p), by a function of rows in our units."""
+        found = parts(self.inside(X))
+        if self.units is None:
+            return found
+        return np.asarray(found - np.where(np.isnan(X), 0.0, np.log(2.0) * self.units)[:, None, :])
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from likelier import _core
 from likelier.data import CSR, BadCell, Chunk, Dense, NonFinite, by_gaps
+from likelier.data.units import Units, block_in_units, log_units
 from likelier.states.moments import refuse
 
 Floats = NDArray[np.float64]
@@ -219,6 +220,26 @@ class Among(Based):
 
 
 @dataclass(frozen=True)
+class InUnits(Based):
+    """Scores of columns that are counted in units of powers of two.
+
+    density: of the columns as they are; without, up to a constant of each row, as posteriors need them.
+    """
+
+    units: Units  # (p,)
+    scores: "Scores"
+    density: bool
+
+    def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None:
+        z = np.empty_like(Z)
+        self.scores.write(chunk._replace(X=block_in_units(chunk.X, self.units)), z)
+        z += self.b
+        if self.density:
+            z -= log_units(chunk.X, self.units)[:, None]
+        Z[...] = Z + z if add else z
+
+
+@dataclass(frozen=True)
 class Scores:
     """A sum of terms. `gaps`, if there is one, stands for all of them where cells are missing (NaN)."""
 
@@ -251,6 +272,29 @@ class Scores:
             z = np.empty((part.X.shape[0], Z.shape[1]))
             scores.write(part, z)
             Z[rows] = z
+
+
+NEARER = -200  # the power of two by which rows are drawn towards 0
+
+
+def write_comparable(scores: Scores, chunk: Chunk, Z: Floats) -> None:
+    """Scores of densities of numbers, to be compared within each row.
+
+    A row so far off that the squares of all classes overflow is drawn towards 0 until one does not: from
+    afar classes compare alike at any distance.
+    """
+    scores.write(chunk, Z)
+    far = np.flatnonzero(~np.isfinite(Z[:, 0]))
+    if len(far):  # a class that has no rows, or rows like these
+        far = far[~np.isfinite(Z[far]).any(axis=1)]
+    X = chunk.X.take(far).to_array() if len(far) else np.empty((0, 0))
+    while len(far) and (np.abs(X) > 1).any():
+        X = np.ldexp(X, NEARER)
+        z = np.empty((len(far), Z.shape[1]))
+        scores.write(Chunk(Dense(X)), z)
+        Z[far] = z
+        left = ~np.isfinite(z).any(axis=1) & (np.abs(X) > 1).any(axis=1)
+        far, X = far[left], X[left]
 
 
 @dataclass(frozen=True)

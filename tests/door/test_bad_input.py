@@ -134,7 +134,7 @@ BAD_FOR_ALL = ["infinity", "text", "no rows", "one dimension"]
     ("answer", "kind"),
     [
         *((answer, kind) for answer in LINEAR_ANSWERS for kind in BAD_FOR_ALL),
-        *((answer, kind) for answer in ("contributions", "to_linear") for kind in GAPS),
+        *((answer, kind) for answer in ("to_linear",) for kind in GAPS),
         *(("transform", kind) for kind in BAD_X if "NaN" in kind),
     ],
 )

@@ -62,7 +62,7 @@ def test_it_answers_nothing_before_fit(mixture):
         ({"n_init": 0}, "n_init"),
         ({"reg_covar": -1e-6}, "reg_covar"),
         ({"init_params": "best"}, "init_params='best'"),
-        ({"select": "aic"}, "it is None or 'bic'"),
+        ({"select": "hqc"}, "select must be None, 'bic' or 'aic'; got 'hqc'"),
         ({"select": "bic", "covariance_type": []}, "some of full"),
         ({"select": "bic", "covariance_type": "round"}, "some of full"),
         ({"select": "bic", "covariance_type": None}, "some of full"),

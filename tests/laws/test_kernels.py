@@ -321,6 +321,110 @@ def test_leaving_one_out_equals_fitting_without_it(priors):
     assert found.error == np.mean(wrong)
 
 
+def log_p(x, points, w, h):
+    """ln p(x) of kernels about rows that lack cells, as the documentation defines it, by hand."""
+    a = np.log(w / w.sum())
+    for j in np.flatnonzero(~np.isnan(x)):
+        k = -0.5 * ((x[j] - points[:, j]) / h[j]) ** 2 - np.log(h[j]) - 0.5 * np.log(2 * np.pi)
+        gone = np.isnan(k)
+        if gone.any():
+            v = w[~gone]
+            k[gone] = logsumexp(k[~gone], b=v / v.sum()) if len(v) else -np.inf
+        a = a + k
+    return logsumexp(a)
+
+
+def rows_with_gaps(seed, share, ties=False):
+    """Three classes of different sizes, weights far apart; values of few steps if there are to be ties."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1, 2], [40, 25, 12])
+    X = rng.standard_normal((len(y), 3)) @ (np.eye(3) + 0.5) + y[:, None]
+    X = np.round(X, 1) if ties else X
+    X[rng.random(X.shape) < share] = np.nan
+    X[[0, 40, 65]] = 0.5  # some row of each class is complete, and occurs twice
+    X[[1, 41, 66]] = 0.5
+    told = ~np.isnan(X).all(axis=1)
+    return X[told], y[told], rng.exponential(size=int(told.sum())) + 0.01
+
+
+def _same(X):
+    """Which rows are equal, (n, n)."""
+    return ((X[:, None] == X) | (np.isnan(X[:, None]) & np.isnan(X))).all(axis=2)
+
+
+def mean_left_out(X, w, h):
+    """The mean of ln p(x_i) under all rows that differ from it."""
+    same = _same(X)
+    z = [log_p(X[i], X[~same[i]], w[~same[i]], h) for i in range(len(X))]
+    return np.average(z, weights=w)
+
+
+@quiet
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.3, 0.6])
+@pytest.mark.parametrize("seed", range(3))
+def test_leaving_one_out_leaves_its_cells_out_of_the_columns_too(seed, share, ties):
+    X, y, w = rows_with_gaps(seed, share, ties)
+    w = np.where((w < 1) & (_same(X).sum(axis=1) == 1), w, np.ceil(w))  # what is left out is 1, or all of it
+    model = KDC("scott").fit(X, y, sample_weight=w)
+    inside, loss = [], []
+    for i in range(len(y)):
+        left = w.copy()
+        left[i] = max(w[i] - 1, 0.0)
+        on = left > 0
+        each = [log_p(X[i], X[on & (y == k)], left[on & (y == k)], model.bandwidth_[k]) for k in range(3)]
+        joint = np.array(each) + np.log(np.bincount(y, left) / left.sum())
+        inside.append(each[y[i]])
+        loss.append(logsumexp(joint) - joint[y[i]])
+    found = model.leave_one_out()
+    np.testing.assert_allclose(found.log_likelihood, np.average(inside, weights=w), rtol=1e-10)
+    np.testing.assert_allclose(found.log_loss, np.average(loss, weights=w), rtol=1e-9)
+
+
+@quiet
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.5])
+@pytest.mark.parametrize("seed", range(2))
+def test_cross_validated_bandwidths_of_rows_with_gaps_are_the_likeliest(seed, share, ties):
+    X, y, w = rows_with_gaps(seed, share, ties)
+    h = KDC("cv").fit(X, y, sample_weight=w).bandwidth_
+    for k in range(3):
+        own, weight = X[y == k], w[y == k]
+        best = mean_left_out(own, weight, h[k])
+        steps = [np.diff(np.unique(x[~np.isnan(x)])).min(initial=np.inf) for x in own.T]
+        least = np.min(steps / h[k])
+        for factor in 2.0 ** np.linspace(-5, 5, 21):
+            if factor > least:
+                assert mean_left_out(own, weight, h[k] * factor) <= best + 1e-4
+
+
+@quiet
+@pytest.mark.parametrize("share", [0.0, 0.3])
+@pytest.mark.parametrize("bandwidth", ["cv", 0.7])
+def test_the_scale_of_weights_does_not_matter_to_bandwidths(bandwidth, share):
+    X, y, w = rows_with_gaps(1, share)
+    one = KDC(bandwidth).fit(X, y, sample_weight=w)
+    for k in (-300, -20, 1, 20, 30, 300):
+        scaled = KDC(bandwidth).fit(X, y, sample_weight=w * 2.0**k)
+        np.testing.assert_array_equal(scaled.bandwidth_, one.bandwidth_)
+        np.testing.assert_allclose(scaled.predict_proba(X), one.predict_proba(X), rtol=1e-12)
+    thrice = KDC(bandwidth).fit(X[:, :1], y, sample_weight=3e9 * w)
+    np.testing.assert_allclose(
+        thrice.bandwidth_, KDC(bandwidth).fit(X[:, :1], y, sample_weight=w).bandwidth_, rtol=1e-6
+    )
+
+
+@quiet
+def test_a_row_with_the_only_cell_of_its_column_does_not_decide_the_bandwidth():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    X[1:, 1] = np.nan
+    model = KDC("cv").fit(X, np.zeros(40))
+    expected = fitted(ProductKernel("cv"), X[1:, :1], np.zeros(39, int)).h[0, 0] / X[1:, 0].std()
+    assert 0.5 < model.bandwidth_[0, 0] / X[:, 0].std() / expected < 2
+    assert model.leave_one_out().log_likelihood == -np.inf
+
+
 @quiet
 def test_leaving_out_the_only_row_of_a_class_leaves_nothing():
     model = KDC(1.0).fit([[0.0], [1.0], [5.0]], [0, 0, 1])

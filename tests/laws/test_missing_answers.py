@@ -396,6 +396,36 @@ def test_a_row_stands_where_it_is_expected_on_the_axes(estimator):
     np.testing.assert_allclose(model.transform(X[[5]]), model.transform(X)[[5]], rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        lk.LinearDiscriminantAnalysis("lsqr", "auto"),
+        lk.LinearDiscriminantAnalysis(),
+        lk.LinearDiscriminantAnalysis("lsqr", 0.3),
+        lk.LinearDiscriminantAnalysis("eigen", "auto"),
+        lk.LinearDiscriminantAnalysis(store_covariance=True),
+        lk.QuadraticDiscriminantAnalysis(solver="eigen", shrinkage="auto"),
+        lk.QuadraticDiscriminantAnalysis(),
+        lk.GaussianNB(),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("share", [0.0, 0.2])
+def test_a_row_with_nothing_in_it_counts_for_the_prior_alone(model, share):
+    """Given the priors, any number of such rows in any class changes nothing."""
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = rng.standard_normal((60, 3)) @ (np.eye(3) + 0.4) * (1 + y[:, None]) + y[:, None]
+    X[rng.random(X.shape) < share] = np.nan
+    X = X[~np.isnan(X).all(axis=1)]
+    y = y[: len(X)]
+    more, of = np.vstack([X, np.full((500, 3), np.nan)]), np.concatenate([y, np.ones(500, int)])
+    one, other = clone(model).fit(X, y), clone(model).fit(more, of)
+    assert_near(other.predict_proba(X, priors=[0.5, 0.5]), one.predict_proba(X, priors=[0.5, 0.5]), 1e-6)
+    prior = getattr(other, "priors_", getattr(other, "class_prior_", None))
+    assert_near(prior, np.bincount(of) / len(of), 1e-12)
+
+
 # ---- what a score is made of ---------------------------------------------------------------------
 @pytest.mark.parametrize("smoothing", [1e-9, 1e-2])
 @fewer
@@ -408,6 +438,35 @@ def test_missing_cells_contribute_nothing(smoothing, data, seed):
     whole, _ = model.contributions(data.X)
     there = np.broadcast_to(~np.isnan(X)[:, None, :], values.shape)
     np.testing.assert_array_equal(values[there], whole[there])
+
+
+@pytest.mark.parametrize("solver", ["svd", "lsqr", "eigen"])
+@fewer
+@given(data=PROBLEMS, seed=SEEDS)
+def test_contributions_of_lda_are_the_density_of_the_cells_that_are_there(solver, data, seed):
+    model, X = fit(lk.LinearDiscriminantAnalysis(solver), data), gappy(data.X, seed)
+    values, base = model.contributions(X)
+    assert (values[np.broadcast_to(np.isnan(X)[:, None, :], values.shape)] == 0).all()
+    assert_near(base + values.sum(axis=2), model.predict_joint_log_proba(X), 1e-9)
+    np.testing.assert_array_equal(base, model._model.log_prior)
+
+
+def test_columns_of_a_group_contribute_if_they_are_there():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((80, 4)) @ (np.eye(4) + 0.5), np.arange(80) % 2
+    X = X + y[:, None]
+    groups = {(0, 1, 2): "gaussian-full", 3: "gaussian"}
+    model = lk.NaiveBayes(groups).fit(X, y)
+    rows = np.array(
+        [[np.nan, 1.0, np.nan, 0.0], [0.5, 1.0, np.nan, np.nan], [np.nan] * 4, [1.0, 2.0, 3.0, 4.0]]
+    )
+    values, base = model.contributions(rows)
+    gone = np.broadcast_to(np.isnan(rows)[:, None, :], values.shape)
+    assert (values[gone] == 0).all()
+    assert (values[~gone] != 0).all()
+    assert_near(base + values.sum(axis=2), model.predict_joint_log_proba(rows), 1e-12)
+    alone = model.marginal([1]).predict_joint_log_proba(rows[:1, 1:2])
+    assert_near(values[0, :, 1] + base, alone[0], 1e-12)
 
 
 # ---- names ---------------------------------------------------------------------------------------

@@ -453,7 +453,7 @@ def scatter(state: Any) -> Any:
     """Of complete rows."""
     held = counted(state)[0]
     if isinstance(held, Kept):
-        return held.moments().S
+        return held.moments()[0].S
     return held.gap if isinstance(held, PositiveMoments) else held.S
 
 

@@ -46,6 +46,41 @@ def test_so_many_of_the_training_rows_are_outliers(model, quantile, n):
     assert model.fit(X, y).is_outlier(X, quantile).sum() == round(quantile * n)
 
 
+@pytest.mark.filterwarnings("ignore::likelier.DegenerateWarning")
+@pytest.mark.parametrize("bandwidth", ["scott", "cv", 0.5])
+@pytest.mark.parametrize("p", [1, 5, 10])
+def test_fresh_rows_are_outliers_to_kernels_as_often_as_they_should(p, bandwidth):
+    """Under its own kernel a training row is likelier than a fresh one, by far in many columns."""
+    shares = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        model = lk.KernelDensityClassifier(bandwidth).fit(rng.standard_normal((500, p)), np.arange(500) % 2)
+        shares.append(model.is_outlier(rng.standard_normal((1000, p))).mean())
+    assert 0.004 < np.mean(shares) < 0.02
+
+
+@pytest.mark.filterwarnings("ignore::likelier.DegenerateWarning")
+@pytest.mark.parametrize("priors", [None, [0.3, 0.4, 0.3]])
+def test_kernels_compare_with_rows_as_models_without_them_see_them(priors):
+    X, y = drawn(40)
+    X[::7, 1] = np.nan
+    model = lk.KernelDensityClassifier(0.7, priors=priors).fit(X, y)
+    found = np.sort(scored(model._model.typical).scores)
+    each = []
+    for i in range(40):
+        rest = np.arange(40) != i
+        without = lk.KernelDensityClassifier(0.7, priors=priors).fit(X[rest], y[rest])
+        each.append(without.score_samples(X[[i]])[0])
+    np.testing.assert_allclose(found, np.sort(each), rtol=1e-10)
+    parts = [lk.KernelDensityClassifier(0.7, priors=priors).fit(X[s], y[s]) for s in np.split(np.arange(40), 2)]
+    merged = parts[0].merge(parts[1])
+    np.testing.assert_allclose(np.sort(scored(merged._model.typical).scores), found, rtol=1e-10)
+    batches = parts[0].partial_fit(X[20:], y[20:])
+    np.testing.assert_allclose(np.sort(scored(batches._model.typical).scores), found, rtol=1e-10)
+    again = copy.deepcopy(model)
+    np.testing.assert_array_equal(again.is_outlier(X, 0.2), model.is_outlier(X, 0.2))
+
+
 def test_data_that_repeat_stay_below_the_share():
     X, y = load_iris(return_X_y=True)
     model = lk.GaussianNB().fit(X, y)

@@ -4,7 +4,6 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
@@ -14,12 +13,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from likelier.data import Arrays, Source
+from likelier.data.units import Units, log_units, source_in_units
 from likelier.engines import run
 from likelier.estimators import door, starts
 from likelier.estimators.checkpoints import Resumable, resumable
 from likelier.estimators.generative import Answering
 from likelier.estimators.publishing import Names
 from likelier.estimators.typical import joined, watching
+from likelier.estimators.units import least, scaling_of, units_for
 from likelier.families import Family
 from likelier.mixing import Blend, Climb, Climbed, Problem, Selection, Stepwise, Way, Weight
 from likelier.model import Bayes
@@ -52,6 +53,7 @@ class Components(Resumable, DensityMixin, Answering):
 
     _model: Blend
     _starts_at_random = True
+    _smoothed = False  # whether families have pseudo-counts of their own
     _scaled = False  # whether starts measure distances in standardised columns
 
     @abstractmethod
@@ -83,11 +85,25 @@ class Components(Resumable, DensityMixin, Answering):
         candidates = self._candidates()
         source = door.unlabelled(self, X, sample_weight, known=False)
         with door.naming(source):
-            fit = partial(self._best, candidates=candidates)
-            (model, statistics), typical = watching(fit, source)
+            units = self._units(source, candidates)
+            (model, statistics), typical = watching(
+                lambda rows: self._best(counted_in(rows, units), candidates), source
+            )
+            model = model.counted_in(units, mean_log_unit(source, units), _weight(source))
             model = replace(model, typical=typical(model))
         self._say(model, statistics, source.names)
         return self._publish(model, statistics, np.arange(len(model.log_prior)), source.names)
+
+    def _units(self, source: Source, candidates: list[Candidate]) -> Units | None:
+        """Of rows in memory: starts from distances between rows need one unit for all columns."""
+        if self._given_starts() or not isinstance(source, Arrays):
+            return None
+        free = least(scaling_of(candidate.family) for candidate in candidates)
+        return units_for(source, free if self._scaled else least([free, "together"]))
+
+    def _given_starts(self) -> bool:
+        """Whether users have given some of the start, in the units of the columns."""
+        return False
 
     def _best(self, source: Source, candidates: list[Candidate]) -> tuple[Blend, Stepwise | None]:
         rows = starts.rows_for(source)
@@ -98,8 +114,8 @@ class Components(Resumable, DensityMixin, Answering):
             found.append(self._climbed(source, rows, candidate))
         table, at = None, 0
         if len(found) > 1:
-            table = self._compared(candidates, found, _weight(source))
-            at = int(table.bic.argmin())
+            table = self._compared(source, candidates, found)
+            at = self._chosen(table)
         model, stats, way = found[at]
         kept = None if stats is None else Stepwise(stats)
         shape = candidates[at].shape
@@ -119,7 +135,7 @@ class Components(Resumable, DensityMixin, Answering):
                 start = self._adjusted(
                     problem.maximise(starts.started(*args, scaled=self._scaled)), candidate
                 )
-            climb = Climb(self.tol, self.max_iter, self._floor_acts, self._watch)
+            climb = Climb(self.tol, self.max_iter, self._floor_acts, self._smoothed, self._watch)
             end = climb(problem, start, -np.inf if before is None else before.way.last)
             if best is None or end.way.last > best.way.last:
                 best = end
@@ -127,19 +143,28 @@ class Components(Resumable, DensityMixin, Answering):
         check_sound(best)
         return best
 
-    def _compared(self, candidates: list[Candidate], found: list[Climbed], n: float) -> Selection:
-        """BIC = -2 ln p(rows) + d ln n (Schwarz 1978), d being the number of free parameters."""
-        mean = np.array([end.way.last for end in found])
-        d = np.array(
-            [self._free(one.shape, one.M, end.model) for one, end in zip(candidates, found, strict=True)]
+    def _compared(self, source: Source, candidates: list[Candidate], found: list[Climbed]) -> Selection:
+        """BIC = -2 ln p(rows) + d ln n (Schwarz 1978), AIC with 2 d, d the number of free parameters.
+
+        p is that of the fits as they are: EM knows it as it was before its last step, so it takes a pass.
+        """
+        pairs, n = list(zip(candidates, found, strict=True)), _weight(source)
+        mean = np.array(
+            [Problem(source, one.family, one.M).log_likelihood(end.model) for one, end in pairs]
         )
+        d = np.array([self._free(one.shape, one.M, end.model) for one, end in pairs])
         return Selection(
             np.array([one.M for one in candidates]),
             tuple(one.shape for one in candidates),
             mean,
             -2 * n * mean + d * np.log(n),
             np.array([end.way.converged for end in found]),
+            -2 * n * mean + 2 * d,
         )
+
+    def _chosen(self, table: Selection) -> int:
+        """Which of several mixtures is kept."""
+        return int(table.bic.argmin())
 
     def _free(self, shape: str, M: int, model: Bayes) -> int:
         """How many parameters a mixture has, where there are several to choose from."""
@@ -162,12 +187,14 @@ class Components(Resumable, DensityMixin, Answering):
         source = door.unlabelled(self, X, sample_weight, known=True)
         model = self._model
         family, M = self._family_of(model), len(model.log_prior)
+        inside = replace(model, units=None)  # as statistics are counted
 
         def step(rows: Source) -> tuple[Stepwise, float]:
             weight = _weight(rows)
             door.weighty(weight)
-            found: tuple[Stepwise, float] = self._statistics.step(Problem(rows, family, M), model, weight)
-            return found
+            problem = Problem(counted_in(rows, model.units), family, M)
+            taken, mean = self._statistics.step(problem, inside, weight)
+            return taken, mean - mean_log_unit(rows, model.units)
 
         before = 0 if model.typical is None else model.typical.rows
         with door.naming(source):
@@ -185,6 +212,7 @@ class Components(Resumable, DensityMixin, Answering):
         )
         new = Problem(source, family, M).maximise(statistics.stats)
         blend = Blend(new.params, new.log_prior, shape=model.shape, way=way, selection=model.selection)
+        blend = replace(blend, units=model.units)
         blend = replace(blend, typical=joined([model.typical, typical(blend)]))
         names = getattr(self, "feature_names_in_", None)
         return self._publish(blend, statistics, self._target, names)
@@ -236,6 +264,8 @@ class Components(Resumable, DensityMixin, Answering):
                 "bic": table.bic,
                 "converged": table.converged,
             }
+            if table.aic is not None:
+                shown["selection_"]["aic"] = table.aic
         return shown
 
     def _say(self, model: Blend, statistics: Stepwise | None, names: Names) -> None:
@@ -251,7 +281,7 @@ class Components(Resumable, DensityMixin, Answering):
     def _remarks(self, model: Blend, statistics: Any, target: Any, names: Names) -> Iterator[str]:
         if statistics is None:
             return
-        few = np.flatnonzero(statistics.n < 0.5)
+        few = collapsed(model, statistics)
         if len(few):
             yield (
                 f"component {', '.join(map(str, few[:5]))} has collapsed: it has the weight of less than "
@@ -265,6 +295,12 @@ class Components(Resumable, DensityMixin, Answering):
     def _print(self, line: str) -> None:
         if self.verbose:
             print(line)
+
+
+def collapsed(model: Blend, statistics: Any) -> NDArray[np.intp]:
+    """The components that have less than half a row of the mean weight: its scale does not matter."""
+    rows = max(1, model.typical.rows)
+    return np.flatnonzero(statistics.n < 0.5 * statistics.n.sum() / rows)
 
 
 def check_sound(end: Climbed) -> None:
@@ -290,6 +326,19 @@ def check_starts(estimator: Any, allowed: tuple[str, ...]) -> None:
     door.number("verbose_interval", estimator.verbose_interval, 1, whole=True)
     if estimator.init_params not in allowed:
         raise ValueError(f"init_params={estimator.init_params!r}: it is one of {', '.join(allowed)}")
+
+
+def counted_in(source: Source, units: Units | None) -> Source:
+    """The rows in these units, if there are any."""
+    return source if units is None else source_in_units(source, units)
+
+
+def mean_log_unit(source: Source, units: Units | None) -> float:
+    """ln of the units of a row, on average."""
+    if units is None:
+        return 0.0
+    assert isinstance(source, Arrays)
+    return float(np.average(log_units(source.X, units), weights=source.w))
 
 
 def _weight(source: Source) -> float:

@@ -15,12 +15,14 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from likelier.data import Arrays
+from likelier.data.units import Units, source_in_units
 from likelier.engines import run
 from likelier.estimators import door
 from likelier.estimators.generative import warn_of_skipped
+from likelier.estimators.units import scaling_of, units_for
 from likelier.families import Family, Params
 from likelier.links import identity
-from likelier.model import ask
+from likelier.model import Bayes, ask
 
 Floats = NDArray[np.float64]
 
@@ -55,6 +57,7 @@ class FamilyDensities:
 
     params: Params
     names: NDArray[Any] | None
+    units: Units | None = None  # of the columns of params
 
     @classmethod
     def fitted(
@@ -64,10 +67,16 @@ class FamilyDensities:
         rows, K = door.rows_of(family, X), len(classes)
         source = Arrays(rows, codes, w, names=door.feature_names(X))
         with door.naming(source):
-            found = run(source, lambda: family.stats(K, rows.shape[1]))
+            units = units_for(source, scaling_of(family))
+            inside = source if units is None else source_in_units(source, units)
+            found = run(inside, lambda: family.stats(K, rows.shape[1]))
         if not found.finite():  # type: ignore[attr-defined]
             raise ValueError("Input X contains values so large that their sums of squares overflow.")
-        return cls(family.estimate(found), source.names)
+        return cls(family.estimate(found), source.names, units)
+
+    @property
+    def _model(self) -> Bayes:
+        return Bayes(self.params, np.zeros(self.params.shape[0]), units=self.units)
 
     @property
     def shown(self) -> Params:
@@ -81,13 +90,13 @@ class FamilyDensities:
     def logs(self, X: Any, asker: Any) -> Floats:
         source, support = door.known_rows(asker, X), self.params.support
         with door.naming(source):
-            Z, skipped = ask(self.params.scores(), source, identity, support)
+            Z, skipped = ask(self._model.joint, source, identity, support)
         if skipped and support is not None:
             warn_of_skipped(asker, skipped, support)
         return Z
 
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
-        return self.params.sample(codes, rng)
+        return self._model.sample(codes, rng)
 
 
 # ---- others --------------------------------------------------------------------------------------

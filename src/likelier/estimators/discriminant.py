@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from likelier.data import Arrays, Source, code, refuse_cells
 from likelier.estimators import door
-from likelier.estimators.generative import Generative, seen_only
+from likelier.estimators.generative import Generative, Scaling, seen_only
 from likelier.estimators.onepass import Names, Start
 from likelier.model import Bayes
 
@@ -55,6 +55,12 @@ class Discriminant(Generative):
 
     def _given_priors(self, K: int) -> Floats:
         return door.priors_of(self.priors, K, strict=False)
+
+    def _scaling(self) -> Scaling:
+        """Standardised columns are shrunk alike in any units, others by their common variance."""
+        if self.covariance_estimator is not None or getattr(self, "reg_param", None):
+            return "none"
+        return "column" if self.shrinkage in (None, "auto") else "together"
 
     def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
         yield from super()._remarks(model, statistics, target, names)

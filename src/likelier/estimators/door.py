@@ -220,6 +220,9 @@ def _check_float_labels(y: NDArray[Any]) -> None:
         )
 
 
+LEAST_WEIGHT = 1e-300  # of all rows: what is below has fewer digits
+
+
 def weights_of(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
     """Weights, one per row, not negative: weight 2 is the row twice, weight 0 the row absent."""
     if sample_weight is None:
@@ -237,6 +240,15 @@ def weights_of(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
     if (w < 0).any():
         row = int(np.argmax(w < 0))
         raise ValueError(f"Negative values in data passed to `sample_weight`: row {row} has {w[row]}.")
+    with np.errstate(over="ignore"):
+        total = float(w.sum())
+    if not np.isfinite(total) or 0 < total < LEAST_WEIGHT:
+        how = (
+            "large that their sum overflows: divide"
+            if total > 1
+            else "small that digits are lost: multiply"
+        )
+        raise ValueError(f"Input sample_weight contains values so {how} all weights by one number.")
     return w
 
 

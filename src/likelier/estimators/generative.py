@@ -13,20 +13,25 @@ from sklearn.utils import check_random_state
 
 from likelier import links
 from likelier.data import Dense, SkippedWarning, Source
+from likelier.data.units import Units
 from likelier.em import completed_by_passes
 from likelier.estimators import door
 from likelier.estimators.alike import Named
 from likelier.estimators.classes import OnePassClassifier
 from likelier.estimators.collections import by_block
 from likelier.estimators.decisions import Decisions
+from likelier.estimators.onepass import Start
 from likelier.estimators.publishing import Names, Publishing
 from likelier.estimators.shift import adapted, warn_of_priors
 from likelier.estimators.typical import joined, scored, watching
+from likelier.estimators.units import Scaling as Scaling
+from likelier.estimators.units import units_for
 from likelier.families import Completed, Support, completed
 from likelier.links import Link
 from likelier.model import Bayes, ask, log_of
 from likelier.scores import Scores
 from likelier.states import ColumnMoments, PatternMoments, ShrinkageMoments, TooManyPatterns
+from likelier.states.units import Scaled
 
 Floats = NDArray[np.float64]
 
@@ -147,7 +152,8 @@ class Answering(Publishing):
         The limit is the least ln p(x) of a training row such that rows up to it have more than this share
         of all weight: of the training rows themselves at most that share is below it. It is exact for up
         to 8192 training rows (or 32 MB of them), and that of a random sample of so many beyond. After
-        `partial_fit` or `merge` the score of each row is that under the model of its time. A row that
+        `partial_fit` or `merge` the score of each row is that under the model of its time. (Kernels: each
+        row by the density of all others, or else fresh rows would all be outliers.) A row that
         lacks cells is judged by the density of what is there, which is not on the scale of a whole row's:
         compare such rows by `marginal` models where that matters.
         """
@@ -176,7 +182,7 @@ class Answering(Publishing):
             codes = np.sort(rng.choice(len(self._target), size=n_samples, p=self._shares()))
         else:
             codes = self._class_numbers(y, n_samples)
-        return self._shown_rows(self._model.params.sample(codes, rng)), self._target[codes]
+        return self._shown_rows(self._model.sample(codes, rng)), self._target[codes]
 
     @by_block
     def impute(self, X: Any) -> NDArray[Any]:
@@ -188,7 +194,7 @@ class Answering(Publishing):
             known = given.copy()
             if support is not None:
                 known[support.outside(Dense(given))] = np.nan  # counts as missing, and stays
-            filled = self._model.params.fill(known, P)
+            filled = self._model.fill(known, P)
         return np.where(np.isnan(given), filled, given)
 
     def marginal(self, columns: Any) -> Self:
@@ -299,6 +305,27 @@ class Answering(Publishing):
 class Generative(Decisions, Answering, OnePassClassifier):
     """Classifiers by densities that one pass counts."""
 
+    _goes_on = False  # whether rows are taken in beside earlier ones
+
+    def _scaling(self) -> Scaling:
+        """Whether a change of units changes no answer: of any column, of all together, or not so."""
+        return "none"
+
+    def _start(self, source: Source, target: NDArray[Any]) -> Start:
+        return self._in_units(source, super()._start(source, target))
+
+    def _in_units(self, source: Source, start: Start) -> Start:
+        """Statistics of the columns in the units that they need, or that earlier rows had."""
+        if self._goes_on:
+            units = self._statistics.units if isinstance(self._statistics, Scaled) else None
+        else:
+            units = units_for(source, self._scaling(), self._scalable(source))
+        return start if units is None else partial(_started, units, start)
+
+    def _scalable(self, source: Source) -> NDArray[np.bool_]:
+        """Which columns may have units, (p,)."""
+        return np.ones(source.p, dtype=np.bool_)
+
     def _fitted(self, source: Source, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
         (model, statistics), typical = watching(partial(self._fitted_to, target), source)
         return replace(model, typical=typical(model)), statistics
@@ -306,7 +333,13 @@ class Generative(Decisions, Answering, OnePassClassifier):
     def _take_in(self, source: Source, target: NDArray[Any]) -> Self:
         kept = [self._model.typical] if "_model" in vars(self) else []
         before = sum(each.rows for each in kept if each is not None)
-        _, typical = watching(lambda rows: super(Generative, self)._take_in(rows, target), source, before)
+        self._goes_on = bool(kept)
+        try:
+            _, typical = watching(
+                lambda rows: super(Generative, self)._take_in(rows, target), source, before
+            )
+        finally:
+            del self._goes_on
         self._model = replace(self._model, typical=joined([*kept, typical(self._model)]))
         return self
 
@@ -326,6 +359,10 @@ class Generative(Decisions, Answering, OnePassClassifier):
             rows = completed_by_passes(source.coded(target), len(target), counted.shape)
             return self._sound_model(rows), None
 
+    def _sound_model(self, statistics: Any) -> Bayes:
+        model: Bayes = super()._sound_model(statistics)
+        return replace(model, units=statistics.units) if isinstance(statistics, Scaled) else model
+
     def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
         yield from super()._remarks(model, statistics, target, names)
         if isinstance(statistics, PatternMoments | ShrinkageMoments):
@@ -341,3 +378,7 @@ class Generative(Decisions, Answering, OnePassClassifier):
                 yield from _unseen(joint.columns(), target, names)
         elif isinstance(statistics, ColumnMoments):
             yield from _unseen(statistics, target, names)
+
+
+def _started(units: Units, start: Start) -> Scaled:
+    return Scaled(units, start())

@@ -1,20 +1,28 @@
 """Kernel density classification: a kernel about every row of a class."""
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likelier import links
+from likelier.data import Source
+from likelier.data.folds import keys_of
 from likelier.estimators import door
+from likelier.estimators.alike import Named
+from likelier.estimators.classes import OnePassClassifier
 from likelier.estimators.generative import Generative, seen_only
 from likelier.estimators.onepass import Names
+from likelier.estimators.typical import Unscored
 from likelier.families import LOG_2PI, Kernels, ProductKernel
 from likelier.families.bandwidths import NAMES, Spread
 from likelier.families.kernel import judged
 from likelier.model import Bayes, log_of
-from likelier.states import Kept
+from likelier.states import Kept, Typical
+from likelier.states.typical import MOST
 
 Floats = NDArray[np.float64]
 TRIED = 500  # rows on which a fit is compared with Gaussians
@@ -75,6 +83,37 @@ class KernelDensityClassifier(Generative):
             return np.asarray(n / n.sum())
         return seen_only(door.priors_of(self.priors, len(n)), n)
 
+    # ---- how likely the training rows are: each under all others ------------------------------------
+    def _fitted(self, source: Source, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
+        model, statistics = self._fitted_to(target, source)
+        assert isinstance(statistics, Kept)
+        return self._judging(model, statistics), statistics
+
+    def _take_in(self, source: Source, target: NDArray[Any]) -> Self:
+        OnePassClassifier._take_in(self, source, target)
+        self._model = self._judging(self._model, self._statistics)
+        return self
+
+    def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
+        new = OnePassClassifier._join(self, models, classes)
+        new._model = new._judging(new._model, new._statistics)
+        return new
+
+    def _judging(self, model: Bayes, statistics: Kept) -> Bayes:
+        """The model with the scores of its rows, put off until they are asked for: rows are all there.
+
+        Under its own kernel a row is likelier than any other row can be, the more the more columns.
+        """
+        score = partial(self._typical, model, statistics)
+        return replace(model, typical=Unscored(len(statistics.w), score))
+
+    def _typical(self, model: Bayes, statistics: Kept) -> Typical:
+        assert isinstance(model.params, Kernels)
+        codes, w, Z = judged(statistics, model.params.h, MOST)
+        scores = np.empty(len(codes))
+        links.log_sum_exp.apply(Z + self._log_prior_without(model, statistics, codes, w), scores)
+        return Typical(keys_of(np.arange(len(codes)), 0), scores, w, len(statistics.w))
+
     def _model_of(self, statistics: Any) -> Bayes:
         prior = self._prior(statistics.n)
         return Bayes(self._family(len(statistics.n)).estimate(statistics), log_of(prior))
@@ -100,7 +139,7 @@ class KernelDensityClassifier(Generative):
         codes, w, Z = judged(self._statistics, self._model.params.h, most)
         own = np.arange(len(codes)), codes
         inside = Z[own]
-        Z = Z + (self._model.log_prior if self.priors is not None else self._log_rest(codes, w))
+        Z = Z + self._log_prior_without(self._model, self._statistics, codes, w)
         best = Z.argmax(axis=1)
         links.log_softmax.apply(Z, Z)
         wrong = np.where(np.isneginf(inside), True, best != codes)
@@ -108,16 +147,20 @@ class KernelDensityClassifier(Generative):
         likelihood, log_loss, error = (float(np.average(v, weights=w)) for v in (inside, loss, wrong))
         return LeaveOneOut(likelihood, log_loss, error, len(codes))
 
-    def _log_rest(self, codes: NDArray[np.int32], w: Floats) -> Floats:
-        """ln p(C_k) without each row, (n, K)."""
-        n = np.repeat(self._statistics.n[None, :], len(codes), axis=0)
+    def _log_prior_without(
+        self, model: Bayes, statistics: Kept, codes: NDArray[np.int32], w: Floats
+    ) -> Floats:
+        """ln p(C_k) without each row, (n, K), or as it is given, (K,)."""
+        if self.priors is not None:
+            return model.log_prior
+        n = np.repeat(statistics.n[None, :], len(codes), axis=0)
         n[np.arange(len(codes)), codes] -= np.minimum(w, 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.log(np.maximum(n, 0.0)) - np.log(n.sum(axis=1, keepdims=True)))
 
     def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
         yield from super()._remarks(model, statistics, target, names)
-        spread = Spread.of(statistics.moments())
+        spread = Spread.of(*statistics.moments())
         if isinstance(self.bandwidth, str):
             yield from _still(spread, statistics.n > 0, target, names)
         params = model.params

@@ -17,6 +17,7 @@ from likelier.estimators.generative import Contributions
 from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.onepass import Names
 from likelier.families import Discriminants, Tied, TiedGaussian, by_eigen, by_least_squares, by_svd
+from likelier.families.discriminants import parts_about
 from likelier.model import Bayes, ask, log_of
 from likelier.scores import Affine, Scores
 
@@ -122,7 +123,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _derived(self, model: Bayes, columns: NDArray[np.intp]) -> Any:
         assert isinstance(model.params, Tied)
         # tol=0: priors that evidence has made tiny must not make the axes of their classes vanish.
-        return super()._derived(self._linear_model(model.params, model.log_prior, None, tol=0.0), columns)
+        lines = self._linear_model(model.params, model.log_prior, None, tol=0.0)
+        return super()._derived(replace(lines, units=model.units), columns)
 
     def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
         assert isinstance(model, LinearBayes)
@@ -133,19 +135,19 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             W, b = W[1:] - W[:1], b[1:] - b[:1]
         most = self._components(K, p)
         shown = super()._shown(model, statistics, target)
-        shown |= {"means_": model.params.mean, "priors_": model.prior}
-        shown |= {"coef_": W, "intercept_": b, "_n_features_out": most}
+        shown |= {"means_": model.outside(model.params.mean), "priors_": model.prior}
+        shown |= {"coef_": model.outside(W, -1), "intercept_": b, "_n_features_out": most}
         if self.solver == "svd":
-            shown["xbar_"] = lines.centre
+            shown["xbar_"] = model.outside(lines.centre)
         else:
-            shown["covariance_"] = model.params.cov
+            shown["covariance_"] = model.covariance(model.params.cov)
         if lines.scalings is not None and lines.explained is not None:
-            shown["scalings_"] = lines.scalings
+            shown["scalings_"] = np.ascontiguousarray(model.outside(lines.scalings.T, -1).T)
             shown["explained_variance_ratio_"] = lines.explained[:most]
         if self.solver == "svd" and self.store_covariance:
             weighed = replace(self._family(K), weights=model.prior)
             cov = model.params.cov if statistics is None else weighed.within(statistics)
-            shown["covariance_"] = cov
+            shown["covariance_"] = model.covariance(cov)
         return shown
 
     def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
@@ -201,18 +203,23 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             return ask(axes, Arrays(Dense(self.impute(X))), links.identity).out
 
     def contributions(self, X: Any) -> Contributions:
-        """W_kj (x_j - c_j), (n, K, p), beside a base (K,): together they are the scores of the classes.
+        """What each column adds, (n, K, p), beside ln p(C_k): together they are ln p(x, C_k).
 
-        They are ln p(x, C_k) up to a term that all classes share; c is a point among the class means.
+        With c a point among the class means, e_k = m_k - c, d = x - c and W_k = Σ⁻¹e_k: column j adds
+        W_kj (d_j - ½ e_kj), and what all classes share, -½ d_j (Σ⁻¹d)_j and an equal part of the constant.
+        A missing cell contributes 0; Σ is then that of the columns that are there.
         """
-        lines = self._lines
-        values = (door.dense_rows(self, X) - lines.centre)[:, None, :] * lines.W
-        return Contributions(values, lines.b + self._model.log_prior)
+        lines, params = self._lines, self._model.params
+        assert isinstance(params, Tied)
+        rows = door.dense_rows(self, X, gaps=True)
+        values = self._model.parts(rows, lambda X: parts_about(params, lines, X))
+        return Contributions(values, self._model.log_prior)
 
     def to_linear(self) -> LinearClassifier:
         """The weights alone, as a classifier that predicts the same."""
         lines, names = self._lines, getattr(self, "feature_names_in_", None)
-        W, b = lines.W, lines.b + self._model.log_prior - lines.W @ lines.centre
+        W = self._model.outside(lines.W, -1)
+        b = lines.b + self._model.log_prior - lines.W @ lines.centre
         if len(self.classes_) == 2:
             W, b = W[1:] - W[:1], b[1:] - b[:1]
         return LinearClassifier(W, b, self.classes_, names)

@@ -17,7 +17,7 @@ from likelier.data.wrapped import unwrapped
 from likelier.engines import chunks
 from likelier.estimators import door
 from likelier.estimators.choosing import asked_for, plan_of
-from likelier.estimators.generative import Contributions, Generative, seen_only
+from likelier.estimators.generative import Contributions, Generative, Scaling, seen_only
 from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.onepass import Names, Start
 from likelier.estimators.plan import Plan, Planned, PlannedBayes, PlannedParts
@@ -109,7 +109,16 @@ class NaiveBayes(Generative):
 
     def _start(self, source: Source, target: NDArray[Any]) -> Start:
         plan = unwrapped(source, Planned).plan
-        return partial(PlannedParts.start, plan, self._smoothing(), len(target), source.p)
+        start = partial(PlannedParts.start, plan, self._smoothing(), len(target), source.p)
+        return self._in_units(source, start)
+
+    def _scaling(self) -> Scaling:
+        return "column"
+
+    def _scalable(self, source: Source) -> NDArray[np.bool_]:
+        """Columns of Gaussians; other families take numbers as they are, of any magnitude or of none."""
+        settled = dict(unwrapped(source, Planned).plan.settled())
+        return np.array([settled[j].family in ("gaussian", "gaussian-full") for j in range(source.p)])
 
     def _warn_of_folds(self, source: Source) -> None:
         chosen = len(unwrapped(source, Planned).plan.choices)
@@ -162,12 +171,13 @@ class NaiveBayes(Generative):
     def contributions(self, X: Any) -> Contributions:
         """ln p(x_j | C_k), (n, K, p), beside ln p(C_k): together they are ln p(x, C_k).
 
-        A missing cell contributes 0. What a group of columns adds stands with the first of them.
+        A missing cell contributes 0. What a group of columns adds only together is shared equally by those
+        of its columns that are there.
         """
         door.fitted(self)
         params = self._model.params
         assert isinstance(params, Mixed)
-        return Contributions(params.parts(self._cells(X)), self._model.log_prior)
+        return Contributions(self._model.parts(self._cells(X), params.parts), self._model.log_prior)
 
     def _cells(self, X: Any) -> Floats:
         """Rows as numbers and codes; what a family cannot have is missing, as in every answer, and said."""

@@ -12,7 +12,7 @@ from likelier.estimators.components import Candidate, Components, check_starts
 from likelier.estimators.naming import family_of
 from likelier.estimators.publishing import Names
 from likelier.families import SHAPES, Family, ridged, variances_exceed
-from likelier.mixing import Blend
+from likelier.mixing import Blend, Selection
 from likelier.model import Bayes, log_of
 
 Floats = NDArray[np.float64]
@@ -23,8 +23,9 @@ class GaussianMixture(Components):
 
     Drop-in for scikit-learn's, from the same starts by the same steps, with weights, missing cells (NaN),
     rows in files (the start is chosen from a sample of 20 000 of them), batches (`partial_fit`), and
-    conditional questions. Beyond it: select="bic" fits 1 to `n_components` components, for the covariance
-    shape given, a list of shapes, or "all", and keeps the fit of least BIC; `selection_` tells of all.
+    conditional questions. Beyond it: select="bic" (or "aic") fits 1 to `n_components` components, for the
+    covariance shape given, a list of shapes, or "all", and keeps the fit of least BIC (AIC), which is that
+    of `bic(X)` (`aic(X)`) for the training rows; `selection_` tells of all.
     `trace_`: the mean log-likelihood before each step, and whether `reg_covar` held a variance up in it:
     but for that it never falls.
 
@@ -93,13 +94,14 @@ class GaussianMixture(Components):
         return [Candidate(M, shape, ridged(shape, ridge)) for shape in kinds for M in range(1, most + 1)]
 
     def _check_select(self) -> None:
-        if self.select != "bic":
-            raise ValueError(f"select={self.select!r}: it is None or 'bic'")
+        if self.select not in ("bic", "aic"):
+            raise ValueError(f"select must be None, 'bic' or 'aic'; got {self.select!r}.")
         inits = ("weights_init", "means_init", "precisions_init")
         given = [name for name in inits if getattr(self, name) is not None]
         if given or self.warm_start:
             raise ValueError(
-                f"select='bic' chooses its own starts: leave out {', '.join(given) or 'warm_start'}"
+                f"select={self.select!r} chooses its own starts: leave out "
+                f"{', '.join(given) or 'warm_start'}"
             )
         one = isinstance(self.covariance_type, str) or not np.iterable(self.covariance_type)
         asked = [self.covariance_type] if one else self.covariance_type
@@ -109,9 +111,16 @@ class GaussianMixture(Components):
                 f"covariance_type={self.covariance_type!r}: it is 'all', or some of {', '.join(SHAPES)}"
             )
 
+    def _chosen(self, table: Selection) -> int:
+        return int((table.aic if self.select == "aic" and table.aic is not None else table.bic).argmin())
+
     def _wanted(self, shape: str) -> bool:
         kinds = self.covariance_type
         return kinds in ("all", shape) if isinstance(kinds, str) else shape in kinds or "all" in kinds
+
+    def _given_starts(self) -> bool:
+        given = (self.weights_init, self.means_init, self.precisions_init)
+        return bool(self.warm_start) or any(each is not None for each in given)
 
     def _given(self, candidate: Candidate, p: int) -> Bayes | None:
         if self.weights_init is None or self.means_init is None or self.precisions_init is None:
@@ -160,10 +169,10 @@ class GaussianMixture(Components):
         cov = shapes.covariances(params, model.shape)
         roots = shapes.root_precisions(cov, model.shape)
         return super()._shown(model, statistics, target) | {
-            "means_": params.mean,
-            "covariances_": cov,
-            "precisions_cholesky_": roots,
-            "precisions_": shapes.precisions(roots, model.shape),
+            "means_": model.outside(params.mean),
+            "covariances_": shapes.outside(model, cov, 2),
+            "precisions_cholesky_": shapes.outside(model, roots, -1),
+            "precisions_": shapes.outside(model, shapes.precisions(roots, model.shape), -2),
             "covariance_type_": model.shape,
         }
 
@@ -192,6 +201,8 @@ class Mixture(Components):
     """A mixture of any family by EM: p(x) = Σ_m w_m p_m(x).
 
     families: a `Family`, or the name of one. Starts are by k-means of standardised columns, or "random".
+    Families estimate with pseudo-counts, so that EM may make the rows less likely by a little, in steps
+    that `trace_["floored"]` marks.
 
     Examples
     --------
@@ -204,7 +215,7 @@ class Mixture(Components):
     """
 
     assumes = "a density: a sum of others"
-    _scaled = True
+    _scaled = _smoothed = True
 
     def __init__(
         self,

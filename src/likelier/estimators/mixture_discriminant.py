@@ -14,12 +14,13 @@ from sklearn.utils import check_random_state
 from likelier.data import Arrays, Source
 from likelier.estimators import door, partly, shapes, starts
 from likelier.estimators.checkpoints import Resumable, resumable
-from likelier.estimators.components import check_climb, check_sound
+from likelier.estimators.components import check_climb, check_sound, collapsed, counted_in, mean_log_unit
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.generative import Answering
 from likelier.estimators.naming import family_of
 from likelier.estimators.publishing import Names
 from likelier.estimators.typical import watching
+from likelier.estimators.units import scaling_of, units_for
 from likelier.families import SHAPES, Family, Mixture, ridged, variances_exceed
 from likelier.families.mixture import Owners
 from likelier.mixing import Blend, Climb, Climbed, Problem, by_class
@@ -94,7 +95,10 @@ class MixtureDiscriminantAnalysis(Resumable, ClassifierMixin, Decisions, Answeri
         owner = np.repeat(np.arange(len(classes)), self._counts(classes))
         log_prior = self._log_prior(classes)
 
+        units = units_for(source, scaling_of(family)) if isinstance(source, Arrays) else None
+
         def fit(rows: Source) -> Climbed:
+            rows = counted_in(rows, units)
             return self._best(Problem(rows, family, len(owner), owner, log_prior), owner, classes)
 
         with door.naming(source):
@@ -102,6 +106,7 @@ class MixtureDiscriminantAnalysis(Resumable, ClassifierMixin, Decisions, Answeri
         mixtures = by_class(end.model, owner, len(classes))
         shape = self.covariance_type if self.families is None else ""
         model = Blend(mixtures.params, mixtures.log_prior, shape=shape, way=end.way)
+        model = model.counted_in(units, mean_log_unit(source, units), 0.0)
         model = replace(model, typical=typical(model))
         if not end.way.converged and self.max_iter > 0:
             warnings.warn(
@@ -152,7 +157,7 @@ class MixtureDiscriminantAnalysis(Resumable, ClassifierMixin, Decisions, Answeri
     def _best(self, problem: Problem, owner: Owners, classes: NDArray[Any]) -> Climbed:
         """The best of several starts."""
         rows, random_state = starts.rows_for(problem.source), check_random_state(self.random_state)
-        climb, ends = Climb(self.tol, self.max_iter, self._floor_acts), []
+        climb, ends = Climb(self.tol, self.max_iter, self._floor_acts, self.families is not None), []
         for _ in range(self.n_init):
             codes = self._start(rows, owner, classes, random_state)
             stats = starts.counted(rows, codes, problem.family, problem.M)
@@ -204,17 +209,25 @@ class MixtureDiscriminantAnalysis(Resumable, ClassifierMixin, Decisions, Answeri
         if model.shape:
             components: Any = params.components
             shown |= {
-                "means_": components.mean,
-                "covariances_": shapes.covariances(components, model.shape),
+                "means_": model.outside(components.mean),
+                "covariances_": self._covariances(model, shapes.covariances(components, model.shape)),
             }
         return shown
+
+    def _covariances(self, model: Blend, cov: Floats) -> Floats:
+        match model.shape:
+            case "spherical":
+                return shapes.outside(model, cov, 2)
+            case "diag":
+                return model.outside(cov, 2)
+        return model.covariance(cov)
 
     def _remarks(self, model: Blend, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
         if len(target) == 1:
             yield f"all rows are of class {target[0]}: every answer will be that class"
         params = model.params
         assert isinstance(params, Mixture)
-        if statistics is not None and (few := np.flatnonzero(statistics.n < 0.5)).size:
+        if statistics is not None and (few := collapsed(model, statistics)).size:
             yield (
                 f"a component of class {target[params.owner[few[0]]]} has collapsed: it has the weight of "
                 "less than a row. Use fewer components, or more starts (n_init)."

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.estimators import door
-from likelier.estimators.generative import Contributions, Generative, seen_only
+from likelier.estimators.generative import Contributions, Generative, Scaling, seen_only
 from likelier.estimators.onepass import Names
 from likelier.families import Diagonal, DiagonalGaussian
 from likelier.model import Bayes, log_of
@@ -43,6 +43,9 @@ class GaussianNB(Generative):
     def _family(self, K: int) -> DiagonalGaussian:
         return DiagonalGaussian(door.number("var_smoothing", self.var_smoothing, 0.0))
 
+    def _scaling(self) -> Scaling:
+        return "together" if self.var_smoothing else "column"
+
     def _model_of(self, statistics: Any) -> Bayes:
         K = len(statistics.n)
         if self.priors is None:
@@ -55,10 +58,13 @@ class GaussianNB(Generative):
         params = model.params
         assert isinstance(params, Diagonal)
         shown = super()._shown(model, statistics, target)
-        shown |= {"theta_": params.mean, "var_": params.var, "class_prior_": model.prior}
+        theta, var = model.outside(params.mean), model.outside(params.var, 2)
+        shown |= {"theta_": theta, "var_": var, "class_prior_": model.prior}
         if statistics is not None:
             shown["class_count_"] = statistics.n.copy()
-            shown["epsilon_"] = self._family(len(statistics.n)).floor(statistics)
+            floor = self._family(len(statistics.n)).floor(statistics)
+            # With smoothing, all columns are in one unit.
+            shown["epsilon_"] = float(model.outside(np.full(params.shape[1], floor), 2)[0])
         return shown
 
     def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
@@ -82,4 +88,4 @@ class GaussianNB(Generative):
         params = self._model.params
         assert isinstance(params, Diagonal)
         rows = door.dense_rows(self, X, gaps=True)
-        return Contributions(params.parts(rows), self._model.log_prior)
+        return Contributions(self._model.parts(rows, params.parts), self._model.log_prior)

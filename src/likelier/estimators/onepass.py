@@ -17,6 +17,7 @@ from likelier.estimators.publishing import Names as Names
 from likelier.estimators.publishing import Publishing
 from likelier.evaluation import Card, CrossValidation
 from likelier.scores import Scores
+from likelier.states.units import plain
 
 UNLIKE = "hyper-parameters that need other statistics were changed since the first rows: fit anew"
 Start = Callable[[], Any]
@@ -153,7 +154,7 @@ class OnePass(Resumable, Publishing):
                 "Input X, y or sample_weight contains values so large that their sums of squares overflow: "
                 "divide such columns."
             )
-        return self._model_of(statistics)
+        return self._model_of(plain(statistics))
 
     def _needs_statistics(self, what: str) -> None:
         if self._statistics is None:

@@ -173,12 +173,13 @@ class PlannedBayes(Bayes):
 
     def marginal(self, columns: NDArray[np.intp]) -> Bayes:
         new = super().marginal(columns)
-        return PlannedBayes(new.params, new.log_prior, plan=self.plan.marginal(columns))
+        plan = self.plan.marginal(columns)
+        return PlannedBayes(new.params, new.log_prior, units=new.units, plan=plan)
 
     def condition(self, given: Mapping[int, float]) -> Bayes:
         new = super().condition(given)
         rest = np.array([j for j in range(self.params.shape[1]) if j not in given], dtype=np.intp)
-        return PlannedBayes(new.params, new.log_prior, plan=self.plan.marginal(rest))
+        return PlannedBayes(new.params, new.log_prior, units=new.units, plan=self.plan.marginal(rest))
 
 
 def grouped(

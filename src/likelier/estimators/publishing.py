@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from likelier.data import DegenerateWarning
 from likelier.estimators.notebook import InNotebooks
+from likelier.states.units import plain
 
 Names = NDArray[Any] | None
 
@@ -32,12 +33,12 @@ class Publishing(InNotebooks):
         """What the rows left open, and what was done about it: a warning each."""
 
     def _warn(self, model: Any, statistics: Any | None, target: Any, names: Names) -> None:
-        for remark in self._remarks(model, statistics, target, names):
+        for remark in self._remarks(model, plain(statistics), target, names):
             warnings.warn(f"{type(self).__name__}: {remark}", DegenerateWarning, stacklevel=4)
 
     def _publish(self, model: Any, statistics: Any | None, target: Any, names: Names) -> Self:
         """Become fitted, all at once."""
-        shown = self._shown(model, statistics, target)
+        shown = self._shown(model, plain(statistics), target)
         for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
             delattr(self, name)
         self.__dict__.update(shown)

@@ -1,6 +1,7 @@
 """Quadratic discriminant analysis: Gaussian classes, each with a covariance of its own."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -22,7 +23,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
 
     Drop-in for scikit-learn's, from one pass over the rows, with weights, `partial_fit`, merging and
     conditional questions. Where scikit-learn refuses a class whose covariance is not of full rank, its
-    smallest variances are lifted to `tol`, with a warning.
+    smallest variances are lifted to `tol` times those of the columns, with a warning.
 
     Examples
     --------
@@ -89,17 +90,17 @@ class QuadraticDiscriminantAnalysis(Discriminant):
             yield (
                 f"the covariance matrix of class {which} is not full rank (too few rows for "
                 f"{model.params.shape[1]} columns, or columns that are constant or depend on others): its "
-                f"smallest variances were lifted to tol={self.tol:g}. Increase `{way}`, drop such columns, "
-                "or use LinearDiscriminantAnalysis or GaussianNB, which ask less of a class."
+                f"smallest variances were lifted to tol={self.tol:g} of a column's. Increase `{way}`, drop "
+                "such columns, or use LinearDiscriminantAnalysis or GaussianNB, which ask less of a class."
             )
 
     def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
         params = model.params
         assert isinstance(params, Full)
         shown = super()._shown(model, statistics, target)
-        shown |= {"means_": params.mean, "priors_": model.prior}
+        shown |= {"means_": model.outside(params.mean), "priors_": model.prior}
         if self.store_covariance:
-            shown["covariance_"] = list(params.cov)
+            shown["covariance_"] = list(model.covariance(params.cov))
         return shown
 
     @by_block
@@ -123,5 +124,12 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     def _spectrum(self) -> tuple[Floats, Floats]:
         if "_model" not in vars(self):
             raise AttributeError("not fitted yet")
-        assert isinstance(self._model.params, Full)
-        return self._model.params.spectrum
+        params, units = self._model.params, self._model.units
+        assert isinstance(params, Full)
+        if units is None:
+            return params.spectrum
+        most = int(units.max())  # one unit for all columns: axes are those of the columns as they are
+        cov = replace(self._model, units=units - most).covariance(params.cov)
+        values, axes = replace(params, cov=cov).spectrum
+        with np.errstate(over="ignore"):
+            return np.ldexp(values, 2 * most), axes

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from likelier.families import Diagonal, Full, Tied
+from likelier.model import Bayes
 
 Floats = NDArray[np.float64]
 Gaussians = Full | Tied | Diagonal
@@ -30,6 +31,14 @@ def covariances(params: Any, shape: str) -> Floats:
         return params.var[:, 0].copy() if shape == "spherical" else params.var
     cov: Floats = params.cov
     return cov
+
+
+def outside(model: Bayes, values: Floats, power: int) -> Floats:
+    """Powers of the columns as users count them, where all columns are in one unit."""
+    if model.units is None:
+        return values
+    with np.errstate(over="ignore", under="ignore"):
+        return np.ldexp(values, power * int(model.units[0]))
 
 
 def root_precisions(cov: Floats, shape: str) -> Floats:

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import sqrt
 from threading import Lock
 from typing import Any, Self, TypeVar
@@ -79,16 +79,15 @@ class Drawn:
 
     def typical(self, model: Bayes) -> "Unscored":
         """How likely the sample is under a model."""
-        return Unscored(self.sample, self.rows, model)
+        return Unscored(self.rows, partial(_scores, self.sample, self.rows, model))
 
 
 class Unscored:
-    """What a `Typical` is, once somebody asks: to score the sample takes a share of a fit that few need."""
+    """What a `Typical` is, once somebody asks: to score rows takes a share of a fit that few need."""
 
-    def __init__(self, sample: Sample, rows: int, model: Bayes) -> None:
+    def __init__(self, rows: int, score: Callable[[], Typical]) -> None:
         self.rows = rows
-        self._sample: Sample | None = sample
-        self._model: Bayes | None = model
+        self._score: Callable[[], Typical] | None = score
         self._lock = Lock()
 
     @cached_property
@@ -97,12 +96,11 @@ class Unscored:
             return self._scored()
 
     def _scored(self) -> Typical:
-        sample, model = self._sample, self._model
-        if sample is None or model is None:  # another thread was here
+        if self._score is None:  # another thread was here
             return self.scored
-        found = _scores(sample, self.rows, model)
+        found = self._score()
         self.__dict__["scored"] = found
-        self._sample = self._model = None  # rows are no longer needed
+        self._score = None  # rows are no longer needed
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -7,10 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from likelier.data.units import Units
 from likelier.states import ColumnMoments
 
 Floats = NDArray[np.float64]
 NAMES = ("scott", "silverman", "cv")
+WIDEST = 1e6  # deviations: kernels as wide as this do not tell rows apart
 
 
 def scott(n: Floats, p: int) -> Floats:
@@ -31,14 +33,15 @@ class Spread(NamedTuple):
     constant: NDArray[np.bool_]  # (p,): nor do all rows: 1 stands for the deviation
 
     @classmethod
-    def of(cls, moments: ColumnMoments) -> "Spread":
+    def of(cls, moments: ColumnMoments, units: Units) -> "Spread":
+        """Of columns that are counted in these units."""
         total, _, S = moments.pooled()
         pooled = np.sqrt(np.divide(S, total, out=np.zeros_like(S), where=total > 0))
         own = np.divide(moments.S, moments.seen, out=np.zeros_like(moments.S), where=moments.seen > 0)
         sd = np.sqrt(own)
         borrowed, constant = sd == 0, pooled == 0
-        sd = np.where(borrowed, np.where(constant, 1.0, pooled), sd)
-        return cls(sd, borrowed, constant)
+        sd = np.ldexp(np.where(borrowed, pooled, sd), units)
+        return cls(np.where(constant, 1.0, sd), borrowed, constant)
 
     def times(self, factor: Floats) -> Floats:
         """Bandwidths (K, p) from a factor of each class; a constant column has the same for all classes."""
@@ -61,10 +64,16 @@ def resolution(X: Floats, sd: Floats) -> float:
 
 
 def likeliest(loss: Callable[[float], float], start: float, least: float) -> float:
-    """The factor, from `least` on, at which a loss is least: by doublings of `start`, then bracketed."""
+    """The factor, from `least` on, at which a loss is least: by doublings of `start`, then bracketed.
+
+    Further doublings are tried for as long as the largest factor is the best one.
+    """
     low = max(least, start / 256) if np.isfinite(least) else start / 256
     grid = np.unique(np.clip(start * 2.0 ** np.arange(-8, 4), low, None))
     losses = [loss(t) for t in grid]
+    while np.argmin(losses) == len(grid) - 1 and grid[-1] < WIDEST:
+        grid = np.append(grid, 2 * grid[-1])
+        losses.append(loss(grid[-1]))
     best = int(np.argmin(losses))
     around = grid[[max(best - 1, 0), min(best + 1, len(grid) - 1)]]
     found = minimize_scalar(

@@ -28,20 +28,30 @@ def exceeds(cov: Floats, floor: float) -> bool:
     return bool(lapack.dpotrf(cov - floor * np.eye(len(cov)), lower=1)[1] == 0)
 
 
-def of_full_rank(cov: Floats, floor: float) -> bool:
-    """Whether every eigenvalue is above `floor`, and, columns standardised, above what rounding makes."""
+def of_full_rank(cov: Floats) -> bool:
+    """Whether every eigenvalue, columns standardised, is above what rounding makes."""
     sd = deviations(cov)
-    return exceeds(cov, floor) and exceeds(cov / np.outer(sd, sd), 8 * len(cov) * np.finfo(float).eps)
+    return exceeds(cov / np.outer(sd, sd), 8 * len(cov) * np.finfo(float).eps)
 
 
-def lifted(cov: Floats, floor: float) -> Floats:
-    """Σ with eigenvalues at or below `floor` (or lost in rounding) lifted to it."""
+def lifted(cov: Floats, floor: float, sd: Floats) -> Floats:
+    """Σ with eigenvalues, in units of these deviations, at or below `floor` lifted to it.
+
+    In units of the columns, or else the result would depend on these. What rounding makes is lifted too.
+    """
     eps = len(cov) * np.finfo(float).eps
-    values, axes = np.linalg.eigh(cov)
+    values, axes = np.linalg.eigh(cov / np.outer(sd, sd))
     least = max(floor, eps * values[-1], np.finfo(float).tiny)
     lift = (axes * np.maximum(values, least)) @ axes.T
     # Above rounding, in whatever order columns are eliminated.
-    return np.asarray(lift + np.diag(16 * eps * np.diagonal(lift)))
+    return np.asarray((lift + np.diag(16 * eps * np.diagonal(lift))) * np.outer(sd, sd))
+
+
+def common_deviations(mean: Floats, cov: Floats) -> Floats:
+    """What to measure the columns of all classes by, (p,): deviations within, or else between; or 1."""
+    within = np.sqrt(np.diagonal(cov, axis1=-2, axis2=-1).mean(axis=0))
+    between = np.abs(mean - mean[0]).max(axis=0)
+    return np.where(within > 0, within, np.where(between > 1e-150, between, 1.0))  # its square is a number
 
 
 def factors(cov: Floats, tol: float) -> Factors:

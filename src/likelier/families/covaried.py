@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import scores as terms
+from likelier.data import Chunk, Dense
 from likelier.families.base import Columns, Floats
 from likelier.families.covariance import (
     Factors,
+    common_deviations,
     factors,
     lifted,
     of_full_rank,
@@ -19,7 +21,7 @@ from likelier.families.covariance import (
     shrunk,
     upper_whitenings,
 )
-from likelier.families.gaps import Gaps, GaussianMarginals
+from likelier.families.gaps import Gaps, GaussianMarginals, by_pattern, share_out
 from likelier.families.gaussian import LOG_2PI, Gaussian
 from likelier.families.missing import Countable, completed
 from likelier.families.shrinkage import ledoit_wolf
@@ -48,6 +50,24 @@ class _Covaried(Gaussian):
 
     def fill(self, X: Floats, P: Floats) -> Floats:
         return self._law.fill(X, P)
+
+    def parts(self, X: Floats) -> Floats:
+        """What each column adds to ln p(x | C_k), (n, K, p); 0 where it is missing.
+
+        With d = x - m_k over the columns that are there, -½ d_j (Σ⁻¹d)_j, and an equal share of the
+        constant: together they are the density of these columns.
+        """
+        law, out = self._law, np.zeros((len(X), *self.shape))
+        for rows, here, _ in by_pattern(X):
+            for k, mean in enumerate(self.mean):
+                cov = law.cov[k if len(law.cov) > 1 else 0]
+                A = factors(cov[np.ix_(here, here)], law.tol).A
+                d = X[np.ix_(rows, here)] - mean[here]
+                out[rows[:, None], k, here] = -0.5 * d * (d @ A.T @ A)
+        Z = np.empty(out.shape[:2])
+        self.scores().write(Chunk(Dense(X)), Z)
+        share_out(out, Z, X)
+        return out
 
 
 # ---- one covariance for all ----------------------------------------------------------------------
@@ -123,7 +143,7 @@ class TiedGaussian:
 
     def within(self, stats: Countable) -> Floats:
         """The covariance of rows about their class means."""
-        weights = stats.n / stats.n.sum() if self.weights is None else self.weights
+        weights = _shares(stats) if self.weights is None else self.weights
         if isinstance(stats, ShrinkageMoments):
             return np.asarray(np.tensordot(weights, ledoit_wolf(stats), axes=1))
         rows = completed(stats)
@@ -145,6 +165,14 @@ class TiedGaussian:
         return cov if self.shrinkage is None else shrunk(cov, float(self.shrinkage))
 
 
+def _shares(stats: Countable) -> Floats:
+    """The classes' shares (K,) of the rows that have anything in them."""
+    gaps = stats.gaps if isinstance(stats, ShrinkageMoments) else stats
+    n = stats.n - gaps.blank if isinstance(gaps, PatternMoments) else stats.n
+    n = n if n.any() else stats.n
+    return np.asarray(n / n.sum())
+
+
 # ---- a covariance each ---------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Full(_Covaried):
@@ -160,12 +188,15 @@ class Full(_Covaried):
 
     @classmethod
     def of(cls, mean: Floats, cov: Floats, floor: float = 0.0) -> Self:
-        """Covariances with every eigenvalue above `floor`: those that are not are lifted to it."""
-        deficient = tuple(k for k, S in enumerate(cov) if not of_full_rank(S, floor))
+        """Covariances of full rank: of those that are not, eigenvalues are lifted to `floor`.
+
+        The floor is in units of the deviations that the columns have on average over the classes.
+        """
+        deficient = tuple(k for k, S in enumerate(cov) if not of_full_rank(S))
         if deficient:
-            cov = cov.copy()
+            cov, sd = cov.copy(), common_deviations(mean, cov)
             for k in deficient:
-                cov[k] = lifted(cov[k], floor)
+                cov[k] = lifted(cov[k], floor, sd)
         return cls(mean, cov, deficient)
 
     @cached_property

@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from likelier.data import Chunk, Dense
+from likelier.families.covariance import factors
 from likelier.families.covaried import Tied
+from likelier.families.gaps import by_pattern, share_out
 from likelier.scores import Affine, Scores
 
 Floats = NDArray[np.float64]
@@ -47,6 +50,21 @@ class Discriminants:
     @property
     def intercept(self) -> Floats:
         return np.asarray(self.b + 0.5 * self.centre @ self.origin - self.coef @ self.centre)
+
+
+def parts_about(params: Tied, lines: Discriminants, X: Floats) -> Floats:
+    """ln p(x | C_k) as a sum over the columns that are there, linear in x but for what classes share."""
+    out, c = np.zeros((len(X), *params.shape)), lines.centre
+    for rows, here, gone in by_pattern(X):
+        A = factors(params.cov[np.ix_(here, here)], params.tol).A
+        d, e = X[np.ix_(rows, here)] - c[here], (params.mean - c)[:, here]
+        W = e @ A.T @ A if len(gone) else lines.W
+        shared = -0.5 * d * (d @ A.T @ A)
+        out[np.ix_(rows, np.arange(len(W)), here)] = W * (d[:, None, :] - 0.5 * e) + shared[:, None, :]
+    Z = np.empty(out.shape[:2])
+    params.scores().write(Chunk(Dense(X)), Z)
+    share_out(out, Z, X)
+    return out
 
 
 def _fixed(axes: Floats) -> Floats:

@@ -33,6 +33,13 @@ def by_pattern(X: Floats) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], 
         yield rows, np.flatnonzero(~gone), np.flatnonzero(gone)
 
 
+def share_out(parts: Floats, Z: Floats, X: Floats) -> None:
+    """Give the cells of each row that are there equal shares of what their parts (n, K, p) lack of Z."""
+    there = ~np.isnan(X)
+    each = (Z - parts.sum(axis=2)) / np.maximum(there.sum(axis=1), 1)[:, None]
+    parts += np.where(there[:, None, :], each[:, :, None], 0.0)
+
+
 @dataclass(frozen=True)
 class Marginals:
     """What any density offers: for each pattern, the density of the columns that it has."""

@@ -122,4 +122,10 @@ class DiagonalGaussian:
         seen = stats.seen > 0
         mean = np.where(seen, stats.mean, pooled)
         var = np.where(seen, stats.S / np.where(seen, stats.seen, 1.0), spread) + self.floor(stats)
-        return Diagonal(mean, np.maximum(var, 1e-150))  # without smoothing it may be 0
+        return Diagonal(mean, above_nothing(var, spread))  # without smoothing it may be 0
+
+
+def above_nothing(var: Floats, spread: Floats) -> Floats:
+    """Variances (K, p) above 0: at least 1e-150 of the variance (p,) of all rows in the column."""
+    least = 1e-150 * np.where(spread > 0, spread, 1.0)
+    return np.maximum(var, np.maximum(least, np.finfo(np.float64).tiny))

@@ -7,12 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import Chunk, Dense
+from likelier.data.units import in_units
 from likelier.families.bandwidths import Spread, likeliest, resolution, scott, silverman
 from likelier.families.base import Floats
 from likelier.families.kernel_terms import MANY, KernelSum
 from likelier.families.kernels import Kernels
 from likelier.families.mixed import Mixed, MixedFamily
-from likelier.states import ColumnMoments, Kept, Parts
+from likelier.states import Kept, Parts
 
 Bandwidth = float | Literal["scott", "silverman", "cv"]
 ASKED = 2000  # rows of a class on which a bandwidth is tried, at most
@@ -37,11 +38,11 @@ class ProductKernel:
         return Kept.start(K, p)
 
     def estimate(self, stats: Kept) -> Kernels:
-        rows, moments = points_of(stats)
-        spread = Spread.of(moments)
+        rows, spread = points_of(stats)
         if rows.X.shape[1] > 1:
             return kernels_of(rows, self._h(rows, spread))
-        h = self._h(_condensed(rows, spread.times(scott(rows.n, 1)) / CLOSE), spread)
+        few = _different(rows) if self.bandwidth == "cv" else rows.n
+        h = self._h(_condensed(rows, spread.times(scott(few, 1)) / CLOSE), spread)
         return kernels_of(_condensed(rows, h / FINE), h)
 
     def _h(self, rows: Kept, spread: Spread) -> Floats:
@@ -51,8 +52,10 @@ class ProductKernel:
             return np.full((rows.K, p), float(self.bandwidth))
         factor = silverman(n, p) if self.bandwidth == "silverman" else scott(n, p)
         if self.bandwidth == "cv":
+            # Each row is left out with all of its weight, so that the scale of weights does not matter.
+            start = scott(_different(rows), p)
             for k in range(rows.K):
-                factor[k] = _by_leaving_out(rows, k, spread, factor[k])
+                factor[k] = _by_leaving_out(rows, k, spread, start[k])
         return spread.times(factor)
 
 
@@ -73,16 +76,16 @@ class Kernel:
         return self._columns(len(stats.states)).estimate(stats)
 
 
-def points_of(stats: Kept) -> tuple[Kept, ColumnMoments]:
-    """Different rows, sorted, each class with some and each column of it with a cell; their moments.
+def points_of(stats: Kept) -> tuple[Kept, Spread]:
+    """Different rows, sorted, each class with some and each column of it with a cell; their spread.
 
     A row with nothing in it says nothing. What a class lacks altogether is the mean of all rows.
     """
     rows = stats.distinct()
-    moments = rows.moments()  # of the sorted rows: whatever order they came in, the same bits
+    moments, units = rows.moments()  # of the sorted rows: whatever order they came in, the same bits
     told = ~np.isnan(rows.X).all(axis=1)
     X, codes, w = rows.X[told], rows.codes[told], rows.w[told]
-    _, pooled, _ = moments.pooled()
+    pooled = np.ldexp(moments.pooled()[1], units)
     without = np.setdiff1d(np.arange(rows.K), codes)
     X = np.concatenate([X, np.broadcast_to(pooled, (len(without), len(pooled)))])
     codes = np.concatenate([codes, without.astype(np.int32)])
@@ -90,13 +93,14 @@ def points_of(stats: Kept) -> tuple[Kept, ColumnMoments]:
     unseen = (moments.seen == 0)[codes] & np.isnan(X)
     X = np.where(unseen, pooled, X)
     order = np.argsort(codes, kind="stable")
-    return Kept(rows.K, X[order], codes[order], w[order]), moments
+    return Kept(rows.K, X[order], codes[order], w[order]), Spread.of(moments, units)
 
 
 def kernels_of(rows: Kept, h: Floats) -> Kernels:
     """A kernel about each of these rows, which are sorted by class."""
     start = np.searchsorted(rows.codes, np.arange(rows.K + 1)).astype(np.int64)
-    log_w = np.log(rows.w) - np.log(rows.n)[rows.codes]
+    with np.errstate(divide="ignore"):  # a share may be too small for a number
+        log_w = np.log(rows.w / rows.n[rows.codes])
     return Kernels(rows.X, log_w, log_w, start, h)
 
 
@@ -122,18 +126,39 @@ def _condensed(rows: Kept, width: Floats) -> Kept:
 def _by_leaving_out(rows: Kept, k: int, spread: Spread, start: float) -> float:
     """The factor that makes the rows of a class likeliest, each judged by the others."""
     own = rows.codes == k
-    X, w, sd = rows.X[own], rows.w[own], spread.sd[k]
+    units = np.frexp(spread.sd[k])[1]  # so that the search is the same to the last bit in any of them
+    X, w, sd = in_units(rows.X[own], units), rows.w[own], in_units(spread.sd[k], units)
     if len(w) < 2:
         return float(start)
     asked = np.unique(np.linspace(0, len(w) - 1, min(len(w), ASKED)).astype(np.int64))
-    weights, gone = w[asked], (asked, np.full(len(asked), -np.inf))
+    kept = Kept(1, X, np.zeros(len(w), np.int32), w)
+    log_rest = np.log(_others(w) / w.sum())
+
+    def judged_at(factor: float, asked: NDArray[np.int64]) -> Floats:
+        term = kernels_of(kept, (factor * sd)[None, :]).sum
+        gone = asked, np.full(len(asked), -np.inf)
+        return np.asarray(left_out(term, X[asked], gone)[:, 0] - log_rest[asked])
+
+    # A row with the only cell of a column has no density without it, however wide the kernels are.
+    asked = asked[np.isfinite(judged_at(float(start), asked))]
+    if len(asked) == 0:
+        return float(start)
 
     def loss(factor: float) -> float:
-        term = kernels_of(Kept(1, X, np.zeros(len(w), np.int32), w), (factor * sd)[None, :]).sum
-        z = left_out(term, X[asked], gone)[:, 0] - np.log1p(-weights / w.sum())
-        return -float(np.average(z, weights=weights))
+        return -float(np.average(judged_at(factor, asked), weights=w[asked]))
 
     return likeliest(loss, float(start), resolution(X, sd))
+
+
+def _others(w: Floats) -> Floats:
+    """The sum of all but each, added up and not subtracted: one weight may be far above the rest."""
+    before, after = np.cumsum(w), np.cumsum(w[::-1])[::-1]
+    return np.append(0.0, before[:-1]) + np.append(after[1:], 0.0)
+
+
+def _different(rows: Kept) -> Floats:
+    """How many rows each class has, whatever their weights."""
+    return np.asarray(np.bincount(rows.codes, minlength=rows.K), dtype=np.float64)
 
 
 class Judged(NamedTuple):

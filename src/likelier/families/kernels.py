@@ -12,7 +12,7 @@ from likelier.data import Chunk, Dense, refuse_cells
 from likelier.families.base import Columns, Conditioned, Floats, Support, given_and_rest
 from likelier.families.gaussian import LOG_2PI
 from likelier.families.kernel_terms import MANY, KernelSum, Tabulated
-from likelier.scores import Scores
+from likelier.scores import NEARER, Scores
 
 BLOCK = 1 << 20  # cells of a table of rows by points, in NumPy
 
@@ -130,6 +130,15 @@ class Kernels:
             a[known] += part
         return a
 
+    def _comparable(self, k: int, X: Floats) -> Floats:
+        """`_exponents`, of rows so far off that all squares overflow those of rows drawn towards 0."""
+        with np.errstate(over="ignore"):
+            a = self._exponents(k, X)
+            while (far := np.isneginf(a).all(axis=1) & (np.abs(X) > 1).any(axis=1)).any():
+                X = np.where(far[:, None], np.ldexp(X, NEARER), X)
+                a[far] = self._exponents(k, X[far])
+        return a
+
     def fill(self, X: Floats, P: Floats) -> Floats:
         """The mean of the points, weighed by how near they are to what is there."""
         refuse_cells(X, gaps=True)
@@ -141,7 +150,7 @@ class Kernels:
             points = np.where(np.isnan(self.points[own]), self.means[k], self.points[own])
             step = max(1, BLOCK // max(1, len(points)))
             for some in (lacking[i : i + step] for i in range(0, len(lacking), step)):
-                a = self._exponents(k, X[some])
+                a = self._comparable(k, X[some])
                 r = np.exp(a - logsumexp(a, axis=1, keepdims=True))  # (n, m_k)
                 out[some] += np.where(np.isnan(X[some]), P[some, k, None] * (r @ points), 0.0)
         return out

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from likelier.data import Block, Chunk, Dense
 from likelier.data.matrix import Cells
 from likelier.families.base import Columns, Conditioned, Family, Floats, Params, Support, log_density
+from likelier.families.gaps import share_out
 from likelier.families.independent import Independent
 from likelier.families.tabled import Tabled
 from likelier.scores import Among, Scores
@@ -88,19 +89,21 @@ class Mixed:
         return Scores(tuple(Among(zero, group.columns, scores) for group, scores in pairs))
 
     def parts(self, X: Floats) -> Floats:
-        """What each column adds to ln p(x | C_k): (n, K, p).
+        """What each column adds to ln p(x | C_k): (n, K, p); 0 where it is missing.
 
-        What no column of a group adds by itself stands with the first of them.
+        What no column of a group adds by itself is shared equally by those of the group that are there.
         """
         out = np.zeros((len(X), *self.shape))
         for columns, params in self.groups:
             some = X[:, columns]
+            own = np.zeros((len(X), self.shape[0], len(columns)))
             if isinstance(params, ByColumn):
-                out[:, :, columns] = params.parts(some)
+                own = params.parts(some)
             if not isinstance(params, Independent | Tabled):
                 Z = np.empty((len(X), self.shape[0]))
                 params.scores().write(Chunk(Dense(some)), Z)
-                out[:, :, columns[0]] += Z - out[:, :, columns].sum(axis=2)
+                share_out(own, Z, some)
+            out[:, :, columns] = own
         return out
 
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from likelier import links
 from likelier.data import Chunk, Dense
 from likelier.families.base import Columns, Conditioned, Floats, Params, Support
-from likelier.scores import Based, Scores, abreast
+from likelier.scores import Based, Scores, abreast, write_comparable
 
 Owners = NDArray[np.intp]  # (M,): the class of each component, from 0 on, rising
 
@@ -108,7 +108,7 @@ class Mixture:
 
     def fill(self, X: Floats, P: Floats) -> Floats:
         R = np.empty((len(X), len(self.owner)))
-        self._joint.write(Chunk(Dense(X)), R)
+        write_comparable(self._joint, Chunk(Dense(X)), R)
         R -= by_owner(R, self.owner, self.shape[0])[:, self.owner]  # ln p(m | x, C_k)
         return self.components.fill(X, np.exp(R) * P[:, self.owner])
 

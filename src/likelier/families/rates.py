@@ -139,4 +139,6 @@ class Exponential:
         total, seen = counted(stats)
         of_all = ratio(stats.total.sum(axis=0), stats.seen().sum(axis=0), 1.0)
         mean = ratio(total + self.alpha * of_all, seen + self.alpha, 1.0)
-        return Exponentials(np.maximum(mean, LEAST))
+        # In units of the column. (A mean below 1e-307 would have an inverse that overflows.)
+        least = LEAST * np.where(of_all > 0, of_all, 1.0)
+        return Exponentials(np.maximum(mean, np.maximum(least, 1e-307)))

@@ -8,7 +8,7 @@ import numpy as np
 from likelier.families.base import Family, Floats
 from likelier.families.covariance import exceeds
 from likelier.families.covaried import FullGaussian, TiedGaussian
-from likelier.families.gaussian import Diagonal
+from likelier.families.gaussian import Diagonal, above_nothing
 from likelier.states import ColumnMoments
 
 CovarianceType = Literal["full", "tied", "diag", "spherical"]
@@ -26,7 +26,9 @@ class RidgedDiagonal:
 
     def estimate(self, stats: ColumnMoments) -> Diagonal:
         mean, var = self._moments(stats)
-        return Diagonal(mean, np.maximum(var + self.ridge, 1e-150))  # without a ridge it may be 0
+        total, _, S = stats.pooled()
+        spread = np.divide(S, total, out=np.ones_like(S), where=total > 0)
+        return Diagonal(mean, above_nothing(var + self.ridge, spread))  # without a ridge it may be 0
 
     def _moments(self, stats: ColumnMoments) -> tuple[Floats, Floats]:
         total, pooled, S = stats.pooled()

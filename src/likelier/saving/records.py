@@ -72,6 +72,7 @@ from likelier.states import (
     Typical,
 )
 from likelier.states.typical import MOST
+from likelier.states.units import Scaled
 
 _SCATTER = {"full": "K p p", "tied": "p p"}
 _ORDERS = dict.fromkeys("STQ", "K p p")
@@ -184,8 +185,13 @@ def _each(parts: Parts) -> list[tuple[Any, Sizes]]:
     return [(state, {"p": len(columns)}) for state, columns in pairs]
 
 
+def _near(units: Any) -> Any:
+    """Powers of two that numbers have."""
+    return units is None or (units.dtype.kind == "i" and np.all(np.abs(units) < 2000))
+
+
 def _possible(model: Bayes) -> Any:
-    known = model.typical is None or isinstance(model.typical, Typical)
+    known = (model.typical is None or isinstance(model.typical, Typical)) and _near(model.units)
     return known and model.log_prior.max() <= 1e-6 and abs(model.prior.sum() - 1) < 1e-6
 
 
@@ -246,7 +252,7 @@ def _went(found: Progress) -> Any:
 
 def _tabled(table: Selection) -> Any:
     each = (table.n_components, table.covariance_type, table.log_likelihood, table.bic, table.converged)
-    return len({len(one) for one in each}) == 1
+    return len({len(one) for one in (*each, table.bic if table.aic is None else table.aic)}) == 1
 
 
 RECORDS = {
@@ -256,6 +262,7 @@ RECORDS = {
     "states.ColumnMoments": Kind(
         ColumnMoments, {"n": "K", **dict.fromkeys(("seen", "mean", "S"), "K p")}, _counted
     ),
+    "states.Scaled": Kind(Scaled, {"units": "p"}, lambda state: _near(state.units)),
     "states.PatternMoments": Kind(
         PatternMoments,
         {"X": "r p", "codes": "r", "w": "r", "spread": "r", "S": "c p p", "blank": "K"},
@@ -326,12 +333,16 @@ RECORDS = {
     "plan.PlannedParts": Kind(
         PlannedParts, {"columns": "c"}, _apart, within=lambda parts: [(parts.plan, {}), *_each(parts)]
     ),
-    "plan.PlannedBayes": Kind(PlannedBayes, {"log_prior": "K"}, _possible, logs=("log_prior",)),
+    "plan.PlannedBayes": Kind(
+        PlannedBayes, {"log_prior": "K", "units": "p"}, _possible, logs=("log_prior",)
+    ),
     "scores.Scores": Kind(Scores, {}, lambda scores: scores.terms),
     "scores.Affine": Kind(Affine, {"b": "K", "W": "K p", "shift": "p"}),
-    "model.Bayes": Kind(Bayes, {"log_prior": "K"}, _possible, logs=("log_prior",)),
-    "model.Unweighed": Kind(Unweighed, {"log_prior": "K"}, _possible, logs=("log_prior",)),
-    "model.LinearBayes": Kind(LinearBayes, {"log_prior": "K"}, _possible, logs=("log_prior",)),
+    "model.Bayes": Kind(Bayes, {"log_prior": "K", "units": "p"}, _possible, logs=("log_prior",)),
+    "model.Unweighed": Kind(Unweighed, {"log_prior": "K", "units": "p"}, _possible, logs=("log_prior",)),
+    "model.LinearBayes": Kind(
+        LinearBayes, {"log_prior": "K", "units": "p"}, _possible, logs=("log_prior",)
+    ),
     "families.Mixture": Kind(
         Mixture,
         {"log_weight": "m", "owner": "m"},
@@ -345,10 +356,12 @@ RECORDS = {
         lambda way: way.log_likelihood.shape == way.floored.shape,
     ),
     "mixing.Selection": Kind(
-        Selection, dict.fromkeys(("n_components", "log_likelihood", "bic", "converged"), "t"), _tabled
+        Selection,
+        dict.fromkeys(("n_components", "log_likelihood", "bic", "converged", "aic"), "t"),
+        _tabled,
     ),
     "mixing.Stepwise": Kind(Stepwise, {}, lambda state: state.batches >= 0),
-    "model.Blend": Kind(Blend, {"log_prior": "K"}, _blended, logs=("log_prior",)),
+    "model.Blend": Kind(Blend, {"log_prior": "K", "units": "p"}, _blended, logs=("log_prior",)),
     "model.Lines": Kind(Lines, dict(_PLANE)),
     "model.Weights": Kind(Weights, {"W": "q p", "b": "q", "shift": "p"}),
     "model.Tried": Kind(

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import Chunk, Dense, NonFinite
+from likelier.data.units import Units, in_units, needed
 from likelier.states.columns import ColumnMoments
 from likelier.states.moments import Floats
 from likelier.states.patterns import members
@@ -61,20 +62,25 @@ class Kept:
             return replace(self)
         return replace(self, X=X[first], codes=codes[first], w=np.add.reduceat(self.w[order], first))
 
-    def moments(self) -> ColumnMoments:
-        """Weight, mean and scatter by class and column."""
-        found = ColumnMoments.start(self.K, self.X.shape[1])
+    def moments(self) -> tuple[ColumnMoments, Units]:
+        """Weight, mean and scatter by class and column, of the columns in the units that they need."""
+        p = self.X.shape[1]
+        found, units = ColumnMoments.start(self.K, p), np.zeros(p, dtype=np.int64)
         if len(self.w):
-            found.update(Chunk(Dense(self.X), self.codes, self.w))
-        return found
+            most = np.fmax.reduce(np.abs(self.X), axis=0, initial=0.0)
+            wanted = needed(most, together=False)
+            X = self.X if wanted is None else in_units(self.X, wanted)
+            units = units if wanted is None else wanted
+            found.update(Chunk(Dense(X), self.codes, self.w))
+        return found, units
 
     def mergeable(self, other: Any) -> bool:
         """Whether `other` counts the same things."""
         return isinstance(other, Kept)
 
     def finite(self) -> bool:
-        """False if squares or weights overflow."""
-        return self.moments().finite()
+        """False if weights overflow; squares are taken in units of the columns."""
+        return bool(np.isfinite(self.n).all())
 
     def widened(self, K: int, at: NDArray[np.intp]) -> Self:
         """The same among K classes, in which ours stand at `at`."""

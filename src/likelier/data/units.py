@@ -1,0 +1,81 @@
+"""Columns in units of powers of two: whatever their magnitude, squares neither overflow nor vanish."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.data.arrays import Arrays
+from likelier.data.chunk import Chunk, Part, Source
+from likelier.data.factors import Factor
+from likelier.data.matrix import CSR, Block, Columns, Dense
+from likelier.data.wrapped import Wrapped
+
+Units = NDArray[np.int64]  # (p,): x is counted in 2^u
+Floats = NDArray[np.float64]
+
+FAR = 200  # powers of two from 1 up to which a column stays as it is: fourth powers of it are numbers
+MOST = 1e300  # stands for what is too large to be counted
+
+
+def in_units(x: NDArray[Any], units: Any) -> Floats:
+    """x / 2^u, to the last bit; what is finite stays so."""
+    x = np.asarray(x, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        found = np.ldexp(x, np.negative(units))
+    return np.asarray(np.where(np.isinf(found) & np.isfinite(x), np.copysign(MOST, x), found))
+
+
+def block_in_units(X: Block, units: Units) -> Block:
+    """The same rows, counted in these units. (Categories have none.)"""
+    if isinstance(X, CSR):
+        return replace(X, values=in_units(X.values, units[X.columns]))
+    if isinstance(X, Columns):
+        pairs = zip(X.arrays, units.tolist(), strict=True)
+        return Columns(tuple(x if isinstance(x, Factor) or u == 0 else in_units(x, u) for x, u in pairs))
+    return Dense(in_units(X.array, units))
+
+
+def log_units(X: Block, units: Units) -> Floats:
+    """ln of the units of the cells that are there, (n,): by how much densities in them are larger."""
+    logs = np.log(2.0) * units
+    if isinstance(X, CSR) and not X.gappy().any():
+        return np.full(X.shape[0], logs.sum())
+    return np.asarray(~np.isnan(X.to_array()) @ logs)
+
+
+@dataclass(frozen=True)
+class InUnits(Wrapped):
+    """The same rows, counted in these units."""
+
+    units: Units
+
+    def parts(self, state_bytes: int) -> Sequence[Part]:
+        return [partial(self._read, part) for part in self.source.parts(state_bytes)]
+
+    def _read(self, part: Part) -> Iterator[Chunk]:
+        for chunk in part():
+            yield chunk._replace(X=block_in_units(chunk.X, self.units))
+
+
+def source_in_units(source: Source, units: Units) -> Source:
+    """A source in these units; of rows in memory once and for all passes."""
+    if isinstance(source, Arrays):
+        return replace(source, X=block_in_units(source.X, units))
+    return InUnits(source, units)
+
+
+def needed(most: Floats, *, together: bool) -> Units | None:
+    """The units of columns with these largest magnitudes (p,), if any is so far from 1 that it needs one.
+
+    together: one unit for all columns, for models that compare variances of different columns.
+    """
+    exponents = np.where(np.isfinite(most) & (most > 0), np.frexp(np.where(most > 0, most, 1.0))[1], 0)
+    if together and len(exponents):
+        known = exponents[most > 0]
+        exponents = np.full(len(exponents), known.max() if len(known) else 0)
+    units = np.where(np.abs(exponents) > FAR, exponents, 0).astype(np.int64)
+    return units if units.any() else None
