@@ -1,15 +1,18 @@
 """Where a file of delimited text can be cut into pieces: at the ends of rows."""
 
+import codecs
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
 from likelier import _core
 from likelier.cores import cores
+from likelier.data.heading import UTF8
 from likelier.data.places import Stamp
 from likelier.data.stored import Span, joined, reading
 
@@ -47,6 +50,26 @@ def cuts(path: str, seen: Stamp, delimiter: str, unit: int) -> Cuts:
         begin = len(_MARK) if file.read(len(_MARK)) == _MARK else 0
         blocks = _Blocks(file.fileno(), delimiter, begin, seen[0], unit)
         return blocks.cuts()
+
+
+def count(file: BinaryIO, delimiter: str, encoding: str) -> int:
+    """The rows of a file that can only be read from beginning to end."""
+    rows, before, quotes = 0, ord("\n"), _OUTSIDE
+    for block in _in_utf8(file, encoding):
+        found = _Ends(*_core.row_ends(np.frombuffer(block, np.uint8), delimiter, before, quotes))
+        rows, before, quotes = rows + found.rows, block[-1], found.quotes
+    return max(0, rows + (before not in b"\r\n") - 1)
+
+
+def _in_utf8(file: BinaryIO, encoding: str) -> Iterator[bytes]:
+    """The text of a file as UTF-8, a block at a time, none of them empty."""
+    mark, decoder = _MARK, codecs.getincrementaldecoder(encoding)(errors="replace")
+    while block := file.read(UNIT):
+        if encoding != UTF8:
+            block = decoder.decode(block).encode()
+        block, mark = block.removeprefix(mark), b""
+        if block:
+            yield block
 
 
 class _Blocks(NamedTuple):

@@ -99,9 +99,25 @@ class Delimited(Unnumbered):
 
     def spans(self, rows: int) -> list[Span]:
         """Bytes that begin and end with a row; all of a file that cannot be read from any place."""
+        cuts = self._cuts()
+        return [Span()] if cuts is None else cuts.spans(rows)
+
+    def counted(self) -> int | None:
+        cuts = self._cuts()
+        return None if cuts is None else sum(cuts.rows)
+
+    def count(self) -> int:
+        cuts = self._cuts()
+        if cuts is not None:
+            return sum(cuts.rows)
+        with reading(self.path, self.seen), stream(self.path) as file:
+            return cutting.count(file, self.delimiter, self.encoding)
+
+    def _cuts(self) -> cutting.Cuts | None:
+        """Where the file can be cut; None: it cannot be read from any place."""
         if packing(self.path) is not None or is_url(self.path) or self.encoding != UTF8:
-            return [Span()]
-        return cutting.cuts(self.path, self.seen, self.delimiter, cutting.UNIT).spans(rows)
+            return None
+        return cutting.cuts(self.path, self.seen, self.delimiter, cutting.UNIT)
 
     def read(
         self, numbers: Sequence[str], labels: Sequence[str], span: Span, size: int, rows: int

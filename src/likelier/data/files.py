@@ -1,10 +1,9 @@
 """Tables in files, larger than memory: the source that `scan` makes."""
 
-from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import accumulate, islice
+from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -12,19 +11,18 @@ from numpy.typing import NDArray
 
 from likelier.data import arrow
 from likelier.data.arrays import PART_BYTES
-from likelier.data.chunk import Part
+from likelier.data.chunk import Chunk, Part
 from likelier.data.delimited import BLOCK_BYTES, Delimited
 from likelier.data.finding import Format, find, known_columns, unlike
 from likelier.data.json_lines import JSONLines
 from likelier.data.labels import levels_of
+from likelier.data.numbering import Uncounted, firsts, found, rows_of
 from likelier.data.parquet import Parquet
 from likelier.data.roles import Roles
 from likelier.data.sparse_files import SparseScan, scan_lines
 from likelier.data.stored import File, OnCluster, Span
 from likelier.data.told import Kind, Told, kinds
 
-# Where a file does not say how many rows it has, its rows are numbered from its own number times this.
-MOST_ROWS = 1 << 40
 Batches = Callable[[], Iterator[tuple[int, Any]]]
 # A glimpse of labels: from so many places, the first block or so many rows of each.
 PLACES, GLIMPSE = 8, 1 << 14
@@ -144,6 +142,8 @@ class Scan(OnCluster):
     files: tuple[File, ...]
     roles: Roles
     cluster: Any = field(default=None, compare=False)  # a Dask client, whose workers read; None: we do
+    exact: bool = False  # rows are numbered by what was counted
+    known: dict[int, int] = field(default_factory=dict, compare=False)  # rows of files that were counted
 
     def __repr__(self) -> str:
         p = self.p
@@ -255,7 +255,7 @@ class Scan(OnCluster):
         size = max(BLOCK_BYTES, four)
         return [
             partial(self.roles.chunks, file, number, span, size, rows)
-            for file, number in zip(self.files, self._numbers, strict=True)
+            for file, number in zip(self.files, firsts(self._lengths(self.exact)), strict=True)
             for span in file.spans(rows)
         ]
 
@@ -267,7 +267,7 @@ class Scan(OnCluster):
         rows = max(1, PART_BYTES // (8 * (self.p + len(others))))
         return [
             partial(self._batches, others, file.verbatim(verbatim), number + span.first, span, rows)
-            for file, number in zip(self.files, self._numbers, strict=True)
+            for file, number in zip(self.files, firsts(self._lengths(self.exact)), strict=True)
             for span in file.spans(rows)
         ]
 
@@ -280,13 +280,39 @@ class Scan(OnCluster):
             yield first, batch
             first += batch.num_rows
 
+    def _lengths(self, known: bool) -> list[int | None]:
+        """The rows of each file; `known`: by what was counted, too."""
+        if len(self.files) == 1:  # nothing comes behind it
+            return [None]
+        counts = [file.counted() for file in self.files]
+        return [self.known.get(i) if n is None and known else n for i, n in enumerate(counts)]
+
     @property
-    def _numbers(self) -> list[int]:
-        """The number of each file's first row."""
-        rows = [MOST_ROWS if file.rows is None else file.rows for file in self.files]
-        return [0, *accumulate(rows)][:-1]
+    def provisional(self) -> bool:
+        """Whether rows have no true numbers: some files would have to be read to count those before."""
+        return not self.exact and None in self._lengths(False)[:-1]
+
+    def _unknown(self) -> list[int]:
+        """Files before others whose rows nobody has counted."""
+        return [i for i, n in enumerate(self._lengths(True)[:-1]) if n is None]
+
+    def uncounted(self) -> Uncounted | None:
+        """What counts the rows of files that come before others; None: all are counted."""
+        parts = [partial(_counted, i, self.files[i]) for i in self._unknown()]
+        return Uncounted(parts, self.cluster) if parts else None
+
+    def counted(self, rows: Mapping[int, int]) -> None:
+        """Keep how many rows were found in each file: should one change, reading it will fail."""
+        self.known.update({i: rows.get(i, 0) for i in self._unknown()})
+
+    def numbered(self) -> Self:
+        """The same rows with their true numbers, all files but the last being counted."""
+        return replace(self, exact=True)
 
     def place(self, row: int) -> str:
-        numbers = self._numbers
-        at = bisect_right(numbers, row) - 1
-        return self.files[at].place(row - numbers[at])
+        at, number = found(row, self._lengths(True))
+        return self.files[at].place(number)
+
+
+def _counted(number: int, file: File) -> Iterator[Chunk]:
+    yield rows_of(number, file.count())
