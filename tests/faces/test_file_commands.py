@@ -131,3 +131,19 @@ def test_files_are_written_here_alone(folder, capsys):
         ["merge", "a.lk", "b.lk", "-o", "s3://bucket/c.lk"],
     ):
         assert "is a URL, and files are written on this machine alone" in bad(capsys, *command)
+
+
+def test_tables_without_a_header_and_with_other_delimiters(folder, capsys):
+    lines = ["ham~see you\n", "spam~win now\n", "ham~ok\n", "spam~win now\n"] * 5
+    (folder / "sms.csv").write_text("".join(lines))
+    run("train", "sms.csv", "--no-header", "--delimiter", "~", "--target", "0", "-o", "m.lk")
+    assert "20 rows, 1 column, 2 classes" in capsys.readouterr().out
+    run("predict", "m.lk", "sms.csv", "-o", "out.csv")  # the model file says how its table was written
+    assert len(pd.read_csv("out.csv")) == 20
+    run("inspect", "m.lk")
+    assert "delimiter '~'" in capsys.readouterr().out
+    (folder / "sms.tsv").write_text("".join(lines).replace("~", "\t"))
+    run("compare", "sms.tsv", "--no-header", "--target", "0", "--json", "--models", "naive-bayes")
+    assert "takes" not in capsys.readouterr().err
+    said = bad(capsys, "train", "sms.csv", "--delimiter", "~~", "--target", "0", "-o", "m.lk")
+    assert "delimiter must be one ASCII character" in said

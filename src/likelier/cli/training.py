@@ -29,7 +29,7 @@ from likelier.shown import counted
 if TYPE_CHECKING:
     from likelier.data import Stored
 
-KEPT = ("types", "missing")  # which rows to be answered are read by, too
+KEPT = ("types", "missing", "delimiter", "header")  # which rows to be answered are read by, too
 
 
 def add(commands: Any) -> None:

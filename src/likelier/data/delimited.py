@@ -12,7 +12,7 @@ from pyarrow import csv as arrow_csv
 
 from likelier.data import cutting
 from likelier.data.arrow import described, is_date, is_number, is_text
-from likelier.data.heading import UTF8, heading, records
+from likelier.data.heading import UTF8, Dialect, heading, records
 from likelier.data.places import Stamp, check_packing, is_url, opened, packing, stamp, stream
 from likelier.data.stored import FIRST_BYTES, Span, Unnumbered, ahead, reading
 from likelier.data.told import MOMENT
@@ -46,17 +46,18 @@ class Delimited(Unnumbered):
     missing: tuple[str, ...] = MARKS
     encoding: str = UTF8
     decimal: str = "."
+    header: bool = True  # the first record names the columns
 
     @classmethod
     def open(
-        cls, path: str, delimiter: str, missing: Sequence[str] | None = None, encoding: str | None = None
+        cls, path: str, how: Dialect, missing: Sequence[str] | None = None, encoding: str | None = None
     ) -> Self:
         with reading(path):
             seen = stamp(path)
             check_packing(path)
-            names, delimiter, code = heading(path, delimiter, encoding)
+            names, delimiter, code = heading(path, how, encoding)
         marks = MARKS if missing is None else tuple(missing)
-        return cls(path, delimiter, names, seen, missing=marks, encoding=code)
+        return cls(path, delimiter, names, seen, missing=marks, encoding=code, header=how.header)
 
     def typed(self) -> Self | None:
         """The same with the types that the first rows have; None: there are no rows.
@@ -111,13 +112,13 @@ class Delimited(Unnumbered):
         if cuts is not None:
             return sum(cuts.rows)
         with reading(self.path, self.seen), stream(self.path) as file:
-            return cutting.count(file, self.delimiter, self.encoding)
+            return cutting.count(file, self.delimiter, self.encoding, self.header)
 
     def _cuts(self) -> cutting.Cuts | None:
         """Where the file can be cut; None: it cannot be read from any place."""
         if packing(self.path) is not None or is_url(self.path) or self.encoding != UTF8:
             return None
-        return cutting.cuts(self.path, self.seen, self.delimiter, cutting.UNIT)
+        return cutting.cuts(self.path, self.seen, self.delimiter, cutting.UNIT, self.header)
 
     def read(
         self, numbers: Sequence[str], labels: Sequence[str], span: Span, size: int, rows: int
@@ -163,7 +164,7 @@ class Delimited(Unnumbered):
 
     def _open(self, types: Mapping[str, Any], columns: Sequence[str], size: int, span: Span = _ALL) -> Any:
         block = min(max(size, CELL_BYTES * len(self.names)), LARGEST_BLOCK)
-        names = list(self.names) if span.stop else None  # a piece has no header
+        names = list(self.names) if span.stop or not self.header else None  # a piece has no header
         return arrow_csv.open_csv(
             self._bytes(span),
             read_options=arrow_csv.ReadOptions(
@@ -202,8 +203,8 @@ class Delimited(Unnumbered):
             width = len(self.names)
             line = self._line(lambda number, cells: len(cells) != width)
             return (
-                f"{self.path}{_on(line)}: the line has {found[2]} cells, and the header {width}. Mend or "
-                "drop it; a cell that contains the delimiter must stand in quotation marks."
+                f"{self.path}{_on(line)}: the line has {found[2]} cells, and the {self._first} {width}. "
+                "Mend or drop it; a cell that contains the delimiter must stand in quotation marks."
             )
         if found := _FOREIGN.search(error):
             at, kind, value = int(found[1]), found[2], found[3]
@@ -226,11 +227,16 @@ class Delimited(Unnumbered):
             return f"{self.path}: a line is too long to be one: is a quotation mark left open? ({error})"
         return f"{self.path}: cannot be read: {error}"
 
+    @property
+    def _first(self) -> str:
+        return "header" if self.header else "first line"
+
     def _line(self, wanted: Callable[[int, list[str]], bool]) -> int | None:
         """The line on which the first row begins that is wanted; None: it cannot be said."""
         try:
             rows = records(self.path, self.delimiter, self.encoding)
-            next(rows)
+            if self.header:
+                next(rows)
             for number, (line, cells) in enumerate(rows):
                 if wanted(number, cells):
                     return line

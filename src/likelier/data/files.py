@@ -14,6 +14,7 @@ from likelier.data.arrays import PART_BYTES
 from likelier.data.chunk import Chunk, Part
 from likelier.data.delimited import BLOCK_BYTES, Delimited
 from likelier.data.finding import Format, find, known_columns, unlike
+from likelier.data.heading import Dialect, delimited_by
 from likelier.data.json_lines import JSONLines
 from likelier.data.labels import levels_of
 from likelier.data.numbering import Uncounted, firsts, found, rows_of
@@ -38,6 +39,8 @@ def scan(
     types: Mapping[str, Kind] | None = None,
     missing: str | Sequence[str] | None = None,
     encoding: str | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
 ) -> "Scan | SparseScan":
     """Files as one source of rows, larger than memory, which estimators fit in place of X and y.
 
@@ -46,20 +49,25 @@ def scan(
     rows; features: those of X, by default all others. Lines of svmlight's and VW's format begin with the
     target, and their columns have no names. format: "parquet", "csv", "tsv", "jsonl", "svmlight" or "vw",
     by default what the names end with. types: what columns are, "number", "category", "text" or "date"
-    (days since 1970), where the file does not say it or says something else. missing, encoding, of CSV and
-    TSV: the cells that stand for a missing one, beside empty ones, and how text is written. Before an
-    estimator asks, footers and headers are read, the first 8 MB of CSV and JSON lines, and all of svmlight
-    and VW, once, to find how many columns they have.
+    (days since 1970), where the file does not say it or says something else. For CSV and TSV: missing, the
+    cells that stand for a missing one, beside empty ones; encoding, how text is written; delimiter, what
+    stands between cells (by default a comma or a tab, as the format says, and where the first line has no
+    comma, a semicolon, tab or bar); header, whether the first line names the columns, which otherwise are
+    called "0", "1", "2" and so on. Before an estimator asks, footers and headers are read, the first 8 MB
+    of CSV and JSON lines, and all of svmlight and VW, once, to find how many columns they have.
     """
     paths, kind = find(path, format)
+    text = {"missing": missing, "encoding": encoding, "delimiter": delimiter, "header": header and None}
     if kind == "svmlight" or kind == "vw":
         _refuse_columns(paths[0], kind, target=target, features=features, weight=weight, types=types)
-        _refuse_text(paths[0], kind, missing=missing, encoding=encoding)
+        _refuse_text(paths[0], kind, **text)
         return scan_lines(paths, kind)
     if kind == "csv" or kind == "tsv":
-        files = _delimited(paths, "," if kind == "csv" else "\t", missing, encoding)
+        usual = "," if kind == "csv" else "\t"
+        said = usual if delimiter is None else delimited_by(delimiter)
+        files = _delimited(paths, Dialect(said, delimiter is not None, bool(header)), missing, encoding)
     else:
-        _refuse_text(paths[0], kind, missing=missing, encoding=encoding)
+        _refuse_text(paths[0], kind, **text)
         files = _opened(paths, kind)
     return _table(_told(files, kinds(types)) if types else files, target, features, weight)
 
@@ -123,16 +131,17 @@ def _opened(paths: Sequence[str], format: Format) -> tuple[File, ...]:
 
 
 def _delimited(
-    paths: Sequence[str], delimiter: str, missing: str | Sequence[str] | None, encoding: str | None
+    paths: Sequence[str], how: Dialect, missing: str | Sequence[str] | None, encoding: str | None
 ) -> tuple[File, ...]:
     """Types are those of the first file that has rows."""
     marks = [missing] if isinstance(missing, str) else missing
-    headers = [Delimited.open(path, delimiter, marks, encoding) for path in paths]
+    headers = [Delimited.open(path, how, marks, encoding) for path in paths]
     for header in headers:
         first = header.typed()
         if first is not None:
             return tuple(file.like(first) for file in headers)
-    raise ValueError(f"{headers[0].path}: a header and no rows{_beside(headers)}.")
+    held = "a header and no rows" if how.header else "no rows"
+    raise ValueError(f"{headers[0].path}: {held}{_beside(headers)}.")
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard, TypeVar
 
+from likelier.callers import outside
 from likelier.data import Stored, Widening, columns_of
 
 S = TypeVar("S", bound=Stored)
@@ -55,10 +56,13 @@ def as_fitted(estimator: Any, X: Stored, *, y: bool) -> Stored:
         raise ValueError(f"X has {X.p} features, but {kind} is expecting {p} features as input.")
     if names is not None:
         warnings.warn(
-            f"X does not have valid feature names, but {kind} was fitted with feature names", stacklevel=2
+            f"X does not have valid feature names, but {kind} was fitted with feature names",
+            stacklevel=outside(),
         )
     elif X.names is not None:
-        warnings.warn(f"X has feature names, but {kind} was fitted without feature names", stacklevel=2)
+        warnings.warn(
+            f"X has feature names, but {kind} was fitted without feature names", stacklevel=outside()
+        )
     return usable(estimator, X.taking(columns_of(X), y=y))
 
 
