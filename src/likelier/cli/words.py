@@ -278,8 +278,8 @@ def model_named(name: str) -> Any:
     return getattr(likelier, known[name.lower()])
 
 
-def check_columns(source: "Stored", columns: Sequence[str], model: Any) -> None:
-    """Refuse columns that a model cannot use, and say how to leave them out."""
+def check_columns(source: "Stored", columns: Sequence[str], model: Any, *, chosen: bool = False) -> None:
+    """Refuse columns that a model cannot use, and say how to leave them out, unless they are `chosen`."""
     from likelier.estimators.sources import takes_categories
 
     others = source.others(columns)
@@ -294,6 +294,7 @@ def check_columns(source: "Stored", columns: Sequence[str], model: Any) -> None:
         left = [quoted(name) for name in columns if name not in others]
         listed = ",".join(left) if len(left) <= 30 else "A,B,C names the others"
         how = f"Leave them out: --features {listed}" if left else "No column is left"
+        how = "It was fitted to columns of these names" if chosen else how
         raise ValueError(f"{who} takes {takes}: {which}. {how}")
 
 

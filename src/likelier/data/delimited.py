@@ -47,6 +47,7 @@ class Delimited(Unnumbered):
     encoding: str = UTF8
     decimal: str = "."
     header: bool = True  # the first record names the columns
+    declared: frozenset[str] = frozenset()  # columns whose types are not those that the first rows have
 
     @classmethod
     def open(
@@ -86,7 +87,7 @@ class Delimited(Unnumbered):
                 known[name] = found if zoned else MOMENT
             else:
                 known[name] = pa.float64() if kind == "number" else pa.string()
-        return replace(self, known=known)
+        return replace(self, known=known, declared=self.declared | frozenset(kinds))
 
     @property
     def types(self) -> dict[str, Any]:
@@ -210,11 +211,14 @@ class Delimited(Unnumbered):
             at, kind, value = int(found[1]), found[2], found[3]
             line = self._line(lambda number, cells: at < len(cells) and cells[at] == value)
             name = self.names[at]
-            words = f"types={{{name!r}: 'category'}}"
+            whence, words = "is declared to be, or was in training", ""
+            if name not in self.declared:
+                whence = "has in the first rows"
+                words = f", and if the column holds words, by types={{{name!r}: 'category'}}"
             return (
                 f"{self.path}{_on(line)}, column {name!r}: {_short(value)} is not of type {kind}, which "
-                "the column has in the first rows. Mend it; if it stands for a missing cell, say so by "
-                f"missing=[{value!r:.40}], and if the column holds words, by {words}."
+                f"the column {whence}. Mend it; if it stands for a missing cell, say so by "
+                f"missing=[{value!r:.40}]{words}."
             )
         if found := _ENCODING.search(error):
             at = int(found[1])

@@ -17,6 +17,7 @@ from likelier.data.finding import Format, find, known_columns, unlike
 from likelier.data.heading import Dialect, delimited_by
 from likelier.data.json_lines import JSONLines
 from likelier.data.labels import levels_of
+from likelier.data.lacking import Lacking
 from likelier.data.numbering import Uncounted, firsts, found, rows_of
 from likelier.data.parquet import Parquet
 from likelier.data.roles import Roles
@@ -63,13 +64,26 @@ def scan(
         _refuse_text(paths[0], kind, **text)
         return scan_lines(paths, kind)
     if kind == "csv" or kind == "tsv":
-        usual = "," if kind == "csv" else "\t"
-        said = usual if delimiter is None else delimited_by(delimiter)
-        files = _delimited(paths, Dialect(said, delimiter is not None, bool(header)), missing, encoding)
+        files = _delimited(paths, _dialect(kind, delimiter, header), missing, encoding)
     else:
         _refuse_text(paths[0], kind, **text)
         files = _opened(paths, kind)
     return _table(_told(files, kinds(types)) if types else files, target, features, weight)
+
+
+def names_in(path: Any, format: Format | None, how: Mapping[str, Any]) -> tuple[str, ...]:
+    """The columns of the first file, whatever they are; how: what `scan` is told of text."""
+    (first, *_), kind = find(path, format)
+    if kind == "csv" or kind == "tsv":
+        dialect = _dialect(kind, how.get("delimiter"), how.get("header", True))
+        return Delimited.open(first, dialect, encoding=how.get("encoding")).names
+    return _opened([first], kind)[0].names
+
+
+def _dialect(kind: str, delimiter: str | None, header: bool) -> Dialect:
+    usual = "," if kind == "csv" else "\t"
+    said = usual if delimiter is None else delimited_by(delimiter)
+    return Dialect(said, delimiter is not None, bool(header))
 
 
 def _told(files: tuple[File, ...], types: Mapping[str, Kind]) -> tuple[File, ...]:
@@ -203,15 +217,20 @@ class Scan(OnCluster):
 
     def glimpse(self) -> NDArray[Any] | None:
         """Labels of some rows from all over; None: where columns lie apart, all are as cheap to read."""
-        if self.rows is not None:
-            return None
+        return None if self.rows is not None else self.some_labels()[0]
+
+    def some_labels(self) -> tuple[NDArray[Any] | None, int]:
+        """The labels of some rows from all over, each once, and how many rows these are."""
         roles = self.labels().roles
         pieces = [(file, span) for file in self.files for span in file.spans(1)]
         some = np.unique(np.linspace(0, len(pieces) - 1, PLACES, dtype=np.intp))
         seen: list[Any] = []
+        rows = 0
         for file, span in (pieces[i] for i in some):
-            seen += (chunk.y for chunk in islice(roles.chunks(file, 0, span, BLOCK_BYTES, GLIMPSE), 1))
-        return levels_of(np.concatenate(seen)) if seen else None
+            for chunk in islice(roles.chunks(file, 0, span, BLOCK_BYTES, GLIMPSE), 1):
+                seen.append(chunk.y)
+                rows += chunk.X.shape[0]
+        return levels_of(np.concatenate(seen)) if seen else None, rows
 
     def partly(self) -> Self:
         """The same rows, of which some may lack a label."""
@@ -231,6 +250,16 @@ class Scan(OnCluster):
             roles = Roles(roles.features)
         known_columns(self.files, roles.columns)
         return replace(self, roles=roles)
+
+    def lacking(self, columns: Sequence[str], texts: Collection[str]) -> tuple[Self, list[str]]:
+        """The same files, with these columns in all of them, and which ones some lack: every cell of those
+        is missing there. texts: columns of text."""
+        lost = {name: None for file in self.files for name in columns if name not in file.names}
+        files = []
+        for file in self.files:
+            lacks = tuple(name for name in columns if name not in file.names)
+            files.append(Lacking(file, lacks, frozenset(texts)) if lacks else file)
+        return replace(self, files=tuple(files)), list(lost)
 
     def others(self, columns: Sequence[str]) -> Mapping[str, str]:
         """Which of these columns are no numbers, and what they are."""
