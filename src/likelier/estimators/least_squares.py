@@ -241,6 +241,7 @@ def _targets_of(estimator: Any, y: Any) -> NDArray[Any]:
     """Real targets, (n,) or (n, q); whether they are finite, the kernel sees."""
     if np.ma.is_masked(y):
         raise ValueError("Input y contains masked cells: drop such rows first.")
+    door.no_name(y)
     Y = y = frames.values_of(y)
     if type(y) is not np.ndarray or y.dtype.kind not in "fiub":
         how = {"ensure_2d": False, "ensure_all_finite": False, "input_name": "y", "estimator": estimator}
