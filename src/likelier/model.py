@@ -13,6 +13,7 @@ from likelier.data import Chunk, Source
 from likelier.data.units import Units, in_units
 from likelier.data.wrapped import cluster_of, innermost
 from likelier.engines import run
+from likelier.engines.numbering import counting
 from likelier.families import Params, Support
 from likelier.links import Link, log_softmax
 from likelier.scores import InUnits, Scores, write_comparable
@@ -138,7 +139,7 @@ def targets(source: Source) -> tuple[NDArray[Any], Floats]:
 
 def levels(source: Source) -> NDArray[Any]:
     """The classes of a source, sorted: the survey pass."""
-    found = run(source.labels(), Survey).levels
+    found = run(counting(source, source.labels()), Survey).levels
     assert found is not None
     return found
 

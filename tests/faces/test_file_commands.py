@@ -1,6 +1,7 @@
 """The commands on files of every format, and on files elsewhere."""
 
 import json
+import re
 from contextlib import suppress
 
 import numpy as np
@@ -131,3 +132,88 @@ def test_files_are_written_here_alone(folder, capsys):
         ["merge", "a.lk", "b.lk", "-o", "s3://bucket/c.lk"],
     ):
         assert "is a URL, and files are written on this machine alone" in bad(capsys, *command)
+
+
+def test_tables_without_a_header_and_with_other_delimiters(folder, capsys):
+    lines = ["ham~see you\n", "spam~win now\n", "ham~ok\n", "spam~win now\n"] * 5
+    (folder / "sms.csv").write_text("".join(lines))
+    run("train", "sms.csv", "--no-header", "--delimiter", "~", "--target", "0", "-o", "m.lk")
+    assert "20 rows, 1 column, 2 classes" in capsys.readouterr().out
+    run("predict", "m.lk", "sms.csv", "-o", "out.csv")  # the model file says how its table was written
+    assert len(pd.read_csv("out.csv")) == 20
+    run("inspect", "m.lk")
+    assert "delimiter '~'" in capsys.readouterr().out
+    (folder / "sms.tsv").write_text("".join(lines).replace("~", "\t"))
+    run("compare", "sms.tsv", "--no-header", "--target", "0", "--json", "--models", "naive-bayes")
+    assert "takes" not in capsys.readouterr().err
+    said = bad(capsys, "train", "sms.csv", "--delimiter", "~~", "--target", "0", "-o", "m.lk")
+    assert "delimiter must be one ASCII character" in said
+
+
+@pytest.fixture
+def trained(folder):
+    """A model of the table t.csv, of two numbers and a column of words."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 90)
+    frame = pd.DataFrame(rng.normal(size=(90, 2)) + y[:, None], columns=["a", "b"])
+    frame = frame.assign(c=np.array(["u", "v"])[rng.integers(0, 2, 90)], y=y)
+    frame.to_csv("t.csv", index=False)
+    run("train", "t.csv", "--target", "y", "-o", "t.lk")
+    return frame
+
+
+def test_predict_names_a_bad_number_and_says_what_to_do(trained, capsys):
+    odd = trained.astype({"a": object})
+    odd.loc[7, "a"] = "unknown"
+    odd.to_csv("new.csv", index=False)
+    capsys.readouterr()
+    said = bad(capsys, "predict", "t.lk", "new.csv")
+    assert "new.csv, line 9, column 'a': 'unknown' is not" in said
+    assert "--missing 'unknown'" in said
+    run("predict", "t.lk", "new.csv", "--missing", "unknown", "-o", "out.csv")
+    capsys.readouterr()
+    trained.assign(c="é").to_csv("new.csv", index=False, encoding="latin-1")
+    said = bad(capsys, "predict", "t.lk", "new.csv")
+    assert "--encoding latin-1" in said
+    assert "--features" not in said
+    run("predict", "t.lk", "new.csv", "--encoding", "latin-1", "-o", "out.csv")
+
+
+def test_predict_integrates_out_a_column_that_is_not_there(trained, capsys):
+    trained.drop(columns="a").to_csv("new.csv", index=False)
+    capsys.readouterr()
+    run("predict", "t.lk", "new.csv", "-o", "out.csv")
+    assert "likelier: note: new.csv: no column named 'a'" in capsys.readouterr().err
+    found = pd.read_csv("out.csv").iloc[:, 1:]
+    blank = trained.drop(columns="y").assign(a=np.nan)
+    np.testing.assert_allclose(found, lk.load("t.lk").predict_proba(blank), atol=1e-12)
+
+
+def test_arguments_that_were_swapped(trained, capsys):
+    said = bad(capsys, "predict", "t.csv", "t.lk")
+    assert "t.csv is not a likelier model file" in said
+    assert "swapped" in said
+
+
+def test_a_target_that_is_an_id_is_refused(trained, capsys):
+    trained.assign(id=[f"n{i}" for i in range(90)], half=np.arange(90) // 1.5).to_csv("t.csv", index=False)
+    said = bad(capsys, "train", "t.csv", "--target", "id", "--model", "naive-bayes", "-o", "x.lk")
+    assert "target 'id' has a class of its own for each of 90 rows" in said
+    trained.assign(half=[f"n{i // 1.5:g}" for i in range(90)]).to_csv("t.csv", index=False)
+    run("train", "t.csv", "--target", "half", "-o", "x.lk")
+    assert "target 'half' has" in capsys.readouterr().err
+
+
+def test_the_error_of_an_auc_is_its_standard_error(trained, capsys):
+    from likelier.cli.judging import auc_deviation
+
+    run("predict", "t.lk", "t.csv", "-o", "out.csv")
+    said = capsys.readouterr().err
+    p, y = pd.read_csv("out.csv")["p_1"].to_numpy(), trained["y"].to_numpy()
+    one, other = p[y == 1], p[y == 0]
+    wins = (one[:, None] > other) + (one[:, None] == other) / 2  # of every pair
+    spread = wins.mean(axis=1).var(ddof=1) / len(one) + wins.mean(axis=0).var(ddof=1) / len(other)
+    value, off = map(float, re.search(r"AUC ([\d.]+) ± ([\d.]+)", said).groups())
+    assert value == pytest.approx(wins.mean(), abs=2e-3)  # by bins of p
+    assert off == pytest.approx(np.sqrt(spread), rel=0.02)
+    assert np.isnan(auc_deviation(np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.9]])))

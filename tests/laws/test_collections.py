@@ -27,6 +27,7 @@ from likelier.data import Chunk, Dense
 from likelier.data.collected import collected
 from likelier.data.wrapped import partitions_of
 from likelier.engines import chunks, first_chunk, run
+from likelier.engines.numbering import numbered
 from likelier.engines.run import absorb
 from likelier.engines.tree import merge_in_order
 from likelier.estimators.weighing import class_totals
@@ -241,8 +242,11 @@ def test_rows_are_numbered_and_found():
     there = collected(dd.from_pandas(frame[NAMES], npartitions=3))
     assert there.rows is None
     numbers = [chunk.first for chunk in chunks(there)]
-    assert numbers == [0, 1 << 40, 2 << 40]
+    assert numbers == [1 << 40, 2 << 40, 3 << 40]  # nothing may be drawn by these
     assert there.place(numbers[2] + 5) == "row 5 of partition 2"
+    exact = [chunk.first for chunk in chunks(numbered(there))]
+    assert exact == [0, 100, 200]
+    assert there.place(exact[2] + 5) == "row 5 of partition 2"
     known = collected(*spread(problem()[0], sizes=(100, 200)))
     assert (known.rows, known.place(150)) == (300, "row 150")
     assert [chunk.first for chunk in chunks(known)] == [0, 100]

@@ -5,6 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,9 @@ from laws.test_files import may_be_degenerate, parameters, pieces_of, problem, w
 from likelier.data import cutting
 from likelier.data.delimited import Delimited
 from likelier.data.files import Scan
-from likelier.engines import run
+from likelier.data.heading import Dialect
+from likelier.engines import chunks, run
+from likelier.engines.numbering import numbered
 
 CELLS = st.one_of(
     st.text('ab",;\n\r é€', max_size=9).filter(lambda cell: cell not in ("", " ")),  # missing
@@ -137,7 +140,7 @@ def test_a_file_without_rows_has_no_parts(tmp_path):
     for text in ("x,y\r\n\r\n\n", "x,y", "x,y\n"):
         (tmp_path / "a.csv").write_text(text)
         (tmp_path / "b.csv").write_text("x,y\n1,7\n2,8\n")
-        assert Delimited.open(str(tmp_path / "a.csv"), ",").spans(1) == []
+        assert Delimited.open(str(tmp_path / "a.csv"), Dialect(",")).spans(1) == []
     source = lk.scan(tmp_path, target="y")
     assert [chunk.X.shape[0] for part in source.parts(0) for chunk in part()] == [2]
 
@@ -256,3 +259,51 @@ def test_an_error_under_a_guess_is_that_of_the_survey(tmp_path):
     path.write_text(csv_of(300, ["a", "b"]) + "1.5,2.5,c\n3,3,c\n")
     with pieces_of(500):
         assert len(lk.GaussianNB(priors=[0.2, 0.3, 0.5]).fit(lk.scan(path, target="y")).classes_) == 3
+
+
+# ---- other delimiters, and no header ---------------------------------------------------------------
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", "~", " "])
+@pytest.mark.parametrize("ending", ["csv", "csv.gz"])
+@pytest.mark.parametrize("header", [True, False])
+def test_cells_are_split_where_it_is_said(tmp_path, delimiter, ending, header):
+    frame = pd.DataFrame({"a": np.arange(90.0), "b": ["x y", 'z,"', "a|b;\tc~"] * 30, "y": [0, 1, 1] * 30})
+    for i, some in enumerate((frame[:1], frame[1:40], frame[40:])):
+        some.to_csv(tmp_path / f"{i}.{ending}", sep=delimiter, index=False, header=header)
+    with pieces_of(60):
+        cutting.cuts.cache_clear()
+        target = "y" if header else "2"
+        found = lk.scan(str(tmp_path / "*"), target=target, delimiter=delimiter, header=header)
+        assert list(found.names) == (["a", "b"] if header else ["0", "1"])
+        source = numbered(found.worded().coded(np.array([0, 1])))
+        held = list(chunks(source))
+    assert np.concatenate([chunk.first + np.arange(len(chunk.y)) for chunk in held]).tolist() == [
+        *range(90)
+    ]
+    assert np.concatenate([chunk.X.arrays[0] for chunk in held]).tolist() == frame["a"].tolist()
+    words = [chunk.X.arrays[1] for chunk in held]
+    assert [word.levels[code] for word in words for code in word.codes] == frame["b"].tolist()
+
+
+def test_bars_are_found_in_the_first_line(tmp_path):
+    (tmp_path / "t.csv").write_text("a|y\n0|u\n2|u\n1|v\n3|v\n")
+    assert lk.GaussianNB().fit(lk.scan(tmp_path / "t.csv", target="y")).theta_.tolist() == [[1.0], [2.0]]
+
+
+@pytest.mark.parametrize("delimiter", ["", "ab", "é", '"', "\n", 3])
+def test_what_cannot_stand_between_cells_is_refused(tmp_path, delimiter):
+    (tmp_path / "t.csv").write_text("a,y\n1,u\n")
+    with pytest.raises(ValueError, match="delimiter"):
+        lk.scan(tmp_path / "t.csv", delimiter=delimiter)
+
+
+@pytest.mark.parametrize("how", [{"delimiter": ";"}, {"header": False}])
+def test_other_formats_have_neither_delimiters_nor_headers(tmp_path, how):
+    pd.DataFrame({"a": [1.0]}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match="is for CSV and TSV"):
+        lk.scan(tmp_path / "t.parquet", **how)
+    (tmp_path / "t.csv").write_text("")
+    with pytest.raises(ValueError, match="empty"):
+        lk.scan(tmp_path / "t.csv", header=False)
+    (tmp_path / "t.csv").write_text("1,2\n3\n")
+    with pytest.raises(ValueError, match="line 2: the line has 1 cells, and the first line 2"):
+        lk.GaussianNB().fit(lk.scan(tmp_path / "t.csv", "1", header=False))

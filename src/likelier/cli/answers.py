@@ -14,13 +14,13 @@ from likelier.cli.sparse_rows import SparseRows
 from likelier.cli.words import check_columns, say
 from likelier.cores import cores
 from likelier.data import CSR, BadCell, Columns, arrow
-from likelier.data.files import Batches, Scan, scan
+from likelier.data.files import Batches, Scan, names_in, scan
 from likelier.data.finding import find
 from likelier.data.keyed import Keyed
 from likelier.data.sparse_files import TARGET, Kind, SparseScan
 from likelier.estimators.online import OnlineClassifier
 from likelier.estimators.saying import Naming, decided, probable, said, takes_blocks
-from likelier.estimators.sources import as_fitted, usable
+from likelier.estimators.sources import as_fitted, as_learned, completed, integrates, usable
 from likelier.estimators.streamed import worded
 from likelier.evaluation import Evaluation
 from likelier.shown import counted
@@ -53,9 +53,14 @@ def plan(
     features = features_of(model)
     if find(paths, format)[1] in get_args(Kind):
         return _sparse(model, paths, format, keep, target, how)
-    table = scan(paths, target, features or None, format=format, **how)
+    here = set(names_in(paths, format, how)) if integrates(model) else set(features)
+    there = [name for name in features if name in here]
+    told = how.get("types") or {}
+    how = {**how, "types": {x: kind for x, kind in told.items() if x in here or x not in features} or None}
+    table = scan(paths, target, there or features or None, format=format, **how)
     assert isinstance(table, Scan)
-    held = table.files[0].names
+    held, fitted = table.files[0].names, bool(features)
+    table = completed(model, table, features)
     truth = target or (known if known in held else None)
     if not features:  # fitted to an array, or to rows of any names: all columns that are nothing else
         p = getattr(model, "n_features_in_", None)
@@ -65,8 +70,9 @@ def plan(
                 f"{type(model).__name__} takes {counted(p, 'column')}, and here are {len(features)}"
             )
     source = table.taking(features, y=False)
+    source = as_learned(model, source) if fitted else source
     source.taking([*dict.fromkeys([*features, *keep])], y=False)  # refuses columns that are not there
-    check_columns(source, features, model)
+    check_columns(source, features, model, chosen=True)
     if truth is not None and not _comparable(model, table, truth):
         say(f"note: {truth!r} has other labels than the model: how good the answers are is not said")
         truth = None

@@ -96,6 +96,10 @@ def _facts(found: "Description", inside: Inside) -> Iterator[tuple[str, str]]:
         yield "types", ", ".join(f"{name}={kind}" for name, kind in about["types"].items())
     if about.get("missing") is not None:
         yield "missing", ", ".join(map(repr, ["", *about["missing"]]))
+    if about.get("delimiter") is not None:
+        yield "delimiter", repr(about["delimiter"])
+    if about.get("header") is False:
+        yield "header", "none: columns are called by their number"
     if found.weight is not None:
         gone = f", {counted(found.missing, 'missing cell')}" if found.missing else ""
         by = f" (weights: {about['weight']})" if about.get("weight") else ""

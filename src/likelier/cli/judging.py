@@ -67,12 +67,30 @@ def in_words(found: Evaluation) -> str:
     if found.rows == 0:
         what = "a label" if isinstance(found, LabelEvaluation) else "a value"
         return f"no row has {what}: how good the answers are is not known"
-    shown = [_figure(name, found.figures) for name in found.figures]
+    figures = dict(found.figures)
+    if isinstance(found, LabelEvaluation) and "auc" in figures:
+        figures["auc_deviation"] = auc_deviation(found.sums.figures.bins)
+    shown = [_figure(name, figures) for name in figures]
     said = f"{', '.join(filter(None, shown))} on {counted(found.rows, 'row')}"
     if not isinstance(found, LabelEvaluation) or not found.unknown:
         return said
     unknown = counted(found.unknown, "label")
     return f"{said} ({unknown} that the model does not know: errors, and judged by nothing else)"
+
+
+def auc_deviation(bins: NDArray[np.float64]) -> float:
+    """The standard error of the AUC (DeLong, DeLong and Clarke-Pearson 1988); bins: rows of two classes.
+
+    The share of the rows of the other class that a row is on the right side of varies from row to row: with
+    n rows of one class and m of the other, Var = var(first shares) / n + var(second shares) / m.
+    """
+    n, m = bins[:, 0], bins[:, 1]
+    if min(n.sum(), m.sum()) <= 1:
+        return float("nan")
+    below = (np.cumsum(n) - n / 2) / n.sum()  # of the first class, for a row of the second
+    above = 1 - (np.cumsum(m) - m / 2) / m.sum()
+    spread = [w @ (v - w @ v / w.sum()) ** 2 / (w.sum() - 1) / w.sum() for w, v in ((m, below), (n, above))]
+    return float(np.sqrt(sum(spread)))
 
 
 def _figure(name: str, figures: Mapping[str, float]) -> str | None:
@@ -82,8 +100,8 @@ def _figure(name: str, figures: Mapping[str, float]) -> str | None:
     if name == "error":
         return f"error {100 * value:.2f} %"
     if name == "auc":
-        off = figures["auc_error"]
-        return f"AUC {value:.4f}" + (f" ± {off:.4f}" if off >= 5e-5 else "")
+        off = figures["auc_deviation"]
+        return f"AUC {value:.4f}" + (f" ± {off:.4f}" if np.isfinite(off) else "")
     words = {"log_loss": "log-loss", "calibration_error": "calibration error"}
     if name in words:
         return f"{words[name]} {value:.4f}"

@@ -90,7 +90,7 @@ def examples(*lines: str) -> str:
 
 
 # ---- Python's words as options -------------------------------------------------------------------
-_NAMED = r"(types|missing|encoding|format)"
+_NAMED = r"(types|missing|encoding|format|delimiter)"
 _AS_OPTIONS = [
     (re.compile(r"types=\{'([^']*)': '(\w+)'\}"), r"--types \1=\2"),
     (re.compile(r"missing=\['([^']*)'\]"), r"--missing '\1'"),

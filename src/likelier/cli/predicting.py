@@ -71,9 +71,9 @@ def run(options: Namespace) -> None:
     model = load(options.model)
     how = reading(options, about, features_of(model))
     known = about.get("target")
-    task = plan(model, paths(options), options.format, options.keep, options.target, known, how)
-    answers = Answers(model, task, options.only)
     with noting():
+        task = plan(model, paths(options), options.format, options.keep, options.target, known, how)
+        answers = Answers(model, task, options.only)
         found = _written(answers, options)
     if options.json:
         print(json.dumps(None if found is None else as_json(found)))

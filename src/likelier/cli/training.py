@@ -29,7 +29,7 @@ from likelier.shown import counted
 if TYPE_CHECKING:
     from likelier.data import Stored
 
-KEPT = ("types", "missing")  # which rows to be answered are read by, too
+KEPT = ("types", "missing", "delimiter", "header")  # which rows to be answered are read by, too
 
 
 def add(commands: Any) -> None:
@@ -94,7 +94,7 @@ def run(options: Namespace) -> None:
     if model is None:
         options.model = _suited(source)
         model = _new(options)
-    _check(model, source)
+    _check(model, source, options)
     start = time.perf_counter()
     # Until the model is saved, for its disk may be full.
     with _staying(options.checkpoint), kept(model, options.checkpoint):
@@ -175,7 +175,7 @@ def _resumed(options: Namespace) -> Any:
     return model
 
 
-def _check(model: Any, source: "Stored") -> None:
+def _check(model: Any, source: "Stored", options: Namespace) -> None:
     """Columns of the wrong kind are refused before anything is read, with what to do about them here."""
     from likelier.data import columns_of
 
@@ -187,6 +187,27 @@ def _check(model: Any, source: "Stored") -> None:
                 f"target {name!r} holds {kind}: {who} predicts numbers; for classes take gaussian-nb, lda "
                 "or qda"
             )
+    elif not options.resume:
+        _check_classes(source)
+
+
+def _check_classes(source: "Stored") -> None:
+    """Refuse a target of which every row has a value of its own; say so if most have."""
+    from likelier.data.files import Scan
+
+    if not isinstance(source, Scan):
+        return
+    found, rows = source.some_labels()
+    if found is None or rows <= 20 or len(found) <= rows / 2:
+        return
+    target = f"target {source.targets[0]!r}"
+    if len(found) < rows:
+        say(f"note: {target} has {len(found):,} classes in {rows:,} rows: is it an id, or a number?")
+        return
+    raise ValueError(
+        f"{target} has a class of its own for each of {rows:,} rows. Is it an id, or a number (--model "
+        "ridge)? Name a column of classes: --target Y"
+    )
 
 
 def _learned(model: Any, options: Namespace, seconds: float) -> str:

@@ -104,6 +104,11 @@ def kinds(text: str) -> dict[str, str]:
     return {name: kind for name, _, kind in pairs}
 
 
+def delimiter(text: str) -> str:
+    """What stands between cells; a tab is hard to type."""
+    return "\t" if text in ("tab", "\\t") else text
+
+
 def place(text: str) -> str:
     """Where something is written, which is on this machine: a URL would be taken for folders."""
     if "://" in text:
@@ -166,6 +171,19 @@ def add_table(parser: argparse.ArgumentParser, *, data: str = "+") -> Any:
     group.add_argument(
         "--encoding", metavar="E", help="of CSV, for example latin-1 (UTF-8; UTF-16 if marked)"
     )
+    group.add_argument(
+        "--delimiter",
+        type=delimiter,
+        metavar="D",
+        help="what stands between the cells of CSV: one character, or tab (found by the first line)",
+    )
+    group.add_argument(
+        "--no-header",
+        action="store_false",
+        dest="header",
+        default=None,
+        help="the first line of CSV is a row: columns are called 0, 1, 2, ...",
+    )
     return group
 
 
@@ -209,15 +227,12 @@ def reading(
     from likelier.data.finding import find
 
     then = {name: kind for name, kind in (about.get("types") or {}).items() if name in features}
-    missing = options.missing
-    if missing is None and about.get("missing") is not None:
+    how = {key: getattr(options, key) for key in ("missing", "delimiter", "header")}
+    if any(value is None and about.get(key) is not None for key, value in how.items()):
         delimited = find(paths(options), options.format)[1] in ("csv", "tsv")
-        missing = about["missing"] if delimited else None
-    return {
-        "types": {**then, **(options.types or {})} or None,
-        "missing": missing,
-        "encoding": options.encoding,
-    }
+        how = {key: about.get(key) if delimited and how[key] is None else how[key] for key in how}
+    how["header"] = how["header"] is not False
+    return {**how, "types": {**then, **(options.types or {})} or None, "encoding": options.encoding}
 
 
 def paths(options: argparse.Namespace) -> list[str]:
@@ -263,8 +278,8 @@ def model_named(name: str) -> Any:
     return getattr(likelier, known[name.lower()])
 
 
-def check_columns(source: "Stored", columns: Sequence[str], model: Any) -> None:
-    """Refuse columns that a model cannot use, and say how to leave them out."""
+def check_columns(source: "Stored", columns: Sequence[str], model: Any, *, chosen: bool = False) -> None:
+    """Refuse columns that a model cannot use, and say how to leave them out, unless they are `chosen`."""
     from likelier.estimators.sources import takes_categories
 
     others = source.others(columns)
@@ -279,6 +294,7 @@ def check_columns(source: "Stored", columns: Sequence[str], model: Any) -> None:
         left = [quoted(name) for name in columns if name not in others]
         listed = ",".join(left) if len(left) <= 30 else "A,B,C names the others"
         how = f"Leave them out: --features {listed}" if left else "No column is left"
+        how = "It was fitted to columns of these names" if chosen else how
         raise ValueError(f"{who} takes {takes}: {which}. {how}")
 
 

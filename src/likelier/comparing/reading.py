@@ -25,6 +25,7 @@ from likelier.data import CSR, Chunk, Columns, Factor, Source, Widening, columns
 from likelier.data.files import Scan
 from likelier.data.roles import Roles
 from likelier.engines import run
+from likelier.engines.numbering import numbered
 from likelier.estimators import door
 from likelier.estimators.collections import gathered
 from likelier.estimators.sources import stored
@@ -131,7 +132,7 @@ def _with_labels(
 def _drawn(rows: Source, seed: int, most: int) -> tuple[Chunk, int]:
     """At most so many rows, and how many there are."""
     with door.naming(rows):
-        found = run(rows, partial(_Drawing, Sample(most, seed=seed)))
+        found = run(numbered(rows), partial(_Drawing, Sample(most, seed=seed)))
     drawn = found.sample.rows()
     if drawn is None:
         raise ValueError("the table has no rows: there is nothing to compare.")

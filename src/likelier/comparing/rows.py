@@ -14,6 +14,7 @@ from scipy.sparse import csr_matrix
 
 from likelier.comparing.columns import Column, Seen, dates, days, kept, listed, seen
 from likelier.data import Columns, Factor, frames
+from likelier.data.folds import keys_of
 from likelier.estimators import door
 from likelier.estimators.partly import missing
 from likelier.shown import counted
@@ -112,7 +113,8 @@ def in_memory(X: Any, y: Any, sample_weight: Any = None, *, seed: int, most: int
     at, notes = labelled(y, w)
     if len(at) > (few := at_most(most, p if not hasattr(X, "tocsr") else 1)):
         notes = (sampled(few, len(at)), *notes)
-        at = np.sort(np.random.default_rng(seed).choice(at, few, replace=False))
+        # By the hash that files are sampled by: a table is compared on the same rows, wherever it is.
+        at = np.sort(at[np.argpartition(keys_of(at, seed), few - 1)[:few]])
     y, w = plain_labels(y[at]), None if w is None else w[at]
     if frame is None and hasattr(X, "tocsr"):
         held = csr_matrix(X)[at]

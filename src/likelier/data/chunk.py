@@ -10,6 +10,10 @@ from likelier import _core
 from likelier.data.matrix import Block, Rows
 from likelier.data.problems import NonFinite
 
+# As long as nobody has counted the rows before theirs, rows have numbers from here on, a range of so many
+# for each file or partition: enough to find a row by, but nothing may be drawn by what depends on the cut.
+UNNUMBERED = 1 << 40
+
 
 class Chunk(NamedTuple):
     """Some rows in memory.
@@ -73,7 +77,7 @@ class Source(Protocol):
         """The same with labels as codes: their places among the sorted `levels`, -1 for any other."""
 
     def labels(self) -> "Source":
-        """For the survey: each label of a row with weight at least once; X need not be read."""
+        """For the survey: of each chunk every label of a row with weight, once; of X only how many rows."""
 
     def place(self, row: int, /) -> str:
         """How to find a row, from its number."""

@@ -1,10 +1,8 @@
 """Dask arrays and frames: partitions are parts, which Dask computes, or keeps, where they are."""
 
-from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from itertools import accumulate
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -12,10 +10,10 @@ from numpy.typing import NDArray
 
 from likelier.data import frames
 from likelier.data.chunk import Part
+from likelier.data.numbering import Uncounted, firsts, found
 from likelier.data.partition import SAID, Reading, check_same
 from likelier.data.wrapped import Partitions
 
-MOST_ROWS = 1 << 40  # of a partition, where nobody knows before how many it has
 Keys = list[Any]
 
 
@@ -34,6 +32,12 @@ class Held:
     lengths: tuple[int, ...] | None  # rows of the partitions; None: not known
     collections: tuple[Any, ...] = field(compare=False)
     culled: dict[tuple[str, ...], Partitions] = field(default_factory=dict, compare=False)
+    known: dict[int, int] = field(default_factory=dict, compare=False)  # rows of partitions, once counted
+
+    @property
+    def count(self) -> int:
+        """How many partitions there are."""
+        return len(next(iter(self.keys.values())))
 
     def bringing(self, names: tuple[str, ...]) -> Partitions:
         """What makes some of them, and no more."""
@@ -140,23 +144,42 @@ class Collected:
         return self.categorised(())
 
     def parts(self, state_bytes: int) -> Sequence[Part]:
-        lengths = self.held.lengths or [None] * len(self._firsts)
+        lengths = self.held.lengths or [None] * self.held.count
         return [
             partial(self.reading.chunks, number, first, length, state_bytes)
-            for number, (first, length) in enumerate(zip(self._firsts, lengths, strict=True))
+            for number, (first, length) in enumerate(zip(firsts(lengths), lengths, strict=True))
         ]
 
-    @cached_property
-    def _firsts(self) -> list[int]:
-        """The number of each partition's first row."""
-        count = len(next(iter(self.held.keys.values())))
-        return [0, *accumulate(self.held.lengths or [MOST_ROWS] * count)][:-1]
+    @property
+    def provisional(self) -> bool:
+        """Whether rows have no true numbers: nobody knows how many there are in other partitions."""
+        return self.held.lengths is None and self.held.count > 1
+
+    def uncounted(self) -> Uncounted | None:
+        """What counts the rows of partitions, computing as little as can be; None: they are known."""
+        if self.held.known:
+            return None
+        least = next(name for name in ("y", "w", "X") if name in self.held.keys)
+        reading = Reading(y="count", brings=(least,))
+        parts = [partial(reading.chunks, number, 0, None, 0) for number in range(self.held.count)]
+        return Uncounted(parts, self.cluster, self.held.bringing((least,)))
+
+    def counted(self, rows: Mapping[int, int]) -> None:
+        """Keep how many rows were found in each partition."""
+        self.held.known.update({i: rows.get(i, 0) for i in range(self.held.count)})
+
+    def numbered(self) -> Self:
+        """The same rows with their true numbers, all partitions being counted."""
+        return replace(self, held=replace(self.held, lengths=self._known()))
+
+    def _known(self) -> tuple[int, ...]:
+        return tuple(self.held.known[number] for number in range(self.held.count))
 
     def place(self, row: int) -> str:
-        at = bisect_right(self._firsts, row) - 1
         if self.held.lengths is not None:
             return f"row {row}"
-        return f"row {row - self._firsts[at]} of partition {at}"
+        at, number = found(row, self._known() if self.held.known else [None] * self.held.count)
+        return f"row {number} of partition {at}"
 
 
 # ---- the way in ----------------------------------------------------------------------------------

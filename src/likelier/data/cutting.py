@@ -1,15 +1,18 @@
 """Where a file of delimited text can be cut into pieces: at the ends of rows."""
 
+import codecs
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
 from likelier import _core
 from likelier.cores import cores
+from likelier.data.heading import UTF8
 from likelier.data.places import Stamp
 from likelier.data.stored import Span, joined, reading
 
@@ -41,12 +44,32 @@ class _Ends(NamedTuple):
 
 # Kept: each pass asks for it, and a file that has not changed need not be looked at again.
 @lru_cache(maxsize=4096)
-def cuts(path: str, seen: Stamp, delimiter: str, unit: int) -> Cuts:
+def cuts(path: str, seen: Stamp, delimiter: str, unit: int, header: bool = True) -> Cuts:
     """One look at all bytes of a file, by several threads; what is found depends on the file alone."""
     with reading(path, seen), Path(path).open("rb") as file:
         begin = len(_MARK) if file.read(len(_MARK)) == _MARK else 0
         blocks = _Blocks(file.fileno(), delimiter, begin, seen[0], unit)
-        return blocks.cuts()
+        return blocks.cuts(header)
+
+
+def count(file: BinaryIO, delimiter: str, encoding: str, header: bool) -> int:
+    """The rows of a file that can only be read from beginning to end."""
+    rows, before, quotes = 0, ord("\n"), _OUTSIDE
+    for block in _in_utf8(file, encoding):
+        found = _Ends(*_core.row_ends(np.frombuffer(block, np.uint8), delimiter, before, quotes))
+        rows, before, quotes = rows + found.rows, block[-1], found.quotes
+    return max(0, rows + (before not in b"\r\n") - header)
+
+
+def _in_utf8(file: BinaryIO, encoding: str) -> Iterator[bytes]:
+    """The text of a file as UTF-8, a block at a time, none of them empty."""
+    mark, decoder = _MARK, codecs.getincrementaldecoder(encoding)(errors="replace")
+    while block := file.read(UNIT):
+        if encoding != UTF8:
+            block = decoder.decode(block).encode()
+        block, mark = block.removeprefix(mark), b""
+        if block:
+            yield block
 
 
 class _Blocks(NamedTuple):
@@ -58,7 +81,7 @@ class _Blocks(NamedTuple):
     end: int
     unit: int
 
-    def cuts(self) -> Cuts:
+    def cuts(self, header: bool) -> Cuts:
         places, behind, rows, quotes = [], [], 0, _OUTSIDE
         blocks = range(self.begin, self.end, self.unit)
         for at, ends in zip(blocks, self._guessed(blocks), strict=True):
@@ -71,6 +94,8 @@ class _Blocks(NamedTuple):
         rows += self._unended()
         if behind and behind[-1] == rows:  # nothing but blank lines
             places, behind = places[:-1], behind[:-1]
+        if not header:  # the first row ends where the first cut would be
+            places, behind = [self.begin, *places], [0, *behind]
         return Cuts((*places, self.end), tuple(np.diff([*behind, rows]).tolist()))
 
     def _guessed(self, blocks: range) -> list[_Ends]:

@@ -12,7 +12,7 @@ from pyarrow import csv as arrow_csv
 
 from likelier.data import cutting
 from likelier.data.arrow import described, is_date, is_number, is_text
-from likelier.data.heading import UTF8, heading, records
+from likelier.data.heading import UTF8, Dialect, heading, records
 from likelier.data.places import Stamp, check_packing, is_url, opened, packing, stamp, stream
 from likelier.data.stored import FIRST_BYTES, Span, Unnumbered, ahead, reading
 from likelier.data.told import MOMENT
@@ -46,17 +46,19 @@ class Delimited(Unnumbered):
     missing: tuple[str, ...] = MARKS
     encoding: str = UTF8
     decimal: str = "."
+    header: bool = True  # the first record names the columns
+    declared: frozenset[str] = frozenset()  # columns whose types are not those that the first rows have
 
     @classmethod
     def open(
-        cls, path: str, delimiter: str, missing: Sequence[str] | None = None, encoding: str | None = None
+        cls, path: str, how: Dialect, missing: Sequence[str] | None = None, encoding: str | None = None
     ) -> Self:
         with reading(path):
             seen = stamp(path)
             check_packing(path)
-            names, delimiter, code = heading(path, delimiter, encoding)
+            names, delimiter, code = heading(path, how, encoding)
         marks = MARKS if missing is None else tuple(missing)
-        return cls(path, delimiter, names, seen, missing=marks, encoding=code)
+        return cls(path, delimiter, names, seen, missing=marks, encoding=code, header=how.header)
 
     def typed(self) -> Self | None:
         """The same with the types that the first rows have; None: there are no rows.
@@ -85,7 +87,7 @@ class Delimited(Unnumbered):
                 known[name] = found if zoned else MOMENT
             else:
                 known[name] = pa.float64() if kind == "number" else pa.string()
-        return replace(self, known=known)
+        return replace(self, known=known, declared=self.declared | frozenset(kinds))
 
     @property
     def types(self) -> dict[str, Any]:
@@ -99,9 +101,25 @@ class Delimited(Unnumbered):
 
     def spans(self, rows: int) -> list[Span]:
         """Bytes that begin and end with a row; all of a file that cannot be read from any place."""
+        cuts = self._cuts()
+        return [Span()] if cuts is None else cuts.spans(rows)
+
+    def counted(self) -> int | None:
+        cuts = self._cuts()
+        return None if cuts is None else sum(cuts.rows)
+
+    def count(self) -> int:
+        cuts = self._cuts()
+        if cuts is not None:
+            return sum(cuts.rows)
+        with reading(self.path, self.seen), stream(self.path) as file:
+            return cutting.count(file, self.delimiter, self.encoding, self.header)
+
+    def _cuts(self) -> cutting.Cuts | None:
+        """Where the file can be cut; None: it cannot be read from any place."""
         if packing(self.path) is not None or is_url(self.path) or self.encoding != UTF8:
-            return [Span()]
-        return cutting.cuts(self.path, self.seen, self.delimiter, cutting.UNIT).spans(rows)
+            return None
+        return cutting.cuts(self.path, self.seen, self.delimiter, cutting.UNIT, self.header)
 
     def read(
         self, numbers: Sequence[str], labels: Sequence[str], span: Span, size: int, rows: int
@@ -147,7 +165,7 @@ class Delimited(Unnumbered):
 
     def _open(self, types: Mapping[str, Any], columns: Sequence[str], size: int, span: Span = _ALL) -> Any:
         block = min(max(size, CELL_BYTES * len(self.names)), LARGEST_BLOCK)
-        names = list(self.names) if span.stop else None  # a piece has no header
+        names = list(self.names) if span.stop or not self.header else None  # a piece has no header
         return arrow_csv.open_csv(
             self._bytes(span),
             read_options=arrow_csv.ReadOptions(
@@ -186,18 +204,21 @@ class Delimited(Unnumbered):
             width = len(self.names)
             line = self._line(lambda number, cells: len(cells) != width)
             return (
-                f"{self.path}{_on(line)}: the line has {found[2]} cells, and the header {width}. Mend or "
-                "drop it; a cell that contains the delimiter must stand in quotation marks."
+                f"{self.path}{_on(line)}: the line has {found[2]} cells, and the {self._first} {width}. "
+                "Mend or drop it; a cell that contains the delimiter must stand in quotation marks."
             )
         if found := _FOREIGN.search(error):
             at, kind, value = int(found[1]), found[2], found[3]
             line = self._line(lambda number, cells: at < len(cells) and cells[at] == value)
             name = self.names[at]
-            words = f"types={{{name!r}: 'category'}}"
+            whence, words = "is declared to be, or was in training", ""
+            if name not in self.declared:
+                whence = "has in the first rows"
+                words = f", and if the column holds words, by types={{{name!r}: 'category'}}"
             return (
                 f"{self.path}{_on(line)}, column {name!r}: {_short(value)} is not of type {kind}, which "
-                "the column has in the first rows. Mend it; if it stands for a missing cell, say so by "
-                f"missing=[{value!r:.40}], and if the column holds words, by {words}."
+                f"the column {whence}. Mend it; if it stands for a missing cell, say so by "
+                f"missing=[{value!r:.40}]{words}."
             )
         if found := _ENCODING.search(error):
             at = int(found[1])
@@ -210,11 +231,16 @@ class Delimited(Unnumbered):
             return f"{self.path}: a line is too long to be one: is a quotation mark left open? ({error})"
         return f"{self.path}: cannot be read: {error}"
 
+    @property
+    def _first(self) -> str:
+        return "header" if self.header else "first line"
+
     def _line(self, wanted: Callable[[int, list[str]], bool]) -> int | None:
         """The line on which the first row begins that is wanted; None: it cannot be said."""
         try:
             rows = records(self.path, self.delimiter, self.encoding)
-            next(rows)
+            if self.header:
+                next(rows)
             for number, (line, cells) in enumerate(rows):
                 if wanted(number, cells):
                     return line

@@ -1,10 +1,9 @@
 """Tables in files, larger than memory: the source that `scan` makes."""
 
-from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import accumulate, islice
+from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -12,19 +11,20 @@ from numpy.typing import NDArray
 
 from likelier.data import arrow
 from likelier.data.arrays import PART_BYTES
-from likelier.data.chunk import Part
+from likelier.data.chunk import Chunk, Part
 from likelier.data.delimited import BLOCK_BYTES, Delimited
 from likelier.data.finding import Format, find, known_columns, unlike
+from likelier.data.heading import Dialect, delimited_by
 from likelier.data.json_lines import JSONLines
 from likelier.data.labels import levels_of
+from likelier.data.lacking import Lacking
+from likelier.data.numbering import Uncounted, firsts, found, rows_of
 from likelier.data.parquet import Parquet
 from likelier.data.roles import Roles
 from likelier.data.sparse_files import SparseScan, scan_lines
 from likelier.data.stored import File, OnCluster, Span
 from likelier.data.told import Kind, Told, kinds
 
-# Where a file does not say how many rows it has, its rows are numbered from its own number times this.
-MOST_ROWS = 1 << 40
 Batches = Callable[[], Iterator[tuple[int, Any]]]
 # A glimpse of labels: from so many places, the first block or so many rows of each.
 PLACES, GLIMPSE = 8, 1 << 14
@@ -40,6 +40,8 @@ def scan(
     types: Mapping[str, Kind] | None = None,
     missing: str | Sequence[str] | None = None,
     encoding: str | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
 ) -> "Scan | SparseScan":
     """Files as one source of rows, larger than memory, which estimators fit in place of X and y.
 
@@ -48,22 +50,40 @@ def scan(
     rows; features: those of X, by default all others. Lines of svmlight's and VW's format begin with the
     target, and their columns have no names. format: "parquet", "csv", "tsv", "jsonl", "svmlight" or "vw",
     by default what the names end with. types: what columns are, "number", "category", "text" or "date"
-    (days since 1970), where the file does not say it or says something else. missing, encoding, of CSV and
-    TSV: the cells that stand for a missing one, beside empty ones, and how text is written. Before an
-    estimator asks, footers and headers are read, the first 8 MB of CSV and JSON lines, and all of svmlight
-    and VW, once, to find how many columns they have.
+    (days since 1970), where the file does not say it or says something else. For CSV and TSV: missing, the
+    cells that stand for a missing one, beside empty ones; encoding, how text is written; delimiter, what
+    stands between cells (by default a comma or a tab, as the format says, and where the first line has no
+    comma, a semicolon, tab or bar); header, whether the first line names the columns, which otherwise are
+    called "0", "1", "2" and so on. Before an estimator asks, footers and headers are read, the first 8 MB
+    of CSV and JSON lines, and all of svmlight and VW, once, to find how many columns they have.
     """
     paths, kind = find(path, format)
+    text = {"missing": missing, "encoding": encoding, "delimiter": delimiter, "header": header and None}
     if kind == "svmlight" or kind == "vw":
         _refuse_columns(paths[0], kind, target=target, features=features, weight=weight, types=types)
-        _refuse_text(paths[0], kind, missing=missing, encoding=encoding)
+        _refuse_text(paths[0], kind, **text)
         return scan_lines(paths, kind)
     if kind == "csv" or kind == "tsv":
-        files = _delimited(paths, "," if kind == "csv" else "\t", missing, encoding)
+        files = _delimited(paths, _dialect(kind, delimiter, header), missing, encoding)
     else:
-        _refuse_text(paths[0], kind, missing=missing, encoding=encoding)
+        _refuse_text(paths[0], kind, **text)
         files = _opened(paths, kind)
     return _table(_told(files, kinds(types)) if types else files, target, features, weight)
+
+
+def names_in(path: Any, format: Format | None, how: Mapping[str, Any]) -> tuple[str, ...]:
+    """The columns of the first file, whatever they are; how: what `scan` is told of text."""
+    (first, *_), kind = find(path, format)
+    if kind == "csv" or kind == "tsv":
+        dialect = _dialect(kind, how.get("delimiter"), how.get("header", True))
+        return Delimited.open(first, dialect, encoding=how.get("encoding")).names
+    return _opened([first], kind)[0].names
+
+
+def _dialect(kind: str, delimiter: str | None, header: bool) -> Dialect:
+    usual = "," if kind == "csv" else "\t"
+    said = usual if delimiter is None else delimited_by(delimiter)
+    return Dialect(said, delimiter is not None, bool(header))
 
 
 def _told(files: tuple[File, ...], types: Mapping[str, Kind]) -> tuple[File, ...]:
@@ -125,16 +145,17 @@ def _opened(paths: Sequence[str], format: Format) -> tuple[File, ...]:
 
 
 def _delimited(
-    paths: Sequence[str], delimiter: str, missing: str | Sequence[str] | None, encoding: str | None
+    paths: Sequence[str], how: Dialect, missing: str | Sequence[str] | None, encoding: str | None
 ) -> tuple[File, ...]:
     """Types are those of the first file that has rows."""
     marks = [missing] if isinstance(missing, str) else missing
-    headers = [Delimited.open(path, delimiter, marks, encoding) for path in paths]
+    headers = [Delimited.open(path, how, marks, encoding) for path in paths]
     for header in headers:
         first = header.typed()
         if first is not None:
             return tuple(file.like(first) for file in headers)
-    raise ValueError(f"{headers[0].path}: a header and no rows{_beside(headers)}.")
+    held = "a header and no rows" if how.header else "no rows"
+    raise ValueError(f"{headers[0].path}: {held}{_beside(headers)}.")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -144,6 +165,8 @@ class Scan(OnCluster):
     files: tuple[File, ...]
     roles: Roles
     cluster: Any = field(default=None, compare=False)  # a Dask client, whose workers read; None: we do
+    exact: bool = False  # rows are numbered by what was counted
+    known: dict[int, int] = field(default_factory=dict, compare=False)  # rows of files that were counted
 
     def __repr__(self) -> str:
         p = self.p
@@ -194,15 +217,20 @@ class Scan(OnCluster):
 
     def glimpse(self) -> NDArray[Any] | None:
         """Labels of some rows from all over; None: where columns lie apart, all are as cheap to read."""
-        if self.rows is not None:
-            return None
+        return None if self.rows is not None else self.some_labels()[0]
+
+    def some_labels(self) -> tuple[NDArray[Any] | None, int]:
+        """The labels of some rows from all over, each once, and how many rows these are."""
         roles = self.labels().roles
         pieces = [(file, span) for file in self.files for span in file.spans(1)]
         some = np.unique(np.linspace(0, len(pieces) - 1, PLACES, dtype=np.intp))
         seen: list[Any] = []
+        rows = 0
         for file, span in (pieces[i] for i in some):
-            seen += (chunk.y for chunk in islice(roles.chunks(file, 0, span, BLOCK_BYTES, GLIMPSE), 1))
-        return levels_of(np.concatenate(seen)) if seen else None
+            for chunk in islice(roles.chunks(file, 0, span, BLOCK_BYTES, GLIMPSE), 1):
+                seen.append(chunk.y)
+                rows += chunk.X.shape[0]
+        return levels_of(np.concatenate(seen)) if seen else None, rows
 
     def partly(self) -> Self:
         """The same rows, of which some may lack a label."""
@@ -222,6 +250,16 @@ class Scan(OnCluster):
             roles = Roles(roles.features)
         known_columns(self.files, roles.columns)
         return replace(self, roles=roles)
+
+    def lacking(self, columns: Sequence[str], texts: Collection[str]) -> tuple[Self, list[str]]:
+        """The same files, with these columns in all of them, and which ones some lack: every cell of those
+        is missing there. texts: columns of text."""
+        lost = {name: None for file in self.files for name in columns if name not in file.names}
+        files = []
+        for file in self.files:
+            lacks = tuple(name for name in columns if name not in file.names)
+            files.append(Lacking(file, lacks, frozenset(texts)) if lacks else file)
+        return replace(self, files=tuple(files)), list(lost)
 
     def others(self, columns: Sequence[str]) -> Mapping[str, str]:
         """Which of these columns are no numbers, and what they are."""
@@ -255,7 +293,7 @@ class Scan(OnCluster):
         size = max(BLOCK_BYTES, four)
         return [
             partial(self.roles.chunks, file, number, span, size, rows)
-            for file, number in zip(self.files, self._numbers, strict=True)
+            for file, number in zip(self.files, firsts(self._lengths(self.exact)), strict=True)
             for span in file.spans(rows)
         ]
 
@@ -267,7 +305,7 @@ class Scan(OnCluster):
         rows = max(1, PART_BYTES // (8 * (self.p + len(others))))
         return [
             partial(self._batches, others, file.verbatim(verbatim), number + span.first, span, rows)
-            for file, number in zip(self.files, self._numbers, strict=True)
+            for file, number in zip(self.files, firsts(self._lengths(self.exact)), strict=True)
             for span in file.spans(rows)
         ]
 
@@ -280,13 +318,39 @@ class Scan(OnCluster):
             yield first, batch
             first += batch.num_rows
 
+    def _lengths(self, known: bool) -> list[int | None]:
+        """The rows of each file; `known`: by what was counted, too."""
+        if len(self.files) == 1:  # nothing comes behind it
+            return [None]
+        counts = [file.counted() for file in self.files]
+        return [self.known.get(i) if n is None and known else n for i, n in enumerate(counts)]
+
     @property
-    def _numbers(self) -> list[int]:
-        """The number of each file's first row."""
-        rows = [MOST_ROWS if file.rows is None else file.rows for file in self.files]
-        return [0, *accumulate(rows)][:-1]
+    def provisional(self) -> bool:
+        """Whether rows have no true numbers: some files would have to be read to count those before."""
+        return not self.exact and None in self._lengths(False)[:-1]
+
+    def _unknown(self) -> list[int]:
+        """Files before others whose rows nobody has counted."""
+        return [i for i, n in enumerate(self._lengths(True)[:-1]) if n is None]
+
+    def uncounted(self) -> Uncounted | None:
+        """What counts the rows of files that come before others; None: all are counted."""
+        parts = [partial(_counted, i, self.files[i]) for i in self._unknown()]
+        return Uncounted(parts, self.cluster) if parts else None
+
+    def counted(self, rows: Mapping[int, int]) -> None:
+        """Keep how many rows were found in each file: should one change, reading it will fail."""
+        self.known.update({i: rows.get(i, 0) for i in self._unknown()})
+
+    def numbered(self) -> Self:
+        """The same rows with their true numbers, all files but the last being counted."""
+        return replace(self, exact=True)
 
     def place(self, row: int) -> str:
-        numbers = self._numbers
-        at = bisect_right(numbers, row) - 1
-        return self.files[at].place(row - numbers[at])
+        at, number = found(row, self._lengths(True))
+        return self.files[at].place(number)
+
+
+def _counted(number: int, file: File) -> Iterator[Chunk]:
+    yield rows_of(number, file.count())

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from likelier.data.chunk import Chunk
 from likelier.data.matrix import Rows
+from likelier.data.numbering import check
 
 Numbers = NDArray[np.int32]
 
@@ -58,6 +59,7 @@ class Hashed:
     seed: int = 0
 
     def of(self, first: int, n: int) -> Numbers:
+        check(first)
         z = hashed(first, n, self.seed)
         # The upper half as a fraction of 2^32: z mod count would favour the first folds.
         return ((z >> np.uint64(32)) * np.uint64(self.count) >> np.uint64(32)).astype(np.int32)

@@ -21,7 +21,8 @@ Series = narwhals.Series[Any]
 Kind = Literal["number", "bool", "category", "time", "nested", "mixed"]
 
 # What to do about columns that a model cannot use.
-ADVICE: dict[Kind, str] = {
+ADVICE: dict[str, str] = {
+    "written": "turn text that holds numbers into numbers, with X.astype(float) or pandas.to_numeric",
     "category": "encode categories, for example with sklearn.preprocessing.OneHotEncoder (OrdinalEncoder "
     "for CategoricalNB)",
     "time": "give dates and times as numbers, for example of days since a first one",
@@ -176,8 +177,18 @@ def _decoded(found: Factor) -> NDArray[Any]:
 
 def _refusal(refused: list[tuple[Kind, Series]]) -> str:
     shown = ", ".join(f"{series.name!r} ({_described(kind, series)})" for kind, series in refused)
-    advice = "; ".join(text for kind, text in ADVICE.items() if kind in {kind for kind, _ in refused})
+    kinds = {"written" if kind == "category" and _written(series) else kind for kind, series in refused}
+    advice = "; ".join(text for kind, text in ADVICE.items() if kind in kinds)
     return f"Input X has columns that are not numbers: {shown}. Drop them, or {advice}."
+
+
+def _written(series: Series) -> bool:
+    """Whether all cells of a column of text are numbers, as they are written."""
+    try:
+        numbers = [float(cell) for cell in series.drop_nulls().to_list()]
+    except (ValueError, TypeError):
+        return False
+    return bool(numbers)
 
 
 def _described(kind: Kind, series: Series) -> str:

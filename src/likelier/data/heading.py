@@ -4,7 +4,7 @@ import codecs
 import csv
 import io
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from likelier.data.places import stream
 
@@ -13,9 +13,31 @@ _WIDE = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }  # the marks that such files begin with
-_OTHERS = ";\t"  # what programs write between cells where commas are decimal
+_OTHERS = ";\t|"  # what else programs write between cells
 _SOME = 1 << 12  # bytes, among which a binary file has a zero
 _UNREADABLE = "\ufffd"  # what stands for bytes that are no text
+
+
+class Dialect(NamedTuple):
+    """How lines are made: what stands between cells, as was `said` or by the format, and if the first line
+    names the columns."""
+
+    delimiter: str
+    said: bool = False
+    header: bool = True
+
+
+def delimited_by(delimiter: Any) -> str:
+    """A delimiter, checked."""
+    if not (isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()):
+        raise ValueError(
+            f"delimiter must be one ASCII character, such as ';', '|' or '\\t'; got {delimiter!r}."
+        )
+    if delimiter in '"\r\n\0':
+        raise ValueError(
+            f"delimiter={delimiter!r}: quotation marks and line ends have another meaning in CSV."
+        )
+    return delimiter
 
 
 class Heading(NamedTuple):
@@ -26,22 +48,30 @@ class Heading(NamedTuple):
     encoding: str
 
 
-def heading(path: str, delimiter: str, encoding: str | None) -> Heading:
+def heading(path: str, how: Dialect, encoding: str | None) -> Heading:
     """The names of the columns; no encoding: UTF-16 by its mark, else UTF-8.
 
-    A first line without commas that has semicolons or tabs is taken apart at these.
+    Unless the delimiter was said, a first line without commas that has semicolons, tabs or bars is split at
+    these. Columns of a file without a header are called "0", "1", "2", ...
     """
-    code = _encoding(path, encoding)
+    code, delimiter = _encoding(path, encoding), how.delimiter
     names = _first(path, delimiter, code)
+    if not names and not how.header:
+        raise ValueError(f"{path}: the file is empty: nobody can tell how many columns it has.")
     if not names:
         raise ValueError(f"{path}: the file is empty: it needs a line with the names of its columns.")
+    sure = how.said or delimiter != "," or len(names) > 1
+    other = next((one for one in _OTHERS if not sure and one in names[0]), None)
+    if other is not None:
+        names, delimiter = _first(path, other, code), other
+    if not how.header:
+        return Heading(tuple(map(str, range(len(names)))), delimiter, code)
     if any(_UNREADABLE in name for name in names):
         raise ValueError(
             f"{path}: the names of its columns are not {code.upper()} text: say how it is written, as in "
             "encoding='latin-1'."
         )
-    other = next((one for one in _OTHERS if delimiter == "," and len(names) == 1 and one in names[0]), None)
-    return Heading(names if other is None else _first(path, other, code), other or delimiter, code)
+    return Heading(names, delimiter, code)
 
 
 def _encoding(path: str, given: str | None) -> str:

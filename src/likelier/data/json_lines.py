@@ -68,6 +68,12 @@ class JSONLines(Unnumbered):
         known = {name: kind for name, _, kind in named}
         return type(self)(self.path, self.seen, paths, known, tuple(name for name, _, _ in named))
 
+    def counted(self) -> int | None:
+        return self.count() if lines.can_be_cut(self.path) else None
+
+    def count(self) -> int:
+        return sum(lines.census(self.path, self.seen, False, lines.UNIT).rows)
+
     def spans(self, rows: int) -> list[Span]:
         """Cut at the ends of lines, where the file can be cut, into parts of so many rows."""
         if not lines.can_be_cut(self.path):

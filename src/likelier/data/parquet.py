@@ -42,6 +42,12 @@ class Parquet:
     def rows(self) -> int:
         return sum(self.groups)
 
+    def counted(self) -> int:
+        return self.rows
+
+    def count(self) -> int:
+        return self.rows
+
     def spans(self, rows: int) -> list[Span]:
         """Row groups, joined until they have so many rows."""
         return [Span(*found) for found in joined(self.groups, rows)]

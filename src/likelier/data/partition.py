@@ -13,6 +13,7 @@ from likelier.data.arrays import PART_BYTES
 from likelier.data.chunk import Chunk
 from likelier.data.labels import code, levels_of
 from likelier.data.matrix import Block, Dense, block
+from likelier.data.numbering import rows_of
 from likelier.data.wrapped import AT_HAND
 
 SAID = {"X": "X", "y": "y", "w": "sample_weight"}
@@ -24,7 +25,9 @@ class Reading:
 
     columns: tuple[int, ...] | None = None  # by number; None: all of them
     categories: bool = False  # columns of text are such
-    y: Literal["numbers", "labels", "codes"] = "numbers"
+    y: Literal["numbers", "labels", "codes", "count"] = (
+        "numbers"  # "count": rows alone, none of their cells
+    )
     levels: NDArray[Any] | None = None
     partly: bool = False  # labels may be missing
     brings: tuple[str, ...] = ()  # which of X, y and w a task is brought
@@ -33,13 +36,15 @@ class Reading:
         """The rows of partition `number`, the first of which has the number `first`."""
         held = dict(zip(self.brings, AT_HAND.get(), strict=True))
         n = self._length(held, number, length)
-        if n == 0:
+        if self.y == "count":
+            yield rows_of(number, n)
+        if n == 0 or self.y == "count":
             return
         w = None if "w" not in held else self._weights(held["w"], number)
         y: Any = None if "y" not in held else frames.values_of(held["y"])
         if self.y == "labels":
             found = self._labels(y, w, number)
-            yield Chunk(Dense(np.empty((len(found), 0))), found, None, first)
+            yield Chunk(Dense(np.empty((n, 0))), found, None, first)
             return
         X = self._block(held["X"], number) if self.columns != () else Dense(np.empty((n, 0)))
         y = None if y is None else self._numbers(y, number) if self.y == "numbers" else self._codes(y)
@@ -57,7 +62,7 @@ class Reading:
         if length is not None and n != length:
             raise ValueError(
                 f"partition {number} has {n} rows, and its collection said {length}: call "
-                "compute_chunk_sizes() on it first."
+                "compute_chunk_sizes() on it first, or persist() what is not the same each time."
             )
         return n
 

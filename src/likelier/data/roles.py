@@ -61,7 +61,7 @@ class Roles:
             _refuse_rows(~(np.isfinite(w) & (w >= 0)), w, file, at, self.weight, _WEIGHT)
         if self.y == "labels":
             found = self._labels(batch, w, file, at)
-            return Chunk(_nothing(len(found)), found, None, number + at)
+            return Chunk(_nothing(batch.num_rows), found, None, number + at)
         columns = tuple(
             (arrow.factor if name in self.categories else arrow.numbers)(batch.column(name))
             for name in self.features

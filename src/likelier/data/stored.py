@@ -45,6 +45,12 @@ class File(Protocol):
     def rows(self) -> int | None:
         """None: not known before they are read."""
 
+    def counted(self) -> int | None:
+        """How many rows there are, if that is known once the file is cut; None: only reading tells."""
+
+    def count(self) -> int:
+        """How many rows there are, if need be by reading all of them."""
+
     def spans(self, rows: int, /) -> Sequence[Span]:
         """Cut into parts of at least so many rows, where the file can be cut."""
 

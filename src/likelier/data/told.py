@@ -56,6 +56,12 @@ class Told:
     def rows(self) -> int | None:
         return self.file.rows
 
+    def counted(self) -> int | None:
+        return self.file.counted()
+
+    def count(self) -> int:
+        return self.file.count()
+
     def spans(self, rows: int) -> Sequence[Span]:
         return self.file.spans(rows)
 

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
 
+from likelier.callers import outside
+
 CHECKED: WeakSet[Any] = WeakSet()
 CLOSED = ("closing", "closed")
 
@@ -45,7 +47,7 @@ def check_workers(client: Any) -> None:
         warnings.warn(
             f"workers differ in version or instruction level: likelier {shown}. Results agree up to "
             "rounding, and not bit for bit. Set LIKELIER_ISA to the lowest level on all workers.",
-            stacklevel=2,
+            stacklevel=outside(),
         )
     if found:  # there may be no workers yet
         CHECKED.add(client)

@@ -22,7 +22,7 @@ from likelier.data.wrapped import Partitions, at_hand, partitions_of
 from likelier.engines.clients import check_workers, connected, is_client, waiting
 from likelier.engines.run import Engine, absorb
 from likelier.engines.tree import Tree, merge_in_order
-from likelier.engines.watching import Done
+from likelier.engines.watching import Done, kind_of
 from likelier.engines.watching import Pass as What
 from likelier.engines.watching import passing as observed
 from likelier.states import State
@@ -169,7 +169,7 @@ def passing(cluster: Any) -> Engine:
         check_workers(cluster)
         threads = sum(cluster.nthreads().values())
         tasks = Pass.of(source, start, threads, lambda task: task)
-        with connected(cluster), observed(What(type(start()), source.rows, len(tasks.leaves))) as done:
+        with connected(cluster), observed(What(kind_of(start()), source.rows, len(tasks.leaves))) as done:
             found: S = computed(cluster, source, tasks, done)
         return found
 

@@ -50,7 +50,7 @@ class Digests:
 
 def _parts(value: Any) -> list[Any]:
     """What a value is made of; of what is only a name, that."""
-    if is_dataclass(value):
+    if is_dataclass(value) and not isinstance(value, type):
         return [getattr(value, field.name) for field in fields(value) if field.init and field.compare]
     if isinstance(value, Mapping):
         return [*value.keys(), *value.values()]

@@ -12,7 +12,7 @@ from likelier.data import Part, Source
 from likelier.data.wrapped import Beside, cluster_of, within
 from likelier.engines.journal import current
 from likelier.engines.tree import Tree
-from likelier.engines.watching import Done, Pass, passing
+from likelier.engines.watching import Done, Pass, kind_of, passing
 from likelier.states import State, Together
 
 S = TypeVar("S", bound=State)
@@ -59,7 +59,7 @@ def threads(count: int) -> Engine:
         empty = start()
         parts, tree, ended = source.parts(empty.nbytes), tree or Tree(), Event()
         left = parts[tree.count :]
-        with passing(Pass(type(empty), source.rows, len(parts))) as done:
+        with passing(Pass(kind_of(empty), source.rows, len(parts))) as done:
 
             def go_on(rows: int) -> bool:
                 done(rows=rows)

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
+
+from likelier.states import Together
 
 
 class Pass(NamedTuple):
@@ -13,6 +15,11 @@ class Pass(NamedTuple):
     state: type  # what absorbs the rows; `Chunk`: they are taken as they come
     rows: int | None  # None: not known
     parts: int
+
+
+def kind_of(state: Any) -> type:
+    """What a state is, for whoever watches a pass: of those kept together, the first."""
+    return type(state.states[0] if isinstance(state, Together) else state)
 
 
 class Done(Protocol):

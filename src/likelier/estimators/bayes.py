@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
 from likelier import links
+from likelier.callers import outside
 from likelier.data import SkippedWarning, code, levels_of
 from likelier.data.collected import is_collection
 from likelier.estimators import door
@@ -189,7 +190,7 @@ class BayesClassifier(Decisions, ClassifierMixin, InNotebooks):
                 f"BayesClassifier: {len(nowhere)} rows (the first: row {nowhere[0]}) have density 0 in "
                 "every class; their probabilities are the priors.",
                 SkippedWarning,
-                stacklevel=3,
+                stacklevel=outside(),
             )
             Z[nowhere] = log_of(prior)
         return Z

@@ -12,6 +12,7 @@ from likelier import _core
 from likelier.data import Block, Chunk, Columns, Listed, Source, stratified
 from likelier.data.recoded import Recoded
 from likelier.engines import run
+from likelier.engines.numbering import numbered
 from likelier.estimators.plan import Choice, Plan, grouped
 from likelier.families.base import Family
 from likelier.families.named import BY_COLUMN, OF_GROUPS, Settled, Smoothing, family_of
@@ -94,7 +95,7 @@ def plan_of(source: Source, classes: NDArray[Any], asked: Asked, how: Smoothing)
     as_categories = frozenset(j for j, name in asked.columns.items() if name == "categorical")
     rows = Recoded(source, as_categories).coded(classes)
     starts = (partial(Extent.start, source.p), Levels, partial(Sample, MOST_ROWS))
-    extent, levels, sample = run(rows, partial(Together.start, starts)).states
+    extent, levels, sample = run(numbered(rows), partial(Together.start, starts)).states
     some = sample.rows()
     if some is None:
         return Plan(grouped({j: Settled("gaussian") for j in asked.columns}, asked.groups))

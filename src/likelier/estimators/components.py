@@ -12,6 +12,7 @@ from sklearn.base import DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from likelier.callers import outside
 from likelier.data import Arrays, Source
 from likelier.data.units import Units, log_units, source_in_units
 from likelier.engines import run
@@ -274,7 +275,7 @@ class Components(Resumable, DensityMixin, Answering):
                 "Best performing initialization did not converge. Try different init parameters, or "
                 f"increase max_iter, tol, or check for degenerate data. ({model.way.reason}.)",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=outside(),
             )
         self._warn(model, statistics, None, names)
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from likelier.callers import outside
 from likelier.data import Assignment, DegenerateWarning, Source
 from likelier.engines import run
 from likelier.engines.tree import merge_in_order
@@ -110,7 +111,7 @@ def _figures(card: Card) -> dict[str, Any]:
             "occur in the other folds, or its prior is 0, so that it has probability 0. Use fewer folds, "
             "a splitter that stratifies, or choose by metric='error'.",
             DegenerateWarning,
-            stacklevel=4,
+            stacklevel=outside(),
         )
     return figures
 

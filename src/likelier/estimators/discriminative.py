@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from likelier.abilities import chosen
+from likelier.callers import outside
 from likelier.data import CSR, Arrays, Dense, Source, code
 from likelier.engines import reached
 from likelier.estimators import door
@@ -118,7 +119,7 @@ class Discriminative(Resumable, Weighted):
                 f"{self.tol:g}; objective {last.value:.6g}). Raise max_iter, loosen tol, penalise more "
                 "(a smaller C), or try another solver.",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=outside(),
             )
 
 

@@ -6,9 +6,10 @@ column by column, where they lie. All else (lists, other sparse matrices, wrong 
 scikit-learn's own checks.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from os import PathLike
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -44,8 +45,36 @@ def opened(X: Any) -> Any:
     """Frames of whatever library as frames of one kind; all else as it is."""
     if type(X) is np.ndarray or issparse(X):
         return X
+    _no_record(X)
     frame = frames.frame(X)
     return X if frame is None else frame
+
+
+def _no_record(X: Any) -> None:
+    """Refuse what people hand in for a table, and say how to make one of it."""
+    if isinstance(X, str | PathLike):
+        raise ValueError(
+            f"Expected 2D array, got a string instead: X={str(X)!r:.80}. If it is a file, scan it, y "
+            f"included: fit(likelier.scan({str(X)!r:.80}, target='y'))."
+        )
+    if isinstance(X, Mapping):
+        raise ValueError(
+            "Expected 2D array, got a dict instead. If it is one row, make a table of it: "
+            "pandas.DataFrame([row]); if its values are columns: pandas.DataFrame(X)."
+        )
+    if isinstance(X, list | tuple) and X and all(isinstance(row, Mapping) for row in X):
+        raise ValueError(
+            "Expected 2D array, got a list of dicts instead. Make a table of them: pandas.DataFrame(rows)."
+        )
+
+
+def no_name(y: Any) -> None:
+    """Refuse the name of a column for the column."""
+    if isinstance(y, str):
+        raise ValueError(
+            f"y should be a 1d array, got a string instead: y={y!r:.80}. If it names a column of X, hand "
+            f"in the column: fit(X.drop(columns={y!r:.80}), X[{y!r:.80}])."
+        )
 
 
 def rows_of(estimator: Any, X: Any) -> Block:
@@ -180,6 +209,7 @@ def labels_of(estimator: Any, y: Any) -> NDArray[Any]:
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
         )
+    no_name(y)
     _no_mask(y, "y")
     y = frames.values_of(y)
     plain = type(y) is np.ndarray and y.ndim == 1

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from likelier import links
+from likelier.callers import outside
 from likelier.data import Dense, SkippedWarning, Source
 from likelier.data.units import Units
 from likelier.em import completed_by_passes
@@ -64,7 +65,7 @@ def warn_of_skipped(estimator: Any, skipped: Mapping[int, int], support: Support
         f"{type(estimator).__name__}: cells outside the support of their family count as missing: "
         f"{', '.join(counts)}.",
         SkippedWarning,
-        stacklevel=6,
+        stacklevel=outside(),
     )
 
 

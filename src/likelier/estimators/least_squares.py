@@ -13,6 +13,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array
 
 from likelier import links
+from likelier.callers import outside
 from likelier.data import DegenerateWarning, Source, frames
 from likelier.estimators import door
 from likelier.estimators.alike import Named, check, check_statistics, numbered
@@ -164,7 +165,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
                 warnings.warn(
                     f"{fit.n:g} rows leave {fit.df:g} degrees of freedom: there are no standard errors.",
                     DegenerateWarning,
-                    stacklevel=2,
+                    stacklevel=outside(),
                 )
             found.append(summarise(fit, names, cov=cov, rows=rows, level=level))
         return found if self._target else found[0]
@@ -240,6 +241,7 @@ def _targets_of(estimator: Any, y: Any) -> NDArray[Any]:
     """Real targets, (n,) or (n, q); whether they are finite, the kernel sees."""
     if np.ma.is_masked(y):
         raise ValueError("Input y contains masked cells: drop such rows first.")
+    door.no_name(y)
     Y = y = frames.values_of(y)
     if type(y) is not np.ndarray or y.dtype.kind not in "fiub":
         how = {"ensure_2d": False, "ensure_all_finite": False, "input_name": "y", "estimator": estimator}

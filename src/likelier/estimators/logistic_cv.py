@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from likelier.abilities import chosen
+from likelier.callers import outside
 from likelier.data import Arrays
 from likelier.engines import loaded
 from likelier.estimators import door
@@ -213,7 +214,7 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
                 f"(max_iter={self.max_iter}, tol={self.tol:g}). Raise max_iter, loosen tol, or leave out "
                 "the largest Cs.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=outside(),
             )
 
     def _shown(self, model: Any, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:

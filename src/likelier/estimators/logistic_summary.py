@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier.callers import outside
 from likelier.data import DegenerateWarning, SeparationWarning
 from likelier.estimators import door
 from likelier.estimators.discriminative import Discriminative, precoded, with_offset
@@ -65,7 +66,7 @@ class Inference(Discriminative):
                 f"{len(shown)} columns ({door.named(names, left_open)}): they are constant or depend on "
                 "each other. Their errors are NaN. Drop columns, or penalise (a finite C).",
                 DegenerateWarning,
-                stacklevel=2,
+                stacklevel=outside(),
             )
         return summary
 
@@ -132,7 +133,7 @@ class Inference(Discriminative):
                 f"{type(self).__name__}: {_said(separation, target, names)} The likelihood has no maximum; "
                 "these are the last weights. Penalise (a finite C), or drop columns.",
                 SeparationWarning,
-                stacklevel=4,
+                stacklevel=outside(),
             )
         return solution, Information.of(objective, solution, separation)
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from likelier.callers import outside
 from likelier.data import Columns, DegenerateWarning, Dense, Factor, Source
 from likelier.data.recoded import Recoded
 from likelier.data.wrapped import unwrapped
@@ -128,7 +129,7 @@ class NaiveBayes(Generative):
                 "are held out: losses and errors come out too low, with many columns by far. Name the "
                 "families, or fit anew for each fold, as scikit-learn's cross_val_score does.",
                 DegenerateWarning,
-                stacklevel=3,
+                stacklevel=outside(),
             )
 
     def _model_of(self, statistics: PlannedParts) -> Bayes:

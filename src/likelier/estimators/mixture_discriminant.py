@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from likelier.callers import outside
 from likelier.data import Arrays, Source
 from likelier.estimators import door, partly, shapes, starts
 from likelier.estimators.checkpoints import Resumable, resumable
@@ -112,7 +113,7 @@ class MixtureDiscriminantAnalysis(Resumable, ClassifierMixin, Decisions, Answeri
             warnings.warn(
                 f"{type(self).__name__}: EM did not converge ({end.way.reason}). Increase max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=outside(),
             )
         self._warn(model, end.stats, classes, source.names)
         return self._publish(model, None, classes, source.names)

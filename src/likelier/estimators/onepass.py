@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from likelier.data import Source
 from likelier.engines import run
+from likelier.engines.numbering import numbered
 from likelier.estimators import crossing, door, splits
 from likelier.estimators.alike import Named
 from likelier.estimators.checkpoints import Resumable, resumable
@@ -112,7 +113,7 @@ class OnePass(Resumable, Publishing):
         `param_grid`. metric: what the best point is best in. return_predictions: keep what the best point
         predicts of each row, from the other folds; that takes a third pass.
         """
-        source = self._source(X, y, sample_weight, known=False)
+        source = numbered(self._source(X, y, sample_weight, known=False))
         stratify = self._card.stratified
         folds = splits.folds_of(cv, source, (X, y, groups), stratify=stratify, seed=random_state)
         points = splits.points_of(self, grid)

@@ -39,6 +39,7 @@ def _labels(estimator: Any, y: Any, unlabelled: Any) -> tuple[NDArray[Any], NDAr
     """Raw labels, and which of them are labels."""
     if y is None:
         door.labels_of(estimator, y)
+    door.no_name(y)
     door._no_mask(y, "y")
     y = _listed(frames.values_of(y))
     if not (type(y) is np.ndarray and y.ndim == 1):

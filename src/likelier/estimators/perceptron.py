@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
+from likelier.callers import outside
 from likelier.data import DegenerateWarning, Source
 from likelier.estimators import door
 from likelier.estimators.courses import course_of, one_of
@@ -157,7 +158,7 @@ class Perceptron(Striding):
                 "of the latest have a vote, those before them none. Raise max_mistakes, or take "
                 "weights='average', which needs no memory.",
                 DegenerateWarning,
-                stacklevel=3,
+                stacklevel=outside(),
             )
         return found
 

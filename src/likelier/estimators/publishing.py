@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
+from likelier.callers import outside
 from likelier.data import DegenerateWarning
 from likelier.estimators.notebook import InNotebooks
 from likelier.states.units import plain
@@ -34,7 +35,7 @@ class Publishing(InNotebooks):
 
     def _warn(self, model: Any, statistics: Any | None, target: Any, names: Names) -> None:
         for remark in self._remarks(model, plain(statistics), target, names):
-            warnings.warn(f"{type(self).__name__}: {remark}", DegenerateWarning, stacklevel=4)
+            warnings.warn(f"{type(self).__name__}: {remark}", DegenerateWarning, stacklevel=outside())
 
     def _publish(self, model: Any, statistics: Any | None, target: Any, names: Names) -> Self:
         """Become fitted, all at once."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier.callers import outside
 from likelier.data import Chunk, DegenerateWarning, Source
 from likelier.engines import run
 from likelier.families.climb import Mixing
@@ -78,7 +79,7 @@ def warn_of_priors(estimator: Any, found: Adapted, tol: float, most: int) -> Non
             f"{type(estimator).__name__}: the priors are not within tol={tol:g} of the likeliest after "
             f"{most} steps: the rows hardly tell the classes apart, or raise max_iter.",
             DegenerateWarning,
-            stacklevel=3,
+            stacklevel=outside(),
         )
 
 

@@ -4,7 +4,9 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard, TypeVar
 
-from likelier.data import Stored, Widening, columns_of
+from likelier.callers import outside
+from likelier.data import SkippedWarning, Stored, Widening, columns_of
+from likelier.data.files import Scan
 
 S = TypeVar("S", bound=Stored)
 
@@ -48,18 +50,55 @@ def as_fitted(estimator: Any, X: Stored, *, y: bool) -> Stored:
     kind, p = type(estimator).__name__, estimator.n_features_in_
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None and X.names is not None:
-        return usable(estimator, X.taking([str(name) for name in names], y=y))
+        columns = [str(name) for name in names]
+        X = completed(estimator, X, columns).taking(columns, y=y)
+        return usable(estimator, as_learned(estimator, X))
     if isinstance(X, Widening) and X.p < p:
         X = X.widened(p)
     if X.p != p:
         raise ValueError(f"X has {X.p} features, but {kind} is expecting {p} features as input.")
     if names is not None:
         warnings.warn(
-            f"X does not have valid feature names, but {kind} was fitted with feature names", stacklevel=2
+            f"X does not have valid feature names, but {kind} was fitted with feature names",
+            stacklevel=outside(),
         )
     elif X.names is not None:
-        warnings.warn(f"X has feature names, but {kind} was fitted without feature names", stacklevel=2)
+        warnings.warn(
+            f"X has feature names, but {kind} was fitted without feature names", stacklevel=outside()
+        )
     return usable(estimator, X.taking(columns_of(X), y=y))
+
+
+def integrates(estimator: Any) -> bool:
+    """Whether a model predicts from the columns that are there, the others integrated out."""
+    return bool(estimator.__sklearn_tags__().input_tags.allow_nan)
+
+
+def completed(estimator: Any, X: S, columns: list[str]) -> S:
+    """The source with all columns that were fitted: a generative model integrates out what is not there."""
+    if not (isinstance(X, Scan) and integrates(estimator)):
+        return X
+    texts = estimator._categories() if takes_categories(estimator) else ()
+    found, lost = X.lacking(columns, texts)
+    if not lost or len(lost) == len(columns):
+        return X
+    some = ", ".join(map(repr, lost[:10])) + (f" and {len(lost) - 10} more" if len(lost) > 10 else "")
+    warnings.warn(
+        f"{X.files[0].path}: no column named {some}, which {type(estimator).__name__} was fitted with: its "
+        "cells count as missing, and are integrated out.",
+        SkippedWarning,
+        stacklevel=outside(),
+    )
+    return found
+
+
+def as_learned(estimator: Any, source: S) -> S:
+    """The source with text read as numbers where the model knows numbers: a cell that is none is named."""
+    if not isinstance(source, Scan):
+        return source
+    words = set(estimator._categories()) if takes_categories(estimator) else set()
+    texts = [name for name in source.texts(list(source.names)) if name not in words]
+    return source.told(dict.fromkeys(texts, "number")) if texts else source
 
 
 def takes_categories(estimator: Any) -> bool:

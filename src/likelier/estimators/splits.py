@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from likelier.callers import outside
 from likelier.data import Arrays, Assignment, Hashed, Listed, Source, consecutive, first_seen, stratified
 from likelier.data.wrapped import innermost
 from likelier.estimators import door
@@ -100,7 +101,7 @@ def _stratified(y: NDArray[Any] | None, count: int) -> Listed:
             f"The least populated class in y has only {sizes.min()} members, which is less than "
             f"n_splits={count}.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=outside(),
         )
     return stratified(codes, count)
 

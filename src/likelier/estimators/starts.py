@@ -11,6 +11,7 @@ from sklearn.cluster import KMeans, kmeans_plusplus
 
 from likelier.data import CSR, Arrays, Chunk, Dense, Source, refuse_cells
 from likelier.engines import run
+from likelier.engines.numbering import numbered
 from likelier.estimators import door
 from likelier.families import Family
 from likelier.states import PatternMoments, Sample
@@ -26,7 +27,7 @@ MOST_ROWS = 20_000  # of a source that is not in memory: its start is chosen fro
 def rows_for(source: Source) -> Arrays:
     """All rows that have a weight; of a source that is not in memory, or sparse, a sample of them."""
     if not isinstance(source, Arrays) or isinstance(source.X, CSR):
-        some = run(source, partial(Sample, MOST_ROWS)).rows()
+        some = run(numbered(source), partial(Sample, MOST_ROWS)).rows()
         door.weighty(some is not None)
         assert some is not None
         return Arrays(Dense(some.X.to_array()), some.y, some.w, names=source.names)

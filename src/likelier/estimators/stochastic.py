@@ -14,6 +14,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 from tqdm import tqdm
 
+from likelier.callers import outside
 from likelier.cores import cores
 from likelier.data import Arrays, Chunk, Source
 from likelier.estimators import door
@@ -250,21 +251,21 @@ class Striding(Weighted):
                 f"{type(self).__name__}: steps diverge: {found.clipped} of them were so steep (1e12) that "
                 "they were cut. Scale the columns (StandardScaler), or lower eta0: smaller steps.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=outside(),
             )
         elif found.way is not None and not found.way.converged:
             warnings.warn(
                 f"{type(self).__name__}: {found.way.reason}. Raise max_iter, loosen tol, or penalise more "
                 "(a larger alpha).",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=outside(),
             )
         elif self.tol is not None and len(found.losses) == most and not found.ended:
             warnings.warn(
                 f"{type(self).__name__}: {most} epochs did not bring convergence (tol={self.tol:g}; mean "
                 f"loss {found.losses[-1]:.6g}). Raise max_iter, loosen tol, or scale the columns.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=outside(),
             )
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from likelier import _core
+from likelier.callers import outside
 from likelier.data import CSR, Chunk, Source, Stored, columns_of, levels_of
 from likelier.data.cells import block_columns, frame_columns
 from likelier.data.keyed import Keyed
@@ -253,7 +254,9 @@ def _frame(estimator: Any, frame: Any) -> Table:
     nameless = hasattr(estimator, "n_features_in_") and not hasattr(estimator, "feature_names_in_")
     if nameless and not _numbered(frame.columns):
         name = type(estimator).__name__
-        warnings.warn(f"X has feature names, but {name} was fitted without feature names", stacklevel=5)
+        warnings.warn(
+            f"X has feature names, but {name} was fitted without feature names", stacklevel=outside()
+        )
     columns = frame_columns(frame, strict=estimator.non_finite == "raise")
     names = np.asarray([str(name) for name in frame.columns], dtype=object)
     return Table(columns, frame.shape[0], {"n_features_in_": len(names), "feature_names_in_": names})
@@ -272,7 +275,7 @@ def _array_names(estimator: Any, p: int) -> list[str]:
     if names is None:
         return []
     said = f"X does not have valid feature names, but {kind} was fitted with feature names"
-    warnings.warn(said, stacklevel=5)
+    warnings.warn(said, stacklevel=outside())
     return [str(name) for name in names]
 
 

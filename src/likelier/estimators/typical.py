@@ -13,6 +13,7 @@ import numpy as np
 
 from likelier.data import Arrays, Chunk, Source
 from likelier.data.wrapped import Beside
+from likelier.engines.numbering import numbered
 from likelier.links import log_sum_exp
 from likelier.model import Bayes, Question
 from likelier.states import Sample, Typical
@@ -134,7 +135,7 @@ def watching(
     if isinstance(source, Arrays):
         return fit(source), drawing.of_all(source).typical
     last: deque[Drawn] = deque(maxlen=1)  # of the last pass
-    fitted = fit(Beside(source, drawing, last.append))
+    fitted = fit(Beside(numbered(source), drawing, last.append))
     return fitted, last[0].typical
 
 

@@ -72,12 +72,18 @@ class Evaluation(Shown):
         n = self.rows
         weighed = "" if self.weight == n else f" of weight {self.weight:g}"
         head = f"{self.model} on {n} row{'' if n == 1 else 's'}{weighed}"
-        figures = [(name.replace("_", " "), f"{value:.6g}") for name, value in self.figures.items()]
+        figures = [
+            (_LABELS.get(name, name.replace("_", " ")), f"{value:.6g}")
+            for name, value in self.figures.items()
+        ]
         summed = Table(figures, left=2, headed=False)
         return [head, "", summed, *self._remarks(), "", *_table(self._columns())]
 
     def _remarks(self) -> list[str]:
         return []
+
+
+_LABELS = {"auc_error": "auc binning error"}  # as printed, where a name alone would mislead
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +140,10 @@ class LabelEvaluation(Evaluation):
 
     @property
     def auc_error(self) -> float:
-        """Half the share of pairs that bins do not tell apart."""
+        """How far `auc` may be from that without bins: half the share of pairs that fall into one bin.
+
+        It is no standard error: that depends on how many rows there are.
+        """
         return self.sums.figures.auc_error
 
     @property

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, is_zipfile
 
 from numpy.typing import NDArray
 
@@ -50,5 +51,10 @@ def opened(path: Path) -> Iterator[Archive]:
             yield Archive(file)
         # The readers of zip, JSON and dtypes have many ways to say no, and none of them is news here.
         except Exception as problem:
+            if isinstance(problem, BadZipFile) and not is_zipfile(path):
+                raise ValueError(
+                    f"{path} is not a likelier model file: it is not a model that can be loaded. Were the "
+                    "arguments swapped?"
+                ) from problem
             kind = "" if isinstance(problem, ValueError) else f"{type(problem).__name__}: "
             raise ValueError(f"{path} is not a model that can be loaded: {kind}{problem}") from problem

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from likelier import _core
 from likelier.data import Chunk, Columns, Factor
 from likelier.data.folds import keys_of
+from likelier.data.numbering import check
 
 
 @dataclass
@@ -28,6 +29,7 @@ class Sample:
         return 0
 
     def update(self, chunk: Chunk) -> None:
+        check(chunk.first)
         n = chunk.X.shape[0]
         rows = np.empty(n, dtype=np.int64)
         rows = rows[: _core.drawn(chunk.first, self.seed, self.below - 1, rows)]

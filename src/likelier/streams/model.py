@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
+from likelier.callers import outside
 from likelier.streams.settings import Settings
 
 Floats = NDArray[np.float64]
@@ -89,7 +90,7 @@ class Online:
                 "a step was cut short, lest weights run away: learning_rate is too large for these rows, "
                 "or a value or weight of a row is. The model is finite; the count of such steps goes on.",
                 ClippedWarning,
-                stacklevel=4,
+                stacklevel=outside(),
             )
 
     # ---- kept ----------------------------------------------------------------------------------------
