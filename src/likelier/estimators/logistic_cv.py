@@ -11,10 +11,18 @@ from sklearn.exceptions import ConvergenceWarning
 from likelier.abilities import chosen
 from likelier.data import Arrays
 from likelier.engines import loaded
-from likelier.estimators import door
+from likelier.estimators import deprecated, door
 from likelier.estimators.answers import LinearProbabilities
 from likelier.estimators.checkpoints import resumable
 from likelier.estimators.collections import gathered
+from likelier.estimators.deprecated import (
+    CHANGING,
+    NOT_GIVEN,
+    legacy_of,
+    only_ratio,
+    ratios_of,
+    scoring_of,
+)
 from likelier.estimators.discriminative import Discriminative, single
 from likelier.estimators.logistic import LogisticRegression
 from likelier.estimators.scorers import scorer_of
@@ -56,10 +64,11 @@ class Tried(Weights):
 class LogisticRegressionCV(LinearProbabilities, Discriminative):
     """Logistic regression under each of `Cs` and `l1_ratios`; the best on rows held out is kept.
 
-    Drop-in for scikit-learn's: a path of solutions for each fold, each from the one before. Defaults are
-    those that scikit-learn announces: `scoring="neg_log_loss"` (None: the accuracy), `l1_ratios=(0.0,)`,
-    and attributes of one shape, (folds, ratios, Cs) and so on; `use_legacy_attributes=True` for those of
-    its version 1.9. `refit=False` takes the mean of the folds' best weights.
+    Drop-in for scikit-learn's: a path of solutions for each fold, each from the one before. The defaults
+    are those of scikit-learn 1.9, which warns that it will change them: `scoring` is the accuracy and will
+    be "neg_log_loss", `l1_ratios` is None and will be (0.0,), and attributes are once for each class unless
+    `use_legacy_attributes=False`, which has one shape, (folds, ratios, Cs) and so on. `refit=False` takes
+    the mean of the folds' best weights.
     """
 
     assumes = "discriminative; linear in the log odds; linear boundary"
@@ -68,11 +77,12 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
         self,
         *,
         Cs: Any = 10,
-        l1_ratios: Any = (0.0,),
+        l1_ratios: Any = CHANGING,
         fit_intercept: bool = True,
         cv: Any = None,
         dual: bool = False,
-        scoring: Any = "neg_log_loss",
+        penalty: str = NOT_GIVEN,
+        scoring: Any = CHANGING,
         solver: str = "auto",
         tol: float = 1e-4,
         max_iter: int = 100,
@@ -82,13 +92,14 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
         refit: bool = True,
         intercept_scaling: float = 1.0,
         random_state: Any = None,
-        use_legacy_attributes: bool = False,
+        use_legacy_attributes: bool | str = CHANGING,
     ) -> None:
         self.Cs = Cs
         self.l1_ratios = l1_ratios
         self.fit_intercept = fit_intercept
         self.cv = cv
         self.dual = dual
+        self.penalty = penalty
         self.scoring = scoring
         self.solver = solver
         self.tol = tol
@@ -122,6 +133,7 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
         groups: for splitters that keep rows together. checkpoint: a file for what is done so far: a fit
         that was cut off goes on from there; its folds, which are in memory, are fitted again.
         """
+        deprecated.warn(deprecated.of_logistic_cv(self), stacklevel=3)
         grid = self._grid()
         X, y, sample_weight = gathered(X, y, sample_weight)
         source, target = self._rows(X, y, sample_weight)
@@ -141,7 +153,9 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
 
     # ---- what is asked for -------------------------------------------------------------------------
     def _grid(self) -> Grid:
-        Cs, ratios = self.Cs, (0.0,) if self.l1_ratios is None else self.l1_ratios
+        Cs, ratios = self.Cs, ratios_of(self)
+        if ratios is None:
+            ratios = [only_ratio(self)]
         if np.ndim(Cs) == 0:
             Cs = np.logspace(-4, 4, int(door.number("Cs", Cs, 1, whole=True)))
         for name, values in (("Cs", Cs), ("l1_ratios", ratios)):
@@ -151,8 +165,8 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
         ratios = [door.number("l1_ratios", ratio, 0.0, 1.0) for ratio in ratios]
         if not Cs or not ratios:
             raise ValueError(f"{'l1_ratios' if Cs else 'Cs'} is empty: give at least one number")
-        for name in ("refit", "use_legacy_attributes"):
-            door.truth(name, getattr(self, name))
+        door.truth("refit", self.refit)
+        legacy_of(self)
         return Grid(np.array(Cs, dtype=np.float64), np.array(ratios, dtype=np.float64))
 
     def _folds(self, X: Any, y: NDArray[Any], groups: Any) -> list[tuple[Rows, Rows]]:
@@ -163,7 +177,7 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
 
     def _judge(self, target: NDArray[Any], source: Arrays) -> Judge:
         """A scorer asks an estimator, about rows that are an array or a sparse matrix."""
-        scorer = scorer_of(self.scoring, target)
+        scorer = scorer_of(scoring_of(self), target)
         labels, w = target[source.y], source.w
 
         def judge(weights: Weights, rows: Rows) -> float:
@@ -218,9 +232,7 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
 
     def _shown(self, model: Any, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
         found = super()._shown(model, statistics, target)
-        if not self.use_legacy_attributes:
-            return found
-        return legacy(found, target, ratios=self.l1_ratios is not None)
+        return legacy(found, target, ratios=ratios_of(self) is not None) if legacy_of(self) else found
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The score of `scoring`, on rows X and their labels y; a source brings y and weights along."""
@@ -228,7 +240,7 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
         X, y, sample_weight = gathered(X, y, sample_weight)
         y, sample_weight = self._known_labels(X, y, sample_weight)
         weighed = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return float(scorer_of(self.scoring, self.classes_)(self, X, y, **weighed))
+        return float(scorer_of(scoring_of(self), self.classes_)(self, X, y, **weighed))
 
 
 def _numbers(rows: Any) -> Rows:

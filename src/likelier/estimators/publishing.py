@@ -37,14 +37,17 @@ class Publishing(InNotebooks):
 
     def _publish(self, model: Any, statistics: Any | None, target: Any, names: Names) -> Self:
         """Become fitted, all at once."""
-        shown = self._shown(model, statistics, target)
+        attributes = self._attributes(model, statistics, target, names)
         for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
             delattr(self, name)
-        self.__dict__.update(shown)
-        if names is not None:
-            self.feature_names_in_ = names
-        self._model, self._statistics, self._target = model, statistics, target
+        self.__dict__.update(attributes)
         return self
+
+    def _attributes(self, model: Any, statistics: Any | None, target: Any, names: Names) -> dict[str, Any]:
+        """All that makes a fitted estimator."""
+        named = {} if names is None else {"feature_names_in_": names}
+        kept = {"_model": model, "_statistics": statistics, "_target": target}
+        return self._shown(model, statistics, target) | named | kept
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
