@@ -161,6 +161,7 @@ class Bayes:
     # ln p(x | C_k) up to a constant of each row, where that is cheaper: all that a posterior needs.
     discriminants: Scores | None = None
     typical: Any = None  # how likely the training rows are, a `Typical`, or will be one; None: not kept
+    single: bool = False  # the rows were of single precision
 
     def __getstate__(self) -> dict[str, Any]:
         """What it is made of, not what it has worked out since; what it puts off is done first."""

@@ -18,6 +18,7 @@ from likelier.engines import run
 from likelier.estimators import door, starts
 from likelier.estimators.checkpoints import Resumable, resumable
 from likelier.estimators.generative import Answering
+from likelier.estimators.precision import single
 from likelier.estimators.publishing import Names
 from likelier.estimators.typical import joined, watching
 from likelier.families import Family
@@ -85,7 +86,7 @@ class Components(Resumable, DensityMixin, Answering):
         with door.naming(source):
             fit = partial(self._best, candidates=candidates)
             (model, statistics), typical = watching(fit, source)
-            model = replace(model, typical=typical(model))
+            model = replace(model, typical=typical(model), single=single(source))
         self._say(model, statistics, source.names)
         return self._publish(model, statistics, np.arange(len(model.log_prior)), source.names)
 
@@ -185,7 +186,8 @@ class Components(Resumable, DensityMixin, Answering):
         )
         new = Problem(source, family, M).maximise(statistics.stats)
         blend = Blend(new.params, new.log_prior, shape=model.shape, way=way, selection=model.selection)
-        blend = replace(blend, typical=joined([model.typical, typical(blend)]))
+        all_single = model.single and single(source)
+        blend = replace(blend, typical=joined([model.typical, typical(blend)]), single=all_single)
         names = getattr(self, "feature_names_in_", None)
         return self._publish(blend, statistics, self._target, names)
 

@@ -148,6 +148,15 @@ def _of_pair(model: Any) -> Iterator[Remark]:
         yield now("Setting penalty=None will ignore the C and l1_ratio parameters")
 
 
+def of_sgd(model: Any) -> Iterator[Remark]:
+    """The same of an SGDClassifier."""
+    if isinstance(model.power_t, float | int) and model.power_t < 0:
+        yield soon(
+            "Negative values for `power_t` are deprecated in version 1.8 and will raise an error in 1.10. "
+            "Use values in the range [0.0, inf) instead."
+        )
+
+
 def of_logistic_cv(model: Any) -> Iterator[Remark]:
     """The same of a LogisticRegressionCV, some of whose defaults are about to change."""
     ratios = model.l1_ratios

@@ -24,6 +24,7 @@ class Discriminant(Generative):
     covariance_estimator: Any
     priors: Any
     tol: float
+    _no_estimator = "covariance_estimator is not supported with solver='svd'."
 
     def _check_solver(self, solvers: tuple[str, ...]) -> None:
         if self.solver not in solvers:
@@ -37,10 +38,7 @@ class Discriminant(Generative):
             raise NotImplementedError("shrinkage not supported with 'svd' solver.")
         if self.covariance_estimator is not None:
             if self.solver == "svd":
-                raise ValueError(
-                    "covariance_estimator is not supported with solver='svd'. Try "
-                    f"solver={solvers[-1]!r} instead."
-                )
+                raise ValueError(f"{self._no_estimator} Try solver={solvers[-1]!r} instead.")
             if s is not None and s != 0:
                 raise ValueError(
                     "covariance_estimator and shrinkage parameters are not None. "
@@ -54,7 +52,7 @@ class Discriminant(Generative):
         return seen_only(self._given_priors(len(n)), n)
 
     def _given_priors(self, K: int) -> Floats:
-        return door.priors_of(self.priors, K, strict=False)
+        return door.priors_of(self.priors, K, strict=False, name="priors")
 
     def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
         yield from super()._remarks(model, statistics, target, names)
@@ -95,7 +93,7 @@ class Discriminant(Generative):
 
 def covariance_by(estimator: Any, rows: Floats) -> Floats:
     """The covariance that an estimator of the user's finds in these rows."""
-    fitted = clone(estimator).fit(rows)
+    fitted = clone(estimator, safe=False).fit(rows)  # it need not be one of scikit-learn's
     if not hasattr(fitted, "covariance_"):
         raise ValueError(f"{type(estimator).__name__} does not have a covariance_ attribute")
     return np.atleast_2d(fitted.covariance_)

@@ -14,11 +14,12 @@ from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from likelier.abilities import chosen
-from likelier.data import CSR, Arrays, Dense, Source, code
+from likelier.data import Arrays, Source, code
 from likelier.engines import reached
 from likelier.estimators import door
 from likelier.estimators.callbacks import Attributes, Observable, steps
 from likelier.estimators.checkpoints import Resumable
+from likelier.estimators.precision import single as single
 from likelier.estimators.publishing import Names
 from likelier.estimators.weighing import class_totals, weighed, weights_by_class
 from likelier.estimators.weighted import Weighted
@@ -136,9 +137,9 @@ class Discriminative(Resumable, Observable, Weighted):
         if not solution.converged:
             last = solution.last
             warnings.warn(
-                f"{type(self).__name__}: {solution.solver} did not converge: {solution.reason} (tol="
-                f"{self.tol:g}; objective {last.value:.6g}). Raise max_iter, loosen tol, penalise more "
-                "(a smaller C), or try another solver.",
+                f"{type(self).__name__}: {solution.solver} failed to converge after {solution.iterations} "
+                f"iteration(s): {solution.reason} (tol={self.tol:g}; objective {last.value:.6g}). Raise "
+                "max_iter, loosen tol, penalise more (a smaller C), or try another solver.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
@@ -158,13 +159,6 @@ def begun(start: Weights, objective: Objective) -> Floats:
 
 
 # ---- rows ----------------------------------------------------------------------------------------
-def single(source: Source) -> bool:
-    """Whether the rows are of single precision."""
-    X = source.X if isinstance(source, Arrays) else None
-    values = X.array if isinstance(X, Dense) else X.values if isinstance(X, CSR) else None
-    return values is not None and values.dtype == np.float32
-
-
 def precoded(source: Source, found: NDArray[Any]) -> Source:
     """Labels as codes; of rows in memory once and for all passes."""
     if isinstance(source, Arrays):

@@ -3,11 +3,12 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
 
 from likelier.data import DegenerateWarning
+from likelier.estimators import precision
 from likelier.estimators.notebook import InNotebooks
 
 Names = NDArray[Any] | None
@@ -22,6 +23,9 @@ class Publishing(InNotebooks):
     _model: Any
     _statistics: Any
     _target: Any
+    # What is of single precision where the rows were: fitted attributes, and answers by their method.
+    _single_shown: ClassVar[frozenset[str]] = frozenset()
+    _single_answers: ClassVar[frozenset[str]] = frozenset()
 
     @abstractmethod
     def _shown(self, model: Any, statistics: Any | None, target: Any) -> dict[str, Any]:
@@ -31,7 +35,16 @@ class Publishing(InNotebooks):
     def _remarks(self, model: Any, statistics: Any, target: Any, names: Names) -> Iterator[str]:
         """What the rows left open, and what was done about it: a warning each."""
 
+    def _settings(self) -> Iterator[str]:
+        """Hyper-parameters that were not taken as they are, whatever the rows: a warning each."""
+        yield from ()
+
+    def _warn_of_settings(self, stacklevel: int) -> None:
+        for remark in self._settings():
+            warnings.warn(f"{type(self).__name__}: {remark}", DegenerateWarning, stacklevel=stacklevel + 1)
+
     def _warn(self, model: Any, statistics: Any | None, target: Any, names: Names) -> None:
+        self._warn_of_settings(stacklevel=4)
         for remark in self._remarks(model, statistics, target, names):
             warnings.warn(f"{type(self).__name__}: {remark}", DegenerateWarning, stacklevel=4)
 
@@ -47,7 +60,8 @@ class Publishing(InNotebooks):
         """All that makes a fitted estimator."""
         named = {} if names is None else {"feature_names_in_": names}
         kept = {"_model": model, "_statistics": statistics, "_target": target}
-        return self._shown(model, statistics, target) | named | kept
+        shown = precision.shown(model, self._shown(model, statistics, target), self._single_shown)
+        return shown | named | kept
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -258,8 +258,9 @@ class Striding(Weighted):
             )
         elif self.tol is not None and len(found.losses) == most and not found.ended:
             warnings.warn(
-                f"{type(self).__name__}: {most} epochs did not bring convergence (tol={self.tol:g}; mean "
-                f"loss {found.losses[-1]:.6g}). Raise max_iter, loosen tol, or scale the columns.",
+                "Maximum number of iteration reached before convergence. Consider increasing max_iter to "
+                f"improve the fit. ({type(self).__name__}: {most} epochs, tol={self.tol:g}, mean loss "
+                f"{found.losses[-1]:.6g}. Scaling the columns may help too.)",
                 ConvergenceWarning,
                 stacklevel=3,
             )
