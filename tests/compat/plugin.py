@@ -1,7 +1,7 @@
 """scikit-learn's own test modules, with likelier's classes in the place of the classes of the same name.
 
-`make compat` runs them. A test that does not apply is in `exceptions.py`, with its reason. A listed test that
-passes, and an entry that no test answers to, are failures too: the list stays true.
+`make compat` runs them. A test that does not apply is in `exceptions.py`, with its reason. A listed test
+that passes, and an entry that no test answers to, are failures too: the list stays true.
 """
 
 import functools
@@ -71,9 +71,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for module, names in whole.items():
         for pattern in EXCEPTIONS.get(module, {}):
             if not any(fnmatchcase(name, _literal(pattern)) for name in names):
-                raise pytest.UsageError(
-                    f"exceptions.py lists {module}: {pattern}, and there is no such test"
-                )
+                raise pytest.UsageError(f"exceptions.py lists {pattern} of {module}: there is no such test")
 
 
 def _literal(pattern: str) -> str:

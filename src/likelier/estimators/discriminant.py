@@ -6,14 +6,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
 
 from likelier.data import Arrays, Source, code, refuse_cells
 from likelier.estimators import door
 from likelier.estimators.generative import Generative, seen_only
-from likelier.estimators.onepass import Names, Start
+from likelier.estimators.onepass import Names
 from likelier.model import Bayes
 
 Floats = NDArray[np.float64]
+
+
+def _counts(self: Any) -> bool:
+    """Whether there are statistics to go on from."""
+    if self.covariance_estimator is not None:
+        raise AttributeError(
+            f"{type(self).__name__} has no partial_fit, merge or cross_validate with a "
+            "covariance_estimator: they need statistics, and it keeps none."
+        )
+    return True
 
 
 class Discriminant(Generative):
@@ -59,15 +70,9 @@ class Discriminant(Generative):
         if self.priors is not None and abs(np.sum(self.priors) - 1) > 1e-5:
             yield "The priors do not sum to 1. Renormalizing"
 
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Any:
-        if self.covariance_estimator is not None:
-            raise ValueError("partial_fit needs statistics, and a covariance_estimator keeps none.")
-        return super().partial_fit(X, y, classes, sample_weight)
-
-    def _start(self, source: Source, target: NDArray[Any]) -> Start:
-        if self.covariance_estimator is not None:
-            raise ValueError("cross_validate needs statistics, and a covariance_estimator keeps none.")
-        return super()._start(source, target)
+    partial_fit = available_if(_counts)(Generative.partial_fit)
+    merge = available_if(_counts)(Generative.merge)
+    cross_validate = available_if(_counts)(Generative.cross_validate)
 
     def _fitted(self, source: Source, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
         if self.covariance_estimator is None:
@@ -93,7 +98,8 @@ class Discriminant(Generative):
 
 def covariance_by(estimator: Any, rows: Floats) -> Floats:
     """The covariance that an estimator of the user's finds in these rows."""
-    fitted = clone(estimator, safe=False).fit(rows)  # it need not be one of scikit-learn's
+    fitted = clone(estimator, safe=False)  # it need not be one of scikit-learn's
+    fitted.fit(rows)
     if not hasattr(fitted, "covariance_"):
         raise ValueError(f"{type(estimator).__name__} does not have a covariance_ attribute")
     return np.atleast_2d(fitted.covariance_)

@@ -124,7 +124,10 @@ class Ridge(LeastSquares):
             raise ValueError(f"solver={self.solver!r}: it is one of {', '.join(SOLVERS)}")
         alpha = np.asarray(self.alpha, dtype=np.float64)
         if alpha.ndim > 1 or (alpha.ndim == 1 and alpha.size not in (1, q)):
-            raise ValueError(f"alpha={self.alpha!r}: it is a number, or one for each of the {q} targets")
+            raise ValueError(
+                f"Number of targets and number of penalties do not correspond: {alpha.size} != {q}. "
+                "alpha is a number, or one for each target."
+            )
         if not (np.isfinite(alpha) & (alpha >= 0)).all():
             raise ValueError(f"alpha={self.alpha!r}: it must be finite and not negative")
         return np.broadcast_to(alpha, q)

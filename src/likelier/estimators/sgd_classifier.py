@@ -143,6 +143,8 @@ class SGDClassifier(Decisions, Striding):
             return super()._epochs(route, source)
         return partial(averaged_epochs, route)
 
+    decide = available_if(_probable)(Decisions.decide)
+
     # ---- probabilities -----------------------------------------------------------------------------
     @available_if(_probable)  # type: ignore[untyped-decorator]
     @by_block

@@ -251,6 +251,6 @@ def _refuse(rows: Rows, row: int, epoch: int) -> None:
         raise NonFinite(rows.first + row, column, rows.X.cell(row, column))
     raise ValueError(
         f"Floating-point under-/overflow occurred at epoch #{epoch}. Scaling input data with "
-        f"StandardScaler or MinMaxScaler might help. (The score of row {rows.first + row} is no longer finite; "
-        "smaller steps help too: a smaller eta0, a larger alpha.)"
+        f"StandardScaler or MinMaxScaler might help. (The score of row {rows.first + row} is no longer "
+        "finite; smaller steps help too: a smaller eta0, a larger alpha.)"
     )
