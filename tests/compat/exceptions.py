@@ -6,6 +6,7 @@ A key is the name of a test, with its parameters if only some of them apply; a s
 PRIVATE = "it asks for private attributes or functions of scikit-learn's"
 DEFICIENT = "a class of deficient rank is refused there; here it gets a defined result, and a warning"
 LIBLINEAR = "solver='liblinear' is accepted for what it means, and its restrictions do not apply: "
+NAMED = "the message names the solver that ran"
 EXACT = "whatever solver is asked for, the exact solution is found, without its restrictions or its steps"
 DUAL = "`dual` is accepted and changes nothing, so no pair with it is refused"
 
@@ -60,6 +61,9 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "test_dtype_match[*-liblinear]": LIBLINEAR + "it keeps single precision",
         "test_large_sparse_matrix[*-liblinear]": LIBLINEAR + "it takes indices of 64 bits",
         "test_large_sparse_matrix[*-sag*]": "sag and saga are accepted, and take indices of 64 bits",
+        "test_max_iter[*-liblinear-*]": NAMED,
+        "test_max_iter[*-sag*-*]": NAMED,
+        "test_max_iter[*-newton-cholesky-*-max_iter0]": NAMED,
         "test_logistic_cv_multinomial_score[*]": PRIVATE,
         "test_logreg_predict_proba_multinomial[*]": PRIVATE,
         "test_c_inf_no_warning[*]": "its classes are separated, which likelier says",

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
 from threading import Lock
-from typing import Any, TypeVar, cast
+from typing import Any
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -14,26 +13,18 @@ except ImportError:  # scikit-learn 1.8 has none
         """Stands for what is not there: an estimator then has no `set_callbacks`."""
 
 
-Fit = TypeVar("Fit", bound=Callable[..., Any])
 Attributes = Callable[[], dict[str, Any]]  # that make an estimator fitted, if anyone asks
 Step = Callable[[Attributes | None], None]
 SHOWN = "_shown_to_callbacks"  # while a fit is under way: its rows
 
 
 class Observable(CallbackSupportMixin):
-    """Estimators that are fitted in steps: `set_callbacks`, and `fit` under `observable`."""
+    """Estimators fitted in steps: `set_callbacks`, which `fit` tells of them by `called` and `steps`."""
 
 
-def observable(fit: Fit) -> Fit:
-    """A `fit` of which callbacks are told, if there are any."""
-
-    @wraps(fit)
-    def fitted(self: Any, *args: Any, **keywords: Any) -> Any:
-        if "_skl_callbacks" in vars(self):
-            return called(fit, self, args, keywords)
-        return fit(self, *args, **keywords)
-
-    return cast(Fit, fitted)
+def listened_to(model: Any) -> bool:
+    """Whether a fit that begins has callbacks to tell of it."""
+    return "_skl_callbacks" in vars(model) and SHOWN not in vars(model)
 
 
 def called(fit: Callable[..., Any], model: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from likelier.data import Arrays, Source
 from likelier.engines import run
 from likelier.estimators import door, starts
+from likelier.estimators.callbacks import Observable, Step, steps
 from likelier.estimators.checkpoints import Resumable, resumable
 from likelier.estimators.generative import Answering
 from likelier.estimators.precision import single
@@ -36,7 +37,7 @@ class Candidate(NamedTuple):
     family: Family
 
 
-class Components(Resumable, DensityMixin, Answering):
+class Components(Resumable, Observable, DensityMixin, Answering):
     """p(x) = Σ_m w_m p_m(x), the components of any family, by EM.
 
     A subclass says which mixtures are tried, and what of the one that is best is shown.
@@ -120,8 +121,10 @@ class Components(Resumable, DensityMixin, Answering):
                 start = self._adjusted(
                     problem.maximise(starts.started(*args, scaled=self._scaled)), candidate
                 )
-            climb = Climb(self.tol, self.max_iter, self._floor_acts, self._watch)
-            end = climb(problem, start, -np.inf if before is None else before.way.last)
+            with steps(self, "em-iter") as step:
+                watch = self._watch if step is None else partial(self._tell, step, candidate, source.names)
+                climb = Climb(self.tol, self.max_iter, self._floor_acts, watch)
+                end = climb(problem, start, -np.inf if before is None else before.way.last)
             if best is None or end.way.last > best.way.last:
                 best = end
         assert best is not None
@@ -260,7 +263,15 @@ class Components(Resumable, DensityMixin, Answering):
                 "a row. Use fewer components, or more starts (n_init)."
             )
 
-    def _watch(self, step: int, log_likelihood: float) -> None:
+    def _tell(
+        self, told: Step, candidate: Candidate, names: Names, step: int, log_likelihood: float, at: Bayes
+    ) -> None:
+        """The same to callbacks, which may ask for the mixture so far."""
+        self._watch(step, log_likelihood, at)
+        so_far = Blend(at.params, at.log_prior, shape=candidate.shape)
+        told(lambda: self._attributes(so_far, None, np.arange(candidate.M), names))
+
+    def _watch(self, step: int, log_likelihood: float, at: Bayes) -> None:
         if self.verbose and step % self.verbose_interval == 0:
             self._print(f"  step {step}: mean log-likelihood {log_likelihood:.6f}")
 

@@ -138,8 +138,9 @@ class Discriminative(Resumable, Observable, Weighted):
             last = solution.last
             warnings.warn(
                 f"{type(self).__name__}: {solution.solver} failed to converge after {solution.iterations} "
-                f"iteration(s): {solution.reason} (tol={self.tol:g}; objective {last.value:.6g}). Raise "
-                "max_iter, loosen tol, penalise more (a smaller C), or try another solver.",
+                f"iteration(s): {solution.reason} (tol={self.tol:g}; objective {last.value:.6g}). "
+                "Increase the number of iterations (max_iter), loosen tol, penalise more (a smaller C), or "
+                "try another solver.",
                 ConvergenceWarning,
                 stacklevel=5,
             )

@@ -73,7 +73,8 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
     the mean of the folds' best weights.
     """
 
-    # `groups` is for the splitter, which asks for it by itself.
+    # `groups` is for the splitter and the weights of `score` for the scorer, which ask by themselves.
+    __metadata_request__score: ClassVar[dict[str, str]] = {"sample_weight": UNUSED}
     __metadata_request__fit: ClassVar[dict[str, str]] = {"checkpoint": UNUSED, "groups": UNUSED}
     assumes = "discriminative; linear in the log odds; linear boundary"
 
@@ -255,9 +256,9 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
 
         score_params: for the scorer, where scikit-learn's metadata routing is enabled.
         """
-        door.fitted(self)
         given = {"sample_weight": sample_weight} | score_params
         _, routed = self._routed("score", given, own=("sample_weight",))
+        door.fitted(self)
         X, y, sample_weight = gathered(X, y, sample_weight)
         y, sample_weight = self._known_labels(X, y, sample_weight)
         if routed is None:
