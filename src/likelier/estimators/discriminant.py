@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from likelier.data import Arrays, Source, code, refuse_cells
 from likelier.estimators import door
 from likelier.estimators.generative import Generative, seen_only
-from likelier.estimators.onepass import Names
+from likelier.estimators.onepass import Names, Start
 from likelier.model import Bayes
 
 Floats = NDArray[np.float64]
@@ -73,6 +73,11 @@ class Discriminant(Generative):
     partial_fit = available_if(_counts)(Generative.partial_fit)
     merge = available_if(_counts)(Generative.merge)
     cross_validate = available_if(_counts)(Generative.cross_validate)
+
+    def _start(self, source: Source, target: NDArray[Any]) -> Start:
+        if self.covariance_estimator is not None:  # in the grid of a cross-validation
+            raise ValueError("cross_validate needs statistics, and a covariance_estimator keeps none.")
+        return super()._start(source, target)
 
     def _fitted(self, source: Source, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
         if self.covariance_estimator is None:

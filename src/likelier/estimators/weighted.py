@@ -43,6 +43,8 @@ class Weighted(LinearScores, Scoring, Publishing):
 
     def _written(self) -> Weights:
         """The model; as in scikit-learn, `coef_` and `intercept_` may have been written to."""
+        if "coef_" not in vars(self):  # weights that vote are not shown as one
+            return self._model
         return self._model.assigned(self.coef_, self.intercept_)
 
     def sparsify(self) -> Self:
