@@ -4,7 +4,7 @@ BIN := .venv/bin
 CORE := $(wildcard src/core/*) CMakeLists.txt pyproject.toml
 SANITIZED := build/sanitized
 
-.PHONY: demo docs test check coverage lint format sanitize race scale kernels clean help
+.PHONY: demo docs test check compat coverage lint format sanitize race scale kernels clean help
 
 demo: .venv/.installed ## compare the classifiers on the wine data, and write report.html
 	$(BIN)/likelier compare
@@ -40,6 +40,14 @@ test: lint sanitize check ## all that must pass: lint, sanitize, check
 
 check: .venv/.dev ## the tests alone
 	$(BIN)/python -m pytest -n auto --doctest-modules src/likelier tests
+
+# scikit-learn's own test modules, with likelier's classes in the place of its own: tests/compat.
+COMPAT := tests.test_naive_bayes tests.test_discriminant_analysis mixture.tests.test_gaussian_mixture \
+  mixture.tests.test_mixture linear_model.tests.test_logistic linear_model.tests.test_perceptron \
+  linear_model.tests.test_sgd linear_model.tests.test_base linear_model.tests.test_ridge svm.tests.test_svm
+compat: .venv/.dev ## scikit-learn's own tests, on likelier's classes
+	PYTHONPATH=tests OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
+	  $(BIN)/python -m pytest -q -n auto -c tests/compat/pytest.ini $(addprefix sklearn.,$(COMPAT)) $(ARGS)
 
 # The same, with the lines and branches that no test meets; tracing them takes as long again.
 coverage: .venv/.dev ## the tests, with the lines that none of them meets

@@ -168,7 +168,7 @@ class Climbed(NamedTuple):
     way: Way
 
 
-Watch = Callable[[int, float], None]
+Watch = Callable[[int, float, Bayes], None]  # the step, its mean log-likelihood, where it led
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class Climb:
     max_iter: int
     floor_acts: Callable[[Any], bool] = lambda params: False  # of parameters
     smoothed: bool = False  # maximisation counts more than the rows: a step may make these less likely
-    watch: Watch = lambda step, log_likelihood: None
+    watch: Watch = lambda step, log_likelihood, at: None
 
     def __call__(self, problem: Problem, start: Bayes, before: float = -np.inf) -> Climbed:
         """EM from `start`; before: the mean log-likelihood that the first step is compared with."""
@@ -188,7 +188,7 @@ class Climb:
             seen = problem.expect(at)
             stats, at = seen.stats, problem.maximise(seen.stats)
             mean = seen.log_likelihood / seen.weight
-            self.watch(step, mean)
+            self.watch(step, mean, at)
             reached("log-likelihood", mean)
             if self.smoothed and mean < before and len(way.floored):
                 way.floored[-1] = True

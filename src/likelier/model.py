@@ -167,6 +167,7 @@ class Bayes:
     discriminants: Scores | None = None
     typical: Any = None  # how likely the training rows are, a `Typical`, or will be one; None: not kept
     units: Units | None = None  # (p,), of the columns of params; None: they are as they are
+    single: bool = False  # the rows were of single precision
 
     def __getstate__(self) -> dict[str, Any]:
         """What it is made of, not what it has worked out since; what it puts off is done first."""

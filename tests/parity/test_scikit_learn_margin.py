@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn import svm
 from sklearn.base import clone
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -123,3 +123,51 @@ def test_weights_can_be_sparse_as_scikit_learns(model, tmp_path):
     np.testing.assert_array_equal(lk.load(tmp_path / "model.lk").predict(X), model.predict(X))
     for _ in range(2):
         np.testing.assert_array_equal(model.densify().coef_, before)
+
+
+# ---- several classes at once -----------------------------------------------------------------------
+def crammer_singer_objective(model, X, y, C, w=1.0):
+    """|W|²/2 + C Σ w (max_j (z_j + [j ≠ y]) - z_y), in plain numpy."""
+    Z, at = X @ model.coef_.T + model.intercept_, (np.arange(len(y)), y)
+    asked = Z + 1.0
+    asked[at] -= 1.0
+    return 0.5 * (model.coef_**2).sum() + C * (w * (asked.max(axis=1) - Z[at])).sum()
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine])
+@pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_crammer_and_singer(load, C, weighted):
+    X, y = load(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    w = np.random.default_rng(0).uniform(0.2, 2.0, len(y)) if weighted else np.ones(len(y))
+    how = {"multi_class": "crammer_singer", "fit_intercept": False, "C": C}
+    ours = lk.LinearSVC(**how).fit(X, y, sample_weight=w)
+    theirs = svm.LinearSVC(**how, tol=1e-7, max_iter=200_000).fit(X, y, sample_weight=w)
+    assert ours.coef_.shape == theirs.coef_.shape
+    F, least = (crammer_singer_objective(model, X, y, C, w) for model in (ours, theirs))
+    assert F - least <= 1e-4 * C * w.sum()  # tol, of the mean loss
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=2e-3)
+    # With an intercept, which is free here: no worse than any that is penalised.
+    how["fit_intercept"] = True
+    ours, theirs = (model(**how).fit(X, y, sample_weight=w) for model in (lk.LinearSVC, svm.LinearSVC))
+    F, least = (crammer_singer_objective(model, X, y, C, w) for model in (ours, theirs))
+    assert F <= least + 1e-4 * C * w.sum()
+
+
+def test_crammer_and_singer_for_two_classes():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    how = {"multi_class": "crammer_singer", "fit_intercept": False, "C": 0.1}
+    ours, theirs = lk.LinearSVC(**how).fit(X, y), svm.LinearSVC(**how, tol=1e-8, max_iter=10**6).fit(X, y)
+    assert ours.coef_.shape == theirs.coef_.shape == (1, 30)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-3)
+
+
+def test_crammer_and_singer_needs_rows_in_memory(tmp_path):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    X.assign(y=y).to_csv(tmp_path / "iris.csv", index=False)
+    with pytest.raises(ValueError, match=r"needs the rows in memory.*use multi_class='ovr'"):
+        lk.LinearSVC(multi_class="crammer_singer").fit(lk.scan(tmp_path / "iris.csv", target="y"))
+    with pytest.raises(ValueError, match="it is 'ovr' or 'crammer_singer'"):
+        lk.LinearSVC(multi_class="ovo").fit(X, y)

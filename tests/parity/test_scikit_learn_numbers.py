@@ -394,7 +394,8 @@ def test_other_kinds_of_matrix_give_the_answers_of_a_dense_double_one(table, mod
         whole, same = model.fit(X, y), None
         expected, predicted = answers(whole, X), whole.predict(X)
         same = model.fit(other, y)
-    close(answers(same, other), expected, 1e-11)
+    # The same arithmetic; what is shown is rounded where scikit-learn's is of single precision.
+    close(answers(same, other), expected, 1e-6 if "float32" in kind else 1e-11)
     np.testing.assert_array_equal(same.predict(other), predicted)
 
 

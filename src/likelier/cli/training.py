@@ -142,8 +142,9 @@ def _staying(checkpoint: str | None) -> Iterator[None]:
 
 def _new(options: Namespace) -> Any:
     from likelier.estimators.checkpoints import Resumable
+    from likelier.estimators.deprecated import settled
 
-    model = model_named(options.model)().set_params(**dict(options.settings))
+    model = settled(model_named(options.model)().set_params(**dict(options.settings)))
     if options.checkpoint is not None and not isinstance(model, Resumable):
         raise ValueError(
             f"--checkpoint is for models that are fitted by passes over rows, and {type(model).__name__} "

@@ -9,6 +9,7 @@ from likelier.comparing import preparing
 from likelier.comparing.preparing import Diet
 from likelier.estimators.categorical import CategoricalNB
 from likelier.estimators.counts import BernoulliNB, ComplementNB, MultinomialNB, PoissonNB
+from likelier.estimators.deprecated import settled
 from likelier.estimators.kernel_density import KernelDensityClassifier
 from likelier.estimators.linear_discriminant import LinearDiscriminantAnalysis
 from likelier.estimators.logistic import LogisticRegression
@@ -148,4 +149,4 @@ def regressions() -> list[Entrant]:
 def on_request() -> list[Entrant]:
     """Those that take part where they are named."""
     nature = Nature("discriminative", SHARE, NO, LINEAR)
-    return [Entrant("LogisticRegressionCV", LogisticRegressionCV(), preparing.design, nature)]
+    return [Entrant("LogisticRegressionCV", settled(LogisticRegressionCV()), preparing.design, nature)]

@@ -29,10 +29,17 @@ class BadCell(ValueError):
     """A cell of X that a model cannot use."""
 
     def __init__(
-        self, row: int, column: int, value: float, name: str | None = None, place: str = "", why: str = ""
+        self,
+        row: int,
+        column: int,
+        value: float,
+        name: str | None = None,
+        place: str = "",
+        why: str = "",
+        whom: str = "",
     ) -> None:
         self.row, self.column, self.value = row, column, value
-        self.name, self.place, self.why = name, place, why
+        self.name, self.place, self.why, self.whom = name, place, why, whom
         where = f"{place or f'row {row}'}, column {column}" + (f" ({name!r})" if name is not None else "")
         super().__init__(self._said(where))
 
@@ -40,11 +47,12 @@ class BadCell(ValueError):
         raise NotImplementedError
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.row, self.column, self.value, self.name, self.place, self.why)
+        said = self.name, self.place, self.why, self.whom
+        return type(self), (self.row, self.column, self.value, *said)
 
-    def named(self, name: str | None, place: str) -> Self:
-        """The same, with the name of the column, and how to find the row."""
-        return type(self)(self.row, self.column, self.value, name, place, self.why)
+    def named(self, name: str | None, place: str, whom: str = "") -> Self:
+        """The same, with the name of the column, how to find the row, and which model it was for."""
+        return type(self)(self.row, self.column, self.value, name, place, self.why, whom)
 
     def below(self, first: int) -> Self:
         """The same, where X was the rows of another from this one on."""
@@ -73,7 +81,10 @@ class OutOfSupport(BadCell):
     """A cell of X is no value that its column's family can have; `why` names family and support."""
 
     def _said(self, where: str) -> str:
-        return f"Input X contains a value its family cannot have: {where} is {self.value:g}; {self.why}."
+        said = f"Input X contains a value its family cannot have: {where} is {self.value:g}; {self.why}."
+        if self.value < 0 and self.whom:
+            return f"Negative values in data passed to {self.whom} (input X). {said}"
+        return said
 
 
 def refuse_cells(X: NDArray[np.float64], *, gaps: bool, first: int = 0) -> None:

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from likelier.data import Dense, Source
 from likelier.estimators import door
+from likelier.estimators.counts import LEAST_ALPHA, lifted
 from likelier.estimators.generative import Contributions, Generative, seen_only
 from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.onepass import Names, Start
@@ -18,7 +19,6 @@ from likelier.states import Counts
 from likelier.states.counts import resized
 
 Floats = NDArray[np.float64]
-LEAST_ALPHA = 1e-10  # scikit-learn's, where force_alpha is False
 
 
 class CategoricalNB(Generative):
@@ -109,13 +109,11 @@ class CategoricalNB(Generative):
             shown["category_count_"] = [np.ascontiguousarray(counts[params.rows(j)].T) for j in columns]
         return shown
 
+    def _settings(self) -> Iterator[str]:
+        yield from lifted(self)
+
     def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
         yield from super()._remarks(model, statistics, target, names)
-        if self.alpha < LEAST_ALPHA and not self.force_alpha:
-            yield (
-                f"alpha too small will result in numeric errors, setting alpha = {LEAST_ALPHA:.1e}. Use "
-                "`force_alpha=True` to keep alpha unchanged."
-            )
         unseen = (statistics.seen() == 0) & (statistics.n > 0)[:, None]  # (K, p)
         if unseen.any():
             k = int(unseen.any(axis=1).argmax())

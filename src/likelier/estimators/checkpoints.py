@@ -12,6 +12,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from likelier import _core
 from likelier.engines.identity import Digests
 from likelier.engines.journal import journal
+from likelier.estimators.callbacks import called, listened_to
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -33,6 +34,8 @@ def resumable(fit: Fit) -> Fit:
     @wraps(fit)
     def fitted(self: Any, *args: Any, checkpoint: Any = None, **keywords: Any) -> Any:
         with kept(self, checkpoint):
+            if listened_to(self):
+                return called(fit, self, args, keywords)
             return fit(self, *args, **keywords)
 
     return cast(Fit, fitted)

@@ -74,6 +74,7 @@ class OnePassClassifier(Scoring, OnePass):
         known = self._known_classes(classes)
         if not first:
             self._needs_statistics("partial_fit")
+        self._warn_of_settings()
         source = self._source(X, y, sample_weight, known=not first)
         refuse_new(source, known)
         return self._take_in(source, known)
@@ -102,7 +103,7 @@ class OnePassClassifier(Scoring, OnePass):
             joint = _union(joint, theirs, one.name)
         check_statistics(models)
         counted = [(model._statistics, np.searchsorted(joint, model._target)) for _, model in models]
-        return self._merge([state.widened(len(joint), at) for state, at in counted], joint)
+        return self._merge(models, [state.widened(len(joint), at) for state, at in counted], joint)
 
 
 def _union(a: NDArray[Any], b: NDArray[Any], name: str) -> NDArray[Any]:

@@ -9,6 +9,7 @@ from uuid import uuid4
 import numpy as np
 
 from likelier.data.collected import collected, is_collection, whole_rows
+from likelier.estimators.precision import answer
 
 M = TypeVar("M", bound=Callable[..., Any])
 
@@ -32,13 +33,13 @@ def by_block(method: M) -> M:
     @wraps(method)
     def answering(self: Any, X: Any, *given: Any, **named: Any) -> Any:
         if is_collection(X):
-            return _mapped(partial(_answer, method.__name__, self, given, named), X)
-        return method(self, X, *given, **named)
+            return _mapped(partial(_answered, method.__name__, self, given, named), X)
+        return answer(self, method.__name__, X, method(self, X, *given, **named))
 
     return answering  # type: ignore[return-value]
 
 
-def _answer(name: str, estimator: Any, given: Any, named: Any, X: Any) -> Any:
+def _answered(name: str, estimator: Any, given: Any, named: Any, X: Any) -> Any:
     """Answers to a block; where a filter has left none of its rows, none."""
     if X.shape[0] == 0:
         return getattr(estimator, name)(_few(X, X.shape[1]), *given, **named)[:0]

@@ -4,6 +4,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
@@ -17,8 +18,10 @@ from likelier.data import Arrays, Source
 from likelier.data.units import Units, log_units, source_in_units
 from likelier.engines import run
 from likelier.estimators import door, starts
+from likelier.estimators.callbacks import Observable, Step, steps
 from likelier.estimators.checkpoints import Resumable, resumable
 from likelier.estimators.generative import Answering
+from likelier.estimators.precision import single
 from likelier.estimators.publishing import Names
 from likelier.estimators.typical import joined, watching
 from likelier.estimators.units import least, scaling_of, units_for
@@ -37,7 +40,7 @@ class Candidate(NamedTuple):
     family: Family
 
 
-class Components(Resumable, DensityMixin, Answering):
+class Components(Resumable, Observable, DensityMixin, Answering):
     """p(x) = Σ_m w_m p_m(x), the components of any family, by EM.
 
     A subclass says which mixtures are tried, and what of the one that is best is shown.
@@ -91,7 +94,7 @@ class Components(Resumable, DensityMixin, Answering):
                 lambda rows: self._best(counted_in(rows, units), candidates), source
             )
             model = model.counted_in(units, mean_log_unit(source, units), _weight(source))
-            model = replace(model, typical=typical(model))
+            model = replace(model, typical=typical(model), single=single(source))
         self._say(model, statistics, source.names)
         return self._publish(model, statistics, np.arange(len(model.log_prior)), source.names)
 
@@ -136,8 +139,10 @@ class Components(Resumable, DensityMixin, Answering):
                 start = self._adjusted(
                     problem.maximise(starts.started(*args, scaled=self._scaled)), candidate
                 )
-            climb = Climb(self.tol, self.max_iter, self._floor_acts, self._smoothed, self._watch)
-            end = climb(problem, start, -np.inf if before is None else before.way.last)
+            with steps(self, "em-iter") as step:
+                watch = self._watch if step is None else partial(self._tell, step, candidate, source.names)
+                climb = Climb(self.tol, self.max_iter, self._floor_acts, self._smoothed, watch)
+                end = climb(problem, start, -np.inf if before is None else before.way.last)
             if best is None or end.way.last > best.way.last:
                 best = end
         assert best is not None
@@ -213,7 +218,7 @@ class Components(Resumable, DensityMixin, Answering):
         )
         new = Problem(source, family, M).maximise(statistics.stats)
         blend = Blend(new.params, new.log_prior, shape=model.shape, way=way, selection=model.selection)
-        blend = replace(blend, units=model.units)
+        blend = replace(blend, units=model.units, single=model.single and single(source))
         blend = replace(blend, typical=joined([model.typical, typical(blend)]))
         names = getattr(self, "feature_names_in_", None)
         return self._publish(blend, statistics, self._target, names)
@@ -289,7 +294,15 @@ class Components(Resumable, DensityMixin, Answering):
                 "a row. Use fewer components, or more starts (n_init)."
             )
 
-    def _watch(self, step: int, log_likelihood: float) -> None:
+    def _tell(
+        self, told: Step, candidate: Candidate, names: Names, step: int, log_likelihood: float, at: Bayes
+    ) -> None:
+        """The same to callbacks, which may ask for the mixture so far."""
+        self._watch(step, log_likelihood, at)
+        so_far = Blend(at.params, at.log_prior, shape=candidate.shape)
+        told(lambda: self._attributes(so_far, None, np.arange(candidate.M), names))
+
+    def _watch(self, step: int, log_likelihood: float, at: Bayes) -> None:
         if self.verbose and step % self.verbose_interval == 0:
             self._print(f"  step {step}: mean log-likelihood {log_likelihood:.6f}")
 

@@ -12,7 +12,6 @@ from likelier.estimators import door
 from likelier.estimators.affine import AffineScores
 from likelier.estimators.collections import by_block
 from likelier.estimators.generative import seen_only
-from likelier.estimators.onepass import Names
 from likelier.families import (
     Bernoulli,
     Bernoullis,
@@ -27,6 +26,15 @@ from likelier.model import Bayes, Unweighed, log_of
 
 Floats = NDArray[np.float64]
 LEAST_ALPHA = 1e-10  # unless force_alpha
+
+
+def lifted(estimator: Any) -> Iterator[str]:
+    """What there is to say of an alpha that is raised."""
+    if not estimator.force_alpha and np.min(estimator.alpha) < LEAST_ALPHA:
+        yield (
+            f"alpha too small will result in numeric errors, setting alpha = {LEAST_ALPHA:.1e}. Use "
+            "`force_alpha=True` to keep alpha unchanged."
+        )
 
 
 def smoothing(alpha: Any) -> float | Floats:
@@ -85,13 +93,8 @@ class Smoothed(AffineScores):
     def _log_prob(self, model: Any) -> Floats:
         """What scikit-learn shows as feature_log_prob_."""
 
-    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
-        yield from super()._remarks(model, statistics, target, names)
-        if not self.force_alpha and np.min(self.alpha) < LEAST_ALPHA:
-            yield (
-                f"alpha too small will result in numeric errors, setting alpha = {LEAST_ALPHA:.1e}. Use "
-                "`force_alpha=True` to keep alpha unchanged."
-            )
+    def _settings(self) -> Iterator[str]:
+        yield from lifted(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

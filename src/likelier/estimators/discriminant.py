@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
 
 from likelier.data import Arrays, Source, code, refuse_cells
 from likelier.estimators import door
@@ -16,6 +17,16 @@ from likelier.model import Bayes
 Floats = NDArray[np.float64]
 
 
+def _counts(self: Any) -> bool:
+    """Whether there are statistics to go on from."""
+    if self.covariance_estimator is not None:
+        raise AttributeError(
+            f"{type(self).__name__} has no partial_fit, merge or cross_validate with a "
+            "covariance_estimator: they need statistics, and it keeps none."
+        )
+    return True
+
+
 class Discriminant(Generative):
     """What the two share: their parameters, and covariances by an estimator of the user's."""
 
@@ -24,6 +35,7 @@ class Discriminant(Generative):
     covariance_estimator: Any
     priors: Any
     tol: float
+    _no_estimator = "covariance_estimator is not supported with solver='svd'."
 
     def _check_solver(self, solvers: tuple[str, ...]) -> None:
         if self.solver not in solvers:
@@ -37,10 +49,7 @@ class Discriminant(Generative):
             raise NotImplementedError("shrinkage not supported with 'svd' solver.")
         if self.covariance_estimator is not None:
             if self.solver == "svd":
-                raise ValueError(
-                    "covariance_estimator is not supported with solver='svd'. Try "
-                    f"solver={solvers[-1]!r} instead."
-                )
+                raise ValueError(f"{self._no_estimator} Try solver={solvers[-1]!r} instead.")
             if s is not None and s != 0:
                 raise ValueError(
                     "covariance_estimator and shrinkage parameters are not None. "
@@ -54,7 +63,7 @@ class Discriminant(Generative):
         return seen_only(self._given_priors(len(n)), n)
 
     def _given_priors(self, K: int) -> Floats:
-        return door.priors_of(self.priors, K, strict=False)
+        return door.priors_of(self.priors, K, strict=False, name="priors")
 
     def _scaling(self) -> Scaling:
         """Standardised columns are shrunk alike in any units, others by their common variance."""
@@ -67,13 +76,12 @@ class Discriminant(Generative):
         if self.priors is not None and abs(np.sum(self.priors) - 1) > 1e-5:
             yield "The priors do not sum to 1. Renormalizing"
 
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Any:
-        if self.covariance_estimator is not None:
-            raise ValueError("partial_fit needs statistics, and a covariance_estimator keeps none.")
-        return super().partial_fit(X, y, classes, sample_weight)
+    partial_fit = available_if(_counts)(Generative.partial_fit)
+    merge = available_if(_counts)(Generative.merge)
+    cross_validate = available_if(_counts)(Generative.cross_validate)
 
     def _start(self, source: Source, target: NDArray[Any]) -> Start:
-        if self.covariance_estimator is not None:
+        if self.covariance_estimator is not None:  # in the grid of a cross-validation
             raise ValueError("cross_validate needs statistics, and a covariance_estimator keeps none.")
         return super()._start(source, target)
 
@@ -101,7 +109,8 @@ class Discriminant(Generative):
 
 def covariance_by(estimator: Any, rows: Floats) -> Floats:
     """The covariance that an estimator of the user's finds in these rows."""
-    fitted = clone(estimator).fit(rows)
+    fitted = clone(estimator, safe=False)  # it need not be one of scikit-learn's
+    fitted.fit(rows)
     if not hasattr(fitted, "covariance_"):
         raise ValueError(f"{type(estimator).__name__} does not have a covariance_ attribute")
     return np.atleast_2d(fitted.covariance_)

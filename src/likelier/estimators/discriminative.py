@@ -2,7 +2,7 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -15,10 +15,13 @@ from tqdm import tqdm
 
 from likelier.abilities import chosen
 from likelier.callers import outside
-from likelier.data import CSR, Arrays, Dense, Source, code
+from likelier.data import Arrays, Source, code
 from likelier.engines import reached
 from likelier.estimators import door
+from likelier.estimators.callbacks import Attributes, Observable, steps
 from likelier.estimators.checkpoints import Resumable
+from likelier.estimators.precision import single as single
+from likelier.estimators.publishing import Names
 from likelier.estimators.weighing import class_totals, weighed, weights_by_class
 from likelier.estimators.weighted import Weighted
 from likelier.estimators.weights import Weights
@@ -30,9 +33,10 @@ from likelier.solving import Terms, solve
 from likelier.states import Setting
 
 Floats = NDArray[np.float64]
+Fitted = Callable[[Iterate], Attributes | None]
 
 
-class Discriminative(Resumable, Weighted):
+class Discriminative(Resumable, Observable, Weighted):
     """Model = loss + penalty + solver. A subclass says which loss, and what C and its like mean."""
 
     C: float
@@ -98,11 +102,30 @@ class Discriminative(Resumable, Weighted):
         most = int(door.number("max_iter", self.max_iter, 0, whole=True))
         return Terms(tol, most, seed_of(self.random_state))
 
-    def _solve(self, objective: Objective, start: Weights | None) -> Solution:
+    def _solve(
+        self, objective: Objective, start: Weights | None, fitted: Fitted = lambda iterate: None
+    ) -> Solution:
+        """fitted: the attributes of the estimator at an iterate, for callbacks."""
         terms, choice = self._terms()._replace(fresh=start is None), chosen(self.solver, objective)
         theta = np.zeros(objective.size) if start is None else begun(start, objective)
-        with watching(self.verbose, terms.max_iter) as watch:
-            return solve(objective, theta, choice, terms, watch)
+        with steps(self, f"{choice.name}-iter") as step, watching(self.verbose, terms.max_iter) as watch:
+
+            def told(number: int, iterate: Iterate) -> None:
+                watch(number, iterate)
+                if step is not None:
+                    step(fitted(iterate))
+
+            return solve(objective, theta, choice, terms, watch if step is None else told)
+
+    def _at(self, objective: Objective, target: NDArray[Any], names: Names, *, single: bool) -> Fitted:
+        """The attributes of the estimator at an iterate."""
+
+        def fitted(iterate: Iterate) -> Attributes:
+            here = Solution(iterate, np.empty((1, 3)), False, "the fit is under way")
+            weights = Weights.of(here, objective.setting, single=single)
+            return lambda: self._attributes(weights, None, target, names)
+
+        return fitted
 
     def _start_from(self, target: NDArray[Any], p: int) -> Weights | None:
         """Where to begin: what `warm_start` finds, if it fits."""
@@ -115,9 +138,10 @@ class Discriminative(Resumable, Weighted):
         if not solution.converged:
             last = solution.last
             warnings.warn(
-                f"{type(self).__name__}: {solution.solver} did not converge: {solution.reason} (tol="
-                f"{self.tol:g}; objective {last.value:.6g}). Raise max_iter, loosen tol, penalise more "
-                "(a smaller C), or try another solver.",
+                f"{type(self).__name__}: {solution.solver} failed to converge after {solution.iterations} "
+                f"iteration(s): {solution.reason} (tol={self.tol:g}; objective {last.value:.6g}). "
+                "Increase the number of iterations (max_iter), loosen tol, penalise more (a smaller C), or "
+                "try another solver.",
                 ConvergenceWarning,
                 stacklevel=outside(),
             )
@@ -137,13 +161,6 @@ def begun(start: Weights, objective: Objective) -> Floats:
 
 
 # ---- rows ----------------------------------------------------------------------------------------
-def single(source: Source) -> bool:
-    """Whether the rows are of single precision."""
-    X = source.X if isinstance(source, Arrays) else None
-    values = X.array if isinstance(X, Dense) else X.values if isinstance(X, CSR) else None
-    return values is not None and values.dtype == np.float32
-
-
 def precoded(source: Source, found: NDArray[Any]) -> Source:
     """Labels as codes; of rows in memory once and for all passes."""
     if isinstance(source, Arrays):

@@ -325,7 +325,7 @@ def supervised(estimator: Any, X: Any, y: NDArray[Any], sample_weight: Any, *, k
     return Arrays(rows, y, weights_of(sample_weight, len(y)), names=names)
 
 
-def priors_of(priors: Any, K: int, *, strict: bool = True) -> NDArray[np.float64]:
+def priors_of(priors: Any, K: int, *, strict: bool = True, name: str = "Priors") -> NDArray[np.float64]:
     """Class priors: K of them, not negative; their sum 1 (strict), or else made so."""
     given = np.asarray(priors, dtype=np.float64)
     if given.shape != (K,):
@@ -333,7 +333,7 @@ def priors_of(priors: Any, K: int, *, strict: bool = True) -> NDArray[np.float64
             f"Number of priors must match number of classes: got shape {given.shape} for {K} classes."
         )
     if not (given >= 0).all():
-        raise ValueError("Priors must be non-negative.")
+        raise ValueError(f"{name} must be non-negative; got {given.min():g}.")
     total = given.sum()
     if not np.isfinite(total) or total == 0 or (strict and abs(total - 1.0) > 1e-5):
         raise ValueError(f"The sum of the priors should be 1; it is {total:g}.")
@@ -398,10 +398,10 @@ def named(names: NDArray[Any] | None, columns: Iterable[int]) -> str:
 
 
 @contextmanager
-def naming(source: Source) -> Iterator[None]:
-    """Errors about a cell of X say the column's name, if it has one, and how to find the row."""
+def naming(source: Source, whom: str = "") -> Iterator[None]:
+    """Errors about a cell of X say the column's name, if it has one, how to find the row, and for whom."""
     try:
         yield
     except BadCell as bad:
         name = None if source.names is None else str(source.names[bad.column])
-        raise bad.named(name, source.place(bad.row)) from None
+        raise bad.named(name, source.place(bad.row), whom) from None

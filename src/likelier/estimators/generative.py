@@ -176,7 +176,10 @@ class Answering(Publishing):
         """New rows and their labels: from all classes, from class y, or, y a list, one for each."""
         door.fitted(self)
         if not isinstance(n_samples, int | np.integer) or n_samples < 1:
-            raise ValueError(f"n_samples={n_samples!r}: at least one row is drawn, a whole number of them")
+            raise ValueError(
+                f"Invalid value for 'n_samples': {n_samples!r}. The sampling requires at least one sample, "
+                "and a whole number of them."
+            )
         seed = check_random_state(random_state).randint(2**31)
         rng = np.random.default_rng(seed)
         if y is None:

@@ -39,6 +39,7 @@ class Lines:
     shift: Floats  # (p,)
     intercept: Floats  # (q,), ŷ at x = 0
     solution: Solution
+    single: bool = False  # the rows were of single precision
 
     @classmethod
     def of(cls, triangle: Triangle, solution: Solution, *, intercept: bool) -> Self:
@@ -70,6 +71,8 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
 
     _card = ValueCard
     _takes_blocks = True  # of chunks, in place of X
+    _single_shown = frozenset({"coef_", "intercept_", "singular_"})
+    _single_answers = frozenset({"predict"})
     fit_intercept: bool
     positive: bool
     _model: Lines
@@ -114,7 +117,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
                 shapes = f"{self._target} in {models[0].name} and {other._target} in {name}"
                 raise ValueError(f"targets differ: rows of y have shapes {shapes}")
         check_statistics(models)
-        return self._merge([model._statistics for _, model in models], self._target)
+        return self._merge(models, [model._statistics for _, model in models], self._target)
 
     @by_block
     def predict(self, X: Any) -> Floats:

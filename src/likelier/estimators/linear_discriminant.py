@@ -50,6 +50,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     """
 
     assumes = "generative; Gaussian classes, one covariance for all; linear boundary"
+    _no_estimator = "covariance estimator is not supported with svd solver."
+    _single_shown = frozenset(
+        {"coef_", "intercept_", "means_", "priors_", "scalings_", "xbar_", "explained_variance_ratio_"}
+        | {"covariance_"}
+    )
+    _single_answers = frozenset({"predict_proba", "predict_log_proba", "decision_function", "transform"})
 
     def __init__(
         self,

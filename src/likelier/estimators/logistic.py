@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import Source
-from likelier.estimators import door
+from likelier.estimators import deprecated, door
 from likelier.estimators.answers import LinearProbabilities
 from likelier.estimators.checkpoints import resumable
+from likelier.estimators.deprecated import NOT_GIVEN, strength_of
 from likelier.estimators.discriminative import single
 from likelier.estimators.logistic_summary import Inference
 from likelier.estimators.stepping import Stepping
@@ -23,13 +24,15 @@ class LogisticRegression(LinearProbabilities, Stepping, Inference):
 
     Drop-in for scikit-learn's (Cox 1958 for two classes, Theil 1969 for more): minimises
     C Σ loss + (1 - l1_ratio) |w|²/2 + l1_ratio |w|₁, the intercept free of any penalty. C=np.inf: no
-    penalty. `solver="auto"` chooses by the size of the problem, and `solver_reason_` says why.
+    penalty. `solver="auto"` chooses by the size of the problem, and `solver_reason_` says why. `penalty`
+    ("l1", "l2", "elasticnet" or None) is translated to C and l1_ratio, with scikit-learn's warning.
     """
 
     assumes = "discriminative; linear in the log odds; linear boundary"
 
     def __init__(
         self,
+        penalty: str | None = NOT_GIVEN,
         *,
         C: float = 1.0,
         l1_ratio: float = 0.0,
@@ -46,6 +49,7 @@ class LogisticRegression(LinearProbabilities, Stepping, Inference):
         n_jobs: int | None = None,
         penalty_weights: Any = None,
     ) -> None:
+        self.penalty = penalty
         self.C = C
         self.l1_ratio = l1_ratio
         self.dual = dual
@@ -64,8 +68,11 @@ class LogisticRegression(LinearProbabilities, Stepping, Inference):
     def _loss(self, K: int) -> Loss:
         return logistic if K == 2 else softmaxed
 
+    def _allowance(self) -> float:
+        return strength_of(self).C
+
     def _ratio(self) -> float:
-        return 0.0 if self.l1_ratio is None else door.number("l1_ratio", self.l1_ratio, 0.0, 1.0)
+        return strength_of(self).l1_ratio
 
     def _column_penalties(self, source: Source) -> Floats | None:
         if self.penalty_weights is None:
@@ -93,10 +100,12 @@ class LogisticRegression(LinearProbabilities, Stepping, Inference):
         offset: (n,), for K classes (n, K), known already and added to the scores. checkpoint: a file for
         what is done so far: a fit that was cut off goes on from there.
         """
+        deprecated.warn(deprecated.of_logistic(self), stacklevel=3)
         source, target = self._rows(X, y, sample_weight, offset)
         with door.naming(source):
             objective = self._objective(source, target)
-            solution = self._solve(objective, self._start_from(target, source.p))
+            fitted = self._at(objective, target, source.names, single=single(source))
+            solution = self._solve(objective, self._start_from(target, source.p), fitted)
         solution, information = self._concluded(objective, solution, target, source.names)
         model = Weights.of(solution, objective.setting, single=single(source))
         return self._publish(model, information, target, source.names)

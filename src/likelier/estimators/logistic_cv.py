@@ -2,21 +2,31 @@
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metadata_routing import UNUSED
 
 from likelier.abilities import chosen
 from likelier.callers import outside
 from likelier.data import Arrays
 from likelier.engines import loaded
-from likelier.estimators import door
+from likelier.estimators import deprecated, door
 from likelier.estimators.answers import LinearProbabilities
 from likelier.estimators.checkpoints import resumable
 from likelier.estimators.collections import gathered
-from likelier.estimators.discriminative import Discriminative, single
+from likelier.estimators.deprecated import (
+    CHANGING,
+    NOT_GIVEN,
+    legacy_of,
+    only_ratio,
+    ratios_of,
+    scoring_of,
+)
+from likelier.estimators.discriminative import Discriminative
 from likelier.estimators.logistic import LogisticRegression
 from likelier.estimators.scorers import scorer_of
 from likelier.estimators.sources import stored
@@ -57,23 +67,28 @@ class Tried(Weights):
 class LogisticRegressionCV(LinearProbabilities, Discriminative):
     """Logistic regression under each of `Cs` and `l1_ratios`; the best on rows held out is kept.
 
-    Drop-in for scikit-learn's: a path of solutions for each fold, each from the one before. Defaults are
-    those that scikit-learn announces: `scoring="neg_log_loss"` (None: the accuracy), `l1_ratios=(0.0,)`,
-    and attributes of one shape, (folds, ratios, Cs) and so on; `use_legacy_attributes=True` for those of
-    its version 1.9. `refit=False` takes the mean of the folds' best weights.
+    Drop-in for scikit-learn's: a path of solutions for each fold, each from the one before. The defaults
+    are those of scikit-learn 1.9, which warns that it will change them: `scoring` is the accuracy and will
+    be "neg_log_loss", `l1_ratios` is None and will be (0.0,), and attributes are once for each class unless
+    `use_legacy_attributes=False`, which has one shape, (folds, ratios, Cs) and so on. `refit=False` takes
+    the mean of the folds' best weights.
     """
 
+    # `groups` is for the splitter and the weights of `score` for the scorer, which ask by themselves.
+    __metadata_request__score: ClassVar[dict[str, str]] = {"sample_weight": UNUSED}
+    __metadata_request__fit: ClassVar[dict[str, str]] = {"checkpoint": UNUSED, "groups": UNUSED}
     assumes = "discriminative; linear in the log odds; linear boundary"
 
     def __init__(
         self,
         *,
         Cs: Any = 10,
-        l1_ratios: Any = (0.0,),
+        l1_ratios: Any = CHANGING,
         fit_intercept: bool = True,
         cv: Any = None,
         dual: bool = False,
-        scoring: Any = "neg_log_loss",
+        penalty: str = NOT_GIVEN,
+        scoring: Any = CHANGING,
         solver: str = "auto",
         tol: float = 1e-4,
         max_iter: int = 100,
@@ -83,13 +98,14 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
         refit: bool = True,
         intercept_scaling: float = 1.0,
         random_state: Any = None,
-        use_legacy_attributes: bool = False,
+        use_legacy_attributes: bool | str = CHANGING,
     ) -> None:
         self.Cs = Cs
         self.l1_ratios = l1_ratios
         self.fit_intercept = fit_intercept
         self.cv = cv
         self.dual = dual
+        self.penalty = penalty
         self.scoring = scoring
         self.solver = solver
         self.tol = tol
@@ -117,32 +133,39 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
         groups: Any = None,
         *,
         checkpoint: Any = None,
+        **params: Any,
     ) -> Self:
         """Fit to rows X and their labels y, or to a source, whose rows are read into memory.
 
         groups: for splitters that keep rows together. checkpoint: a file for what is done so far: a fit
-        that was cut off goes on from there; its folds, which are in memory, are fitted again.
+        that was cut off goes on from there; its folds, which are in memory, are fitted again. params: for
+        the splitter and the scorer, where scikit-learn's metadata routing is enabled.
         """
+        given = {"sample_weight": sample_weight, "groups": groups} | params
+        for_split, for_score = self._routed("fit", given, own=("sample_weight", "groups"))
+        deprecated.warn(deprecated.of_logistic_cv(self), stacklevel=3)
         grid = self._grid()
         X, y, sample_weight = gathered(X, y, sample_weight)
         source, target = self._rows(X, y, sample_weight)
         with door.naming(source):
             rows = loaded(source)
-            judge = self._judge(target, rows)
-            folds = self._folds(plain(rows.X) if stored(X) else X, target[rows.y], groups)
+            judge = self._judge(target, rows, for_score)
+            folds = self._folds(plain(rows.X) if stored(X) else X, target[rows.y], for_split)
             objective = self._objective(rows, target)
-            trial = Trial(objective, grid, self.solver, self._terms(), judge, single(rows))
+            trial = Trial(objective, grid, self.solver, self._terms(), judge)
             for ratio in grid.ratios.tolist():  # refused before any work
                 chosen(self.solver, replace(objective, penalty=grid.penalty(objective, 1.0, ratio)))
             objective.gradient(np.zeros(objective.size))  # a bad cell is named by its row among all
             results = trial.run(folds, self.n_jobs)
             self._warn_of_trials(results)
-            model = self._best(grid, results, objective, single=single(rows))
+            model = self._best(grid, results, objective)
         return self._publish(model, None, target, source.names)
 
     # ---- what is asked for -------------------------------------------------------------------------
     def _grid(self) -> Grid:
-        Cs, ratios = self.Cs, (0.0,) if self.l1_ratios is None else self.l1_ratios
+        Cs, ratios = self.Cs, ratios_of(self)
+        if ratios is None:
+            ratios = [only_ratio(self)]
         if np.ndim(Cs) == 0:
             Cs = np.logspace(-4, 4, int(door.number("Cs", Cs, 1, whole=True)))
         for name, values in (("Cs", Cs), ("l1_ratios", ratios)):
@@ -152,30 +175,38 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
         ratios = [door.number("l1_ratios", ratio, 0.0, 1.0) for ratio in ratios]
         if not Cs or not ratios:
             raise ValueError(f"{'l1_ratios' if Cs else 'Cs'} is empty: give at least one number")
-        for name in ("refit", "use_legacy_attributes"):
-            door.truth(name, getattr(self, name))
+        door.truth("refit", self.refit)
+        legacy_of(self)
         return Grid(np.array(Cs, dtype=np.float64), np.array(ratios, dtype=np.float64))
 
-    def _folds(self, X: Any, y: NDArray[Any], groups: Any) -> list[tuple[Rows, Rows]]:
+    def _folds(self, X: Any, y: NDArray[Any], params: dict[str, Any]) -> list[tuple[Rows, Rows]]:
         from sklearn.model_selection import check_cv  # slow to load
 
-        pairs = check_cv(self.cv, y, classifier=True).split(X, y, groups)
+        pairs = check_cv(self.cv, y, classifier=True).split(X, y, **params)
         return [(_numbers(train), _numbers(test)) for train, test in pairs]
 
-    def _judge(self, target: NDArray[Any], source: Arrays) -> Judge:
-        """A scorer asks an estimator, about rows that are an array or a sparse matrix."""
-        scorer = scorer_of(self.scoring, target)
-        labels, w = target[source.y], source.w
+    def _judge(self, target: NDArray[Any], source: Arrays, params: dict[str, Any] | None) -> Judge:
+        """A scorer asks an estimator, about rows that are an array or a sparse matrix.
+
+        params: what scikit-learn routes to the scorer; None: the weights of the rows, if they have any.
+        """
+        scorer = scorer_of(scoring_of(self), target)
+        labels = target[source.y]
+        if params is None:
+            params = {} if source.w is None else {"sample_weight": source.w}
 
         def judge(weights: Weights, rows: Rows) -> float:
             model = LogisticRegression()._publish(weights, None, target, None)
-            weighed = {} if w is None else {"sample_weight": w[rows]}
-            return float(scorer(model, plain(source.X.take(rows)), labels[rows], **weighed))
+            of_rows = {
+                name: np.asarray(value)[rows] if np.ndim(value) and len(value) == len(labels) else value
+                for name, value in params.items()
+            }
+            return float(scorer(model, plain(source.X.take(rows)), labels[rows], **of_rows))
 
         return judge
 
     # ---- the choice --------------------------------------------------------------------------------
-    def _best(self, grid: Grid, results: Results, objective: Objective, *, single: bool) -> Tried:
+    def _best(self, grid: Grid, results: Results, objective: Objective) -> Tried:
         """Refitted under the penalty whose scores are best in sum; else the mean of each fold's best."""
         each = np.swapaxes(results.scores, 1, 2)  # (folds, c, r): scikit-learn's order, which settles ties
         folds, shape = len(each), each.shape[1:]
@@ -187,13 +218,13 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
         T = results.paths[np.arange(folds), r, c].mean(axis=0)  # (q, p + 1)
         C, ratio = float(grid.Cs[c].mean()), float(grid.ratios[r].mean())
         course = Course(np.empty((0, 3)), bool(results.ended.all()), MEAN, self.solver, MEAN)
-        weights = Weights(T[:, :-1].copy(), T[:, -1].copy(), np.zeros(objective.setting.p), course, single)
+        weights = Weights(T[:, :-1].copy(), T[:, -1].copy(), np.zeros(objective.setting.p), course)
         if self.refit:
             C, ratio = float(grid.Cs[c[0]]), float(grid.ratios[r[0]])
             problem = replace(objective, penalty=grid.penalty(objective, C, ratio))
             solution = self._solve(problem, weights)
             self._warn_of_end(solution)
-            weights = Weights.of(solution, objective.setting, single=single)
+            weights = Weights.of(solution, objective.setting)
         d = objective.setting.p + objective.intercept
         return Tried(
             **vars(weights),
@@ -219,17 +250,54 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
 
     def _shown(self, model: Any, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
         found = super()._shown(model, statistics, target)
-        if not self.use_legacy_attributes:
-            return found
-        return legacy(found, target, ratios=self.l1_ratios is not None)
+        return legacy(found, target, ratios=ratios_of(self) is not None) if legacy_of(self) else found
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The score of `scoring`, on rows X and their labels y; a source brings y and weights along."""
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, **score_params: Any) -> float:
+        """The score of `scoring`, on rows X and their labels y; a source brings y and weights along.
+
+        score_params: for the scorer, where scikit-learn's metadata routing is enabled.
+        """
+        given = {"sample_weight": sample_weight} | score_params
+        _, routed = self._routed("score", given, own=("sample_weight",))
         door.fitted(self)
         X, y, sample_weight = gathered(X, y, sample_weight)
         y, sample_weight = self._known_labels(X, y, sample_weight)
-        weighed = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return float(scorer_of(self.scoring, self.classes_)(self, X, y, **weighed))
+        if routed is None:
+            routed = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(scorer_of(scoring_of(self), self.classes_)(self, X, y, **routed))
+
+    # ---- what is passed on -------------------------------------------------------------------------
+    def _routed(
+        self, method: str, given: dict[str, Any], own: tuple[str, ...]
+    ) -> tuple[dict[str, Any], dict[str, Any] | None]:
+        """What the splitter is told, and the scorer; None: nobody has said, it is told the weights."""
+        from sklearn.utils.metadata_routing import process_routing
+
+        told = {name: value for name, value in given.items() if value is not None}
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, method, **told)
+            return dict(routed.splitter.get("split", {})), dict(routed.scorer.score)
+        if told.keys() - set(own):
+            raise ValueError(
+                f"Passing extra keyword arguments to {type(self).__name__}.{method} is only supported if "
+                "enable_metadata_routing=True, which you can set using `sklearn.set_config`. Extra "
+                f"parameters passed are: {told.keys() - set(own)}"
+            )
+        return {name: told[name] for name in ("groups",) if name in told}, None
+
+    def get_metadata_routing(self) -> Any:
+        """Who is told what, as scikit-learn asks it: the splitter by `fit`, the scorer by both."""
+        from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+
+        both = MethodMapping().add(caller="score", callee="score").add(caller="fit", callee="score")
+        split = MethodMapping().add(caller="fit", callee="split")
+        router = (
+            MetadataRouter(owner=self).add_self_request(self).add(splitter=self.cv, method_mapping=split)
+        )
+        return router.add(scorer=self._get_scorer(), method_mapping=both)
+
+    def _get_scorer(self) -> Any:
+        return scorer_of(scoring_of(self))
 
 
 def _numbers(rows: Any) -> Rows:

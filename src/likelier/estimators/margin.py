@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from likelier.data import Source
 from likelier.estimators import door
 from likelier.estimators.checkpoints import resumable
+from likelier.estimators.crammer_singer import crammer_singer
 from likelier.estimators.discriminative import Discriminative
 from likelier.estimators.weighing import class_totals, weighed, weights_by_class
 from likelier.estimators.weights import Course, Weights
-from likelier.losses import LOSSES, Loss
+from likelier.losses import LOSSES, Loss, softmaxed
 from likelier.objective import Objective
 from likelier.solvers import Solution
 
@@ -29,8 +30,9 @@ class LinearSVC(Discriminative):
     Drop-in for scikit-learn's (Cortes & Vapnik 1995), in the primal (Chapelle 2007), but for the intercept,
     which is never penalised. loss: "squared_hinge"; "hinge", to a bound on the distance from the optimum;
     "perceptron", the criterion (-y (w·x + b))₊ without a penalty, of whose path the weights with the
-    fewest mistakes are kept. More than two classes: one against the rest, each. `n_iter_` and `trace_` are
-    those of the class that took longest.
+    fewest mistakes are kept. More than two classes: one against the rest, each (`n_iter_` and `trace_` are
+    those of the class that took longest); or multi_class="crammer_singer", all at once: Σ_k |w_k|²/2 +
+    C Σ max_j (z_j + [j ≠ y]) - z_y, whatever `loss` and `penalty` are (Crammer & Singer 2001).
     """
 
     assumes = "discriminative; a margin between the classes; linear boundary"
@@ -74,6 +76,11 @@ class LinearSVC(Discriminative):
         """
         self._check_pair()
         source, target = self._rows(X, y, sample_weight)
+        if self.multi_class == "crammer_singer" and len(target) > 2:
+            with door.naming(source):
+                model, solution = crammer_singer(self._objective(source, target), self._solve, self.tol)
+            self._warn_of_end(solution)
+            return self._publish(model, None, target, source.names)
         with door.naming(source):
             problems = self._problems(source, target)
             solutions = [self._solve(problem, None) for problem in problems]
@@ -82,19 +89,24 @@ class LinearSVC(Discriminative):
         return self._publish(model, None, target, source.names)
 
     def _check_pair(self) -> None:
-        if self.multi_class != "ovr":
-            raise ValueError(f"multi_class={self.multi_class!r}: it is 'ovr', each class against the rest")
+        if self.multi_class not in ("ovr", "crammer_singer"):
+            raise ValueError(f"multi_class={self.multi_class!r}: it is 'ovr' or 'crammer_singer'")
+        if self.multi_class == "crammer_singer":  # which has a loss and a penalty of its own
+            return
         if self.loss not in PENALTIES:
             raise ValueError(f"loss={self.loss!r}: it is one of {', '.join(PENALTIES)}")
         if self.penalty not in PENALTIES[self.loss]:
             pairs = ", ".join(f"{p} with {loss}" for loss, ps in PENALTIES.items() for p in ps)
             raise ValueError(
-                f"penalty={self.penalty!r} does not go with loss={self.loss!r}. Those that do: {pairs}."
+                f"Unsupported set of arguments: penalty={self.penalty!r} does not go with "
+                f"loss={self.loss!r} (dual={self.dual!r} changes nothing). Those that do: {pairs}."
             )
 
     def _problems(self, source: Source, target: NDArray[Any]) -> list[Objective]:
         """One for two classes; for more, of each class against the rest."""
         K = len(target)
+        if K == 2 and self.multi_class == "crammer_singer":  # half the penalty: w is w₁ - w₀, and w₀ = -w₁
+            return [_halved(self._objective(source, target))]
         if K == 2:
             return [self._objective(source, target)]
         totals = class_totals(source, K)
@@ -104,14 +116,16 @@ class LinearSVC(Discriminative):
         return [self._posed(*weighed(source, totals, each[k]), 2, k) for k in range(K)]
 
     def _loss(self, K: int) -> Loss:
+        if self.multi_class == "crammer_singer":
+            return softmaxed if K > 2 else LOSSES["hinge"]
         return LOSSES[self.loss]
 
     def _ratio(self) -> float:
-        return 1.0 if self.penalty == "l1" else 0.0
+        return 1.0 if self.penalty == "l1" and self.multi_class == "ovr" else 0.0
 
     def _allowance(self) -> float:
         C = super()._allowance()
-        return np.inf if self.loss == "perceptron" else C
+        return np.inf if self.loss == "perceptron" and self.multi_class == "ovr" else C
 
     def _warn_of_end(self, solution: Solution) -> None:
         # Rows that no line parts leave mistakes, and there is nothing to raise or to loosen.
@@ -120,6 +134,10 @@ class LinearSVC(Discriminative):
 
     def _shown(self, model: Weights, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
         return super()._shown(model, statistics, target) | {"n_iter_": len(model.course.trace) - 1}
+
+
+def _halved(objective: Objective) -> Objective:
+    return replace(objective, penalty=replace(objective.penalty, l2=objective.penalty.l2 / 2))
 
 
 def _worst(solutions: list[Solution]) -> Solution:

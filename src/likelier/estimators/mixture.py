@@ -42,6 +42,11 @@ class GaussianMixture(Components):
     """
 
     assumes = "a density: a sum of Gaussians"
+    _single_shown = frozenset(
+        {"weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_"}
+        | {"lower_bound_", "lower_bounds_"}
+    )
+    _single_answers = frozenset({"predict_proba", "score_samples"})
 
     def __init__(
         self,

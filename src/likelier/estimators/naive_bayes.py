@@ -35,6 +35,8 @@ class GaussianNB(Generative):
     """
 
     assumes = "generative; Gaussian columns, independent in each class; quadratic boundary"
+    _single_shown = frozenset({"class_count_", "class_prior_", "epsilon_", "theta_", "var_"})
+    _single_answers = frozenset({"predict_proba", "predict_log_proba", "predict_joint_log_proba"})
 
     def __init__(self, *, priors: Any = None, var_smoothing: float = 1e-9) -> None:
         self.priors = priors

@@ -3,6 +3,7 @@
 import copy
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from likelier.engines.numbering import numbered
 from likelier.estimators import crossing, door, splits
 from likelier.estimators.alike import Named
 from likelier.estimators.checkpoints import Resumable, resumable
+from likelier.estimators.precision import single
 from likelier.estimators.publishing import Names as Names
 from likelier.estimators.publishing import Publishing
 from likelier.evaluation import Card, CrossValidation
@@ -84,8 +86,9 @@ class OnePass(Resumable, Publishing):
         checkpoint: a file for what is done so far: a fit that was cut off goes on from there.
         """
         source = self._source(X, y, sample_weight, known=False)
-        with door.naming(source):
+        with door.naming(source, type(self).__name__):
             target, (model, statistics) = self._found(source)
+        model = replace(model, single=single(source))
         self._warn(model, statistics, target, source.names)
         return self._publish(model, statistics, target, source.names)
 
@@ -127,24 +130,27 @@ class OnePass(Resumable, Publishing):
 
     def _take_in(self, source: Source, target: Any) -> Self:
         """The fit to these rows and all before them, without warnings: more may come."""
-        with door.naming(source):
+        with door.naming(source, type(self).__name__):
             statistics = self._count(source, target)
-        names = source.names
+        names, all_single = source.names, single(source)
         if "_model" in vars(self):
             statistics = _merged([self._statistics, statistics])
             names = getattr(self, "feature_names_in_", None)
-        return self._publish(self._sound_model(statistics), statistics, target, names)
+            all_single = all_single and self._model.single
+        model = replace(self._sound_model(statistics), single=all_single)
+        return self._publish(model, statistics, target, names)
 
     @abstractmethod
     def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
         """A new estimator, equal to one fitted to the rows of all these; self is the first of them."""
 
-    def _merge(self, states: Sequence[Any], target: Any) -> Self:
-        """A new estimator of the same kind, with all these statistics."""
+    def _merge(self, models: Sequence[Named], states: Sequence[Any], target: Any) -> Self:
+        """A new estimator of the same kind, with these statistics of the models."""
         statistics = _merged(states)
         new: Self = clone(self)
         names = getattr(self, "feature_names_in_", None)
-        model = new._sound_model(statistics)
+        all_single = all(one.model._model.single for one in models)
+        model = replace(new._sound_model(statistics), single=all_single)
         new._warn(model, statistics, target, names)
         return new._publish(model, statistics, target, names)
 

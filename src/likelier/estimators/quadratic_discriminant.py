@@ -39,6 +39,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     """
 
     assumes = "generative; Gaussian classes, a covariance each; quadratic boundary"
+    _single_shown = frozenset({"means_", "covariance_"})
 
     def __init__(
         self,
@@ -113,12 +114,15 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     @property
     def scalings_(self) -> list[Floats]:
         """The variances of each class along its axes, falling."""
-        return list(self._spectrum[0])
+        return self._as_shown(self._spectrum[0])
 
     @property
     def rotations_(self) -> list[Floats]:
         """The axes of each class, in columns."""
-        return list(self._spectrum[1])
+        return self._as_shown(self._spectrum[1])
+
+    def _as_shown(self, values: Floats) -> list[Any]:
+        return list(values.astype(np.float32) if self._model.single else values)
 
     @property
     def _spectrum(self) -> tuple[Floats, Floats]:

@@ -124,7 +124,10 @@ class Ridge(LeastSquares):
             raise ValueError(f"solver={self.solver!r}: it is one of {', '.join(SOLVERS)}")
         alpha = np.asarray(self.alpha, dtype=np.float64)
         if alpha.ndim > 1 or (alpha.ndim == 1 and alpha.size not in (1, q)):
-            raise ValueError(f"alpha={self.alpha!r}: it is a number, or one for each of the {q} targets")
+            raise ValueError(
+                f"Number of targets and number of penalties do not correspond: {alpha.size} != {q}. "
+                "alpha is a number, or one for each target."
+            )
         if not (np.isfinite(alpha) & (alpha >= 0)).all():
             raise ValueError(f"alpha={self.alpha!r}: it must be finite and not negative")
         return np.broadcast_to(alpha, q)
@@ -149,5 +152,6 @@ class Ridge(LeastSquares):
         shown: dict[str, Any] = {"coef_": model.B[0] if len(model.B) == 1 else model.B, "intercept_": 0.0}
         if self.fit_intercept:
             shown["intercept_"] = model.intercept[0] if target == () else model.intercept
-        steps = np.ones(len(model.B), dtype=np.int64)  # direct: one for each target
-        return shown | {"n_features_in_": model.B.shape[1], "n_iter_": steps, "solver_": "qr"}
+        # No solver of ours takes steps; the names of scikit-learn's are repeated as they were asked for.
+        solver = "qr" if self.solver == "auto" else self.solver
+        return shown | {"n_features_in_": model.B.shape[1], "n_iter_": None, "solver_": solver}

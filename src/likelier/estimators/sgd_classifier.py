@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from likelier import links
 from likelier.data import Source
 from likelier.data.wrapped import cluster_of
-from likelier.estimators import door
+from likelier.estimators import deprecated, door
 from likelier.estimators.collections import by_block
 from likelier.estimators.courses import course_of, one_of
 from likelier.estimators.decisions import Decisions
@@ -26,6 +26,7 @@ from likelier.online.stochastic import LOSSES, RATES, Course
 Floats = NDArray[np.float64]
 
 PROBABLE = ("log_loss", "modified_huber", "softmax")
+OWN = ("softmax",)  # losses that scikit-learn's class has not
 
 
 def _probable(self: Any) -> bool:
@@ -49,6 +50,7 @@ class SGDClassifier(Decisions, Striding):
     """
 
     assumes = "discriminative; linear boundary; a step at every row"
+    loss_functions: ClassVar = {name: name for name in LOSSES if name not in OWN}  # scikit-learn's names
 
     def __init__(
         self,
@@ -99,12 +101,13 @@ class SGDClassifier(Decisions, Striding):
 
     def _course(self) -> Course:
         self._check_words()
+        deprecated.warn(deprecated.of_sgd(self), stacklevel=3)
         average = int(self.average) if isinstance(self.average, bool | np.bool_) else self.average
         return course_of(
             self,
             loss=self.loss,
             rate=self.learning_rate,
-            power=door.number("power_t", self.power_t, 0),
+            power=door.number("power_t", self.power_t, -np.inf),
             epsilon=door.number("epsilon", self.epsilon, 0),
             average=int(door.number("average", average, 0, whole=True)),
         )
@@ -139,6 +142,8 @@ class SGDClassifier(Decisions, Striding):
         if cluster_of(source) is None:
             return super()._epochs(route, source)
         return partial(averaged_epochs, route)
+
+    decide = available_if(_probable)(Decisions.decide)
 
     # ---- probabilities -----------------------------------------------------------------------------
     @available_if(_probable)  # type: ignore[untyped-decorator]

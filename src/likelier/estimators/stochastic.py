@@ -18,6 +18,7 @@ from likelier.callers import outside
 from likelier.cores import cores
 from likelier.data import Arrays, Chunk, Source
 from likelier.estimators import door
+from likelier.estimators.callbacks import Observable, called, listened_to, steps
 from likelier.estimators.discriminative import precoded, single
 from likelier.estimators.scoring import refuse_new
 from likelier.estimators.strides import SEEDS, Epochs, Journey, Route, Strides
@@ -30,7 +31,7 @@ from likelier.online.stochastic import Course, Rows, Stand, Watch
 Floats = NDArray[np.float64]
 
 
-class Striding(Weighted):
+class Striding(Observable, Weighted):
     """Steps, and the weights that they lead to. A subclass says how they are taken (`_course`)."""
 
     max_iter: int
@@ -65,6 +66,10 @@ class Striding(Weighted):
 
         A source is read part by part in its order; rows are shuffled within a part only.
         """
+        if listened_to(self):  # a decorator would move the lines that warnings point at
+            return called(
+                Striding.fit, self, (X, y, coef_init, intercept_init), {"sample_weight": sample_weight}
+            )
         course = self._course()
         most = int(door.number("max_iter", self.max_iter, 1, whole=True))
         source = door.training(self, X, y, sample_weight)
@@ -123,14 +128,33 @@ class Striding(Weighted):
                     "early_stopping holds rows out of those in memory, and X is a source: load its rows, "
                     "or set early_stopping=False."
                 )
-            with progress(self.verbose, most) as watch:
+            with self._watching(most) as watch:
                 return self._epochs(route, source)(source, start, self._seeds(K, None)[0], most, watch)
         if source.w is not None:
             door.weighty(source.w)
         (chunk,) = source.parts(len(source) * source.X.row_bytes)[0]()
         seeds, held = self._seeds(K, chunk)
-        with progress(self.verbose, most * len(seeds)) as watch:
+        with self._watching(most * len(seeds)) as watch:
             return route.whole(Rows.of(chunk, held), start, seeds, most, watch)
+
+    @contextmanager
+    def _watching(self, most: int) -> Iterator[Watch | None]:
+        """Epochs shown on a progress bar, and told to callbacks, if they are wanted.
+
+        A callback is told that an epoch is over, not where it led: each class may be in another one.
+        """
+        with steps(self, "epoch") as step, progress(self.verbose, most) as watch:
+            if step is None:
+                yield watch
+                return
+            step(None)
+
+            def told(loss: float) -> None:
+                if watch is not None:
+                    watch(loss)
+                step(None)
+
+            yield told
 
     def _epochs(self, route: Route, source: Source) -> Epochs:
         """How rows that are not in memory are gone through."""
@@ -262,8 +286,9 @@ class Striding(Weighted):
             )
         elif self.tol is not None and len(found.losses) == most and not found.ended:
             warnings.warn(
-                f"{type(self).__name__}: {most} epochs did not bring convergence (tol={self.tol:g}; mean "
-                f"loss {found.losses[-1]:.6g}). Raise max_iter, loosen tol, or scale the columns.",
+                "Maximum number of iteration reached before convergence. Consider increasing max_iter to "
+                f"improve the fit. ({type(self).__name__}: {most} epochs, tol={self.tol:g}, mean loss "
+                f"{found.losses[-1]:.6g}. Scaling the columns may help too.)",
                 ConvergenceWarning,
                 stacklevel=outside(),
             )

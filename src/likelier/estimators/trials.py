@@ -21,6 +21,7 @@ from likelier.solving import Terms
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Judge = Callable[[Weights, Rows], float]  # a model, and the rows to try it on
+Fits = dict[tuple[int, ...], Weights]  # by the number of the ratio and of C
 
 
 class Grid(NamedTuple):
@@ -52,7 +53,6 @@ class Trial:
     solver: str
     terms: Terms
     judge: Judge
-    single: bool
 
     def run(self, folds: Sequence[tuple[Rows, Rows]], jobs: int | None) -> Results:
         """Every fold, side by side where a pass does not take all cores by itself."""
@@ -60,19 +60,24 @@ class Trial:
         alone = len(source.parts(0)) > 1
         count = 1 if alone else min(len(folds), cores() if jobs is None or jobs < 1 else jobs)
         if count == 1:
-            found = [self._fold(*fold) for fold in folds]
+            fits = [self._fits(train) for train, _ in folds]
         else:
             with ThreadPoolExecutor(count) as pool:
-                found = list(pool.map(lambda fold: self._fold(*fold), folds))
+                fits = list(pool.map(self._fits, [train for train, _ in folds]))
+        # A scorer may be anyone's: it is asked in order, by one thread.
+        found = [self._judged(models, test) for models, (_, test) in zip(fits, folds, strict=True)]
         return Results(*(np.stack(each) for each in zip(*found, strict=True)))
 
-    def _fold(self, train: Rows, test: Rows) -> Results:
-        objective = of_rows(self.objective, train)
-        (c, r), setting = (len(each) for each in self.grid), objective.setting
+    def _fits(self, train: Rows) -> "Fits":
+        return dict(self._models(of_rows(self.objective, train)))
+
+    def _judged(self, models: "Fits", test: Rows) -> Results:
+        (c, r), setting = (len(each) for each in self.grid), self.objective.setting
         paths = np.empty((r, c, setting.q, setting.p + 1))
         scores, steps = np.empty((r, c)), np.empty((r, c), dtype=np.int32)
         ended = np.empty((r, c), dtype=np.bool_)
-        for at, weights in self._models(objective):
+        for at in np.ndindex(r, c):
+            weights = models[at]
             paths[at] = np.column_stack([weights.W, weights.intercept])
             scores[at] = self.judge(weights, test)
             steps[at], ended[at] = len(weights.course.trace) - 1, weights.course.converged
@@ -85,7 +90,7 @@ class Trial:
             penalties = [self.grid.penalty(objective, float(self.grid.Cs[j]), ratio) for j in order]
             solutions = path(objective, penalties, self.solver, self.terms)
             for j, solution in zip(order, solutions, strict=True):
-                yield (i, j), Weights.of(solution, objective.setting, single=self.single)
+                yield (i, j), Weights.of(solution, objective.setting)
 
 
 def of_rows(objective: Objective, rows: Rows) -> Objective:

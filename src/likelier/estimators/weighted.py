@@ -21,10 +21,12 @@ class Weighted(LinearScores, Scoring, Publishing):
     """z = W x + b; two classes are one row of W."""
 
     _model: Weights
+    _single_answers = frozenset({"predict_proba", "predict_log_proba", "decision_function"})
     _target: NDArray[Any]  # the classes
     _statistics: Any  # what more than answers needs: `summary`, learning on
     n_features_in_: int
     coef_: Any
+    intercept_: Any
 
     def _shown(self, model: Weights, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
         return {"classes_": target, "n_features_in_": model.W.shape[1]} | model.shown
@@ -37,7 +39,13 @@ class Weighted(LinearScores, Scoring, Publishing):
         door.fitted(self)
         rows = door.known_rows(self, X)
         with door.naming(rows):
-            return ask(self._model.scores, rows, link).out
+            return ask(self._written().scores, rows, link).out
+
+    def _written(self) -> Weights:
+        """The model; as in scikit-learn, `coef_` and `intercept_` may have been written to."""
+        if "coef_" not in vars(self):  # weights that vote are not shown as one
+            return self._model
+        return self._model.assigned(self.coef_, self.intercept_)
 
     def sparsify(self) -> Self:
         """Show `coef_` as a sparse matrix; answers do not change."""
@@ -54,7 +62,7 @@ class Weighted(LinearScores, Scoring, Publishing):
     def to_linear(self) -> LinearClassifier:
         """The weights alone, as a classifier that predicts the same."""
         door.fitted(self)
-        model = self._model
+        model = self._written()
         return LinearClassifier(
             model.W, model.intercept, self.classes_, getattr(self, "feature_names_in_", None)
         )
@@ -66,5 +74,6 @@ class Weighted(LinearScores, Scoring, Publishing):
         """
         door.fitted(self)
         rows = door.dense_rows(self, X)
-        W, b = by_class(self._model.W, self._model.intercept)
+        model = self._written()
+        W, b = by_class(model.W, model.intercept)
         return Contributions(rows[:, None, :] * W, b)

@@ -1,10 +1,11 @@
 """What a discriminative fit leaves: weights, and how they were come by."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from likelier.scores import Affine, Scores
 from likelier.solvers import Solution
@@ -60,6 +61,17 @@ class Weights:
         T = solution.last.theta.reshape(setting.q, -1)
         return cls(T[:, :-1].copy(), T[:, -1].copy(), setting.shift, Course.of(solution), single)
 
+    def assigned(self, coef: Any, intercept: Any) -> Self:
+        """The same, or, where other weights were put in the place of those shown, a model of them."""
+        shown = self.lines
+        if issparse(coef) or (
+            np.array_equal(coef, shown["coef_"]) and np.array_equal(intercept, shown["intercept_"])
+        ):
+            return self
+        W = np.array(np.atleast_2d(coef), dtype=np.float64)
+        b = np.broadcast_to(np.asarray(intercept, dtype=np.float64), len(W)).copy()
+        return replace(self, W=W, b=b, shift=np.zeros(W.shape[1]))
+
     @property
     def intercept(self) -> Floats:
         """z at x = 0."""
@@ -77,11 +89,15 @@ class Weights:
         return np.column_stack([self.W, b]).ravel()
 
     @property
+    def lines(self) -> dict[str, Any]:
+        """The weights, as they are shown."""
+        kind = np.float32 if self.single else np.float64
+        return {"coef_": self.W.astype(kind), "intercept_": self.intercept.astype(kind)}
+
+    @property
     def shown(self) -> dict[str, Any]:
         """As fitted attributes."""
-        kind = np.float32 if self.single else np.float64
-        lines = {"coef_": self.W.astype(kind), "intercept_": self.intercept.astype(kind)}
-        return lines | self.course.shown
+        return self.lines | self.course.shown
 
 
 def by_class(W: Floats, b: Floats) -> tuple[Floats, Floats]:

@@ -144,7 +144,7 @@ def walk(
     while made < epochs and not native.ended:
         native.run(min(at_once, epochs - made))
         if native.bad >= 0:
-            _refuse(rows, native.bad)
+            _refuse(rows, native.bad, epoch=len(native.steps) + 1)
         made = len(native.steps)
         if told is not None:
             told(native)
@@ -244,14 +244,14 @@ def _stand(native: _core.Stochastic, before: Stand) -> Stand:
     return Stand(theta, mean, squares, native.t)
 
 
-def _refuse(rows: Rows, row: int) -> None:
+def _refuse(rows: Rows, row: int, epoch: int) -> None:
     """Name the cell that is no number; if there is none, steps have grown out of all bounds."""
     _, columns = rows.X.rows(row, row + 1).where(lambda x: ~np.isfinite(x))
     if len(columns):
         column = int(columns[0])
         raise NonFinite(rows.first + row, column, rows.X.cell(row, column))
     raise ValueError(
-        f"Floating-point under-/overflow occurred: at row {rows.first + row} the score is no finite number "
-        "any more. Scale the columns (StandardScaler), or take smaller steps: a smaller eta0, a larger "
-        "alpha."
+        f"Floating-point under-/overflow occurred at epoch #{epoch}. Scaling input data with "
+        f"StandardScaler or MinMaxScaler might help. (The score of row {rows.first + row} is no longer "
+        "finite; smaller steps help too: a smaller eta0, a larger alpha.)"
     )

@@ -86,8 +86,6 @@ class Sums:
         if np.isinf(value):
             raise NonFinite(chunk.first + row, column, value)
         why = f"{self.rule} takes {RULES[self.rule].values}"
-        if value < 0:
-            why += ". Negative values in data cannot be counted"
         raise OutOfSupport(chunk.first + row, column, value, why=why)
 
     def merge(self, other: Self) -> None:
