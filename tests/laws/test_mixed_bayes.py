@@ -277,6 +277,25 @@ def test_batches_merges_and_threads_give_the_same(fitted):
         np.testing.assert_allclose(lk.NaiveBayes().fit(X, y).predict_proba(X), P, rtol=1e-12)
 
 
+CITIES = pd.DataFrame({"city": ["Rome", "Oslo", "Bonn"] * 50}), np.array([0, 1, 1] * 50)
+LATER = pd.DataFrame({"city": ["Rome", "Paris", None, "Paris"] * 25}), np.array([0, 1, 1, 1] * 25)
+
+
+@pytest.mark.parametrize("families", [{"city": "categorical"}, "auto"], ids=["named", "auto"])
+def test_categories_that_the_first_rows_lacked_are_unknown_ones_later(families):
+    first = lk.NaiveBayes(families).fit(*CITIES)
+    more = copy.deepcopy(first).partial_fit(*LATER)
+    other = lk.NaiveBayes(first.families_).fit(*LATER)
+    merged = copy.deepcopy(first).merge(other)
+    asked = pd.DataFrame({"city": ["Rome", "Oslo", "Paris", "Lima", None]})
+    np.testing.assert_allclose(more.predict_proba(asked), merged.predict_proba(asked), rtol=1e-12)
+    P = more.predict_proba(asked)
+    np.testing.assert_array_equal(P[2], P[3])  # neither is one of the first rows' categories
+    joint = np.array([75, 175]) * (np.array([0, 50]) + 1) / (np.array([75, 150]) + 4)
+    np.testing.assert_allclose(P[2], joint / joint.sum(), rtol=1e-12)
+    assert more.is_outlier(LATER[0]).shape == (100,)
+
+
 def test_families_of_groups_and_of_users_can_be_handed_on():
     rng = np.random.default_rng(0)
     y = np.arange(200) % 2
