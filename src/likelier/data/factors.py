@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from likelier.data.labels import Codes, levels_of
 
 
+_EXACT = 2.0**53  # whole numbers up to here are doubles
+
+
 @dataclass(frozen=True, slots=True)
 class Factor:
     """A column of categories: the place of each row's among the sorted levels.
@@ -70,6 +73,20 @@ class Factor:
         if levels is self.levels or np.array_equal(levels, self.levels):
             return type(self)(self.codes, levels)
         return type(self)(_places(levels, self.levels, len(levels))[self.codes], levels)
+
+
+def numbers_among(values: NDArray[Any], levels: NDArray[Any]) -> Factor | None:
+    """Numbers as places among sorted levels that are numbers too; None: some of these are not.
+
+    A search for each value, where to list the different values first is to sort them all.
+    """
+    if not all(isinstance(level, int | float) and abs(level) <= _EXACT for level in levels.tolist()):
+        return None
+    held, x = levels.astype(np.float64), np.asarray(values, dtype=np.float64)
+    at = np.searchsorted(held, x)
+    met = np.append(held, np.nan)[at] == x  # of NaN, which nothing equals, too
+    codes = np.where(met, at, np.where(np.isnan(x), -1, len(held)))
+    return Factor(codes.astype(np.int32), levels)
 
 
 def _places(levels: NDArray[Any], values: Iterable[Any], other: int) -> Codes:
