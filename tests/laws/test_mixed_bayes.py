@@ -55,14 +55,13 @@ def test_the_selection_says_what_was_picked_and_by_how_much(fitted):
     model, X, _ = fitted
     assert [choice.column for choice in model.selection_] == list(X.columns)
     for choice in model.selection_:
-        assert choice.losses[choice.picked] == min(choice.losses.values())
-        assert choice.margin >= 0
+        assert choice.losses[choice.picked] <= choice.losses["pooled"]
         assert choice.gain >= 0
         assert f"column {choice.column} ({choice.kind}): {choice.picked}" in str(choice)
 
 
 def judged(x, y, family: str) -> float:
-    """The loss of a column alone, each row told by a model that was fitted to all others: by brute force."""
+    """The loss of a column alone, each row told by a model that was fitted to all others."""
     loss = 0.0
     for i in range(len(y)):
         rest = np.arange(len(y)) != i

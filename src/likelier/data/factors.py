@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from likelier.data.labels import Codes, levels_of
 
-
 _EXACT = 2.0**53  # whole numbers up to here are doubles
 
 

@@ -131,12 +131,17 @@ def _levelled(X: Block, levels: Mapping[int, NDArray[Any]]) -> Block:
     return X.coded(levels) if isinstance(X, Columns) else X
 
 
+def whole(extent: Extent, j: int) -> bool:
+    """Whether the numbers of column j are whole: where all doubles are, that says nothing of them."""
+    return bool(extent.whole[j] and max(-extent.low[j], extent.high[j]) < 2.0**52)
+
+
 def kind_of(extent: Extent, j: int) -> str:
     """What the numbers of column j are."""
-    low, high, whole = extent.low[j], extent.high[j], extent.whole[j]
+    low, high = extent.low[j], extent.high[j]
     if low > high:
         return "nothing"
-    if whole and low >= 0:
+    if whole(extent, j) and low >= 0:
         return "truths" if high <= 1 else "counts"
     if low > 0:
         return "shares" if high < 1 else "positive numbers"
@@ -195,8 +200,9 @@ class Chooser:
 
     def _names(self, j: int, kind: str) -> tuple[str, ...]:
         """The candidates of a column, the simplest first."""
-        few = self.extent.high[j] - self.extent.low[j] < MOST_VALUES
-        if kind != "truths" and kind in OF_NUMBERS and self.extent.whole[j] and few:
+        with np.errstate(invalid="ignore"):  # infinite numbers will be refused
+            few = self.extent.high[j] - self.extent.low[j] < MOST_VALUES
+        if kind != "truths" and kind in OF_NUMBERS and whole(self.extent, j) and few:
             return (*CANDIDATES[kind], "categorical")
         return CANDIDATES[kind]
 
@@ -222,6 +228,8 @@ class Chooser:
         excess = {key: self._excess(one, key[0]) for key, one in settled.items()}
         losses, together = self._judged(settled, excess)
         alone = {j: min(losses[j], key=losses[j].__getitem__) for j in columns}
+        if together is not None:
+            alone = {j: together.safer(j, name, losses[j]) for j, name in alone.items()}
         picked = {j: name for j, name in alone.items() if losses[j][name] < self.judge.without}
         if together is not None:
             told = sorted(picked, key=lambda j: losses[j][picked[j]])
@@ -231,7 +239,8 @@ class Chooser:
         result = []
         for j, kind in kinds.items():
             one = replace(ignored[j], pooled=True) if j in ignored else settled[j, picked[j]]
-            every = losses[j] | {"pooled": self.judge.without}
+            names = self._names(j, kind)
+            every = {name: losses[j][name] for name in names} | {"pooled": self.judge.without}
             result.append((one, Choice(j, kind, picked.get(j, "pooled"), every, chances.get(j))))
         return result
 

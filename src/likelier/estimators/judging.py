@@ -59,12 +59,12 @@ class Judge:
     @cached_property
     def y(self) -> NDArray[np.intp]:
         """The classes to be told."""
-        return np.asarray(self.rows.y, dtype=np.intp)[self.asked]
+        return np.asarray(np.asarray(self.rows.y, dtype=np.intp)[self.asked])
 
     @cached_property
     def w(self) -> Floats:
         """The weights of the rows that are asked."""
-        return self.every[self.asked]
+        return np.asarray(self.every[self.asked])
 
     @cached_property
     def prior(self) -> Floats:
@@ -213,6 +213,18 @@ class Together:
             if before == best:
                 break
         return best
+
+    def safer(self, j: int, best: str, losses: Mapping[str, float]) -> str:
+        """The family that tells most alone; a table, if one tells nearly as much."""
+        tables = [name for name in losses if name in TABLES]
+        if best in TABLES or not tables:
+            return best
+        table = min(tables, key=losses.__getitem__)
+        prior = self.judge.prior[self.rows]
+        curve, other = (
+            self.judge.losses(prior + self.scores[j, name], self.rows) for name in (best, table)
+        )
+        return best if self._better(curve - other, SURE) else table
 
     def _exchange(self, S: Floats, best: dict[int, str], j: int, candidates: Sequence[str]) -> None:
         """The family of column j, given those of all others."""

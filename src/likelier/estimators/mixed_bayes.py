@@ -303,9 +303,9 @@ def _remarks_on(choices: Sequence[Choice], names: Names) -> Iterator[str]:
     if some:
         least = min(choice.chance for choice in some if choice.chance is not None)
         yield (
-            f"column {door.named(names, [c.column for c in some])} was pooled (no family of it predicts the "
-            f"class of rows held out), though a χ² test calls it dependent (p = {least:.2g}): there are too "
-            "few rows for its many values. Merge rare categories, or name its family."
+            f"column {door.named(names, [c.column for c in some])} was pooled: no family predicts by it the "
+            f"class of rows left out, though a χ² test calls it dependent (p = {least:.2g}). There are "
+            "too few rows for its many values: merge rare categories, or name its family."
         )
 
 

@@ -142,7 +142,7 @@ class DiagonalGaussian:
 
 
 def within(stats: ColumnMoments, spread: Floats, unit: float = 1.0) -> Floats:
-    """The variance within classes (p,), each about its own mean, with `spread`, that of all rows, for a row.
+    """The variance within classes (p,), about their own means, with `spread`, that of all rows, for a row.
 
     So few rows as classes, or classes that do not vary at all, leave what is known: how all rows vary.
     """

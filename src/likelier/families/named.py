@@ -22,7 +22,6 @@ from likelier.families.pooled import Pooled
 from likelier.families.rates import Exponential, Geometric, Poisson
 from likelier.states.bins import Bins
 
-
 BIN_ALPHA = 4.0  # pseudo-counts of a bin, times alpha
 BIN_LENT = 1.0  # rows that are as those of all classes, for each class besides its own
 LENT = 5.0  # rows that vary as all classes do, for each class besides its own

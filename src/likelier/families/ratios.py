@@ -108,7 +108,7 @@ def spreads(
     Each class has besides its own rows `smoothing` rows with the gap of all classes (each about its own
     mean), so that a class of one row has a density. No gap is below `floor` times that of all rows about
     one mean, and a class without numbers has these. `together`: the numbers are those of one density, in
-    which a column that does not vary among others that do varies as the least of these. `rows`: so many rows
+    which a column that does not vary among others that do varies as the least of these. `rows`: so many
     instead of `smoothing`, and the gap is that of a further row of a class whose mean N rows have told, as
     `DiagonalGaussian` has it. `among`: the statistics of all classes, if `stats` are not.
     """

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +72,8 @@ class Frequencies(Protocol):
         """Of a class that counts `own`, where all classes count `every`, in a column of `size` entries."""
 
 
-class Tally(NamedTuple):
+@dataclass(frozen=True)
+class Tally:
     """How many cells an entry has, and how many there are in all entries of its column."""
 
     count: Floats
@@ -108,7 +109,7 @@ def left_out(
     rest = Tally(every.count[at[0], 0], every.total[at[0], 0]).without(w[:, None])
     p = family.probability(mine, rest, size[at[0], 0])
     Z[np.arange(len(Z)), codes] = np.where(cells < 0, 0.0, np.log(p))
-    return Z
+    return np.asarray(Z)
 
 
 @dataclass(frozen=True)

@@ -113,13 +113,12 @@ def edges_of_each(X: Floats, w: Floats | None, bins: Sequence[int]) -> list[Bins
     """
     n, p = X.shape
     S = np.sort(X, axis=0)
-    alike = w is None or bool((w == w[0]).all())
-    plain = (
-        (S[1:] > S[:-1]).all(axis=0) & np.isfinite(S[[0, -1]]).all(axis=0) if n and alike else np.zeros(p)
-    )
+    alike = n > 0 and (w is None or bool((w == w[0]).all()))
+    ends = np.isfinite(S[:1]) & np.isfinite(S[-1:])
+    plain: list[int] = np.flatnonzero((S[1:] > S[:-1]).all(axis=0) & ends.all(axis=0) & alike).tolist()
     found: dict[int, Bins] = {}
-    for most in {bins[j] for j in np.flatnonzero(plain)}:
-        columns = np.array([j for j in np.flatnonzero(plain) if bins[j] == most])
+    for most in {bins[j] for j in plain}:
+        columns = np.array([j for j in plain if bins[j] == most])
         weights = np.ones(n) if w is None else w
         wanted, none = _wanted(weights.sum(), most), np.zeros(n, dtype=np.bool_)
         V = S[:, columns]
