@@ -141,6 +141,16 @@ def test_train_fits_lines_with_weights(folder, capsys):
     np.testing.assert_allclose(lk.load("m.lk").coef_, fitted.coef_, rtol=1e-9)
 
 
+def test_train_goes_on_with_categories_that_the_first_rows_lacked(folder):
+    cities = pd.DataFrame({"city": ["Rome", "Oslo", "Bonn", "Lima"] * 25, "y": [0, 1, 1, 0] * 25})
+    cities[:60].query("city != 'Lima'").to_csv("first.csv", index=False)
+    cities[60:].query("city != 'Bonn'").to_csv("rest.csv", index=False)
+    run("train", "first.csv", "--target", "y", "-o", "m.lk")
+    run("train", "rest.csv", "--target", "y", "--resume", "m.lk", "-o", "more.lk")
+    counted = lk.load("more.lk").class_count_.sum()
+    assert counted == len(pd.read_csv("first.csv")) + len(pd.read_csv("rest.csv"))
+
+
 def test_train_goes_on_from_a_saved_model(folder, capsys):
     frame = table()
     frame[::2].to_csv("even.csv", index=False)

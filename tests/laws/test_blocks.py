@@ -75,3 +75,49 @@ def test_categories_of_different_levels_are_stacked_by_value(rows, data):
     assert values(stacked) == values(whole)
     assert all(isinstance(column, Factor) for column in stacked.arrays)
     np.testing.assert_array_equal(stacked.gappy(), whole.gappy())
+
+
+# ---- missing and unknown categories --------------------------------------------------------------
+MISSING, UNKNOWN = "missing", "unknown"
+
+
+@st.composite
+def factors(draw: st.DrawFn) -> Factor:
+    """Any codes among any levels, missing (-1) and unknown (one past the last) among them."""
+    levels = np.array(sorted(draw(st.sets(st.sampled_from("abcdef"), max_size=6))), dtype=object)
+    codes = draw(st.lists(st.integers(-1, len(levels)), max_size=12))
+    return Factor(np.array(codes, dtype=np.int32), levels)
+
+
+def meaning(factor: Factor) -> list[str]:
+    """What each row says, whatever its codes are."""
+    return [[*factor.levels.tolist(), UNKNOWN, MISSING][code] for code in factor.codes]
+
+
+@given(factor=factors())
+def test_a_factor_with_fewer_levels_says_the_same(factor):
+    compact = factor.compact()
+    assert meaning(compact) == meaning(factor)
+    assert compact.levels.tolist() == factor.used().tolist()
+    assert set(compact.levels) == set(meaning(factor)) - {MISSING, UNKNOWN}
+
+
+@given(factor=factors(), data=st.data())
+def test_some_rows_of_a_factor_say_what_they_said(factor, data):
+    rows = data.draw(st.lists(st.integers(0, max(len(factor) - 1, 0)), max_size=len(factor)))
+    at = np.array(rows, dtype=np.intp)
+    assert meaning(factor[at].compact()) == [meaning(factor)[i] for i in rows]
+
+
+@given(factor=factors(), levels=st.sets(st.sampled_from("abcdefgh")))
+def test_by_other_levels_the_missing_stay_missing_and_the_unknown_unknown(factor, levels):
+    by = np.array(sorted(levels), dtype=object)
+    known = {*levels, MISSING}
+    assert meaning(factor.coded(by)) == [v if v in known else UNKNOWN for v in meaning(factor)]
+
+
+@given(pieces=st.lists(factors(), min_size=1, max_size=4), compact=st.booleans())
+def test_stacked_factors_say_what_each_said(pieces, compact):
+    blocks = [Columns((one.compact() if compact else one,)) for one in pieces]
+    (stacked,) = Columns.stack(blocks).arrays
+    assert meaning(stacked) == [said for one in pieces for said in meaning(one)]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data.chunk import Chunk, Part
-from likelier.data.factors import Factor
+from likelier.data.factors import Factor, numbers_among
 from likelier.data.matrix import Block, Columns
 from likelier.data.wrapped import Wrapped
 
@@ -46,6 +46,10 @@ class Recoded(Wrapped):
                     f"Input X has categories in column {name}, such as {some!r}, which held numbers in fit."
                 )
             return column
+        if self.levels is not None and not isinstance(column, Factor) and len(self.levels[j]):
+            found = numbers_among(column, self.levels[j])
+            if found is not None:
+                return found
         factor = column if isinstance(column, Factor) else factor_of(column)
         return factor if self.levels is None else factor.coded(self._alike(j, factor.levels))
 

@@ -8,21 +8,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier import _core
-from likelier.data import Block, Chunk, Columns, Listed, Source, stratified
+from likelier.data import Block, Columns, Source
 from likelier.data.recoded import Recoded
 from likelier.engines import run
 from likelier.engines.numbering import numbered
+from likelier.estimators.judging import Judge
+from likelier.estimators.judging import Together as InSum
 from likelier.estimators.plan import Choice, Plan, grouped
 from likelier.families.base import Family
-from likelier.families.named import BY_COLUMN, OF_GROUPS, Settled, Smoothing, family_of
-from likelier.links import log_softmax
-from likelier.model import Bayes, log_of
+from likelier.families.named import BY_COLUMN, OF_GROUPS, Settled, Smoothing
 from likelier.states import Extent, Levels, Sample, Together
-from likelier.states.bins import bins_for, edges_of
+from likelier.states.bins import Bins, bins_for, edges_of_each
 
-FOLDS = 5
 PARAMETERS = {"gaussian": 2, "gamma": 2, "beta": 2}  # of each class; of other families that have no bins: 1
+MOST_VALUES = 20  # of whole numbers that may be categories
+MOST_WEIGHT = 1e12  # of a row, where bins are made: more rows do not make more of them
 MOST_ROWS = 1 << 14  # of which families are judged, and bins made: a sample of all
 
 # What the numbers of a column can be, and the families that could fit such, the simplest first.
@@ -35,6 +35,9 @@ CANDIDATES: Mapping[str, tuple[str, ...]] = {
     "numbers": ("gaussian", "histogram"),
     "nothing": ("gaussian",),
 }
+
+
+OF_NUMBERS = ("counts", "positive numbers", "numbers")
 
 
 class Asked(NamedTuple):
@@ -96,29 +99,28 @@ def plan_of(source: Source, classes: NDArray[Any], asked: Asked, how: Smoothing)
     rows = Recoded(source, as_categories).coded(classes)
     starts = (partial(Extent.start, source.p), Levels, partial(Sample, MOST_ROWS))
     extent, levels, sample = run(numbered(rows), partial(Together.start, starts)).states
-    some = sample.rows()
-    if some is None:
+    if sample.rows() is None or not np.isfinite(extent.n):  # the pass that counts will say so
         return Plan(grouped({j: Settled("gaussian") for j in asked.columns}, asked.groups))
+    keys, some = sample.drawn()
     some = some._replace(X=_levelled(some.X, levels.levels))
-    judge = Judge(some, len(classes), how, extent.n)
     for group, kind, _ in asked.groups:
         for j in levels.levels.keys() & set(group):
             raise _no_categories(source, j, kind)
+    unit = 1.0 if some.w is None else min(1.0, float(some.w.mean()))
+    chooser = Chooser(Judge(some, len(classes), replace(how, unit=unit), keys), extent, levels.levels)
     settled: dict[int, Settled] = {}
-    choices = []
     for j, family in asked.columns.items():
-        known = levels.levels.get(j)
         if isinstance(family, Settled):
             settled[j] = family
         elif family == "auto":
-            kind = kind_of(extent, j) if known is None else "categories"
-            settled[j], choice = judge.choice(j, kind, known)
-            choices.append(choice)
-        elif known is not None and family != "categorical":
+            continue
+        elif j in levels.levels and family != "categorical":
             raise _no_categories(source, j, family)
         else:
-            settled[j] = judge.settled(family, j, known)
-    return Plan(grouped(settled, asked.groups), tuple(choices))
+            settled[j] = chooser.settled(family, j)
+    chosen = chooser.choices([j for j, family in asked.columns.items() if family == "auto"])
+    settled |= {choice.column: one for one, choice in chosen}
+    return Plan(grouped(settled, asked.groups), tuple(choice for _, choice in chosen), unit)
 
 
 def _no_categories(source: Source, j: int, family: str) -> ValueError:
@@ -130,122 +132,160 @@ def _levelled(X: Block, levels: Mapping[int, NDArray[Any]]) -> Block:
     return X.coded(levels) if isinstance(X, Columns) else X
 
 
+def whole(extent: Extent, j: int) -> bool:
+    """Whether the numbers of column j are whole: where all doubles are, that says nothing of them."""
+    return bool(extent.whole[j] and max(-extent.low[j], extent.high[j]) < 2.0**52)
+
+
 def kind_of(extent: Extent, j: int) -> str:
     """What the numbers of column j are."""
-    low, high, whole = extent.low[j], extent.high[j], extent.whole[j]
+    low, high = extent.low[j], extent.high[j]
     if low > high:
         return "nothing"
-    if whole and low >= 0:
+    if whole(extent, j) and low >= 0:
         return "truths" if high <= 1 else "counts"
     if low > 0:
         return "shares" if high < 1 else "positive numbers"
     return "numbers"
 
 
-def content_keys(rows: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """A number for each row, from all its cells: multiplied and folded, so that like ones lie apart."""
-    found = np.zeros(len(rows), dtype=np.uint64)
-    for cells in rows.view(np.uint64).T:
-        found = (found ^ cells) * np.uint64(0x9E3779B97F4A7C15)
-        found ^= found >> np.uint64(32)
-    return found
-
-
 @dataclass(frozen=True)
-class Judge:
-    """Rows by which families are judged, one column at a time."""
+class Chooser:
+    """The families that columns could have, and which of them tells most of the class."""
 
-    rows: Chunk
-    K: int
-    how: Smoothing
-    n: float  # the weight of all rows, of which these are a sample
+    judge: Judge
+    extent: Extent
+    levels: Mapping[int, NDArray[Any]]  # of columns of categories
 
-    @property
+    @cached_property
     def weight(self) -> float:
         """Of the sample."""
-        return float(self.rows.X.shape[0] if self.rows.w is None else self.rows.w.sum())
+        return float(self.judge.every.sum())
 
     @cached_property
-    def folds(self) -> Listed:
-        """Rows that are the same are in one fold, as if they were one of more weight.
+    def grown(self) -> float:
+        """How many times the weight of the sample all rows have."""
+        found = self.extent.n / self.weight
+        return found if np.isfinite(found) else 1.0
 
-        Which fold it is, what a row holds decides: in another order, the rows are judged alike.
-        """
-        y = np.asarray(self.rows.y)
-        cells = np.column_stack([self.rows.X.to_array() + 0.0, y])  # + 0: there is one zero
-        codes, first = _core.code_bytes(np.ascontiguousarray(cells).view(np.uint8))
-        order = np.argsort(content_keys(cells[first]), kind="stable")
-        numbers = np.empty_like(codes)
-        numbers[order] = stratified(y[first][order], FOLDS).numbers
-        return Listed(numbers[codes], FOLDS)
-
-    @cached_property
-    def without(self) -> float:
-        """The loss of the priors alone."""
-        return self._loss(Settled("gaussian", pooled=True), 0)
-
-    def settled(self, name: str, j: int, levels: NDArray[Any] | None) -> Settled:
+    def settled(self, name: str, j: int) -> Settled:
         """With levels or bins, if it needs any."""
-        if name != "histogram":
-            return Settled(name, levels)
-        x = self.rows.X.select(np.array([j])).to_array()[:, 0]
-        w = np.ones(len(x)) if self.rows.w is None else self.rows.w
-        bins = bins_for(w[~np.isnan(x)].sum() * self.n / self.weight)  # as many as all rows can fill
-        return Settled(name, bins=edges_of(x, self.rows.w, bins))
+        if name == "categorical":
+            return Settled(name, self.levels[j] if j in self.levels else self._values(j))
+        return Settled(name, bins=self.bins([j])[j]) if name == "histogram" else Settled(name)
 
-    def choice(self, j: int, kind: str, levels: NDArray[Any] | None) -> tuple[Settled, Choice]:
-        """The family whose held-out −ln p(y | x_j) is the least: it has no unit, as likelihood has.
+    def bins(self, columns: Sequence[int]) -> dict[int, Bins]:
+        """As many of each column as all rows can fill.
+
+        A weight above 1 is so many rows; rows that weigh less are still rows.
+        """
+        w = self.judge.every
+        w = np.minimum(w / self.judge.how.unit, MOST_WEIGHT)
+        found: dict[int, Bins] = {}
+        for block in self.judge.blocks(columns):
+            X = self._numbers(block)
+            most = [bins_for(float(rows) * self.grown) for rows in w @ ~np.isnan(X)]
+            found |= zip(block, edges_of_each(X, w, most), strict=True)
+        return found
+
+    def _numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        return self.judge.rows.X.select(np.array(columns, dtype=np.intp)).to_array()
+
+    def _values(self, j: int) -> NDArray[Any]:
+        """The numbers that a column has, as the levels of categories."""
+        x = self._numbers([j])[:, 0]
+        found = np.unique(x[~np.isnan(x)] + 0.0).tolist()
+        levels = np.empty(len(found), dtype=object)
+        levels[:] = [int(v) if v == int(v) else v for v in found]
+        return levels
+
+    def _names(self, j: int, kind: str) -> tuple[str, ...]:
+        """The candidates of a column, the simplest first."""
+        with np.errstate(invalid="ignore"):  # infinite numbers will be refused
+            few = self.extent.high[j] - self.extent.low[j] < MOST_VALUES
+        if kind != "truths" and kind in OF_NUMBERS and whole(self.extent, j) and few:
+            return (*CANDIDATES[kind], "categorical")
+        return CANDIDATES[kind]
+
+    def _candidates(self, kinds: Mapping[int, str]) -> dict[tuple[int, str], Settled]:
+        """By column and name."""
+        names = {j: self._names(j, kind) for j, kind in kinds.items()}
+        bins = self.bins([j for j in kinds if "histogram" in names[j]])
+        return {
+            (j, name): Settled(name, bins=bins[j]) if name == "histogram" else self.settled(name, j)
+            for j in kinds
+            for name in names[j]
+        }
+
+    def choices(self, columns: Sequence[int]) -> list[tuple[Settled, Choice]]:
+        """The family of each of these columns, by its held-out −ln p(y | x_j): it has no unit.
 
         (Densities change with the unit of x, and cannot be compared with the masses of counts.) If no
         family does better than none, the most flexible, pooled: the column tells nothing of the class.
+        Those that are left are then judged together: families that are sharp alone may be too sure in sum.
         """
-        settled = {name: self.settled(name, j, levels) for name in CANDIDATES[kind] if name in BY_COLUMN}
-        losses = {name: self._loss(one, j) - self._excess(one, j) for name, one in settled.items()}
-        settled["pooled"] = replace(settled[CANDIDATES[kind][-1]], pooled=True)
-        losses["pooled"] = self.without
-        picked = min(losses, key=losses.__getitem__)
-        return settled[picked], Choice(j, kind, picked, losses)
+        kinds = {j: "categories" if j in self.levels else kind_of(self.extent, j) for j in columns}
+        settled = self._candidates(kinds)
+        excess = {key: self._excess(one, key[0]) for key, one in settled.items()}
+        losses, together = self._judged(settled, excess)
+        alone = {j: min(losses[j], key=losses[j].__getitem__) for j in columns}
+        if together is not None:
+            alone = {j: together.safer(j, name, losses[j]) for j, name in alone.items()}
+        picked = {j: name for j, name in alone.items() if losses[j][name] < self.judge.without}
+        if together is not None:
+            told = sorted(picked, key=lambda j: losses[j][picked[j]])
+            picked = together.improved(picked, {j: tuple(losses[j]) for j in told if len(losses[j]) > 1})
+        ignored = {j: settled[j, CANDIDATES[kind][-1]] for j, kind in kinds.items() if j not in picked}
+        chances = self._chances(ignored)
+        result = []
+        for j, kind in kinds.items():
+            one = replace(ignored[j], pooled=True) if j in ignored else settled[j, picked[j]]
+            names = self._names(j, kind)
+            every = {name: losses[j][name] for name in names} | {"pooled": self.judge.without}
+            result.append((one, Choice(j, kind, picked.get(j, "pooled"), every, chances.get(j))))
+        return result
+
+    def _chances(self, ignored: Mapping[int, Settled]) -> dict[int, float | None]:
+        """Of columns that tell nothing: how likely their χ² is, if they truly do not."""
+        found: dict[int, float | None] = {}
+        for name in ("categorical", "histogram"):
+            for block in self.judge.blocks([j for j, one in ignored.items() if one.family == name]):
+                found |= zip(block, self.judge.chance(block, [ignored[j] for j in block]), strict=True)
+        return found
+
+    def _judged(
+        self, settled: Mapping[tuple[int, str], Settled], excess: Mapping[tuple[int, str], float]
+    ) -> "tuple[dict[int, dict[str, float]], InSum | None]":
+        """The losses of candidates, by column and name; and their scores, if there is room for them."""
+        judge = self.judge
+        losses: dict[int, dict[str, float]] = {j: {} for j, _ in settled}
+        kept: dict[tuple[int, str], NDArray[np.float64]] = {}
+        rows = judge.some(len(settled))
+        for name in dict.fromkeys(name for _, name in settled):
+            for block in judge.blocks([j for j, other in settled if other == name]):
+                Z = judge.scores(block, [settled[j, name] for j in block])
+                found = judge.mean(judge.losses(Z + judge.prior[:, :, None])).tolist()
+                for i, j in enumerate(block):
+                    losses[j][name] = found[i] - excess[j, name]
+                    if rows is not None:
+                        kept[j, name] = Z[rows, :, i]
+        return losses, None if rows is None else InSum(judge, rows, kept, excess)
 
     def _excess(self, settled: Settled, j: int) -> float:
         """How much of the loss is due to the sample: d parameters cost d/2m nats, if m rows estimate them.
 
-        All rows are more: m is what the folds leave, and n in the end. Of categories only those count that
-        five rows have: how many are so rare that more rows bring more of them, the sample cannot say.
+        All rows are more: n in the end. Of categories only those count that five rows have: how many are so
+        rare that more rows bring more of them, the sample cannot say.
         """
-        if self.n <= self.weight * (1 + 1e-9):
+        m, n = self.weight, self.extent.n
+        if n <= m * (1 + 1e-9):
             return 0.0
         d = PARAMETERS.get(settled.family, 1)
         if settled.bins is not None:
             d = len(settled.bins) - 1
-        elif settled.levels is not None:
-            codes = self.rows.X.select(np.array([j])).to_array()[:, 0]
+        elif settled.levels is not None and j in self.levels:
+            codes = self._numbers([j])[:, 0]
             d = max(int((np.bincount(codes[codes >= 0].astype(np.intp)) >= 5).sum()) - 1, 0)
-        m = self.weight * (1 - 1 / FOLDS)
-        return (self.K - 1) * d / 2 * (1 / m - 1 / self.n)
-
-    def _loss(self, settled: Settled, j: int) -> float:
-        """Of the rows of each fold, by the other folds."""
-        family = family_of(settled.family, [settled], self.how)
-        rows = self.rows._replace(X=self.rows.X.select(np.array([j])))
-        parts = [rows.take(np.flatnonzero(self.folds.numbers == fold)) for fold in range(FOLDS)]
-        counted = [family.stats(self.K, 1) for _ in parts]
-        for state, part in zip(counted, parts, strict=True):
-            state.update(part)
-        loss = weight = 0.0
-        for fold, test in enumerate(parts):
-            stats: Any = family.stats(self.K, 1)
-            for other in (*counted[:fold], *counted[fold + 1 :]):
-                stats.merge(other)
-            n = stats.n
-            if test.X.shape[0] == 0 or not n.any():
-                continue
-            # A class that the other folds lack: as if it had a row among them.
-            prior = np.maximum(n, 1.0)
-            model = Bayes(family.estimate(stats), log_of(prior / prior.sum()))
-            Z = np.empty((test.X.shape[0], self.K))
-            model.posterior.write(test, Z)
-            log_softmax.apply(Z, Z)
-            w = np.ones(len(Z)) if test.w is None else test.w
-            loss -= float(w @ Z[np.arange(len(Z)), np.asarray(test.y)])
-            weight += float(w.sum())
-        return loss / weight if weight else 0.0  # one row alone: nothing to judge by
+        elif settled.levels is not None:
+            d = len(settled.levels) - 1
+        return (self.judge.K - 1) * d / 2 * (1 / m - 1 / n)

@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -21,13 +21,14 @@ from likelier.estimators.choosing import asked_for, plan_of
 from likelier.estimators.generative import Contributions, Generative, Scaling, seen_only
 from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.onepass import Names, Start
-from likelier.estimators.plan import Plan, Planned, PlannedBayes, PlannedParts
+from likelier.estimators.plan import Choice, Plan, Planned, PlannedBayes, PlannedParts
 from likelier.families import Mixed, MixedFamily
 from likelier.families.named import Smoothing
 from likelier.families.reading import Reading, reading_of
 from likelier.model import Bayes, levels, log_of
 
 Floats = NDArray[np.float64]
+UNLIKELY = 0.01  # a chance below which a column is not taken for independent of the class
 
 
 class NaiveBayes(Generative):
@@ -158,6 +159,7 @@ class NaiveBayes(Generative):
     def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
         yield from super()._remarks(model, statistics, target, names)
         assert isinstance(model, PlannedBayes)
+        yield from _remarks_on(model.plan.choices, names)
         for j, known in model.plan.levels.items():
             words = [level for level in known.tolist() if isinstance(level, str)]
             others = [word for word in words if not _is_number(word)]
@@ -282,9 +284,10 @@ class NaiveBayes(Generative):
         levels = self._plan.levels
         if not levels:
             return X
-        out = X.astype(object)
+        numbers = all(type(level) in (int, float) for held in levels.values() for level in held.tolist())
+        out = X.copy() if numbers else X.astype(object)
         for j, of_column in levels.items():
-            named = [*of_column, None]  # the last: a category that is none of these
+            named = [*of_column, np.nan if numbers else None]  # the last: a category that is none of these
             out[:, j] = [named[int(code)] for code in X[:, j]]
         return out
 
@@ -299,6 +302,22 @@ class NaiveBayes(Generative):
             name = door.named(getattr(self, "feature_names_in_", None), [column])
             raise ValueError(f"column {name} has no category {value!r}; it has {shown}{more}")
         return float(found[0])
+
+
+def _remarks_on(choices: Sequence[Choice], names: Names) -> Iterator[str]:
+    """Columns that hold nothing, and those that the choice ignores although they seem to matter."""
+    gone = [choice.column for choice in choices if choice.kind == "nothing"]
+    if gone:
+        yield f"every cell of column {door.named(names, gone)} is missing: leave it out."
+    by_chance = UNLIKELY / max(len(choices), 1)  # one column of many is unlikely by chance
+    some = [c for c in choices if c.chance is not None and c.chance < by_chance]
+    if some:
+        least = min(choice.chance for choice in some if choice.chance is not None)
+        yield (
+            f"column {door.named(names, [c.column for c in some])} was pooled: no family predicts by it the "
+            f"class of rows left out, though a χ² test calls it dependent (p = {least:.2g}). There are "
+            "too few rows for its many values: merge rare categories, or name its family."
+        )
 
 
 def _is_number(word: str) -> bool:

@@ -28,6 +28,9 @@ class Choice:
     kind: str
     picked: str
     losses: dict[str, float]  # "pooled": of a family that is the same in all classes, whichever it is
+    chance: float | None = (
+        None  # of a pooled column: how likely a χ² as large is, if classes are alike in it
+    )
 
     @property
     def gain(self) -> float:
@@ -68,6 +71,7 @@ class Plan:
 
     parts: tuple[Part, ...]
     choices: tuple[Choice, ...] = ()
+    unit: float = 1.0  # the weight of a row among the first, at most 1
 
     @property
     def levels(self) -> dict[int, NDArray[Any]]:
@@ -94,6 +98,7 @@ class Plan:
 
     def family(self, how: Smoothing) -> MixedFamily:
         """All of them, as one."""
+        how = replace(how, unit=self.unit)
         return MixedFamily(tuple((part.columns, part.family(how)) for part in self.parts))
 
     def same(self, other: "Plan") -> bool:
@@ -111,7 +116,7 @@ class Plan:
                 at = np.array([place[int(part.columns[i])] for i in kept], dtype=np.intp)
                 parts.append(Part(at, tuple(part.settled[i] for i in kept), part.own))
         held = (choice for choice in self.choices if choice.column in place)
-        return Plan(tuple(parts), tuple(replace(c, column=place[c.column]) for c in held))
+        return Plan(tuple(parts), tuple(replace(c, column=place[c.column]) for c in held), self.unit)
 
 
 @dataclass(frozen=True)

@@ -49,9 +49,8 @@ class Bernoullis(AffineColumns):
         above = -np.inf if self.threshold is None else self.threshold
         return Scores((terms.Additive(np.zeros(self.shape[0]), self.W, self.constant, above),))
 
-    def parts(self, X: Floats) -> Floats:
-        truths = X if self.threshold is None else np.where(np.isnan(X), X, X > self.threshold)
-        return super().parts(truths)
+    def each(self, x: Floats) -> Floats:
+        return super().each(x if self.threshold is None else np.where(np.isnan(x), x, x > self.threshold))
 
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         drawn = rng.random((len(codes), self.shape[1])) < np.exp(self.log_yes)[codes]
@@ -71,7 +70,7 @@ class Bernoulli:
     def stats(self, K: int, p: int) -> Sums:
         return Sums.start(K, p, "bernoulli" if self.binarize is None else "numbers", self.binarize)
 
-    def estimate(self, stats: Sums) -> Bernoullis:
+    def estimate(self, stats: Sums, among: Sums | None = None) -> Bernoullis:
         total, seen = counted(stats)
         whole = seen + 2 * np.asarray(self.alpha)
         yes, no = (ratio(part + self.alpha, whole, 0.5) for part in (total, np.maximum(seen - total, 0.0)))

@@ -59,15 +59,22 @@ class Betas(Independent):
         constant[:, : self.shape[1]] -= stirling(c)
         return both, both / np.hstack([c, c]), constant
 
+    @property
+    def _held(self) -> tuple[Floats, Floats, Floats, Floats, TwoShares]:
+        return np.zeros(self.shape[0]), *self._terms, TwoShares()
+
     def scores(self) -> Scores:
-        held = np.zeros(self.shape[0]), *self._terms, TwoShares()
-        return Scores((Ratios(*held),), RatioGaps(*held))
+        return Scores((Ratios(*self._held),), RatioGaps(*self._held))
 
     def parts(self, X: Floats) -> Floats:
-        u = np.hstack([X, 1 - X])[:, None, :]
+        found = np.nan_to_num(Ratios(*self._held).each(X), nan=0.0)
+        return np.asarray(found[:, :, : self.shape[1]] + found[:, :, self.shape[1] :])
+
+    def each(self, x: Floats) -> Floats:
+        u = np.concatenate([x, 1 - x], axis=-1)
         a, mean, constant = self._terms
-        each = np.nan_to_num(constant - a * excess(u, mean) - np.log(u), nan=0.0)
-        return np.asarray(each[:, :, : self.shape[1]] + each[:, :, self.shape[1] :])
+        found = constant - a * excess(u, mean) - np.log(u)
+        return np.asarray(found[..., : self.shape[1]] + found[..., self.shape[1] :])
 
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         drawn = rng.beta(self.a[codes], self.b[codes])
@@ -79,16 +86,19 @@ class Beta:
     """The most likely a and b: ψ(a) - ψ(a+b) = mean ln x, ψ(b) - ψ(a+b) = mean ln(1-x), by Newton's steps.
 
     `smoothing` rows are added to each class that vary as all classes do; no spread is below `floor` times
-    that of all rows.
+    that of all rows. With `lent` rows, as `DiagonalGaussian` lends them, in their place.
     """
 
     smoothing: float = 1.0
     floor: float = 1e-9
+    lent: float = 0.0
+    unit: float = 1.0  # the weight of a row
 
     def stats(self, K: int, p: int) -> PositiveMoments:
         return PositiveMoments.start(K, p, TwoShares())
 
-    def estimate(self, stats: PositiveMoments) -> Betas:
-        mean, gap = (np.stack(np.hsplit(u, 2), axis=-1) for u in spreads(stats, self.smoothing, self.floor))
+    def estimate(self, stats: PositiveMoments, among: PositiveMoments | None = None) -> Betas:
+        found = spreads(stats, self.smoothing, self.floor, rows=self.lent, unit=self.unit, among=among)
+        mean, gap = (np.stack(np.hsplit(u, 2), axis=-1) for u in found)
         alpha = dirichlet_alpha(mean / mean.sum(axis=-1, keepdims=True), gap)  # (K, p, 2)
         return Betas(np.ascontiguousarray(alpha[..., 0]), np.ascontiguousarray(alpha[..., 1]))

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.families.base import Columns, Floats, Support
-from likelier.families.tabled import Codes, Table, Tabled, with_gap
+from likelier.families.tabled import Codes, Table, Tabled, Tally, tallies, with_gap
 from likelier.scores import Scores
 from likelier.states.counts import Beyond, Counts, Sizes, resized
 
@@ -80,14 +80,16 @@ class Categorical:
         held = np.broadcast_to(np.asarray(self.sizes, dtype=np.int64), (p,))
         return Counts.start(K, held + 1, "last") if self.unknown else Counts.start(K, held)
 
+    def probability(self, own: Tally, every: Tally, size: NDArray[Any]) -> Floats:
+        """A class without a cell of a column has the frequencies of all classes."""
+        alpha, blank = max(self.alpha, TINY), own.total <= 0
+        count, total = np.where(blank, every.count, own.count), np.where(blank, every.total, own.total)
+        return np.asarray((count + alpha) / (total + alpha * size))
+
     def estimate(self, stats: Counts) -> Categories:
-        """A class that has rows, but no cell of a column, has the frequencies of all classes."""
+        """A class without any rows takes all categories for equally likely."""
         sizes = np.maximum(stats.sizes, np.maximum(self.least, 1)).astype(np.int64)
-        counts, first = resized(stats.counts, stats.sizes, sizes), np.cumsum(sizes) - sizes
-        blank = (np.add.reduceat(counts, first, axis=0) == 0) & (stats.n > 0)  # (p, K)
-        pooled = counts.sum(axis=1, keepdims=True)
-        counts = np.where(np.repeat(blank, sizes, axis=0), pooled, counts)
-        smoothed = counts + max(self.alpha, TINY)
-        totals = np.add.reduceat(smoothed, first, axis=0)
-        log_p = np.log(smoothed) - np.repeat(np.log(totals), sizes, axis=0)
-        return Categories(log_p, sizes, stats.beyond == "last")
+        own, every = tallies(resized(stats.counts, stats.sizes, sizes), sizes)
+        size = np.repeat(sizes, sizes)[:, None]
+        p = np.where(stats.n > 0, self.probability(own, every, size), 1 / size)
+        return Categories(np.log(p), sizes, stats.beyond == "last")

@@ -115,5 +115,5 @@ class AffineColumns(Independent):
     def discriminants(self) -> Scores | None:
         return None if self.base() is None else self._affine()
 
-    def parts(self, X: Floats) -> Floats:
-        return np.asarray(np.nan_to_num(self.constant + self.W * X[:, None, :], nan=0.0))
+    def each(self, x: Floats) -> Floats:
+        return np.asarray(self.constant + self.W * x)

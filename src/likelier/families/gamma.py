@@ -48,13 +48,18 @@ class Gammas(Independent):
     def expected(self) -> Floats:
         return self.mean
 
+    @property
+    def _held(self) -> tuple[Floats, Floats, Floats, Floats, Itself]:
+        return np.zeros(self.shape[0]), self.a, self.mean, stirling(self.a), Itself()
+
     def scores(self) -> Scores:
-        held = np.zeros(self.shape[0]), self.a, self.mean, stirling(self.a), Itself()
-        return Scores((Ratios(*held),), RatioGaps(*held))
+        return Scores((Ratios(*self._held),), RatioGaps(*self._held))
 
     def parts(self, X: Floats) -> Floats:
-        x = X[:, None, :]
-        return np.nan_to_num(stirling(self.a) - self.a * excess(x, self.mean) - np.log(x), nan=0.0)
+        return np.nan_to_num(Ratios(*self._held).each(X), nan=0.0)
+
+    def each(self, x: Floats) -> Floats:
+        return np.asarray(stirling(self.a) - self.a * excess(x, self.mean) - np.log(x))
 
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         drawn = rng.standard_gamma(self.a[codes]) * (self.mean / self.a)[codes]
@@ -66,15 +71,17 @@ class Gamma:
     """The most likely shapes and means: m = mean x, ln a - ψ(a) = ln m - mean ln x (Minka 2002).
 
     `smoothing` rows are added to each class that vary as all classes do; no spread is below `floor` times
-    that of all rows.
+    that of all rows. With `lent` rows, as `DiagonalGaussian` lends them, in their place.
     """
 
     smoothing: float = 1.0
     floor: float = 1e-9
+    lent: float = 0.0
+    unit: float = 1.0  # the weight of a row
 
     def stats(self, K: int, p: int) -> PositiveMoments:
         return PositiveMoments.start(K, p, Itself())
 
-    def estimate(self, stats: PositiveMoments) -> Gammas:
-        mean, gap = spreads(stats, self.smoothing, self.floor)
+    def estimate(self, stats: PositiveMoments, among: PositiveMoments | None = None) -> Gammas:
+        mean, gap = spreads(stats, self.smoothing, self.floor, rows=self.lent, unit=self.unit, among=among)
         return Gammas(gamma_shape(gap), mean)

@@ -86,10 +86,9 @@ class Diagonal(Independent):
         gaps = terms.DiagonalGaps(np.zeros(self.shape[0]), self.mean, scale, constant)
         return Scores((terms.Diagonal(constant.sum(axis=1), self.mean, scale),), gaps)
 
-    def parts(self, X: Floats) -> Floats:
-        """ln p(x_j | C_k), column by column: (n, K, p); 0 where x_j is missing."""
-        z = (X[:, None, :] - self.mean) ** 2 / self.var
-        return np.asarray(np.nan_to_num(-0.5 * (z + np.log(self.var) + LOG_2PI), nan=0.0))
+    def each(self, x: Floats) -> Floats:
+        z = ((x - self.mean) / np.sqrt(self.var)) ** 2
+        return np.asarray(-0.5 * (z + np.log(self.var) + LOG_2PI))
 
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         noise = rng.standard_normal((len(codes), self.shape[1]))
@@ -98,10 +97,18 @@ class Diagonal(Independent):
 
 @dataclass(frozen=True)
 class DiagonalGaussian:
-    """Means and variances by class; to each variance is added a share of the largest one of all rows."""
+    """Means and variances by class; to each variance is added a share of the largest one of all rows.
+
+    With `lent` rows, v_k = (1 + 1/N_k) (S_k + lent v) / (N_k - 1 + lent): the variance of a further row of
+    the class, its mean known from N_k rows, its variance from these and from `lent` rows that vary by v, as
+    all classes do about their means. Of a class of one row this is 2 v. (The predictive density under a
+    conjugate prior, with a Gaussian of its spread for Student's t: Gelman et al. 2013, 3.3.)
+    """
 
     var_smoothing: float = 1e-9
     by_column: bool = False  # a share of each column's own variance instead
+    lent: float = 0.0
+    unit: float = 1.0  # the weight of a row
 
     def stats(self, K: int, p: int) -> ColumnMoments:
         return ColumnMoments.start(K, p)
@@ -115,14 +122,38 @@ class DiagonalGaussian:
         top = float(var.max())
         return self.var_smoothing * (top if top > 0 else 1.0)
 
-    def estimate(self, stats: ColumnMoments) -> Diagonal:
-        """A class without a cell of a column has that of all classes: it says nothing of the class."""
-        total, pooled, S = stats.pooled()
+    def estimate(self, stats: ColumnMoments, among: ColumnMoments | None = None) -> Diagonal:
+        """A class without a cell of a column has that of all classes: it says nothing of the class.
+
+        among: the statistics of all classes, if `stats` are not.
+        """
+        among = stats if among is None else among
+        total, pooled, S = among.pooled()
         spread = np.divide(S, total, out=np.ones_like(S), where=total > 0)
         seen = stats.seen > 0
         mean = np.where(seen, stats.mean, pooled)
-        var = np.where(seen, stats.S / np.where(seen, stats.seen, 1.0), spread) + self.floor(stats)
+        N = np.where(seen, stats.seen, 1.0)
+        own = stats.S / N
+        if self.lent:
+            v = within(among, spread, self.unit)
+            own = predictive(stats.S, N, self.lent * self.unit, v, self.unit)
+        var = np.where(seen, own, spread) + self.floor(among)
         return Diagonal(mean, above_nothing(var, spread))  # without smoothing it may be 0
+
+
+def within(stats: ColumnMoments, spread: Floats, unit: float = 1.0) -> Floats:
+    """The variance within classes (p,), about their own means, with `spread`, that of all rows, for a row.
+
+    So few rows as classes, or classes that do not vary at all, leave what is known: how all rows vary.
+    """
+    free = np.maximum(stats.seen - unit, 0.0).sum(axis=0)
+    return np.asarray((stats.S.sum(axis=0) + unit * spread) / (free + unit))
+
+
+def predictive(S: Floats, N: Floats, lent: float, v: Floats, unit: float = 1.0) -> Floats:
+    """How a further row varies about the mean of rows of weight N and scatter S; `lent` rows vary by v."""
+    N = np.maximum(N, unit)
+    return np.asarray((1 + unit / N) * (S + lent * v) / (N - unit + lent))
 
 
 def above_nothing(var: Floats, spread: Floats) -> Floats:

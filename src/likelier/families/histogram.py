@@ -1,7 +1,7 @@
 """Numbers of no known shape, by the frequencies of bins."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from likelier.data import Chunk, refuse_cells
 from likelier.families.base import Columns, Floats
 from likelier.families.categorical import TINY
-from likelier.families.tabled import BinTable, Tabled, with_gap
+from likelier.families.tabled import BinTable, Tabled, Tally, tallies, with_gap
 from likelier.scores import Based, Scores
 from likelier.states.bins import Bins
 from likelier.states.counts import BinCounts, Sizes
@@ -75,31 +75,33 @@ class Histograms(Tabled):
 
 @dataclass(frozen=True)
 class Histogram:
-    """p(b | C_k) = (N f_kb + α) / (N + α B): frequencies f_kb = N_kb / N_k among B bins of N cells.
+    """p(b | C_k) = (N f_kb + α) / (N + α B): frequencies f_kb among B bins of N cells.
 
-    Of N, not of N_k: a bin without rows is then as likely in every class, and speaks for none. (Laplace's
+    f_kb = (N_kb + lent f_b) / (N_k + lent), as if each class had besides its own rows `lent` rows more like
+    those of all classes, f_b = Σ_k N_kb / N: of a class of one or two rows little else is known. Of N, not
+    of N_k: a bin without rows is then as likely in every class, and speaks for none. (Laplace's
     (N_kb + α) / (N_k + α B) has it speak for the smallest class.)
     """
 
     bins: tuple[Bins, ...]  # p of them
     alpha: float = 4.0
+    lent: float = 0.0
 
     def stats(self, K: int, p: int) -> BinCounts:
         return BinCounts.start(K, self.bins)
 
-    def estimate(self, stats: BinCounts) -> Histograms:
+    def probability(self, own: Tally, every: Tally, size: NDArray[Any]) -> Floats:
         """A class without a cell of a column has the frequencies of all classes."""
-        counted = stats.counts
-        ends = np.cumsum(counted.sizes)
-        tables = []
-        for end, size in zip(ends, counted.sizes, strict=True):
-            N = counted.counts[end - size : end]  # (B, K)
-            pooled = N.sum(axis=1)
-            total = pooled.sum()
-            every = pooled / total if total > 0 else np.full(size, 1 / size)
-            own = N.sum(axis=0)
-            f = np.where(own > 0, N / np.where(own > 0, own, 1.0), every[:, None])
-            alpha = max(self.alpha, TINY)
-            tables.append((total * f + alpha) / (total + alpha * size))
-        log_p = np.log(np.concatenate([np.empty((0, len(stats.n))), *tables]))
-        return Histograms(log_p, stats.bins)
+        some, there = every.total > 0, own.total + self.lent > 0
+        of_all = np.divide(every.count, every.total, out=np.zeros(every.count.shape), where=some)
+        f = (own.count + self.lent * of_all) / np.where(there, own.total + self.lent, 1.0)
+        f = np.where(there & some, f, of_all)
+        alpha = max(self.alpha, TINY)
+        return np.asarray((every.total * f + alpha) / (every.total + alpha * size))
+
+    def estimate(self, stats: BinCounts) -> Histograms:
+        sizes = stats.counts.sizes
+        own, every = tallies(stats.counts.counts, sizes)
+        return Histograms(
+            np.log(self.probability(own, every, np.repeat(sizes, sizes)[:, None])), stats.bins
+        )

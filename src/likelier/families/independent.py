@@ -46,8 +46,12 @@ class Independent(ABC):
     def scores(self) -> Scores: ...
 
     @abstractmethod
+    def each(self, x: Floats) -> Floats:
+        """ln p of single cells, x (…, p) held against the parameters (K, p); NaN where x is missing."""
+
     def parts(self, X: Floats) -> Floats:
         """ln p(x_j | C_k), column by column: (n, K, p); 0 where x_j is missing."""
+        return np.asarray(np.nan_to_num(self.each(X[:, None, :]), nan=0.0))
 
     @abstractmethod
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats: ...

@@ -22,13 +22,21 @@ from likelier.families.pooled import Pooled
 from likelier.families.rates import Exponential, Geometric, Poisson
 from likelier.states.bins import Bins
 
+BIN_ALPHA = 4.0  # pseudo-counts of a bin, times alpha
+BIN_LENT = 1.0  # rows that are as those of all classes, for each class besides its own
+LENT = 5.0  # rows that vary as all classes do, for each class besides its own
+
 
 @dataclass(frozen=True)
 class Smoothing:
-    """What keeps estimates from few rows sane: pseudo-counts, and a share of each column's variance."""
+    """What keeps estimates from few rows sane: pseudo-counts, and a share of each column's variance.
+
+    unit: the weight of a row, at most 1. (A larger weight is so many rows.)
+    """
 
     alpha: float = 1.0
     var_smoothing: float = 1e-9
+    unit: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -41,8 +49,8 @@ class Settled:
     pooled: bool = False  # the same in all classes
 
     def __repr__(self) -> str:
-        held = f"({len(self.levels)} levels)" if self.levels is not None else ""
-        held += f"({len(self.bins)} bins)" if self.bins is not None else ""
+        held = f"({_counted(len(self.levels), 'level')})" if self.levels is not None else ""
+        held += f"({_said(self.bins)})" if self.bins is not None else ""
         return f"{'pooled ' if self.pooled else ''}{self.family}{held}"
 
     def __eq__(self, other: object) -> bool:
@@ -51,6 +59,18 @@ class Settled:
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def _said(bins: Bins) -> str:
+    """Of a column of few values, how many: the bins between them hold none."""
+    gaps = ~bins.atoms
+    if bins.atoms.any() and not (gaps[1:] & gaps[:-1]).any():
+        return _counted(int(bins.atoms.sum()), "value")
+    return _counted(len(bins), "bin")
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -65,22 +85,22 @@ def _categorical(columns: Sequence[Settled], how: Smoothing) -> Family:
 
 
 def _histogram(columns: Sequence[Settled], how: Smoothing) -> Family:
-    """Four times the pseudo-counts: what did best on single columns of eleven tables."""
-    return Histogram(tuple(column.bins for column in columns if column.bins is not None), 4 * how.alpha)
+    bins = tuple(column.bins for column in columns if column.bins is not None)
+    return Histogram(bins, BIN_ALPHA * how.alpha, BIN_LENT * how.unit)
 
 
 Maker = Callable[[Sequence[Settled], Smoothing], Family]
 
 # Families of one column: many of a kind are counted and scored together.
 BY_COLUMN: Mapping[str, Maker] = {
-    "gaussian": lambda columns, how: DiagonalGaussian(how.var_smoothing, by_column=True),
+    "gaussian": lambda columns, how: DiagonalGaussian(how.var_smoothing, True, LENT, how.unit),
     "bernoulli": lambda columns, how: Bernoulli(how.alpha),
     "categorical": _categorical,
     "poisson": lambda columns, how: Poisson(how.alpha),
     "geometric": lambda columns, how: Geometric(how.alpha),
     "exponential": lambda columns, how: Exponential(how.alpha),
-    "gamma": lambda columns, how: Gamma(),
-    "beta": lambda columns, how: Beta(),
+    "gamma": lambda columns, how: Gamma(lent=LENT, unit=how.unit),
+    "beta": lambda columns, how: Beta(lent=LENT, unit=how.unit),
     "kernel": lambda columns, how: Kernel(),
     "histogram": _histogram,
 }

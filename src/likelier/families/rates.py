@@ -37,8 +37,8 @@ class Poissons(AffineColumns):
     def base(self) -> terms.Term | None:
         return Factorials(np.zeros(self.shape[0]))
 
-    def parts(self, X: Floats) -> Floats:
-        return np.asarray(super().parts(X) - np.nan_to_num(gammaln(X + 1), nan=0.0)[:, None, :])
+    def each(self, x: Floats) -> Floats:
+        return np.asarray(super().each(x) - gammaln(x + 1))
 
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         return rng.poisson(self.rate[codes]).astype(np.float64)
@@ -57,9 +57,9 @@ class Poisson:
     def stats(self, K: int, p: int) -> Sums:
         return Sums.start(K, p, "poisson")
 
-    def estimate(self, stats: Sums) -> Poissons:
-        total, seen = counted(stats)
-        of_all = ratio(stats.total.sum(axis=0) + self.alpha, stats.seen().sum(axis=0) + self.alpha, 1.0)
+    def estimate(self, stats: Sums, among: Sums | None = None) -> Poissons:
+        (total, seen), every = counted(stats), stats if among is None else among
+        of_all = ratio(every.total.sum(axis=0) + self.alpha, every.seen().sum(axis=0) + self.alpha, 1.0)
         rate = ratio(total + self.alpha * of_all, seen + np.asarray(self.alpha), 1.0)
         return Poissons(np.maximum(rate, LEAST))
 
@@ -97,7 +97,7 @@ class Geometric:
     def stats(self, K: int, p: int) -> Sums:
         return Sums.start(K, p, "geometric")
 
-    def estimate(self, stats: Sums) -> Geometrics:
+    def estimate(self, stats: Sums, among: Sums | None = None) -> Geometrics:
         total, seen = counted(stats)
         return Geometrics(np.maximum(ratio(total + self.alpha, seen + self.alpha, 1.0), LEAST))
 
@@ -135,9 +135,9 @@ class Exponential:
     def stats(self, K: int, p: int) -> Sums:
         return Sums.start(K, p, "exponential")
 
-    def estimate(self, stats: Sums) -> Exponentials:
-        total, seen = counted(stats)
-        of_all = ratio(stats.total.sum(axis=0), stats.seen().sum(axis=0), 1.0)
+    def estimate(self, stats: Sums, among: Sums | None = None) -> Exponentials:
+        (total, seen), every = counted(stats), stats if among is None else among
+        of_all = ratio(every.total.sum(axis=0), every.seen().sum(axis=0), 1.0)
         mean = ratio(total + self.alpha * of_all, seen + self.alpha, 1.0)
         # In units of the column. (A mean below 1e-307 would have an inverse that overflows.)
         least = LEAST * np.where(of_all > 0, of_all, 1.0)

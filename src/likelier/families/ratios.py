@@ -9,6 +9,7 @@ import numpy as np
 from likelier import _core
 from likelier.data import Chunk, Dense, NonFinite, refuse_cells
 from likelier.families.base import Floats, Support, refuse_outside
+from likelier.families.gaussian import predictive
 from likelier.scores import Based
 from likelier.states.positive import PositiveMoments, Positives, blocks, excess
 
@@ -54,6 +55,13 @@ class Ratios(Based):
         b = self.b + constant.sum(axis=1)
         return _core.affine(Dense(T).native(), W, b, np.zeros(T.shape[1]), Z, add)
 
+    def each(self, X: Floats) -> Floats:
+        """What each number adds, (n, K, q); NaN where it is missing."""
+        (_, W, constant), T = self._affine, self._columns(Chunk(Dense(X)))
+        d, e = np.hsplit(np.clip(T, -_HUGE, _HUGE), 2)
+        for_d, for_e = np.hsplit(W, 2)
+        return np.asarray(d[:, None, :] * for_d + e[:, None, :] * for_e + constant)
+
     def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None:
         T = self._columns(chunk)
         if self._add_up(T, Z, add=add) is not None:
@@ -86,24 +94,40 @@ def refuse_numbers(support: Support, chunk: Chunk) -> None:
 
 
 def spreads(
-    stats: PositiveMoments, smoothing: float, floor: float, *, together: bool = False
+    stats: PositiveMoments,
+    smoothing: float,
+    floor: float,
+    *,
+    together: bool = False,
+    rows: float = 0.0,
+    unit: float = 1.0,
+    among: PositiveMoments | None = None,
 ) -> tuple[Floats, Floats]:
     """Means and gaps (K, q), a gap being ln mean u - mean ln u, with what rows leave open made up for.
 
     Each class has besides its own rows `smoothing` rows with the gap of all classes (each about its own
     mean), so that a class of one row has a density. No gap is below `floor` times that of all rows about
     one mean, and a class without numbers has these. `together`: the numbers are those of one density, in
-    which a column that does not vary among others that do varies as the least of these.
+    which a column that does not vary among others that do varies as the least of these. `rows`: so many
+    instead of `smoothing`, and the gap is that of a further row of a class whose mean N rows have told, as
+    `DiagonalGaussian` has it. `among`: the statistics of all classes, if `stats` are not.
     """
-    every, seen = stats.pooled(), stats.seen > 0
+    among = stats if among is None else among
+    every, seen = among.pooled(), stats.seen > 0
     N = np.maximum(every.seen[0], np.finfo(np.float64).tiny)
     total = every.gap[0] / N
     varies = total > _STILL
     least = total[varies].min() if together and varies.any() else 1.0
     total = np.where(varies, total, least)
-    within = stats.gap.sum(axis=0) / N
+    within = among.gap.sum(axis=0) / N
     lent = np.where(within > floor * total, within, total)
     N = np.where(seen, stats.seen, 1.0)
-    gap = np.maximum((stats.gap + smoothing * lent) / (N + smoothing), floor * total)
+    if rows:
+        free = np.maximum(among.seen - unit, 0.0).sum(axis=0)
+        of_all = (among.gap.sum(axis=0) + unit * total) / (free + unit)
+        gap = predictive(stats.gap, N, rows * unit, of_all, unit)
+    else:
+        gap = (stats.gap + smoothing * lent) / (N + smoothing)
+    gap = np.maximum(gap, floor * total)
     mean = np.where(every.seen[0] > 0, every.mean[0], 1.0)
     return np.where(seen, stats.mean, mean), np.where(seen, gap, total)

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from likelier.data.matrix import Cells
 from likelier.families.base import Columns, Conditioned, Floats, Support, given_and_rest, log_density
 from likelier.scores import Based, Scores
 from likelier.states.bins import Bins, codes_of
-from likelier.states.counts import Beyond, Sizes, lowest, places, refuse_code
+from likelier.states.counts import Beyond, Counts, Sizes, lowest, places, refuse_code
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,53 @@ class BinTable(Table):
 def with_gap(table: Floats) -> Floats:
     """One more row, of zeros: what a missing cell adds."""
     return np.vstack([table, np.zeros(table.shape[1])])
+
+
+class Frequencies(Protocol):
+    """From counts to probabilities, entry by entry."""
+
+    def probability(self, own: "Tally", every: "Tally", size: NDArray[Any], /) -> Floats:
+        """Of a class that counts `own`, where all classes count `every`, in a column of `size` entries."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many cells an entry has, and how many there are in all entries of its column."""
+
+    count: Floats
+    total: Floats
+
+    def without(self, w: Floats) -> "Tally":
+        """But for w of a cell that is in it."""
+        return Tally(np.maximum(self.count - w, 0.0), np.maximum(self.total - w, 0.0))
+
+
+def tallies(counts: Floats, sizes: Sizes) -> tuple[Tally, Tally]:
+    """Of each entry of a table (Σ sizes, K), by class, and of all classes (Σ sizes, 1)."""
+    first = np.cumsum(sizes) - sizes
+    pooled = counts.sum(axis=1, keepdims=True)
+    totals = (np.repeat(np.add.reduceat(each, first, axis=0), sizes, axis=0) for each in (counts, pooled))
+    own, every = totals
+    return Tally(counts, own), Tally(pooled, every)
+
+
+def left_out(
+    family: Frequencies, found: Counts, cells: NDArray[Any], codes: NDArray[Any], w: Floats
+) -> Floats:
+    """ln p(x_j | C_k) of cells, entries (n, q) of the table or -1, (n, K, q); 0 where one is missing.
+
+    In its own class, of which `codes` (n,) are the numbers, each row is left out with a weight w (n,).
+    """
+    own, every = tallies(found.counts, found.sizes)
+    size = np.repeat(found.sizes, found.sizes)[:, None]
+    table = with_gap(np.log(family.probability(own, every, size)))
+    Z = np.moveaxis(table[cells], 2, 1)  # (n, K, q)
+    at = np.maximum(cells, 0), codes[:, None]
+    mine = Tally(own.count[at], own.total[at]).without(w[:, None])
+    rest = Tally(every.count[at[0], 0], every.total[at[0], 0]).without(w[:, None])
+    p = family.probability(mine, rest, size[at[0], 0])
+    Z[np.arange(len(Z)), codes] = np.where(cells < 0, 0.0, np.log(p))
+    return np.asarray(Z)
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,16 @@ class ColumnMoments:
         mean = (share * self.mean).sum(axis=0)
         return total, mean, (self.S + self.seen * (self.mean - mean) ** 2).sum(axis=0)
 
+    def without(self, X: Floats, codes: NDArray[Any], w: Floats) -> Self:
+        """Of each row (n of them stand for classes), its class's statistics but for w of itself."""
+        N, mean, S = self.seen[codes], self.mean[codes], self.S[codes]
+        gone = np.where(np.isnan(X), 0.0, w[:, None])
+        left = np.maximum(N - gone, 0.0)
+        d = np.where(gone > 0, X - mean, 0.0)
+        share = np.divide(gone, left, out=np.zeros_like(left), where=left > 0)
+        S = np.where(left > 0, np.maximum(S - gone * d * d * (1 + share), 0.0), 0.0)
+        return type(self)(np.maximum(self.n[codes] - w, 0.0), left, mean - share * d, S)
+
     def widened(self, K: int, at: NDArray[np.intp]) -> Self:
         """The same among K classes, in which ours stand at `at`."""
         wide = type(self).start(K, self.mean.shape[1])

@@ -35,7 +35,8 @@ class Extent:
         if chunk.w is not None and not (chunk.w > 0).all():
             chunk = chunk.take(np.flatnonzero(chunk.w > 0))
         X = chunk.X
-        self.n += float(X.shape[0] if chunk.w is None else chunk.w.sum())
+        with np.errstate(over="ignore"):  # what overflows is refused when it is counted
+            self.n += float(X.shape[0] if chunk.w is None else chunk.w.sum())
         if X.shape[0] == 0:
             return
         if isinstance(X, CSR):

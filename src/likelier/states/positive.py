@@ -142,6 +142,22 @@ class PositiveMoments:
         gap = (self.gap + _between(self, mean[None])).sum(axis=0)
         return replace(self, n=self.n.sum()[None], seen=seen[None], mean=mean[None], gap=gap[None])
 
+    def without(self, X: Floats, codes: NDArray[Any], w: Floats) -> Self:
+        """Of each row (n of them stand for classes), its class's statistics but for w of itself."""
+        U, N, mean, gap = self.positives.of(Dense(X)), self.seen[codes], self.mean[codes], self.gap[codes]
+        gone = np.where(np.isnan(U), 0.0, w[:, None])
+        left = np.maximum(N - gone, 0.0)
+        U = np.where(gone > 0, U, mean)
+        share = np.divide(gone, left, out=np.zeros_like(left), where=left > 0)
+        m = np.where(left > 0, np.maximum(mean - share * (U - mean), np.finfo(np.float64).tiny), mean)
+        mean = np.where(mean > 0, mean, 1.0)  # no number is there
+        m = np.where(m > 0, m, 1.0)
+        gap = np.where(
+            left > 0, gap - gone * excess(np.where(U > 0, U, 1.0), mean) - left * excess(m, mean), 0.0
+        )
+        n = np.maximum(self.n[codes] - w, 0.0)
+        return replace(self, n=n, seen=left, mean=m, gap=np.maximum(gap, 0.0))
+
     def widened(self, K: int, at: NDArray[np.intp]) -> Self:
         """The same among K classes, in which ours stand at `at`."""
         wide = type(self)(self.positives, np.zeros(K), *np.zeros((3, K, self.mean.shape[1])))

@@ -1,6 +1,6 @@
 """Weights and sums by class and column."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -106,6 +106,16 @@ class Sums:
         """The weight of the cells that are there: (K, p), or (K, 1) if that is all of them."""
         n = self.n[:, None]
         return n if self.gone is None else np.asarray(np.maximum(n - self.gone, 0.0))
+
+    def without(self, X: Floats, codes: NDArray[Any], w: Floats) -> Self:
+        """Of each row (n of them stand for classes), its class's statistics but for w of itself."""
+        missing = np.isnan(X)
+        total = self.total[codes] - np.where(missing, 0.0, X) * w[:, None]
+        gone = None
+        if self.gone is not None:
+            gone = np.maximum(self.gone[codes] - missing * w[:, None], 0.0)
+        total = np.maximum(total, RULES[self.rule].low)  # rounding must not lead out of the support
+        return replace(self, n=np.maximum(self.n[codes] - w, 0.0), total=total, gone=gone)
 
     def widened(self, K: int, at: NDArray[np.intp]) -> Self:
         """The same among K classes, in which ours stand at `at`."""
