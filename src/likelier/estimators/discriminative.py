@@ -113,10 +113,13 @@ class Discriminative(Resumable, Weighted):
     def _warn_of_end(self, solution: Solution) -> None:
         if not solution.converged:
             last = solution.last
+            # Where no step leads on, more of them do not help.
+            advice = "Penalise more (a smaller C), drop columns, or try another solver."
+            if not last.stuck:
+                advice = "Raise max_iter, loosen tol, penalise more (a smaller C), or try another solver."
             warnings.warn(
                 f"{type(self).__name__}: {solution.solver} did not converge: {solution.reason} (tol="
-                f"{self.tol:g}; objective {last.value:.6g}). Raise max_iter, loosen tol, penalise more "
-                "(a smaller C), or try another solver.",
+                f"{self.tol:g}; objective {last.value:.6g}). {advice}",
                 ConvergenceWarning,
                 stacklevel=5,
             )

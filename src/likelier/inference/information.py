@@ -76,10 +76,7 @@ class Information:
 
 def _curvature(objective: Objective, H: Floats) -> Floats:
     """Of the summed loss alone, from the Hessian that solvers see."""
-    H = objective.opened(H)
-    H[np.diag_indices_from(H)] -= objective.penalty.l2
-    H *= objective.n
-    return H
+    return objective.curvature(H) * objective.n
 
 
 def null_log_likelihood(objective: Objective) -> float:
