@@ -304,7 +304,5 @@ def shift_of(source: Source) -> Floats:
     rows = X.to_array()
     w = np.ones(len(rows)) if w is None else w
     with np.errstate(all="ignore"):
-        mean = (
-            rows[0] + w @ (rows - rows[0]) / w.sum()
-        )  # of a constant column that constant, to the last bit
+        mean = rows[0] + w @ (rows - rows[0]) / w.sum()  # exact if a column is constant
     return np.where(np.isfinite(mean), mean, 0.0)

@@ -45,14 +45,17 @@ def _followed(
     method = able.make(terms.seed, tol)
     if choice.then:
         method = partial(_while_it_pays, method, tol=tol, max_iter=max_iter)
-    rules = {"tol": tol, "max_iter": max_iter, "watch": watch, "done": done}
+
+    def drive(method: Method, theta: Floats) -> Solution:
+        return run_solver(method, objective, theta, tol=tol, max_iter=max_iter, watch=watch, done=done)
+
     start, said = theta, ""
     if terms.fresh and max_iter:
         start, said = _beginning(objective, theta, choice, terms.seed)
     first = method if start is theta else partial(_unless_misled, method)
-    found = run_solver(first, objective, start, **rules)
+    found = drive(first, start)
     if start is not theta and found.last.stuck not in ("", SLOW):
-        found, said = run_solver(method, objective, theta, **rules), ""  # the few rows misled
+        found, said = drive(method, theta), ""  # the few rows misled
     if found.converged and _doubted(objective, found, able):
         found = _checked(objective, found, tol, max_iter, watch)
     return replace(found, solver=choice.name, why=choice.why + (f"; begun at {said}" if said else ""))

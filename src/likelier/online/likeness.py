@@ -11,9 +11,7 @@ from likelier.states import Gram, Squares
 Floats = NDArray[np.float64]
 
 ALIKE = 2.0  # times the variance of all rows, or a part of it: no more than chance makes of a few rows
-NOTHING = (
-    1e-4  # a combination of columns, each of size 1, that is no longer than this: they depend on others
-)
+NOTHING = 1e-4  # the size of a combination of columns of size 1 that depend on each other
 LACKING = 0.01  # of the variance of all rows: with less than this, a few rows say nothing of a direction
 
 

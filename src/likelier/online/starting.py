@@ -21,9 +21,7 @@ MOST = 3000  # and there are no more weights than this,
 MEASURED = 1000  # for a metric than this
 MANY = 100_000  # rows, from which on it pays to begin with a few of them
 STEPS = 30  # for a few rows
-USUAL = (
-    4  # times m/n: further than this the solution for n rows is not from that for all, if they are alike
-)
+USUAL = 4  # times m/n: F at the solution for n rows is no further above the optimum, if all are like them
 EXACT = 0.1  # of what few rows leave uncertain, √(m/n), is left to their solver
 
 

@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 
 class Metric(Protocol):
-    """A matrix M about as large as every Hessian, by its inverse: the units in which a gradient is measured."""
+    """A matrix M for every Hessian, by its inverse: the units in which a gradient is measured."""
 
     @property
     def bounds(self) -> bool:
