@@ -7,7 +7,8 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.data import CSR, Arrays, Source
+from likelier.data import CSR, Arrays, Block, Source
+from likelier.data.scaled import largest
 from likelier.data.selected import selected
 from likelier.data.spread import Spread, Thinned
 from likelier.data.zoomed import Zoomed
@@ -240,7 +241,8 @@ class Objective:
         """The problem that is left where all other columns have weight 0, and its entries of θ."""
         row = np.append(columns, self.setting.p)
         at = (np.arange(self.setting.q)[:, None] * self.width + row).ravel()
-        setting = replace(self.setting, shift=self.setting.shift[columns])
+        unit = None if self.setting.unit is None else self.setting.unit[columns]
+        setting = replace(self.setting, shift=self.setting.shift[columns], unit=unit)
         penalty = Penalty(self.penalty.l2[at], self.penalty.l1[at])
         source = selected(self.source, columns)
         return replace(self, source=source, setting=setting, penalty=penalty, passes=0, _gauge=None), at
@@ -293,16 +295,42 @@ class Objective:
 
 def shift_of(source: Source) -> Floats:
     """A vector near the means of the columns; 0 for CSR, which has to stay sparse."""
-    chunk = first_chunk(source)
-    X, w = chunk.X, chunk.w
+    X, w = _glance(source)
     if isinstance(X, CSR):
         return np.zeros(source.p)
-    if isinstance(source, Arrays):
-        n = len(source)
-        at = np.arange(0, n, max(1, n // 1000), dtype=np.intp)
-        X, w = source.X.take(at), None if source.w is None else source.w[at]
     rows = X.to_array()
     w = np.ones(len(rows)) if w is None else w
     with np.errstate(all="ignore"):
         mean = rows[0] + w @ (rows - rows[0]) / w.sum()  # exact if a column is constant
     return np.where(np.isfinite(mean), mean, 0.0)
+
+
+ORDINARY = 2.0**200  # sizes of columns up to this, and from its inverse: sums of their squares stay numbers
+
+
+def units_of(source: Source, l2: Floats) -> Floats | None:
+    """Powers of two in which columns, or the l2 penalty (p,), have about size 1; None: they are ordinary.
+
+    By all rows where these are few, else by some of them. Penalties count, so that neither they nor the
+    squares of cells overflow: the larger of the two has size 1.
+    """
+    few = isinstance(source, Arrays) and len(source) * source.X.row_bytes <= FEW_BYTES
+    X = source.X if isinstance(source, Arrays) and few else _glance(source)[0]
+    size = np.maximum(largest(X), np.sqrt(l2))
+    extreme = ((size >= ORDINARY) | (size <= 1 / ORDINARY)) & (size > 0) & np.isfinite(size)
+    if not extreme.any():
+        return None
+    return np.exp2(np.round(np.log2(np.where(extreme, size, 1.0))))
+
+
+FEW_BYTES = 8_000_000  # of X, that are all looked at
+
+
+def _glance(source: Source) -> tuple[Block, Floats | None]:
+    """Some rows and their weights: of those in memory about a thousand from all over, else the first."""
+    chunk = first_chunk(source)
+    if not isinstance(source, Arrays) or isinstance(chunk.X, CSR):
+        return chunk.X, chunk.w
+    n = len(source)
+    at = np.arange(0, n, max(1, n // 1000), dtype=np.intp)
+    return source.X.take(at), None if source.w is None else source.w[at]

@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from likelier.abilities import chosen
 from likelier.data import CSR, Arrays, Dense, Source, code
+from likelier.data.scaled import scaled
 from likelier.engines import reached
 from likelier.estimators import door
 from likelier.estimators.checkpoints import Resumable
@@ -22,7 +23,7 @@ from likelier.estimators.weighing import class_totals, weighed, weights_by_class
 from likelier.estimators.weighted import Weighted
 from likelier.estimators.weights import Weights
 from likelier.losses import Loss
-from likelier.objective import Objective, shift_of
+from likelier.objective import Objective, shift_of, units_of
 from likelier.penalties import Penalty
 from likelier.solvers import Iterate, Solution, Watch
 from likelier.solving import Terms, solve
@@ -79,17 +80,25 @@ class Discriminative(Resumable, Weighted):
         factor = weights_by_class(self.class_weight, target, totals)
         return self._posed(*weighed(source, totals, factor), len(target))
 
-    def _posed(self, source: Source, totals: Floats, K: int, positive: int = 1) -> Objective:
-        """Of rows in their final weights, `totals` by class; of two classes one has the code `positive`."""
+    def _posed(
+        self, source: Source, totals: Floats, K: int, positive: int = 1, *, all_rows: bool = True
+    ) -> Objective:
+        """Of rows in their final weights, `totals` by class; of two classes one has the code `positive`.
+
+        all_rows: none will follow, so that columns may have units by their sizes.
+        """
         C, ratio = self._allowance(), self._ratio()
         n, p = float(totals.sum()), source.p
         door.weighty(n)
         loss = self._loss(K)
         q = loss.scores(K)
         intercept = door.truth("fit_intercept", self.fit_intercept)
-        shift = shift_of(source) if intercept else np.zeros(p)
         penalty = Penalty.of(q, p, (1 - ratio) / (C * n), ratio / (C * n), self._column_penalties(source))
-        return Objective(source, Setting(loss, q, shift, positive), penalty, n, intercept, totals)
+        unit = units_of(source, penalty.l2[:p]) if all_rows else None
+        source = source if unit is None else scaled(source, unit)
+        shift = shift_of(source) if intercept else np.zeros(p)
+        setting = Setting(loss, q, shift, positive, unit)
+        return Objective(source, setting, penalty.scaled(unit), n, intercept, totals)
 
     def _terms(self) -> Terms:
         """When to stop, checked."""

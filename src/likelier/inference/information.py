@@ -42,7 +42,8 @@ class Information:
         """Of an end that is known already: no pass over rows, unless there are offsets."""
         last, n, penalty = solution.last, objective.n, objective.penalty
         assert objective.totals is not None
-        kept = last.hessian is not None and objective.size <= KEPT
+        ordinary = objective.setting.unit is None  # else the squares of units may be no numbers
+        kept = last.hessian is not None and objective.size <= KEPT and ordinary
         return cls(
             objective.totals,
             -n * (last.value - penalty.value(last.theta)),

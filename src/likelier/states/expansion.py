@@ -28,6 +28,9 @@ class Setting:
     q: int
     shift: Floats  # (p,), 0 for CSR
     positive: int = 1
+    unit: Floats | None = (
+        None  # (p,), by which the columns were divided, where they are very large or small
+    )
 
     @property
     def p(self) -> int:
