@@ -44,6 +44,7 @@ class Ability:
     losses: tuple[str, ...] = ()  # these alone
     in_memory: bool = False  # reads row by row, in an order of its own
     sharpness: float = 1.0  # it is held to this share of tol
+    guesses: bool = False  # its norm is no more than a guess by its last steps
     samples: bool = False  # where rows are many, it begins with a few of them
     measures: bool = False  # it begins with the metric
     averages: bool = False  # it begins with averaged steps
@@ -121,8 +122,8 @@ ABILITIES: dict[str, Ability] = {
     "proximal": Ability(_always(proximal), curved=True, l1=True, sharpness=0.1),
     "newton-cg": Ability(_always(newton_cg), curved=True),
     "lbfgs": Ability(_always(lbfgs), samples=True, measures=True),
-    "cg": Ability(_always(cg)),
-    "gradient": Ability(_always(_descent), smooth=False),
+    "cg": Ability(_always(cg), guesses=True),
+    "gradient": Ability(_always(_descent), smooth=False, guesses=True),
     "smoothing": Ability(_always(smoothing), smooth=False, l2=True, losses=("hinge",)),
     "iterative-scaling": Ability(_always(iterative_scaling), losses=("logistic", "softmax")),
     "dual": Ability(
@@ -230,4 +231,4 @@ class Work(NamedTuple):
         reading = gradient + READING * p
         if not enough_rows(problem.objective, measured=True):
             return cls(7 * (hessian + reading), p**2 / 2 + 20 * reading)
-        return cls(4 * (hessian + reading), hessian / 3 + 5 * reading)
+        return cls(4 * (hessian + reading), hessian / 3 + p**2 / 2 + 5 * reading)

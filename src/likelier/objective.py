@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.data import CSR, Arrays, Chunk, Source
+from likelier.data import CSR, Arrays, Block, Source
+from likelier.data.scaled import largest
 from likelier.data.selected import selected
 from likelier.data.spread import Spread, Thinned
 from likelier.data.zoomed import Zoomed
@@ -16,7 +16,7 @@ from likelier.engines import first_chunk, run
 from likelier.losses import Loss
 from likelier.penalties import Penalty
 from likelier.solvers import DiagonalMetric, FullMetric
-from likelier.states import Expansion, Gram, Halves, Product, Reach, Setting, Squares, Values
+from likelier.states import Expansion, Gram, Halves, Peaks, Product, Reach, Setting, Squares, Values
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +37,9 @@ class Objective:
     intercept: bool = True  # else its entries of θ stay 0
     totals: Floats | None = None  # (K,), the weight of each class, where it is of use
     passes: int = 0
+    promised: float = field(default=np.inf, init=False)  # see `know`
     _gauge: Floats | None = field(default=None, repr=False)  # (p + 1,)
+    _recalled: tuple[Floats, Expansion] | None = field(default=None, init=False, repr=False)
 
     @property
     def size(self) -> int:
@@ -72,7 +74,20 @@ class Objective:
     def nearby(self, theta: Floats) -> tuple[float, Floats, Floats, bool]:
         return *self.hessian(theta), True
 
+    def recall(self, theta: Floats, sums: Expansion) -> None:
+        """Sums over rows that another pass has found: a gradient at θ costs no pass of its own."""
+        self._recalled = theta, sums
+
+    def known_value(self) -> float:
+        """F(0), which needs no rows; with offsets it is not known."""
+        source, setting = self.source, self.setting
+        if isinstance(source, Arrays) and source.offset is not None:
+            return np.inf
+        return float(setting.loss.value(np.zeros((1, setting.q)), np.zeros(1, dtype=np.int32))[0])
+
     def _sums(self, theta: Floats, *, curved: bool) -> Expansion:
+        if self._recalled is not None and not curved and np.array_equal(self._recalled[0], theta):
+            return replace(self._recalled[1], g=self._recalled[1].g.copy())
         self.passes += 1
         return run(
             self.source, partial(Expansion.start, self.setting, self._shaped(theta)[0], curved=curved)
@@ -158,6 +173,12 @@ class Objective:
             blocks[:, -1] = blocks[:, :, :, -1] = 0
         return H
 
+    def curvature(self, H: Floats) -> Floats:
+        """Of the mean loss alone, from a Hessian as `hessian` gives it."""
+        H = self.opened(H)
+        H[np.diag_indices_from(H)] -= self.penalty.l2
+        return H
+
     # ---- the metric --------------------------------------------------------------------------------
     def metric(self) -> FullMetric | DiagonalMetric:
         return self._metric
@@ -186,9 +207,18 @@ class Objective:
         M[np.diag_indices_from(M)] += self.penalty.l2[: self.width]
         return FullMetric.of(M, self.setting.q)
 
-    def know(self, metric: FullMetric | DiagonalMetric) -> None:
-        """The metric, found in another pass, or by some of the rows."""
-        self._metric = metric
+    def metric_of(self, H: Floats) -> FullMetric:
+        """By what is taken for the curvature of the mean loss, (m, m), which is used up."""
+        H[np.diag_indices_from(H)] += self.penalty.l2
+        self._close(H)
+        return FullMetric.of(H, 1)
+
+    def know(self, metric: FullMetric | DiagonalMetric, promised: float = np.inf) -> None:
+        """The metric, found in another pass, or by some of the rows.
+
+        promised: how far the optimum lies below the start, if it is as those rows have it; it may be less.
+        """
+        self._metric, self.promised = metric, promised
 
     @property
     def _bound(self) -> float:
@@ -211,7 +241,8 @@ class Objective:
         """The problem that is left where all other columns have weight 0, and its entries of θ."""
         row = np.append(columns, self.setting.p)
         at = (np.arange(self.setting.q)[:, None] * self.width + row).ravel()
-        setting = replace(self.setting, shift=self.setting.shift[columns])
+        unit = None if self.setting.unit is None else self.setting.unit[columns]
+        setting = replace(self.setting, shift=self.setting.shift[columns], unit=unit)
         penalty = Penalty(self.penalty.l2[at], self.penalty.l1[at])
         source = selected(self.source, columns)
         return replace(self, source=source, setting=setting, penalty=penalty, passes=0, _gauge=None), at
@@ -234,47 +265,72 @@ class Objective:
     # ---- a beginning -------------------------------------------------------------------------------
     def sampled(self, apart: int) -> "Objective":
         """The same of a few rows from all over the source."""
-        rows = Spread(self.source, apart)
-        n = max(run(rows, Labelled).n, np.finfo(np.float64).tiny)
-        return replace(self, source=rows, n=n, totals=None, passes=0, _gauge=None)
+        return self._of_few(Spread(self.source, apart))
 
     def thinned(self, apart: int) -> "Objective":
-        """The same of a few parts: the others need not be read. That all weigh alike is good enough."""
-        rows = Thinned(self.source, apart)
-        n = self.n * len(rows.parts(0)) / len(self.source.parts(0))
-        return replace(self, source=rows, n=n, totals=None, passes=0, _gauge=None)
+        """The same of a few parts: the others need not be read."""
+        return self._of_few(Thinned(self.source, apart))
 
+    def _of_few(self, rows: Source) -> "Objective":
+        """About a shift of their own, and with a prior on each weight that counts as one row.
 
-@dataclass
-class Labelled:
-    """The weight of all rows that have a label: a state."""
+        A column that is constant in these rows is then 0, and so is its weight: about another shift it
+        would be a second intercept, and share in it by a weight of any size. The prior holds weights that
+        few rows exaggerate, because those that have a rare column are all of one class.
+        """
+        setting = replace(self.setting, shift=shift_of(rows)) if self.intercept else self.setting
+        found = run(rows, partial(Peaks.start, setting.shift))
+        l2 = np.tile(found.squares / max(found.count, 1.0), setting.q)
+        penalty = Penalty(self.penalty.l2 + l2, self.penalty.l1)
+        n = max(found.n, np.finfo(np.float64).tiny)
+        few = replace(self, source=rows, setting=setting, penalty=penalty, n=n, totals=None)
+        return replace(few, passes=0, _gauge=None)
 
-    n: float = 0.0
-
-    @property
-    def nbytes(self) -> int:
-        return 0
-
-    def update(self, chunk: Chunk) -> None:
-        assert chunk.y is not None
-        there = chunk.y >= 0
-        self.n += float(there.sum() if chunk.w is None else chunk.w[there].sum())
-
-    def merge(self, other: Self) -> None:
-        self.n += other.n
+    def carried(self, theta: Floats, other: "Objective") -> Floats:
+        """θ of this problem as that of another about another shift: the scores stay the same."""
+        T = theta.reshape(self.setting.q, -1).copy()
+        T[:, -1] += T[:, :-1] @ (other.setting.shift - self.setting.shift)
+        return T.ravel()
 
 
 def shift_of(source: Source) -> Floats:
     """A vector near the means of the columns; 0 for CSR, which has to stay sparse."""
-    chunk = first_chunk(source)
-    X, w = chunk.X, chunk.w
+    X, w = _glance(source)
     if isinstance(X, CSR):
         return np.zeros(source.p)
-    if isinstance(source, Arrays):
-        n = len(source)
-        at = np.arange(0, n, max(1, n // 1000), dtype=np.intp)
-        X, w = source.X.take(at), None if source.w is None else source.w[at]
-    w = np.ones(X.shape[0]) if w is None else w
+    rows = X.to_array()
+    w = np.ones(len(rows)) if w is None else w
     with np.errstate(all="ignore"):
-        mean = w @ X.to_array() / w.sum()
+        mean = rows[0] + w @ (rows - rows[0]) / w.sum()  # exact if a column is constant
     return np.where(np.isfinite(mean), mean, 0.0)
+
+
+ORDINARY = 2.0**200  # sizes of columns up to this, and from its inverse: sums of their squares stay numbers
+
+
+def units_of(source: Source, l2: Floats) -> Floats | None:
+    """Powers of two in which columns, or the l2 penalty (p,), have about size 1; None: they are ordinary.
+
+    By all rows where these are few, else by some of them. Penalties count, so that neither they nor the
+    squares of cells overflow: the larger of the two has size 1.
+    """
+    few = isinstance(source, Arrays) and len(source) * source.X.row_bytes <= FEW_BYTES
+    X = source.X if isinstance(source, Arrays) and few else _glance(source)[0]
+    size = np.maximum(largest(X), np.sqrt(l2))
+    extreme = ((size >= ORDINARY) | (size <= 1 / ORDINARY)) & (size > 0) & np.isfinite(size)
+    if not extreme.any():
+        return None
+    return np.exp2(np.round(np.log2(np.where(extreme, size, 1.0))))
+
+
+FEW_BYTES = 8_000_000  # of X, that are all looked at
+
+
+def _glance(source: Source) -> tuple[Block, Floats | None]:
+    """Some rows and their weights: of those in memory about a thousand from all over, else the first."""
+    chunk = first_chunk(source)
+    if not isinstance(source, Arrays) or isinstance(chunk.X, CSR):
+        return chunk.X, chunk.w
+    n = len(source)
+    at = np.arange(0, n, max(1, n // 1000), dtype=np.intp)
+    return source.X.take(at), None if source.w is None else source.w[at]

@@ -37,7 +37,7 @@ class Recalling(Objective):
 
     @classmethod
     def of(cls, objective: Objective) -> "Recalling":
-        return cls(**{each.name: getattr(objective, each.name) for each in fields(Objective)})
+        return cls(**{each.name: getattr(objective, each.name) for each in fields(Objective) if each.init})
 
     def beneath(self, penalty: Penalty) -> "Recalling":
         return replace(self, penalty=penalty, passes=0, _gauge=None)

@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
+LEAST = 1e-280  # of a penalty, that its sums with others stay numbers
+
+
 @dataclass(frozen=True)
 class Penalty:
     """Ridge (Hoerl & Kennard 1970), lasso (Tibshirani 1996), or both: the elastic net (Zou & Hastie 2005).
@@ -24,6 +27,20 @@ class Penalty:
         each = np.append(np.ones(p) if columns is None else columns, 0.0)
         every = np.tile(each, q)
         return cls(l2 * every, l1 * every)
+
+    def scaled(self, unit: Floats | None) -> "Penalty":
+        """The same of weights of columns divided by `unit` (p,); what there is of it stays more than 0."""
+        if unit is None:
+            return self
+        each = np.tile(np.append(unit, 1.0), len(self.l2) // (len(unit) + 1))
+        with np.errstate(over="ignore", under="ignore"):
+            l2, l1 = self.l2 / each / each, self.l1 / each
+        return Penalty(
+            *(
+                np.where(old > 0, np.clip(new, LEAST, 1 / LEAST), 0.0)
+                for old, new in ((self.l2, l2), (self.l1, l1))
+            )
+        )
 
     @property
     def smooth(self) -> bool:

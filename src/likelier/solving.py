@@ -8,11 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.abilities import ABILITIES, Choice, Method, Problem
-from likelier.data import Arrays
+from likelier.abilities import ABILITIES, Ability, Choice, Method, Problem
 from likelier.objective import Objective
 from likelier.online import MANY, averaged, begun
-from likelier.solvers import Iterate, Solution, Watch, run_solver
+from likelier.solvers import Iterate, Solution, Watch, newton, run_solver
 
 Floats = NDArray[np.float64]
 
@@ -46,14 +45,61 @@ def _followed(
     method = able.make(terms.seed, tol)
     if choice.then:
         method = partial(_while_it_pays, method, tol=tol, max_iter=max_iter)
-    drive = partial(run_solver, method, objective, tol=tol, max_iter=max_iter, watch=watch, done=done)
+
+    def drive(method: Method, theta: Floats) -> Solution:
+        return run_solver(method, objective, theta, tol=tol, max_iter=max_iter, watch=watch, done=done)
+
     start, said = theta, ""
     if terms.fresh and max_iter:
         start, said = _beginning(objective, theta, choice, terms.seed)
-    found = drive(start)
-    if start is not theta and not found.trace[0, 0] <= _known_value(objective):
-        found, said = drive(theta), ""  # the few rows misled
+    first = method if start is theta else partial(_unless_misled, method)
+    found = drive(first, start)
+    if start is not theta and found.last.stuck not in ("", SLOW):
+        found, said = drive(method, theta), ""  # the few rows misled
+    if found.converged and _doubted(objective, found, able):
+        found = _checked(objective, found, tol, max_iter, watch)
     return replace(found, solver=choice.name, why=choice.why + (f"; begun at {said}" if said else ""))
+
+
+CHECKED = 2000  # entries of θ, up to which an end is checked by a Hessian
+
+
+def _doubted(objective: Objective, found: Solution, able: Ability) -> bool:
+    """Whether the norm that ended a fit may be far from √(2 (F - F*)), and a Hessian can be had to see it.
+
+    It may, where it rests on rows that are not like all, or on the length of the last steps. Without a
+    penalty the end is looked at in any case: for errors, tests and separated classes.
+    """
+    if found.last.hessian is not None or objective.size > CHECKED or not objective.setting.loss.curved:
+        return False
+    fell = found.trace[0, 0] - found.last.value
+    return objective.penalty.smooth and (
+        not objective.penalised or able.guesses or fell > objective.promised
+    )
+
+
+def _checked(
+    objective: Objective, before: Solution, tol: float, max_iter: int, watch: Watch | None
+) -> Solution:
+    """The end by the Hessian of all rows: where it was, or some steps of Newton's method further on."""
+    sharp = tol if objective.penalised else tol * ABILITIES["newton"].sharpness ** 2
+    done, theta = before.iterations, before.last.theta
+    found = run_solver(newton, objective, theta, tol=sharp, max_iter=max_iter, watch=watch, done=done)
+    there = found.last.norm <= tol
+    reason = found.reason if found.converged or not there else before.reason
+    trace = np.concatenate([before.trace[:-1], found.trace])
+    return replace(found, trace=trace, converged=found.converged or there, reason=reason)
+
+
+MISLED = "F is above that at 0"
+
+
+def _unless_misled(method: Method, objective: Objective, theta: Floats) -> Iterator[Iterate]:
+    """From a start that is not to be worse than θ = 0."""
+    iterates = method(objective, theta)
+    first = next(iterates)
+    yield first if first.value <= objective.known_value() else first._replace(norm=np.inf, stuck=MISLED)
+    yield from iterates
 
 
 SLOW = "it would need too many steps"
@@ -100,17 +146,9 @@ def _beginning(objective: Objective, theta: Floats, choice: Choice, seed: int) -
     if not able.samples or problem.n < MANY:
         return theta, ""
     if problem.in_memory:  # the solution for a few of the rows
-        method = able.make(0, 1e-2)
-        found = run_solver(method, objective.sampled(SAMPLED), theta, tol=1e-2, max_iter=30)
-        start, said = found.last.theta, ""
+        method, few = able.make(0, 1e-2), objective.sampled(SAMPLED)
+        found = run_solver(method, few, objective.carried(theta, few), tol=1e-2, max_iter=30)
+        start, said = few.carried(found.last.theta, objective), ""
     else:
         start, said = begun(objective, theta, measured=able.measures)
     return (start, said) if np.isfinite(start).all() else (theta, "")
-
-
-def _known_value(objective: Objective) -> float:
-    """F(0), which needs no rows; with offsets it is not known."""
-    source, setting = objective.source, objective.setting
-    if isinstance(source, Arrays) and source.offset is not None:
-        return np.inf
-    return float(setting.loss.value(np.zeros((1, setting.q)), np.zeros(1, dtype=np.int32))[0])

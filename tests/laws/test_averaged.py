@@ -11,6 +11,7 @@ from typing import Any
 import dask
 import dask.array as da
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -34,12 +35,12 @@ from likelier.estimators.streamed import Batching
 from likelier.estimators.strides import Route, Strides
 from likelier.estimators.taught import Taught
 from likelier.losses import Loss, hinge, logistic, softmaxed, squared_hinge
-from likelier.objective import Labelled, Objective, shift_of
+from likelier.objective import Objective, shift_of
 from likelier.online import Averaged, begun
 from likelier.online.stochastic import Course
 from likelier.penalties import Penalty
 from likelier.solving import Terms, solve
-from likelier.states import Setting
+from likelier.states import Peaks, Setting
 from likelier.streams.model import Online
 
 CUTS = st.lists(st.integers(1, 59), min_size=1, max_size=4, unique=True).map(sorted)
@@ -527,5 +528,109 @@ def test_partitions_that_are_not_wanted_are_not_computed(monkeypatch):
     blocks = [da.from_delayed(dask.delayed(piece)(i), (10, 3), dtype=float) for i in range(32)]
     with dask.config.set(scheduler="synchronous"):
         source = collected(da.concatenate(blocks), da.from_array(y, chunks=10)).coded(np.array([0, 1]))
-        found = run(Thinned(source, 16), Labelled)
+        found = run(Thinned(source, 16), partial(Peaks.start, np.zeros(3)))
     assert (found.n, sorted(made)) == (20, [8, 24])
+
+
+# ---- rows in an order ------------------------------------------------------------------------------
+def levels_and_numbers(seed: int, K: int, n: int = 4000) -> tuple[Any, Any, Any]:
+    """Two numbers, the indicators of a category, and labels of K classes; and the category."""
+    rng = np.random.default_rng(seed)
+    g = np.minimum(rng.geometric(0.35, n) - 1, 6) if seed % 2 else rng.integers(0, 7, n)
+    X = np.column_stack([rng.standard_normal((n, 2)), g[:, None] == np.arange(1, 7)]).astype(float)
+    Z = X[:, :2] @ rng.standard_normal((2, K)) * [0.5, 1, 2][seed % 3] + rng.standard_normal((7, K))[g]
+    return X, (Z + rng.gumbel(size=(n, K))).argmax(axis=1), g
+
+
+ORDERS = {
+    "none": lambda X, y, g: np.arange(len(y)),
+    "category": lambda X, y, g: np.argsort(g, kind="stable"),
+    "label": lambda X, y, g: np.argsort(y, kind="stable"),
+    "both": lambda X, y, g: np.lexsort((y, g)),
+    "number": lambda X, y, g: np.argsort(X[:, 0]),
+    "size": lambda X, y, g: np.argsort(np.abs(X[:, 0])),
+    "rare last": lambda X, y, g: np.argsort(g == 6, kind="stable"),
+    "rare first": lambda X, y, g: np.argsort(g != 6, kind="stable"),
+}
+PROMISED = 1e-8  # of F - F*: "about 5e-9" at tol=1e-4
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("solver", ["auto", "newton", "lbfgs", "averaged", "newton-cg", "cg", "gradient"])
+def test_what_has_converged_is_at_the_optimum_whatever_the_order_of_rows(solver, order, few_are_many):
+    for seed, l2 in enumerate((0.0, 1e-6, 1e-3, 0.0, 1e-6, 1e-3)):
+        K = 2 + seed % 2
+        X, y, g = levels_and_numbers(seed, K)
+        at = ORDERS[order](X, y, g)
+        loss = logistic if K == 2 else softmaxed
+        near, away = posed(X, y, loss, 0, l2=l2), posed(X[at], y[at], loss, 40, l2=l2)
+        nil = np.zeros(near.size)
+        best = solve(near, nil, chosen("newton", near), Terms(1e-9, 200))
+        found = solve(away, nil, chosen(solver, away), Terms(1e-4, 1000))
+        assert best.converged
+        assert found.converged, found.reason
+        assert found.last.value - best.last.value <= PROMISED, (seed, l2)
+
+
+def test_an_order_of_rows_costs_lbfgs_few_passes(few_are_many):
+    """With a metric of some parts, in which columns are constant, it took four to ten times as many."""
+    counted = {}
+    for order in ORDERS:
+        X, y, g = levels_and_numbers(0, 3)
+        at = ORDERS[order](X, y, g)
+        away = posed(X[at], y[at], softmaxed, 40, l2=1e-6)
+        solve(away, np.zeros(away.size), chosen("lbfgs", away), Terms(1e-4, 1000))
+        counted[order] = passes(away)
+    assert max(counted.values()) <= 2.5 * counted["none"], counted
+
+
+@pytest.mark.parametrize("kind", ["array", "parquet", "csv", "dask"])
+@pytest.mark.parametrize("C", [np.inf, 1.0])
+def test_sorted_rows_from_any_source_are_at_the_optimum(kind, C, few_are_many, tmp_path, monkeypatch):
+    X, y, g = levels_and_numbers(1, 3)
+    at = np.argsort(g, kind="stable")
+    X, y = X[at], y[at]
+    near = lk.LogisticRegression(C=C, solver="newton", tol=1e-9).fit(X, y)
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]).assign(y=y)
+    monkeypatch.setattr("likelier.data.files.PART_BYTES", 8 * X.shape[1] * 100)
+    monkeypatch.setattr("likelier.data.arrays.PART_BYTES", 8 * X.shape[1] * 100)
+    if kind == "parquet":
+        frame.to_parquet(tmp_path / "rows.parquet", row_group_size=100)
+    elif kind == "csv":
+        frame.to_csv(tmp_path / "rows.csv", index=False)
+    there: Any = {
+        "array": lambda: (X, y),
+        "dask": lambda: (da.from_array(X, chunks=(100, -1)), da.from_array(y, chunks=100)),
+        "parquet": lambda: (lk.scan(tmp_path / "rows.parquet", target="y"),),
+        "csv": lambda: (lk.scan(tmp_path / "rows.csv", target="y"),),
+    }[kind]()
+    for solver in ("lbfgs", "auto"):
+        model = lk.LogisticRegression(C=C, solver=solver).fit(*there)
+        assert model.converged_
+        assert model.trace_[-1, 0] - near.trace_[-1, 0] <= PROMISED
+
+
+# ---- rare columns ----------------------------------------------------------------------------------
+@pytest.mark.parametrize("pieces", [0, 40])
+@pytest.mark.parametrize("solver", ["newton", "lbfgs"])
+def test_columns_that_a_few_rows_do_not_tell_of_start_at_0(solver, pieces, few_are_many):
+    """A column that is constant among a few rows must not become their second intercept."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        n, L = 24_000, 20
+        X = np.zeros((n, 2 + L))
+        X[:, :2] = rng.standard_normal((n, 2))
+        where = rng.permutation(n) if seed % 2 else np.arange(n)[::-1]
+        for j in range(L):
+            X[where[20 * j : 20 * j + 20], 2 + j] = 1
+        y = (rng.random(n) < 1 / (1 + np.exp(0.3 - X[:, 0]))).astype(int)
+        fits = []
+        for objective in (posed(X, y, logistic, 0, l2=0.0), posed(X, y, logistic, pieces, l2=0.0)):
+            fresh = bool(fits)  # the first is begun at 0
+            terms = Terms(1e-5, 100, fresh=fresh)
+            fits.append(solve(objective, np.zeros(objective.size), chosen(solver, objective), terms))
+            assert fits[-1].converged
+        cold, warm = fits
+        np.testing.assert_allclose(warm.last.theta, cold.last.theta, atol=1e-3)
+        if solver == "newton":
+            assert warm.iterations <= cold.iterations

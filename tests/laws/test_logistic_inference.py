@@ -1,6 +1,9 @@
 """Errors, tests and intervals of logistic regression."""
 
 import warnings
+from fractions import Fraction
+from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -321,3 +324,45 @@ def test_a_saved_model_remembers_its_separation(tmp_path):
         model = lk.LogisticRegression(C=np.inf).fit(X, X[:, 0] > 0)
     lk.save(model, tmp_path / "model.lk")
     assert lk.load(tmp_path / "model.lk").separation_ == model.separation_
+
+
+# ---- columns that are nearly alike ---------------------------------------------------------------
+def exact_errors(X: Any, model: Any) -> Any:
+    """√ of the diagonal of the inverse information, in fractions: exact but for the probabilities."""
+    W = np.column_stack([model.intercept_, model.coef_])
+    W = np.vstack([0 * W, W]) if len(W) == 1 else W - W[0]
+    D = np.column_stack([np.ones(len(X)), X])
+    Z = D @ W.T
+    P = np.exp(Z - Z.max(axis=1, keepdims=True))
+    P /= P.sum(axis=1, keepdims=True)
+    q, c = len(W) - 1, D.shape[1]
+    m = q * c
+    A = [[Fraction(0)] * m + [Fraction(i == j) for j in range(m)] for i in range(m)]
+    for row, chances in zip(D.tolist(), P[:, 1:].tolist(), strict=True):
+        x, p = [Fraction(v) for v in row], [Fraction(v) for v in chances]
+        for k, o in product(range(q), range(q)):
+            bend = p[k] * ((k == o) - p[o])
+            for i, j in product(range(c), range(c)):
+                A[c * k + i][c * o + j] += bend * x[i] * x[j]
+    for i in range(m):
+        A[i] = [v / A[i][i] for v in A[i]]
+        for r in range(m):
+            if r != i:
+                factor = A[r][i]
+                A[r] = [a - factor * b for a, b in zip(A[r], A[i], strict=True)]
+    return np.sqrt([float(A[i][m + i]) for i in range(m)])
+
+
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize(("apart", "rtol"), [(1e-3, 1e-9), (1e-6, 1e-8)])
+def test_errors_of_columns_that_are_nearly_alike(apart, rtol, K):
+    rng = np.random.default_rng(K)
+    x = rng.standard_normal(60)
+    X = np.column_stack([x, x + apart * rng.standard_normal(60), rng.standard_normal(60)])
+    y = (0.5 * x[:, None] * np.arange(K) + rng.gumbel(size=(60, K))).argmax(axis=1)
+    model = lk.LogisticRegression(C=np.inf).fit(X, y)
+    exact = exact_errors(X, model)
+    np.testing.assert_allclose(model.summary(X, y).errors, exact, rtol=rtol)
+    without = model.summary()  # the Hessian alone has fewer digits, and that is said
+    np.testing.assert_allclose(without.errors, exact, rtol=apart**-2 * 1e-14)
+    assert ("nearly alike" in without.note) == (apart == 1e-6)

@@ -267,6 +267,8 @@ class Parabola:
     def metric(self) -> Any:
         return self
 
+    bounds = True
+
     def solve(self, g: Any) -> Any:
         return g / self.M
 

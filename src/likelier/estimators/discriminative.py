@@ -16,6 +16,7 @@ from tqdm import tqdm
 from likelier.abilities import chosen
 from likelier.callers import outside
 from likelier.data import Arrays, Source, code
+from likelier.data.scaled import scaled
 from likelier.engines import reached
 from likelier.estimators import door
 from likelier.estimators.callbacks import Attributes, Observable, steps
@@ -26,7 +27,7 @@ from likelier.estimators.weighing import class_totals, weighed, weights_by_class
 from likelier.estimators.weighted import Weighted
 from likelier.estimators.weights import Weights
 from likelier.losses import Loss
-from likelier.objective import Objective, shift_of
+from likelier.objective import Objective, shift_of, units_of
 from likelier.penalties import Penalty
 from likelier.solvers import Iterate, Solution, Watch
 from likelier.solving import Terms, solve
@@ -84,17 +85,25 @@ class Discriminative(Resumable, Observable, Weighted):
         factor = weights_by_class(self.class_weight, target, totals)
         return self._posed(*weighed(source, totals, factor), len(target))
 
-    def _posed(self, source: Source, totals: Floats, K: int, positive: int = 1) -> Objective:
-        """Of rows in their final weights, `totals` by class; of two classes one has the code `positive`."""
+    def _posed(
+        self, source: Source, totals: Floats, K: int, positive: int = 1, *, all_rows: bool = True
+    ) -> Objective:
+        """Of rows in their final weights, `totals` by class; of two classes one has the code `positive`.
+
+        all_rows: none will follow, so that columns may have units by their sizes.
+        """
         C, ratio = self._allowance(), self._ratio()
         n, p = float(totals.sum()), source.p
         door.weighty(n)
         loss = self._loss(K)
         q = loss.scores(K)
         intercept = door.truth("fit_intercept", self.fit_intercept)
-        shift = shift_of(source) if intercept else np.zeros(p)
         penalty = Penalty.of(q, p, (1 - ratio) / (C * n), ratio / (C * n), self._column_penalties(source))
-        return Objective(source, Setting(loss, q, shift, positive), penalty, n, intercept, totals)
+        unit = units_of(source, penalty.l2[:p]) if all_rows else None
+        source = source if unit is None else scaled(source, unit)
+        shift = shift_of(source) if intercept else np.zeros(p)
+        setting = Setting(loss, q, shift, positive, unit)
+        return Objective(source, setting, penalty.scaled(unit), n, intercept, totals)
 
     def _terms(self) -> Terms:
         """When to stop, checked."""
@@ -137,11 +146,16 @@ class Discriminative(Resumable, Observable, Weighted):
     def _warn_of_end(self, solution: Solution) -> None:
         if not solution.converged:
             last = solution.last
+            # Where no step leads on, more of them do not help.
+            advice = "Penalise more (a smaller C), drop columns, or try another solver."
+            if not last.stuck:
+                advice = (
+                    "Increase the number of iterations (max_iter), loosen tol, penalise more (a smaller C), "
+                    "or try another solver."
+                )
             warnings.warn(
                 f"{type(self).__name__}: {solution.solver} failed to converge after {solution.iterations} "
-                f"iteration(s): {solution.reason} (tol={self.tol:g}; objective {last.value:.6g}). "
-                "Increase the number of iterations (max_iter), loosen tol, penalise more (a smaller C), or "
-                "try another solver.",
+                f"iteration(s): {solution.reason} (tol={self.tol:g}; objective {last.value:.6g}). {advice}",
                 ConvergenceWarning,
                 stacklevel=outside(),
             )

@@ -46,10 +46,11 @@ class Inference(Discriminative):
         """
         door.fitted(self)
         found, model, rows = self._summarised(cov, level), self._model, None
-        theta, shift = np.column_stack([model.W, model.b]), model.shift
+        theta, shift, unit = np.column_stack([model.W, model.b]), model.shift, None
         if X is not None:
             rows = self._rows_again(X, y, sample_weight, offset, found)
             theta, shift = model.theta(rows.setting).reshape(theta.shape), rows.setting.shift
+            unit = rows.setting.unit
             found = found.again(rows, theta)
         elif y is not None or sample_weight is not None or offset is not None:
             raise ValueError("summary(X, y): y, sample_weight and offset go with X.")
@@ -58,13 +59,14 @@ class Inference(Discriminative):
             raise ValueError(f"{why} needs the rows of the fit: summary(X, y, cov={cov!r}).")
         names = getattr(self, "feature_names_in_", None)
         shown = [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(map(str, names))
-        at = Point(theta, shift, shown, [str(label) for label in self.classes_])
+        at = Point(theta, shift, shown, [str(label) for label in self.classes_], unit)
         summary, left_open = likelihood_summary(found, at, rows, cov=cov, level=level)
         if len(left_open):
             warnings.warn(
                 f"{type(self).__name__}: the rows do not determine the coefficients of {len(left_open)} of "
                 f"{len(shown)} columns ({door.named(names, left_open)}): they are constant or depend on "
-                "each other. Their errors are NaN. Drop columns, or penalise (a finite C).",
+                "each other. Their errors are NaN. Drop columns, or penalise (a finite C); if they only "
+                "nearly depend on each other, summary(X, y) may find errors from the rows.",
                 DegenerateWarning,
                 stacklevel=outside(),
             )

@@ -151,5 +151,4 @@ def _together(problems: list[Objective], solutions: list[Solution]) -> Weights:
     each = [Weights.of(s, o.setting).theta(setting) for o, s in zip(problems, solutions, strict=True)]
     longest, worst = max(solutions, key=lambda solution: solution.iterations), _worst(solutions)
     course = replace(Course.of(longest), converged=worst.converged, reason=worst.reason)
-    T = np.array(each)  # (q, p + 1)
-    return Weights(T[:, :-1].copy(), T[:, -1].copy(), setting.shift, course)
+    return Weights.at(np.array(each), setting, course)

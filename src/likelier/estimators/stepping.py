@@ -77,7 +77,8 @@ class Stepping(Discriminative):
         totals = class_totals(rows, K)
         door.weighty(totals)
         totals = totals + self._totals(K)
-        posed = self._posed(*weighed(rows, totals, weights_by_class(self.class_weight, known, totals)), K)
+        factor = weights_by_class(self.class_weight, known, totals)
+        posed = self._posed(*weighed(rows, totals, factor), K, all_rows=False)
         rows = posed.source
         descent, losses = self._descent(posed, K)
         loss, n = 0.0, 0.0

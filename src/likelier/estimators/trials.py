@@ -31,8 +31,9 @@ class Grid(NamedTuple):
     ratios: Floats  # (r,)
 
     def penalty(self, objective: Objective, C: float, ratio: float) -> Penalty:
-        n = objective.n
-        return Penalty.of(objective.setting.q, objective.setting.p, (1 - ratio) / (C * n), ratio / (C * n))
+        n, setting = objective.n, objective.setting
+        plain = Penalty.of(setting.q, setting.p, (1 - ratio) / (C * n), ratio / (C * n))
+        return plain.scaled(setting.unit)
 
 
 class Results(NamedTuple):

@@ -58,8 +58,17 @@ class Weights:
 
     @classmethod
     def of(cls, solution: Solution, setting: Setting, *, single: bool = False) -> Self:
-        T = solution.last.theta.reshape(setting.q, -1)
-        return cls(T[:, :-1].copy(), T[:, -1].copy(), setting.shift, Course.of(solution), single)
+        return cls.at(
+            solution.last.theta.reshape(setting.q, -1), setting, Course.of(solution), single=single
+        )
+
+    @classmethod
+    def at(cls, T: Floats, setting: Setting, course: Course, *, single: bool = False) -> Self:
+        """From a row [w, b] for each score, in the units of a fit."""
+        W, b, shift = T[:, :-1].copy(), T[:, -1].copy(), setting.shift
+        if setting.unit is not None:
+            W, shift = W / setting.unit, shift * setting.unit
+        return cls(W, b, shift, course, single)
 
     def assigned(self, coef: Any, intercept: Any) -> Self:
         """The same, or, where other weights were put in the place of those shown, a model of them."""
@@ -84,9 +93,10 @@ class Weights:
         return Scores((Affine(b, np.ascontiguousarray(W), self.shift),))
 
     def theta(self, setting: Setting) -> Floats:
-        """About another shift, flat."""
-        b = self.b + self.W @ (setting.shift - self.shift)
-        return np.column_stack([self.W, b]).ravel()
+        """About another shift, and in the units of another fit, flat."""
+        unit = 1.0 if setting.unit is None else setting.unit
+        b = self.b + self.W @ (setting.shift * unit - self.shift)
+        return np.column_stack([self.W * unit, b]).ravel()
 
     @property
     def lines(self) -> dict[str, Any]:

@@ -42,7 +42,8 @@ class Information:
         """Of an end that is known already: no pass over rows, unless there are offsets."""
         last, n, penalty = solution.last, objective.n, objective.penalty
         assert objective.totals is not None
-        kept = last.hessian is not None and objective.size <= KEPT
+        ordinary = objective.setting.unit is None  # else the squares of units may be no numbers
+        kept = last.hessian is not None and objective.size <= KEPT and ordinary
         return cls(
             objective.totals,
             -n * (last.value - penalty.value(last.theta)),
@@ -76,10 +77,7 @@ class Information:
 
 def _curvature(objective: Objective, H: Floats) -> Floats:
     """Of the summed loss alone, from the Hessian that solvers see."""
-    H = objective.opened(H)
-    H[np.diag_indices_from(H)] -= objective.penalty.l2
-    H *= objective.n
-    return H
+    return objective.curvature(H) * objective.n
 
 
 def null_log_likelihood(objective: Objective) -> float:

@@ -13,6 +13,7 @@ from scipy.special import chdtrc, ndtr, ndtri
 from likelier.engines import run
 from likelier.inference import table
 from likelier.inference.information import Information
+from likelier.inference.root import Root
 from likelier.inference.sandwich import POWERS, Meat
 from likelier.inference.table import Covariance
 from likelier.objective import Objective
@@ -97,6 +98,7 @@ class Point(NamedTuple):
     shift: Floats  # (p,)
     columns: Sequence[str]
     classes: Sequence[str]
+    unit: Floats | None = None  # (p,), of columns that were divided by it
 
 
 class Estimate(NamedTuple):
@@ -107,6 +109,7 @@ class Estimate(NamedTuple):
     unit: Floats  # of each b
     away: Floats  # (b, f): how far each, in its unit, lies in directions that the rows leave open
     used: float  # parameters, or effective ones
+    doubt: float  # the part of the variances that rounding may have changed
 
     @property
     def open(self) -> NDArray[np.bool_]:
@@ -135,16 +138,17 @@ def likelihood_summary(
     errors = np.where(e.open, np.nan, np.sqrt(np.maximum(np.diagonal(e.V), 0.0)))
     with np.errstate(divide="ignore", invalid="ignore"):  # an error of 0
         z = nothing * e.b / errors
+    per = _per(at, found.intercept, blocks)
     half = ndtri((1 + level) / 2) * errors
     explained = -np.expm1(-2 * (found.log_likelihood - found.null) / n)
     summary = LikelihoodSummary(
         names=_names(at, found.intercept),
-        estimates=e.b,
-        errors=errors,
+        estimates=e.b / per,
+        errors=errors / per,
         z=z,
         p=2 * ndtr(-np.abs(z)),
-        low=e.b - half,
-        high=e.b + half,
+        low=(e.b - half) / per,
+        high=(e.b + half) / per,
         n=n,
         parameters=e.used,
         log_likelihood=found.log_likelihood,
@@ -163,7 +167,7 @@ def likelihood_summary(
         level=level,
         cov=cov,
         penalised=penalised,
-        note=" ".join(said for said, so in ((LAPLACE, penalised), (UNDONE, not found.converged)) if so),
+        note=" ".join(said for said, so in _notes(e, found, penalised=penalised) if so),
         odds=f"{at.classes[1]} against {at.classes[0]}" if len(at.classes) == 2 else "",
     )
     left_open = (e.open & slopes).reshape(blocks, -1).any(axis=0)
@@ -178,16 +182,22 @@ def _estimate(found: Information, at: Point, rows: Objective | None, cov: Covari
     R = np.kron(Q, np.eye(P))  # (m, m')
     H, l2 = R.T @ found.H @ R, np.tile(found.l2[:P], Q.shape[1])
     V, free, unit = _inverse(H + np.diag(l2))
+    doubt, half = _doubt(H + np.diag(l2), free, unit), None
+    if doubt > SMALL and rows is not None:  # the square root has half as many digits to lose
+        root = run(rows.source, partial(Root.start, rows.setting, at.theta, found.intercept)).R @ R
+        half, free, unit = _inverse_of_root(np.vstack([root, np.diag(np.sqrt(l2))]))
+        V, doubt = half @ half.T, 0.0
     used = float(np.einsum("ij,ji->", H, V)) if l2.any() else float(len(unit) - len(free))
     if cov != "classical":
         assert rows is not None
         n = found.n.sum()
         M = run(rows.source, partial(Meat.start, rows.setting, at.theta, R @ V @ R.T, POWERS[cov])).M
-        V = V @ (R.T @ M @ R) @ V * (n / (n - used) if cov == "HC1" else 1.0)
+        V, half = V @ (R.T @ M @ R) @ V * (n / (n - used) if cov == "HC1" else 1.0), None
     theta = R.T @ at.theta.ravel()
     C = np.kron(_against_the_first(q) @ Q, _as_shown(at.shift, found.intercept))
     size = np.linalg.norm(C / unit, axis=1)
-    return Estimate(C @ theta, C @ V @ C.T, size, (C / unit) @ free.T / size[:, None], used)
+    shown = C @ V @ C.T if half is None else (C @ half) @ (C @ half).T
+    return Estimate(C @ theta, shown, size, (C / unit) @ free.T / size[:, None], used, doubt)
 
 
 def _inverse(A: Floats) -> tuple[Floats, Floats, Floats]:
@@ -202,6 +212,27 @@ def _inverse(A: Floats) -> tuple[Floats, Floats, Floats]:
     kept = s > 4 * len(s) * EPS * s[-1]
     V = (U[:, kept] / s[kept]) @ U[:, kept].T / np.outer(unit, unit)
     return np.asarray(V), np.asarray(U[:, ~kept].T), unit
+
+
+def _inverse_of_root(R: Floats) -> tuple[Floats, Floats, Floats]:
+    """The same of A = RᵀR, but a half B of A⁻¹ = BBᵀ: what A has lost in rounding R may still have."""
+    unit = np.linalg.norm(R, axis=0)
+    unit = np.where(unit > 0, unit, 1.0)
+    _, s, W = np.linalg.svd(R / unit, full_matrices=False)
+    kept = s > 4 * len(s) * EPS * s[0]
+    return np.asarray(W[kept].T / s[kept] / unit[:, None]), W[~kept], unit
+
+
+def _doubt(A: Floats, free: Floats, unit: Floats) -> float:
+    """What rounding may have made of A⁻¹, as a part of it: its condition, in columns of size 1, times ε."""
+    there = np.flatnonzero(np.diagonal(A) > 0)  # not an intercept that the model lacks
+    s = np.linalg.eigvalsh((A / np.outer(unit, unit))[np.ix_(there, there)])
+    lost = len(free) > len(A) - len(there)
+    return 1.0 if lost else float(len(s) * EPS * s[-1] / max(s[0], EPS * s[-1]))
+
+
+SMALL = 1e-9  # of a variance: no more doubt than this is left where rows are at hand
+SAID = 1e-4  # and where they are not, more than this is said
 
 
 def _differences(q: int) -> Floats:
@@ -225,6 +256,12 @@ def _as_shown(shift: Floats, intercept: bool) -> Floats:
     return shown if intercept else shown[1:]
 
 
+def _per(at: Point, intercept: bool, blocks: int) -> Floats:
+    """The unit of each coefficient as shown: 1 of intercepts."""
+    unit = np.ones(len(at.columns)) if at.unit is None else at.unit
+    return np.tile(np.append(np.ones(int(intercept)), unit), blocks)
+
+
 def _names(at: Point, intercept: bool) -> tuple[str, ...]:
     each = [*(["intercept"] if intercept else []), *at.columns]
     if len(at.classes) == 2:
@@ -233,6 +270,15 @@ def _names(at: Point, intercept: bool) -> tuple[str, ...]:
     return tuple(f"{first}→{other}: {name}" for other in others for name in each)
 
 
+def _notes(e: Estimate, found: Information, *, penalised: bool) -> list[tuple[str, bool]]:
+    doubtful = SAID < e.doubt < 1
+    return [(LAPLACE, penalised), (UNDONE, not found.converged), (ALIKE.format(e.doubt), doubtful)]
+
+
+ALIKE = (
+    "Columns are nearly alike: the errors may be wrong by a share of {:.0e}. summary(X, y) finds them from "
+    "the rows to more digits."
+)
 LAPLACE = (
     "Approximate posterior (Laplace): the penalty is taken as a Gaussian prior about 0, intervals are "
     "those of the posterior at its peak; no tests."

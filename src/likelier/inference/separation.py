@@ -70,11 +70,11 @@ def _held(objective: Objective) -> NDArray[np.bool_]:
 
 
 def _runs_away(last: Iterate) -> bool:
-    """Whether Newton's next step is still a noticeable share of some weight, or no doubt is left at all."""
+    """Whether Newton's next step is still a noticeable share of some weight, or hardly any loss is left."""
     assert last.gradient is not None
     assert last.hessian is not None
     step = np.abs(solved(last.hessian, last.gradient))
-    return last.value == 0.0 or bool((~(step <= 1e-3 * np.abs(last.theta))).any())
+    return last.value < 1e-6 or bool((~(step <= 1e-3 * np.abs(last.theta))).any())
 
 
 # ---- few rows: exactly ---------------------------------------------------------------------------
@@ -131,9 +131,7 @@ def _by_programming(objective: Objective, held: NDArray[np.bool_]) -> Separation
     followed far enough.
     """
     margins, K = _margins(objective), max(objective.setting.q, 2)
-    found = _fewest(margins, ~held, complete=True)
-    kind: Kind = "complete" if found else "quasi-complete"
-    found = found or _fewest(margins, ~held, complete=False)
+    found = _fewest(margins, ~held, complete=True) or _fewest(margins, ~held, complete=False)
     columns, classes = set[int](), set[int]()
     while found is not None:
         d, strict = found
@@ -141,6 +139,7 @@ def _by_programming(objective: Objective, held: NDArray[np.bool_]) -> Separation
         classes.update(_told_apart(d, np.bincount(margins.y[strict], minlength=K)))
         margins = margins.take(~strict)
         found = _fewest(margins, ~held, complete=False) if margins.G.shape[0] else None
+    kind: Kind = "quasi-complete" if margins.G.shape[0] else "complete"
     return Separation(kind, tuple(sorted(columns)), tuple(sorted(classes))) if classes else None
 
 
@@ -184,12 +183,75 @@ def _programme(margins: Margins, columns: NDArray[np.bool_], *, complete: bool) 
     if end.status != 0:
         return None
     d = end.x[: G.shape[1]] - end.x[G.shape[1] :]
-    strict = G @ d > 1e-6
-    if not strict.any() or (G @ d).min() < -1e-6:
+    for candidate in (np.where(np.abs(d) > NEAR * np.abs(d).max(), d, 0.0), d):
+        found = _upright(G, candidate)
+        if found is not None:
+            whole = np.zeros((margins.q, P))
+            whole[:, columns] = found[0].reshape(margins.q, -1)
+            return Found(whole, found[1])
+    return None
+
+
+NEAR = 1e-6  # of the mean margin, and of the largest weight: what the programme may leave of a 0
+
+
+def _upright(G: csr_array, d: Floats) -> tuple[Floats, NDArray[np.bool_]] | None:
+    """d, if no margin G d is negative but by rounding, and which are positive; None: some are negative.
+
+    A programme is solved to a tolerance, in which classes that overlap by a little count as parted. So the
+    margins that it leaves near 0 are made 0, where there is a direction that can: rows on the boundary
+    have one, rows that are on the wrong side of it by however little have none. Or they are made positive,
+    as they can be where there is a gap between the classes, however small.
+    """
+    near = np.abs(G @ d) <= NEAR
+    for at in _nearby(G[near].toarray(), d) if near.any() else (d,):
+        r, rounding = G @ at, ROUNDING * (abs(G) @ np.abs(at))
+        strict = r > rounding
+        if strict.any() and (r >= -rounding).all():
+            return at, strict
+    return None
+
+
+ROUNDING = 256 * float(np.finfo(np.float64).eps)  # of the terms of a margin
+
+
+def _nearby(A: Floats, d: Floats) -> Iterator[Floats]:
+    """Directions near d that may be upright for rows A, whose margins are near 0."""
+    yield _flattened(A, d)
+    yield d
+    lifted = _lifted(A, d)
+    if lifted is not None:
+        yield lifted
+
+
+def _lifted(A: Floats, d: Floats) -> Floats | None:
+    """d, turned by so little that all margins of A are positive; None: no direction makes them so.
+
+    Sought in the coordinates in which the rows of A are orthonormal, where no gap is small.
+    """
+    from scipy.optimize import linprog
+
+    at = np.flatnonzero(d)
+    U, s, V = np.linalg.svd(A[:, at], full_matrices=False)
+    kept = s > len(at) * np.finfo(np.float64).eps * s.max(initial=0.0)
+    U = U[:, kept]
+    end = linprog(np.ones(2 * U.shape[1]), A_ub=np.hstack([-U, U]), b_ub=-np.ones(len(A)), method="highs")
+    if end.status != 0:
         return None
-    whole = np.zeros((margins.q, P))
-    whole[:, columns] = np.where(np.abs(d) > 1e-7 * np.abs(d).max(), d, 0.0).reshape(margins.q, -1)
-    return Found(whole, strict)
+    v = end.x[: U.shape[1]] - end.x[U.shape[1] :]
+    lifted = d.copy()
+    lifted[at] += 2 * np.abs(A @ d).max() * (V[kept].T @ (v / s[kept]))
+    return lifted
+
+
+def _flattened(A: Floats, d: Floats) -> Floats:
+    """The direction nearest to d, with its weights of 0, in which all rows of A have margin 0."""
+    at = np.flatnonzero(d)
+    _, s, V = np.linalg.svd(A[:, at], full_matrices=False)
+    kept = V[s > len(at) * np.finfo(np.float64).eps * s.max(initial=0.0)]
+    flat = np.zeros_like(d)
+    flat[at] = d[at] - kept.T @ (kept @ d[at])
+    return flat
 
 
 def _told_apart(d: Floats, strict: NDArray[Any]) -> Iterator[int]:

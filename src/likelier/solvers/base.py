@@ -13,7 +13,11 @@ Floats = NDArray[np.float64]
 
 
 class Metric(Protocol):
-    """A matrix M that bounds every Hessian, by its inverse: the units in which a gradient is measured."""
+    """A matrix M for every Hessian, by its inverse: the units in which a gradient is measured."""
+
+    @property
+    def bounds(self) -> bool:
+        """Whether M is at least as large as the Hessian in every direction, or as near as rows tell."""
 
     def solve(self, g: Floats) -> Floats:
         """M⁻¹ g."""

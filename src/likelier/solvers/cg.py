@@ -24,7 +24,7 @@ def cg(oracle: Oracle, theta: Floats) -> Iterator[Iterate]:
     F, g = oracle.gradient(theta)
     Mg = metric.solve(g)
     size = float(g @ Mg)
-    measure, d, first, length = Measure(), -Mg, 1.0, 0.0
+    measure, d, first, length = Measure(metric), -Mg, 1.0, 0.0
     while True:
         here = Iterate(theta, F, measure.norm(size, length), length, g)
         yield here

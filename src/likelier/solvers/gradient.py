@@ -21,7 +21,7 @@ def gradient(oracle: Oracle, theta: Floats) -> Iterator[Iterate]:
     metric = oracle.metric()
     F, g = oracle.gradient(theta)
     Mg = metric.solve(g)
-    measure, first, length = Measure(), 1.0, 0.0
+    measure, first, length = Measure(metric), 1.0, 0.0
     while True:
         size = float(g @ Mg)
         here = Iterate(theta, F, measure.norm(size, first), length, g)

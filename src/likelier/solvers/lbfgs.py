@@ -34,7 +34,7 @@ def lbfgs(oracle: Oracle, theta: Floats, *, memory: int = MEMORY) -> Iterator[It
     pairs: deque[Pair] = deque(maxlen=memory)
     F, g = oracle.gradient(theta)
     Mg = metric.solve(g)
-    measure, length = Measure(), 0.0
+    measure, length = Measure(metric), 0.0
     while True:
         d = -turned(pairs, g, Mg)
         slope, size = float(g @ d), float(g @ Mg)

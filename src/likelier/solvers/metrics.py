@@ -27,6 +27,10 @@ class FullMetric:
         A[np.diag_indices_from(A)] += 1e-10  # columns that depend on each other
         return cls(cho_factor(A, lower=True), scale, q)
 
+    @property
+    def bounds(self) -> bool:
+        return True
+
     def solve(self, g: Floats) -> Floats:
         G = g.reshape(self.q, -1) / self.scale
         return np.asarray(cho_solve(self.factor, G.T, check_finite=False).T / self.scale).ravel()
@@ -37,6 +41,10 @@ class DiagonalMetric:
     """A number for each entry of θ."""
 
     diagonal: Floats  # (m,)
+
+    @property
+    def bounds(self) -> bool:
+        return False  # columns that are alike bend F more than each of them
 
     def solve(self, g: Floats) -> Floats:
         return g / self.diagonal

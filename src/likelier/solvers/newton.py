@@ -49,6 +49,8 @@ def solved(H: Floats, g: Floats) -> Floats:
     scale = np.where(scale > 0, scale, 1.0)
     A = H / np.outer(scale, scale)
     b = g / scale
+    nothing = np.flatnonzero((np.diagonal(H) == 0) & (g == 0))  # a column that is constant: it has no step
+    A[nothing, nothing] = 1.0
     factor, x, bad = dposv(A, b, lower=1)
     diagonal = np.diagonal(factor)
     if bad or not diagonal.min() >= 1e-7 * diagonal.max():

@@ -23,7 +23,7 @@ def newton_cg(oracle: Oracle, theta: Floats) -> Iterator[Iterate]:
     """
     metric = oracle.metric()
     F, g = oracle.gradient(theta)
-    measure, kappa, length = Measure(), 1.0, 0.0
+    measure, kappa, length = Measure(metric), 1.0, 0.0
     while True:
         Mg = metric.solve(g)
         size = float(g @ Mg)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.solvers.base import Oracle, enough, shorter
+from likelier.solvers.base import Metric, Oracle, enough, shorter
 
 Floats = NDArray[np.float64]
 
@@ -16,16 +16,18 @@ NO_STEP = "no step along the direction of descent decreases the objective: round
 class Measure:
     """√(κ gᵀ M⁻¹ g), about √(2 (F - F*)): κ is how far H lies below M, the most of the last few steps.
 
-    Where rows are all but told apart, H is a small part of M, and M alone would end a fit too early.
+    Where rows are all but told apart, H is a small part of M, and M alone would end a fit too early. A
+    metric that bounds H allows no κ below 1, whatever a few steps seem to say; a diagonal one does.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, metric: Metric) -> None:
+        self._least = 1.0 if metric.bounds else 0.0
         self._kappas = deque([1.0], maxlen=10)
 
     def norm(self, size: float, kappa: float) -> float:
         """From gᵀ M⁻¹ g and what the last step says of κ."""
         self._kappas.append(kappa)
-        return float(np.sqrt(max(max(self._kappas) * size, 0.0)))
+        return float(np.sqrt(max(max(*self._kappas, self._least) * size, 0.0)))
 
 
 class Step(NamedTuple):

@@ -4,7 +4,7 @@ from likelier.states.base import Fold, State
 from likelier.states.bins import Bins, edges_of
 from likelier.states.columns import ColumnMoments
 from likelier.states.counts import BinCounts, Counts
-from likelier.states.expansion import Expansion, Gram, Product, Setting, Squares, Values
+from likelier.states.expansion import Expansion, Gram, Peaks, Product, Setting, Squares, Values
 from likelier.states.extent import Extent
 from likelier.states.folds import Folds, Together, all_but_one
 from likelier.states.halves import Halves, Reach
@@ -40,6 +40,7 @@ __all__ = [
     "Moments",
     "Parts",
     "PatternMoments",
+    "Peaks",
     "PositiveMoments",
     "Product",
     "Reach",

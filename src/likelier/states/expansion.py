@@ -28,6 +28,9 @@ class Setting:
     q: int
     shift: Floats  # (p,), 0 for CSR
     positive: int = 1
+    unit: Floats | None = (
+        None  # (p,), by which the columns were divided, where they are very large or small
+    )
 
     @property
     def p(self) -> int:
@@ -169,3 +172,55 @@ class Squares:
 
     def merge(self, other: Self) -> None:
         self.total += other.total
+
+
+@dataclass
+class Peaks:
+    """How many rows with labels there are, their weight, and Σ w x_j² and Σ w x_j⁴ of each column."""
+
+    shift: Floats
+    count: float
+    n: float
+    second: Floats  # (p,)
+    fourth: Floats  # (p,)
+
+    @classmethod
+    def start(cls, shift: Floats) -> Self:
+        return cls(shift, 0.0, 0.0, np.zeros(len(shift)), np.zeros(len(shift)))
+
+    @property
+    def nbytes(self) -> int:
+        return self.second.nbytes + self.fourth.nbytes
+
+    @property
+    def squares(self) -> Floats:
+        """Σ w x⁴ / Σ w x², the x² of a row that a column matters to, and 1 for the intercept: (p + 1,)."""
+        met = self.second > 0
+        return np.append(
+            np.divide(self.fourth, self.second, out=np.zeros_like(self.fourth), where=met), 1.0
+        )
+
+    def update(self, chunk: Chunk) -> None:
+        assert chunk.y is not None
+        w = np.where(chunk.y >= 0, 1.0 if chunk.w is None else chunk.w, 0.0)
+        self.count += float(np.count_nonzero(w))
+        self.n += float(w.sum())
+        if isinstance(chunk.X, CSR):
+            starts = chunk.X.starts
+            at = slice(starts[0], starts[-1])
+            x2 = np.square(chunk.X.values[at], dtype=np.float64)
+            each, columns = np.repeat(w, np.diff(starts)) * x2, chunk.X.columns[at]
+            self.second += np.bincount(columns, each, len(self.shift))
+            self.fourth += np.bincount(columns, each * x2, len(self.shift))
+        else:
+            x2 = chunk.X.to_array() - self.shift
+            x2 *= x2
+            self.second += w @ x2
+            x2 *= x2
+            self.fourth += w @ x2
+
+    def merge(self, other: Self) -> None:
+        self.count += other.count
+        self.n += other.n
+        self.second += other.second
+        self.fourth += other.fourth
