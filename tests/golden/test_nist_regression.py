@@ -59,7 +59,7 @@ def digits(value, certified):
     """The fewest correct digits; of what is certified as 0, decimals."""
     value, certified = np.broadcast_arrays(np.asarray(value, dtype=float), certified)
     error = np.abs(value - certified) / np.where(certified == 0, 1.0, np.abs(certified))
-    return float(-np.log10(np.maximum(error, 1e-16)).min())
+    return float((-np.log10(np.maximum(error, 1e-16))).min())
 
 
 def coefficients(model):
@@ -111,7 +111,6 @@ def test_more_digits_than_scikit_learn(certified, name):
 # and their standard deviations; works of the US government are in the public domain. Columns brought to
 # length 1 have a condition number of 4e9.
 FILIP_Y = np.array(
-    # fmt: off
     [
         0.8116,
         0.9072,
@@ -196,10 +195,8 @@ FILIP_Y = np.array(
         0.9119,
         0.9228,
     ]
-    # fmt: on
 )
 FILIP_X = np.array(
-    # fmt: off
     [
         -6.860120914,
         -4.324130045,
@@ -284,7 +281,6 @@ FILIP_X = np.array(
         -3.66174277,
         -3.2644011,
     ]
-    # fmt: on
 )
 FILIP = np.array(
     [

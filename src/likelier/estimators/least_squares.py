@@ -25,10 +25,8 @@ from likelier.inference import Covariance, Solution, Summary, summarise, target_
 from likelier.model import ask
 from likelier.scores import Affine, Scores
 from likelier.states import Equations, Gathered, Triangle
-from likelier.states.qr import lengths
 
 Floats = NDArray[np.float64]
-EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -227,7 +225,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         if not len(free):
             return
         open_ = (np.abs(free) > 1e-6).any(axis=0)
-        if self.fit_intercept and not (constant := self._constant(statistics)).all():
+        if self.fit_intercept and not (constant := statistics.constant()).all():
             # Beside an intercept the coefficient of a constant column is 0, which surprises nobody.
             open_ &= ~constant
         at = np.flatnonzero(open_)
@@ -238,11 +236,6 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
                 f"few rows. Rank {model.solution.rank}; of all solutions this is the shortest. Drop "
                 "columns, or penalise: Ridge with alpha > 0."
             )
-
-    def _constant(self, statistics: Gathered) -> NDArray[np.bool_]:
-        """The columns that have one value, but for its rounding errors."""
-        e = statistics.equations(centred=True)
-        return np.asarray(lengths(e.R) <= EPS * (16 + np.sqrt(e.rows) / 4) * e.size)
 
     def _rows_again(self, X: Any, y: Any, cov: str, level: float, sample_weight: Any) -> Source | None:
         if cov not in ("classical", "HC0", "HC1", "HC2", "HC3"):

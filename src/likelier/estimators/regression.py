@@ -20,9 +20,10 @@ class LinearRegression(LeastSquares):
 
     Drop-in for scikit-learn's, with `partial_fit`, `merge` and `summary`. Solved by orthogonal reflections
     of the rows, whatever their number, never by way of XᵀX; where the columns depend on each other, the
-    shortest solution, and a warning that names them. Directions of X, its columns brought to length 1, of
-    at most `tol` times the largest count as none (in scikit-learn: of X in its own units). `copy_X` and
-    `n_jobs` are accepted and have nothing to do: X is never changed, all cores are used.
+    shortest solution, and a warning that names them. The rank is that of X with columns of length 1, up to
+    rounding errors; with a `tol` other than the default, directions of at most `tol` times the largest
+    count as none (in scikit-learn always, and of X in its own units). `copy_X` and `n_jobs` are accepted
+    and have nothing to do: X is never changed, all cores are used.
 
     Examples
     --------
@@ -91,9 +92,10 @@ class Ridge(LeastSquares):
     Kennard 1970).
 
     Drop-in for scikit-learn's, with `partial_fit`, `merge` and `summary`; `alpha` may be one per target.
-    The intercept is never penalised. Whatever `solver` is asked for, the solution is the exact one, from
-    the triangle of the rows with √α I below it; `max_iter`, `tol`, `random_state` and `copy_X` are accepted
-    and have nothing to do.
+    The intercept is never penalised. Whatever `solver` is asked for, the solution is the exact one: from
+    the triangle of the rows with √α I below it, in the span of the rows where they are fewer than columns,
+    and for sparse rows by a sparse Gram matrix or conjugate gradients, to eight digits or more (`solver_`
+    says which). `max_iter`, `tol`, `random_state` and `copy_X` are accepted and have nothing to do.
 
     Examples
     --------

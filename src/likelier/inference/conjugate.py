@@ -17,8 +17,8 @@ from likelier.states.gathered import Rows
 
 Floats = NDArray[np.float64]
 
-GAIN = 1e-12  # residuals, in units of their scale, fall to this share of the first
-NEAR = 1e-10  # or to this one, if that is as far as rounding lets them fall
+GAIN = 1e-11  # residuals, in units of their scale, fall to this share of the first
+NEAR = 1e-9  # or to this one, if that is as far as rounding lets them fall
 FAR = 100.0  # a mean so many standard deviations from 0 costs digits where columns are not shifted
 # What operations of each kind cost, in seconds, and a step beside its products.
 FACTOR, PRODUCT, STORED, STEP = 5e-11, 5e-9, 1e-9, 6e-5

@@ -12,6 +12,7 @@ from likelier.states.moments import weights
 from likelier.states.qr import Equations, Floats, Triangle, lengths, refuse_cell
 
 Held = NDArray[Any] | CSR
+EPS = float(np.finfo(np.float64).eps)
 
 
 class Rows(NamedTuple):
@@ -152,6 +153,15 @@ class Gathered:
             return Rows(CSR.stack(sparse), Y, w)
         return Rows(Dense(np.concatenate([X.to_array() for X in blocks])), Y, w)
 
+    def constant(self) -> NDArray[np.bool_]:
+        """The columns that have one value, but for rounding errors of a triangle."""
+        if self.triangle is not None:
+            e = self.triangle.equations(centred=True)
+            return np.asarray(lengths(e.R) <= EPS * (16 + np.sqrt(e.rows) / 4) * e.size)
+        ends = [(_extreme(X, np.minimum), _extreme(X, np.maximum)) for X in self.X]
+        least, most = (np.array(some) for some in zip(*ends, strict=True))
+        return np.asarray(least.min(axis=0) == most.max(axis=0))
+
     def equations(self, *, centred: bool) -> Equations:
         """What is left to solve: for columns about their means, or (a model through 0) as they are."""
         rows = self.rows()
@@ -169,6 +179,18 @@ def _own(X: Block) -> Held:
     return np.array(
         array, dtype=array.dtype if array.dtype in (np.float32, np.float64) else np.float64, order="C"
     )
+
+
+def _extreme(X: Held, of: np.ufunc) -> Floats:
+    """The least or the largest cell of each column."""
+    if not isinstance(X, CSR):
+        return np.asarray(of.reduce(X, axis=0), dtype=np.float64)
+    (n, p), values = X.shape, X.values.astype(np.float64)
+    found = np.full(p, np.inf if of is np.minimum else -np.inf)
+    of.at(found, X.columns, values)
+    rare = np.bincount(X.columns, minlength=p) < n  # what is not stored is 0
+    found[rare] = of(found[rare], 0.0)
+    return found
 
 
 def _bytes(X: Held) -> int:
@@ -207,7 +229,9 @@ def wide(rows: Rows, *, centred: bool) -> Equations:
         v = root / length
         gap = v @ Z / length
         v[0] += 1
-        Z -= np.outer(v, v @ Z / v[0])
+        along = v @ Z / v[0]
+        for row, factor in zip(Z, v, strict=True):  # an outer product would be as large as the rows
+            row -= factor * along
         Z = Z[1:]
     else:
         Z *= root[:, None]
