@@ -104,10 +104,20 @@ class Triangle:
     def nbytes(self) -> int:
         return self.shift.nbytes + self.R.nbytes
 
+    def __post_init__(self) -> None:
+        P = 1 + len(self.shift)
+        good = self.R.shape == (P, P) and self.R.flags.c_contiguous and self.R.dtype == np.float64
+        if not good or (self.power is not None and self.power.shape != (P,)):
+            raise ValueError(f"R has shape {self.R.shape}, which does not fit {P - 1} columns.")
+
     def update(self, chunk: Chunk) -> None:
         assert chunk.y is not None
         w = weights(chunk)
         Y = Dense(chunk.y if chunk.y.ndim == 2 else chunk.y[:, None])
+        if (chunk.X.shape[1], Y.shape[1]) != (self.p, len(self.shift) - self.p):  # kernels do not look
+            raise ValueError(
+                f"rows have {chunk.X.shape[1]} columns and {Y.shape[1]} targets, not as before."
+            )
         rows = Weighted(chunk.X, Y, w)
         if chunk.X.shape[0] == 0:
             return
