@@ -41,6 +41,7 @@ def saved(kind="NB"):
         "LDA": lambda: LDA().fit(X, Y),
         "QDA": lambda: QDA().fit(X, Y),
         "lines": lambda: lk.LinearRegression().fit(X, np.column_stack([X[:, 0], Y])),
+        "few": lambda: lk.Ridge().fit(X[:2], X[:2, :2]),
         "weights": lambda: LDA().fit(FRAME, Y).to_linear(),
         "small": lambda: NB().fit(X[:, :1], Y == 1),
         "online": lambda: lk.OnlineClassifier(bits=4).fit(FRAME, Y),
@@ -425,6 +426,9 @@ def cell(value):
     return how
 
 
+FACTOR = "statistics/triangle/R"
+
+
 def fewer_classes(array):
     return array[:2].copy()
 
@@ -491,9 +495,17 @@ BAD_NUMBERS = {
     "a covariance that is none": ("QDA", change("model/params/cov", lambda a: -a), "not a model"),
     "slopes of fewer targets": ("lines", change("model/B", lambda a: a[:1].copy()), "B has shape"),
     "a point of fewer columns": ("lines", change("model/shift", fewer_classes), "shift has shape"),
-    "a smaller triangle": ("lines", change("statistics/R", lambda a: a[:4, :4].copy()), "R has shape"),
-    "a triangle turned over": ("lines", change("statistics/R", np.transpose), "contradict"),
-    "an oblong triangle": ("lines", change("statistics/R", lambda a: a[:4].copy()), "R has shape"),
+    "a smaller triangle": ("lines", change(FACTOR, lambda a: a[:4, :4].copy()), "R has shape"),
+    "a triangle turned over": ("lines", change(FACTOR, np.transpose), "contradict"),
+    "an oblong triangle": ("lines", change(FACTOR, lambda a: a[:4].copy()), "R has shape"),
+    "kept rows of fewer columns": (
+        "few",
+        change("statistics/X/0", lambda a: a[:, 1:].copy()),
+        "X has shape",
+    ),
+    "fewer kept rows than targets": ("few", change("statistics/X/0", lambda a: a[:1].copy()), "contradict"),
+    "kept rows of weight 0": ("few", change("statistics/w/0", np.zeros_like), "contradict"),
+    "kept rows of NaN": ("few", change("statistics/X/0", cell(np.nan)), "NaN"),
     "directions of fewer columns": (
         "lines",
         change("model/solution/free", lambda a: np.ones((1, 2))),
@@ -535,7 +547,7 @@ def test_statistics_of_patterns_that_are_wrong_are_refused(edit, match, refuse):
 
 BAD_LINES = {
     "another number of columns": (put("fitted.statistics.p", 2), "p has shape|not"),
-    "a triangle of NaN rows": (put("fitted.statistics.n", {"float": "nan"}), "n contains NaN"),
+    "a triangle of NaN rows": (put("fitted.statistics.triangle.n", {"float": "nan"}), "n contains NaN"),
     "three targets": (put("fitted.target", {"tuple": [3]}), "has shape"),
     "targets in a table": (put("fitted.target", {"tuple": [1, 2]}), "shape of a row"),
     "no targets": (put("fitted.target", {"tuple": [0]}), "shape of a row"),

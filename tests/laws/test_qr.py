@@ -194,10 +194,25 @@ def test_a_cell_that_is_not_finite_is_named(where, value):
         state.update(Chunk(Dense(Z[:, :2]), Z[:, 2], None, 7))
 
 
-def test_squares_that_overflow_are_refused():
-    state = Triangle.start(1, 1)
-    with pytest.raises(ValueError, match="overflow"):
-        state.update(Chunk(Dense(np.array([[1e200], [-1e200], [3e200]])), np.arange(3.0)))
+@pytest.mark.parametrize("cut", [0, 1, 40, 100])
+@pytest.mark.parametrize("powers", [(900, -900, 5), (-1000, 0, 800), (0, 0, -900)])
+def test_columns_times_powers_of_2_have_the_same_triangle_bit_for_bit(powers, cut):
+    """Also where squares overflow or underflow, in one piece, in chunks and merged."""
+    Z = np.random.default_rng(0).normal(size=(100, 3))
+    scaled = np.ldexp(Z, powers)
+
+    def pieces(Z):
+        apart = [Triangle.start(2, 1) for _ in range(2)]
+        for state, rows in zip(apart, (Z[:cut], Z[cut:]), strict=True):
+            state.update(Chunk(Dense(rows[:, :2]), rows[:, 2]))
+        chunks = copy.deepcopy(apart[0])
+        chunks.update(Chunk(Dense(Z[cut:, :2]), Z[cut:, 2]))
+        return [merged(*apart), chunks]
+
+    for a, b in zip(pieces(Z), pieces(scaled), strict=True):
+        power = np.zeros(4, dtype=int) if b.power is None else b.power
+        np.testing.assert_array_equal(a.R, np.ldexp(b.R, power - np.array([0, *powers])))
+        np.testing.assert_array_equal(np.ldexp(a.mean, powers), b.mean)
 
 
 def test_pickle_keeps_every_bit():

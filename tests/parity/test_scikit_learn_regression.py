@@ -49,7 +49,7 @@ def test_every_public_method_and_attribute_exists(ours, theirs):
         assert name.startswith("_") or callable(getattr(ours, name, None)), name
     a, b = ours().fit(X, Y), theirs().fit(X, Y)
     fitted = {name for name in vars(b) if name.endswith("_") and not name.startswith("_")}
-    assert fitted <= {name for name in vars(a) if name.endswith("_")}
+    assert all(hasattr(a, name) for name in fitted)
     assert is_regressor(a)
 
 
@@ -127,7 +127,7 @@ def test_deficient_rows_have_scikit_learns_solution():
 
 
 @pytest.mark.parametrize("gap", [1e-9, 1e-3])
-@pytest.mark.parametrize("tol", [0.0, 1e-6, 1e-2])
+@pytest.mark.parametrize("tol", [0.0, 1e-5, 1e-2])
 def test_tol_decides_which_columns_count_as_dependent(tol, gap):
     """On columns of one length: there scikit-learn's `cond` and ours are the same."""
     rng = np.random.default_rng(2)

@@ -13,6 +13,7 @@ import numpy as np
 from likelier.data import CSR, Chunk, Columns, Dense
 from likelier.data.factors import Factor
 from likelier.families.missing import Sums
+from likelier.states import Triangle
 from likelier.storing.disk import require
 from likelier.storing.values import field_names
 
@@ -24,6 +25,7 @@ RECORDS: Mapping[str, type] = {
     "columns": Columns,
     "factor": Factor,
     "sums": Sums,
+    "triangle": Triangle,
 }
 Changes = dict[str, Any]  # by the path of a field
 

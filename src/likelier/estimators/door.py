@@ -393,8 +393,9 @@ def numbers_of(p: int, of_columns: NDArray[Any] | None, columns: Any) -> NDArray
 
 def named(names: NDArray[Any] | None, columns: Iterable[int]) -> str:
     """Some columns for a message: by name if they have one, and not more than ten."""
-    shown = [str(j) if names is None else repr(str(names[j])) for j in columns]
-    return ", ".join(shown[:10]) + (f" and {len(shown) - 10} more" if len(shown) > 10 else "")
+    columns = list(columns)
+    shown = [str(j) if names is None else repr(str(names[j])) for j in columns[:10]]
+    return ", ".join(shown) + (f" and {len(columns) - 10} more" if len(columns) > 10 else "")
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from likelier.evaluation import ValueCard
 from likelier.inference import Covariance, Solution, Summary, summarise, target_fit
 from likelier.model import ask
 from likelier.scores import Affine, Scores
-from likelier.states import Equations, Triangle
+from likelier.states import Equations, Gathered, Triangle
 
 Floats = NDArray[np.float64]
 
@@ -42,16 +42,14 @@ class Lines:
     single: bool = False  # the rows were of single precision
 
     @classmethod
-    def of(cls, triangle: Triangle, solution: Solution, *, intercept: bool) -> Self:
+    def of(cls, equations: Equations, solution: Solution, *, intercept: bool) -> Self:
         """Through the means, or through 0."""
-        p, b, shift = triangle.p, solution.b, triangle.shift[: triangle.p].copy()
-        B = np.ascontiguousarray(b.T)
+        p, b, row = equations.p, solution.b, equations.shift
+        B, shift = np.ascontiguousarray(b.T), row[:p].copy()
         if not intercept:
             return cls(B, shift @ b, shift, np.zeros(len(B)), solution)
-        mean, gap = triangle.mean, triangle.gap
-        return cls(
-            B, triangle.shift[p:] + (gap[p:] - gap[:p] @ b), shift, mean[p:] - mean[:p] @ b, solution
-        )
+        mean, gap = equations.mean, equations.gap
+        return cls(B, row[p:] + (gap[p:] - gap[:p] @ b), shift, mean[p:] - mean[:p] @ b, solution)
 
     @property
     def free(self) -> int:
@@ -64,7 +62,7 @@ class Lines:
 
 
 class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
-    """What `LinearRegression` and `Ridge` share: their statistics are one triangle.
+    """What `LinearRegression` and `Ridge` share: their statistics are rows, or the triangle of them.
 
     A subclass says how its hyper-parameters solve the equations (`_solve`) and what it shows (`_shown`).
     """
@@ -76,7 +74,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
     fit_intercept: bool
     positive: bool
     _model: Lines
-    _statistics: Triangle
+    _statistics: Gathered
     _target: tuple[int, ...]  # the shape of a row of y
 
     def _solve(self, equations: Equations) -> Solution:
@@ -156,9 +154,10 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         shown = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         names = (*(["intercept"] if self.fit_intercept else []), *map(str, shown))
         found = []
+        equations = self._statistics.equations(centred=bool(self.fit_intercept))
         for target in range(len(self._model.B)):
             fit = target_fit(
-                self._statistics,
+                equations,
                 target,
                 intercept=bool(self.fit_intercept),
                 alpha=self._alpha(target),
@@ -198,7 +197,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         return source.y_shape
 
     def _start(self, source: Source, target: tuple[int, ...]) -> Start:
-        return partial(Triangle.start, source.p, math.prod(target))
+        return partial(Gathered.start, source.p, math.prod(target))
 
     def _labelled(self, source: Source, target: tuple[int, ...]) -> Source:
         return source
@@ -206,17 +205,35 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
     def _scores(self, model: Lines) -> Scores:
         return model.scores
 
-    def _model_of(self, statistics: Triangle) -> Lines:
+    def _model_of(self, statistics: Gathered | Triangle) -> Lines:
         intercept = bool(self.fit_intercept)
-        solution = self._solve(statistics.equations(centred=intercept))
-        return Lines.of(statistics, solution, intercept=intercept)
+        found = self._by_steps(statistics) if isinstance(statistics, Gathered) else None
+        if found is not None:
+            return Lines.of(found[1], found[0], intercept=intercept)
+        equations = statistics.equations(centred=intercept)
+        return Lines.of(equations, self._solve(equations), intercept=intercept)
+
+    def _by_steps(self, statistics: Gathered) -> tuple[Solution, Equations] | None:
+        """The solution and where the rows lie, if an iteration finds them sooner than the direct way."""
+        return None
+
+    def _publish(self, model: Any, statistics: Any | None, target: Any, names: Names) -> Self:
+        # Files of earlier versions hold the triangle itself.
+        kept = Gathered.of(statistics) if isinstance(statistics, Triangle) else statistics
+        return super()._publish(model, kept, target, names)
 
     def _remarks(
-        self, model: Lines, statistics: Triangle, target: tuple[int, ...], names: Names
+        self, model: Lines, statistics: Gathered, target: tuple[int, ...], names: Names
     ) -> Iterator[str]:
         free = model.solution.free
-        if len(free):
-            at = np.flatnonzero((np.abs(free) > 1e-6).any(axis=0))
+        if not len(free):
+            return
+        open_ = (np.abs(free) > 1e-6).any(axis=0)
+        if self.fit_intercept and not (constant := statistics.constant()).all():
+            # Beside an intercept the coefficient of a constant column is 0, which surprises nobody.
+            open_ &= ~constant
+        at = np.flatnonzero(open_)
+        if len(at):
             yield (
                 f"the rows do not determine the coefficients of {len(at)} of {free.shape[1]} columns "
                 f"({door.named(names, at)}): they are constant, depend on each other, or there are too "

@@ -6,10 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.estimators.least_squares import LeastSquares, Lines
-from likelier.inference import Solution, bounded, penalised, solve
-from likelier.states import Equations
+from likelier.inference import Solution, bounded, conjugate, penalised, ridge, singular_values, solve
+from likelier.states import Equations, Gathered
 
 Floats = NDArray[np.float64]
+
+
+ROUNDING = 1e-6  # the default of `tol`, scikit-learn's: rounding errors alone decide the rank
 
 
 class LinearRegression(LeastSquares):
@@ -17,9 +20,10 @@ class LinearRegression(LeastSquares):
 
     Drop-in for scikit-learn's, with `partial_fit`, `merge` and `summary`. Solved by orthogonal reflections
     of the rows, whatever their number, never by way of XᵀX; where the columns depend on each other, the
-    shortest solution, and a warning that names them. Directions of X, its columns brought to length 1, of
-    at most `tol` times the largest count as none (in scikit-learn: of X in its own units). `copy_X` and
-    `n_jobs` are accepted and have nothing to do: X is never changed, all cores are used.
+    shortest solution, and a warning that names them. The rank is that of X with columns of length 1, up to
+    rounding errors; with a `tol` other than the default, directions of at most `tol` times the largest
+    count as none (in scikit-learn always, and of X in its own units). `copy_X` and `n_jobs` are accepted
+    and have nothing to do: X is never changed, all cores are used.
 
     Examples
     --------
@@ -60,7 +64,7 @@ class LinearRegression(LeastSquares):
     def _cut(self) -> float:
         if not self.tol >= 0:
             raise ValueError(f"tol={self.tol!r}: it must not be negative")
-        return float(self.tol)
+        return 0.0 if self.tol == ROUNDING else float(self.tol)
 
     def _shown(self, model: Lines, statistics: Any, target: tuple[int, ...]) -> dict[str, Any]:
         flat = target == ()
@@ -70,10 +74,14 @@ class LinearRegression(LeastSquares):
             shown["intercept_"] = model.intercept[0] if flat else model.intercept
         if not self.positive:
             shown["rank_"] = model.solution.rank
-        if not self.positive and statistics is not None:
-            R = statistics.equations(centred=bool(self.fit_intercept)).R
-            shown["singular_"] = np.linalg.svd(R, compute_uv=False)
         return shown
+
+    @property
+    def singular_(self) -> Floats:
+        """The singular values of X, centred if there is an intercept; worked out when asked for."""
+        if self.positive or getattr(self, "_statistics", None) is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'singular_'")
+        return singular_values(self._statistics.equations(centred=bool(self.fit_intercept)))
 
 
 SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
@@ -84,9 +92,10 @@ class Ridge(LeastSquares):
     Kennard 1970).
 
     Drop-in for scikit-learn's, with `partial_fit`, `merge` and `summary`; `alpha` may be one per target.
-    The intercept is never penalised. Whatever `solver` is asked for, the solution is the exact one, from
-    the triangle of the rows with √α I below it; `max_iter`, `tol`, `random_state` and `copy_X` are accepted
-    and have nothing to do.
+    The intercept is never penalised. Whatever `solver` is asked for, the solution is the exact one: from
+    the triangle of the rows with √α I below it, in the span of the rows where they are fewer than columns,
+    and for sparse rows by a sparse Gram matrix or conjugate gradients, to eight digits or more (`solver_`
+    says which). `max_iter`, `tol`, `random_state` and `copy_X` are accepted and have nothing to do.
 
     Examples
     --------
@@ -136,22 +145,34 @@ class Ridge(LeastSquares):
         return float(self._alphas(len(self._model.B))[target])
 
     def _solve(self, equations: Equations) -> Solution:
-        solver = bounded if self.positive else solve
         alphas = self._alphas(equations.r.shape[1])
-        b = np.empty_like(equations.r)
+        b = np.empty((equations.p, equations.r.shape[1]))
         found = []
         for alpha in np.unique(alphas):
             at = np.flatnonzero(alphas == alpha)
-            some = equations.take(at)
-            found.append(solver(penalised(some, alpha) if alpha > 0 else some))
+            found.append(self._solve_one(equations.take(at), float(alpha)))
             b[:, at] = found[-1].b
         return min(found, key=lambda one: one.rank)._replace(b=b)
+
+    def _by_steps(self, statistics: Gathered) -> tuple[Solution, Equations] | None:
+        alphas = self._alphas(statistics.q)
+        rows = None if self.positive or not statistics.sparse else statistics.rows()
+        return None if rows is None else conjugate(rows, alphas, centred=bool(self.fit_intercept))
+
+    def _solve_one(self, equations: Equations, alpha: float) -> Solution:
+        if self.positive:
+            return bounded(penalised(equations, alpha) if alpha > 0 else equations)
+        return ridge(equations, alpha) if alpha > 0 else solve(equations)
 
     def _shown(self, model: Lines, statistics: Any, target: tuple[int, ...]) -> dict[str, Any]:
         # A single column of y leaves flat coefficients but not a flat intercept: so in scikit-learn.
         shown: dict[str, Any] = {"coef_": model.B[0] if len(model.B) == 1 else model.B, "intercept_": 0.0}
         if self.fit_intercept:
             shown["intercept_"] = model.intercept[0] if target == () else model.intercept
-        # No solver of ours takes steps; the names of scikit-learn's are repeated as they were asked for.
-        solver = "qr" if self.solver == "auto" else self.solver
-        return shown | {"n_features_in_": model.B.shape[1], "n_iter_": None, "solver_": solver}
+        # The names of scikit-learn's solvers are repeated as they were asked for; which way the shape of the
+        # table called for is shown where none was.
+        solution = model.solution
+        way = {"cg": "sparse_cg"}.get(solution.how, solution.how)
+        steps = np.full(len(model.B), solution.steps, dtype=np.int64) if solution.how == "cg" else None
+        shown |= {"n_iter_": steps, "solver_": way if self.solver == "auto" else self.solver}
+        return shown | {"n_features_in_": model.B.shape[1]}

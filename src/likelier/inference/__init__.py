@@ -1,11 +1,14 @@
 """What fits say beyond their coefficients: errors, tests, intervals, and whether there is a solution."""
 
+from likelier.inference.conjugate import conjugate
 from likelier.inference.information import Information
 from likelier.inference.least_squares import (
     Solution,
     Summary,
     bounded,
     penalised,
+    ridge,
+    singular_values,
     solve,
     summarise,
     target_fit,
@@ -22,8 +25,11 @@ __all__ = [
     "Solution",
     "Summary",
     "bounded",
+    "conjugate",
     "penalised",
+    "ridge",
     "separation_of",
+    "singular_values",
     "solve",
     "summarise",
     "target_fit",

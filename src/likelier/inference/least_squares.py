@@ -6,50 +6,173 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpocon as pocon
+from scipy.linalg.lapack import dpotrf as potrf
+from scipy.linalg.lapack import dpotrs as potrs
+from scipy.linalg.lapack import dtrcon as trcon
 from scipy.special import fdtrc, stdtr, stdtrit
 
-from likelier.data import Chunk, Source
+from likelier import _core
+from likelier.cores import one_thread_if
+from likelier.data import Chunk, Dense, Source
 from likelier.engines import run
 from likelier.inference import table
 from likelier.inference.table import Covariance
 from likelier.shown import Part, Shown
-from likelier.states import Equations, Triangle
-from likelier.states.qr import upper
+from likelier.states import Equations
+from likelier.states.qr import lengths
 
 Floats = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
+WELL = 1e-10  # of a Gram matrix: 1 / its condition number, from which on refinement gives all digits
+SMALL = 3e8  # operations: fewer are done before the threads of BLAS are awake
 
 
 # ---- solving -------------------------------------------------------------------------------------
 class Solution(NamedTuple):
-    """b = G r minimises |r - R b|², and is the shortest that does."""
+    """b minimises |r - R b|², and is the shortest that does."""
 
-    b: Floats  # (p, q)
+    b: Floats  # (p, q), in the units of the rows
     rank: int
-    free: Floats  # (f, p) directions, in columns of unit length, that the rows do not determine
+    # (0 or 1, p): of columns brought to unit length, the part that lies in what the rows do not determine
+    free: Floats
+    how: str = "qr"  # qr, cholesky (refined), svd, cg
+    steps: int = 1
 
 
 def solve(equations: Equations, tol: float = 0.0) -> Solution:
-    """By back substitution; where the rank is deficient, D⁻¹ V S⁻¹ Uᵀ r less its part in the null space.
+    """By back substitution; where the rank is deficient, the shortest of all solutions.
 
     The rank is that of R D⁻¹ = U S Vᵀ, whose columns have length 1: it does not depend on their units. A
     direction v is free if |R D⁻¹ v| is at most `tol` of the largest, or no more than rounding makes of 0:
     of the reflections, and of the numbers x themselves, which doubles hold to half a unit of their last
-    place, however far from 0 they are. The null space, in the units of X, is D⁻¹ times those directions.
+    place, however far from 0 they are.
     """
     R, r = equations.R, equations.r
-    length = np.linalg.norm(R, axis=0)
+    m, p = R.shape
+    if m < p and tol == 0 and (b := _of_rows(equations, 0.0)) is not None:
+        # The rank is m, or the Gram matrix would not have been so well conditioned.
+        open_ = _open_columns(R)
+        return Solution(b, m, open_[None], "cholesky")
+    length = lengths(R)
     D = np.where(length > 0, length, 1.0)
-    U, s, Vt = np.linalg.svd(R / D)
-    steps = 16 + np.sqrt(equations.n) / 4
-    rounding = EPS * (steps + np.abs(Vt) @ (equations.size / D) / 2)
-    kept = s > np.maximum(rounding, tol * s[0])
-    if kept.all():
-        return Solution(solve_triangular(R, r), len(s), Vt[:0])
-    b = (Vt[kept].T / s[kept]) @ (U[:, kept].T @ r) / D[:, None]
-    null = np.linalg.qr(Vt[~kept].T / D[:, None])[0]
-    return Solution(b - null @ (null.T @ b), int(kept.sum()), Vt[~kept])
+    steps = 16 + np.sqrt(equations.rows) / 4
+    size = equations.size / D
+    if m == p and _surely_whole(R / D, EPS * (steps + np.sqrt(p) * size.max(initial=0.0) / 2), tol):
+        return Solution(equations.in_units(solve_triangular(R, r)), p, np.zeros((0, p)))
+    U, s, Vt = np.linalg.svd(R / D, full_matrices=False)
+    rounding = EPS * (steps + np.abs(Vt) @ size / 2)
+    kept = s > np.maximum(rounding, tol * s.max(initial=0.0))
+    if kept.all() and m == p:
+        return Solution(equations.in_units(solve_triangular(R, r)), p, np.zeros((0, p)))
+    c = (U[:, kept].T @ r) / s[kept][:, None]
+    free = np.sqrt(np.maximum(0, 1 - (Vt[kept] ** 2).sum(axis=0)))
+    return Solution(_shortest(equations, Vt[kept], D, c), int(kept.sum()), free[None], "svd")
+
+
+def _surely_whole(R: Floats, rounding: float, tol: float) -> bool:
+    """Whether no singular value of a triangle with columns of length 1 can be as small as that.
+
+    By an estimate of |R⁻¹|, p² steps, with a factor of 10 in hand for its being an estimate.
+    """
+    p = len(R)
+    if not np.diagonal(R).all():
+        return False
+    inverse, info = trcon(R, norm="1")
+    least = inverse * np.abs(R).sum(axis=0).max() / np.sqrt(p) / 10
+    return bool(info == 0 and least > max(rounding, tol * np.sqrt(p)))
+
+
+def _shortest(equations: Equations, Vt: Floats, D: Floats, c: Floats) -> Floats:
+    """The shortest b, in the units of the rows, with Vᵀ D b = c: D V = Q T, b = Q T⁻ᵀ c.
+
+    Lengths are compared in the units of the rows, which a power of 2 for all columns does not change.
+    """
+    p, k = equations.p, len(Vt)
+    if k == 0:
+        return np.zeros((p, c.shape[1]))
+    power = equations.power
+    most = int(power[:p].max())
+    with np.errstate(under="ignore"):
+        M = np.ldexp(D, power[:p] - most)[:, None] * Vt.T
+    Q, T = np.linalg.qr(M)
+    b = Q @ solve_triangular(T, c, trans="T")
+    b[~equations.R.any(axis=0)] = 0.0  # constant columns, exactly
+    return equations._replace(power=np.append(np.full(p, most), power[p:])).in_units(b)
+
+
+def _open_columns(R: Floats) -> Floats:
+    """Of n < p rows of full rank: every column that is not constant is open."""
+    return np.asarray((R != 0).any(axis=0), dtype=np.float64)
+
+
+def _of_rows(equations: Equations, alpha: float) -> Floats | None:
+    """b = Rᵀ c with (R Rᵀ + α I) c = r, for fewer rows than columns; None where it would cost digits.
+
+    The Gram matrix of the rows squares the condition number, and steps of refinement, each with residuals
+    of the rows themselves, undo that (Björck 1987 on corrected seminormal equations), as long as the
+    square is far from 1/ε.
+    """
+    equations, lam = _common_units(equations, alpha)
+    R, r = equations.R, equations.r
+    m = len(R)
+    with one_thread_if(m * m * R.shape[1] < SMALL):
+        K = R @ R.T
+        K.flat[:: m + 1] += lam
+        diagonal = np.diagonal(K)
+        if m == 0 or not (diagonal > 0).all():
+            return None
+        S = 1 / np.sqrt(diagonal)
+        K *= S
+        K *= S[:, None]
+        norm = np.abs(K).sum(axis=0).max()
+        L, info = potrf(K, lower=True, overwrite_a=True, clean=False)
+        if info != 0 or pocon(L, norm, uplo="L")[0] < WELL:
+            return None
+        b, c = np.zeros((R.shape[1], r.shape[1])), np.zeros_like(r)
+        for _ in range(3):
+            step = S[:, None] * potrs(L, S[:, None] * (r - R @ b - lam * c), lower=True)[0]
+            b, c = b + R.T @ step, c + step
+    return equations.in_units(b)
+
+
+def _common_units(equations: Equations, alpha: float) -> tuple[Equations, float]:
+    """The same with all columns divided by one power of 2, as lengths of b are compared in; and α."""
+    p, power = equations.p, equations.power
+    most, root = int(power[:p].max()), int(np.frexp(np.sqrt(alpha))[1])
+    if alpha > 0 and root - most > 300:  # columns that are nothing beside the penalty
+        most = root
+    R = equations.R
+    with np.errstate(under="ignore"):
+        if (power[:p] != most).any():
+            R = np.ldexp(R, power[:p] - most)
+        lam = float(np.ldexp(alpha, -2 * most))
+    return equations._replace(R=R, power=np.append(np.full(p, most), power[p:])), lam
+
+
+def singular_values(equations: Equations) -> Floats:
+    """Of the weighted rows, centred or not, largest first."""
+    equations, _ = _common_units(equations, 0.0)
+    R = equations.R
+    with one_thread_if(R.size * min(R.shape) < SMALL):
+        return np.asarray(np.ldexp(np.linalg.svd(R, compute_uv=False), equations.power[0]))
+
+
+def ridge(equations: Equations, alpha: float) -> Solution:
+    """With α|b|² added."""
+    m, p = equations.R.shape
+    none = np.zeros((0, p))
+    if m >= p:
+        return solve(penalised(equations, alpha))
+    if (b := _of_rows(equations, alpha)) is not None:
+        return Solution(b, p, none, "cholesky")
+    alike, lam = _common_units(equations, alpha)
+    U, s, Vt = np.linalg.svd(alike.R, full_matrices=False)
+    if m == 0 or not lam > (EPS * s[0]) ** 2:  # beside such rows the penalty is nothing
+        return solve(equations)
+    b = Vt.T @ ((s / (s**2 + lam))[:, None] * (U.T @ alike.r))
+    return Solution(alike.in_units(b), p, none, "svd")
 
 
 def bounded(equations: Equations) -> Solution:
@@ -57,17 +180,27 @@ def bounded(equations: Equations) -> Solution:
     from scipy.optimize import nnls  # slow to load, and seldom wanted
 
     b = np.column_stack([nnls(equations.R, r)[0] for r in equations.r.T])
-    return Solution(b, len(b), np.zeros((0, len(b))))
+    return Solution(equations.in_units(b), len(b), np.zeros((0, len(b))), "nnls")
 
 
 def penalised(equations: Equations, alpha: float) -> Equations:
-    """With α|b|² added: √α I below R, factored again (Golub 1965)."""
-    p = len(equations.R)
-    below = np.sqrt(alpha) * np.eye(p)
-    above = np.hstack([equations.R, equations.r])
-    R = upper(np.vstack([above, np.hstack([below, np.zeros_like(equations.r)])]))
+    """With α|b|² added: √α I below R, folded in (Golub 1965)."""
+    (m, p), q = equations.R.shape, equations.r.shape[1]
+    power, root = equations.power[:p], np.sqrt(alpha)
+    extra = np.frexp(root)[1] - power
+    extra = np.where(extra > 300, extra, 0)  # columns that are nothing beside the penalty
+    R = np.zeros((p + q, p + q))
+    with np.errstate(under="ignore"):
+        above, below = np.ldexp(equations.R, -extra), np.ldexp(root, -power - extra)
+    if m == p:
+        R[:p, :p], R[:p, p:] = above, equations.r
+    else:
+        _core.fold_factor(Dense(np.hstack([above, equations.r])).native(), R)
+    _core.fold_factor(Dense(np.hstack([np.diag(below), np.zeros((p, q))])).native(), R)
     rest = equations.rest + (R[p:, p:] ** 2).sum(axis=0)
-    return Equations(R[:p, :p], R[:p, p:], rest, np.hypot(equations.size, np.sqrt(alpha)), equations.n)
+    size = np.hypot(np.ldexp(equations.size, -extra), below)
+    power = np.append(power + extra, equations.power[p:])
+    return equations._replace(R=R[:p, :p], r=R[:p, p:], rest=rest, size=size, power=power)
 
 
 # ---- one target ----------------------------------------------------------------------------------
@@ -76,6 +209,7 @@ class Fit:
     """One target of a fit: estimates b (the intercept first, if there is one) and all that they rest on.
 
     With rows in orthonormal coordinates u, y = Σ u_k r_k + noise, and b = A r: its covariance is σ² A Aᵀ.
+    Sums of squares are in units of 4^power.
     """
 
     b: Floats  # (m,)
@@ -86,8 +220,10 @@ class Fit:
     used: float  # degrees of freedom: the rank and the intercept; with a penalty, fewer
     intercept: bool
     alpha: float
-    triangle: Triangle
+    shift: Floats  # (p + 1,) a row, and the means less that row
+    gap: Floats  # (p + 1,)
     target: int
+    power: int  # of 2: the target's unit
 
     @property
     def df(self) -> float:
@@ -99,24 +235,31 @@ class Fit:
         return 1 / self.df if self.df > 0 else np.nan
 
 
-def target_fit(triangle: Triangle, target: int, *, intercept: bool, alpha: float, tol: float) -> Fit:
+def target_fit(equations: Equations, target: int, *, intercept: bool, alpha: float, tol: float) -> Fit:
     """The fit of one target, with what its errors need."""
-    e = triangle.equations(centred=intercept)
-    p = triangle.p
-    r = e.r[:, [target]]
+    e = equations.take(np.array([target]))
+    m, p = e.R.shape
+    power, unit = e.power[:p], int(e.power[p])
     # The inverse G that takes r to b comes out as the solutions for the columns of I.
-    all_of = e._replace(r=np.hstack([r, np.eye(p)]), rest=np.zeros(1 + p))
-    b, rank, _ = solve(penalised(all_of, alpha) if alpha > 0 else all_of, tol)
-    b, G = b[:, 0], b[:, 1:]
-    rss = float(e.rest[target] + ((r[:, 0] - e.R @ b) ** 2).sum())
-    tss = float(e.rest[target] + (r**2).sum())
-    used = float(np.trace(e.R @ G)) if alpha > 0 else float(rank)
+    all_of = e._replace(
+        r=np.hstack([e.r, np.eye(m)]),
+        rest=np.zeros(1 + m),
+        power=np.concatenate([power, [unit], np.zeros(m, dtype=np.int64)]),
+    )
+    solution = ridge(all_of, alpha) if alpha > 0 else solve(all_of, tol)
+    b, G = solution.b[:, 0], solution.b[:, 1:]
+    with np.errstate(under="ignore"):
+        left = e.r[:, 0] - e.R @ np.ldexp(b, power - unit)
+        hat = float(np.einsum("ij,ji->", e.R, np.ldexp(G, power[:, None]))) if alpha > 0 else 0.0
+    rss = float(e.rest[0] + (left**2).sum())
+    tss = float(e.rest[0] + (e.r**2).sum())
+    used = hat if alpha > 0 else float(solution.rank)
     if intercept:
-        mean, centre = triangle.mean[:p], triangle.mean[p + target]
-        A = np.zeros((1 + p, 1 + p))
+        mean, centre = e.mean[:p], e.mean[p]
+        A = np.zeros((1 + p, 1 + m))
         A[0, 0], A[0, 1:], A[1:, 1:] = 1 / np.sqrt(e.n), -mean @ G, G
         b, G, used = np.append(centre - mean @ b, b), A, used + 1
-    return Fit(b, G, rss, tss, e.n, used, intercept, alpha, triangle, target)
+    return Fit(b, G, rss, tss, e.n, used, intercept, alpha, e.shift, e.gap, target, unit)
 
 
 # ---- errors that may differ from row to row ------------------------------------------------------
@@ -157,29 +300,32 @@ class Sandwich:
 
     def _coordinates(self, chunk: Chunk) -> tuple[Floats, Floats]:
         """u and the residual of each row."""
-        fit, t = self.fit, self.fit.triangle
+        fit = self.fit
         assert chunk.y is not None
         y = chunk.y[:, fit.target] if chunk.y.ndim == 2 else chunk.y
         if not fit.intercept:
             X = chunk.X.to_array()
             return X @ fit.A, y - X @ fit.b
-        at = t.p + fit.target
-        X = (chunk.X.to_array() - t.shift[: t.p]) - t.gap[: t.p]
+        X = (chunk.X.to_array() - fit.shift[:-1]) - fit.gap[:-1]
         U = np.column_stack([np.full(len(X), 1 / np.sqrt(fit.n)), X @ fit.A[1:, 1:]])
-        return U, ((y - t.shift[at]) - t.gap[at]) - X @ fit.b[1:]
+        return U, ((y - fit.shift[-1]) - fit.gap[-1]) - X @ fit.b[1:]
 
     def merge(self, other: Self) -> None:
         self.n, self.rss, self.M = self.n + other.n, self.rss + other.rss, self.M + other.M
 
 
-def covariance(fit: Fit, kind: Covariance, rows: Source | None) -> Floats:
-    """The covariance of the estimates: σ² A Aᵀ, or A M Aᵀ from the rows once more."""
-    if kind == "classical":
-        return np.asarray(fit.rss * fit.per_df * (fit.A @ fit.A.T))
-    assert rows is not None
+def errors_of(fit: Fit) -> Floats:
+    """The classical standard errors, σ times the lengths of the rows of A."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(np.ldexp(np.sqrt(fit.rss * fit.per_df) * lengths(fit.A.T), fit.power))
+
+
+def covariance(fit: Fit, kind: Covariance, rows: Source) -> Floats:
+    """The covariance of the estimates where errors differ from row to row: A M Aᵀ, from the rows again."""
     power = {"HC0": 0, "HC1": 0, "HC2": 1, "HC3": 2}[kind]
     s = run(rows, lambda: Sandwich(fit, power))
-    if not np.isclose(s.n, fit.n) or abs(s.rss - fit.rss) > 1e-6 * fit.rss + 1e-12 * fit.tss:
+    rss, tss = np.ldexp([fit.rss, fit.tss], 2 * fit.power)
+    if not np.isclose(s.n, fit.n) or abs(s.rss - rss) > 1e-6 * rss + 1e-12 * tss:
         raise ValueError(
             "X and y (and sample_weight) are not the rows that were fitted: they leave other residuals."
         )
@@ -243,8 +389,12 @@ def summarise(
     fit: Fit, names: tuple[str, ...], *, cov: Covariance, rows: Source | None, level: float
 ) -> Summary:
     """The summary of a fit; `rows` are needed for errors other than the classical."""
-    V = covariance(fit, cov, rows)
-    errors = np.sqrt(np.diagonal(V))
+    if cov == "classical":
+        errors = errors_of(fit)
+    else:
+        assert rows is not None
+        V = covariance(fit, cov, rows)
+        errors = np.sqrt(np.diagonal(V))
     df, n, first, s2 = fit.df, fit.n, int(fit.intercept), fit.rss * fit.per_df
     with np.errstate(divide="ignore", invalid="ignore"):  # a perfect fit, or nothing to test with
         t = fit.b / errors
@@ -257,7 +407,7 @@ def summarise(
             else table.wald(fit.b[first:], V[first:, first:])
         )
         F = explained / np.float64(tested)
-        deviance = n * (np.log(2 * np.pi * fit.rss / n) + 1)  # -2 ln L
+        deviance = n * (np.log(2 * np.pi * fit.rss / n) + 2 * fit.power * np.log(2) + 1)  # -2 ln L
         return Summary(
             names=names,
             estimates=fit.b,
@@ -268,7 +418,7 @@ def summarise(
             high=fit.b + half,
             n=n,
             df=df,
-            sigma=float(np.sqrt(s2)),
+            sigma=float(np.ldexp(np.sqrt(s2), fit.power)),
             r2=float(1 - left),
             adjusted_r2=float(1 - (n - first) * fit.per_df * left),
             F=float(F),

@@ -58,6 +58,7 @@ from likelier.states import (
     Bins,
     ColumnMoments,
     Counts,
+    Gathered,
     HigherMoments,
     Kept,
     Levels,
@@ -141,6 +142,13 @@ def _pointed(params: Kernels) -> Any:
 
 def _foldable(state: Triangle) -> Any:
     return state.n >= 0 and state.R.flags.c_contiguous
+
+
+def _gathered(state: Gathered) -> Any:
+    heights = [[len(piece) for piece in pieces] for pieces in (state.Y, state.w)]
+    heights.append([X.shape[0] for X in state.X])
+    empty = state.triangle is None or not state.X
+    return empty and heights[0] == heights[1] == heights[2] and all(np.all(w > 0) for w in state.w)
 
 
 def _partition(columns: Sequence[NDArray[Any]]) -> bool:
@@ -274,7 +282,10 @@ RECORDS = {
     "states.Bins": Kind(Bins, {"edges": "1+b", "atoms": "b"}, _sorted),
     "states.BinCounts": Kind(BinCounts, {}, _binned),
     "states.HigherMoments": Kind(HigherMoments, {"n": "K", "mean": "K p", **_ORDERS}, _counted),
-    "states.Triangle": Kind(Triangle, {"p": "p", "shift": "p+q", "R": "1+p+q 1+p+q"}, _foldable),
+    "states.Triangle": Kind(
+        Triangle, {"p": "p", "shift": "p+q", "R": "1+p+q 1+p+q", "power": "1+p+q"}, _foldable
+    ),
+    "states.Gathered": Kind(Gathered, {"p": "p", "q": "q", "X": "m p", "Y": "m q", "w": "m"}, _gathered),
     "states.Sums": Kind(Sums, {"n": "K", "total": "K p", "gone": "K p"}, _summed),
     "states.Kept": Kind(Kept, {"K": "K", "X": "m p", "codes": "m", "w": "m"}, _kept, gaps=("X",)),
     "states.Survey": Kind(Survey, {"levels": "K"}),

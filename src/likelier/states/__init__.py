@@ -7,6 +7,7 @@ from likelier.states.counts import BinCounts, Counts
 from likelier.states.expansion import Expansion, Gram, Peaks, Product, Setting, Squares, Values
 from likelier.states.extent import Extent
 from likelier.states.folds import Folds, Together, all_but_one
+from likelier.states.gathered import Gathered
 from likelier.states.halves import Halves, Reach
 from likelier.states.higher import HigherMoments
 from likelier.states.kept import Kept
@@ -32,6 +33,7 @@ __all__ = [
     "Extent",
     "Fold",
     "Folds",
+    "Gathered",
     "Gram",
     "Halves",
     "HigherMoments",

@@ -7,10 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
-from likelier.data import Chunk, Dense
+from likelier.data import Block, Chunk, Dense
 from likelier.states.moments import refuse, weights
 
 Floats = NDArray[np.float64]
+Powers = NDArray[np.int64]  # of 2
+
+# A column of R that is shorter than this may have lost digits to squares that underflow.
+SHORT = 2.0**-300
+NOTHING = -(1 << 40)  # the exponent of 0
+UNSAID = -(1 << 41)
 
 
 def upper(Z: Floats) -> Floats:
@@ -20,17 +26,54 @@ def upper(Z: Floats) -> Floats:
 
 
 class Equations(NamedTuple):
-    """|r - R b|² + rest, the sum of squares of n rows, as small as can be: p columns, q targets."""
+    """|r - R b|² + rest, the sum of squares of n rows, as small as can be: p columns, q targets.
 
-    R: Floats  # (p, p), upper
-    r: Floats  # (p, q)
+    Columns of R and r are divided by powers of 2, so that squares neither overflow nor underflow: this
+    costs no rounding, and b comes out in units that `in_units` turns into those of the rows.
+    """
+
+    R: Floats  # (m, p): upper and m = p, or as many rows as there are, m < p
+    r: Floats  # (m, q)
     rest: Floats  # (q,) what no b can change
     size: Floats  # (p,) the lengths of the columns before they were centred: their rounding errors' scale
     n: float
+    rows: float  # that n is the weight of
+    shift: Floats  # (p + q,) a row, and the means less that row
+    gap: Floats  # (p + q,)
+    power: Powers  # (p + q,) of 2: what columns are divided by
+
+    @property
+    def p(self) -> int:
+        return int(self.R.shape[1])
+
+    @property
+    def mean(self) -> Floats:
+        return self.shift + self.gap
 
     def take(self, targets: NDArray[np.intp]) -> "Equations":
         """Those of some targets."""
-        return self._replace(r=self.r[:, targets], rest=self.rest[targets])
+        at = np.concatenate([np.arange(self.p), self.p + targets])
+        some = {name: getattr(self, name)[at] for name in ("shift", "gap", "power")}
+        return self._replace(r=self.r[:, targets], rest=self.rest[targets], **some)
+
+    def in_units(self, b: Floats) -> Floats:
+        """Coefficients (p, q) in the units of the rows."""
+        p = self.p
+        if not self.power.any():
+            return b
+        with np.errstate(over="ignore"):
+            found = np.ldexp(b, self.power[None, p:] - self.power[:p, None])
+        if not np.isfinite(found).all():
+            raise ValueError(
+                "Coefficients are too large for dtype('float64'): multiply the columns of X that are tiny, "
+                "or divide y."
+            )
+        return np.asarray(found)
+
+    def squares(self, values: Floats) -> Floats:
+        """Sums of squares of the targets (q,), in the units of the rows."""
+        with np.errstate(over="ignore", under="ignore"):
+            return np.asarray(np.ldexp(values, 2 * self.power[self.p :]))
 
 
 @dataclass
@@ -41,12 +84,17 @@ class Triangle:
     column of ones leads: its row of R is √n (1, mean - shift), and below it stands the factor of the
     centred columns. Moving the shift by d adds √n d to that row and changes nothing else; two triangles
     on one shift merge by factoring one above the other (Golub 1965; TSQR, Demmel et al. 2012).
+
+    Columns whose squares would overflow or underflow are divided by powers of 2: reflections are the same,
+    bit for bit, whatever the columns are multiplied with.
     """
 
     n: float
     shift: Floats  # (p + q,)
     R: Floats  # (1 + p + q, 1 + p + q), upper, its diagonal not negative
     p: int
+    rows: float = 0.0  # that n is the weight of; 0: not known, as many as n says
+    power: Powers | None = None  # (1 + p + q,) what columns of R are divided by; None: by nothing
 
     @classmethod
     def start(cls, p: int, q: int) -> Self:
@@ -56,34 +104,38 @@ class Triangle:
     def nbytes(self) -> int:
         return self.shift.nbytes + self.R.nbytes
 
+    def __post_init__(self) -> None:
+        P = 1 + len(self.shift)
+        good = self.R.shape == (P, P) and self.R.flags.c_contiguous and self.R.dtype == np.float64
+        if not good or (self.power is not None and self.power.shape != (P,)):
+            raise ValueError(f"R has shape {self.R.shape}, which does not fit {P - 1} columns.")
+
     def update(self, chunk: Chunk) -> None:
         assert chunk.y is not None
-        X, w = chunk.X, weights(chunk)
+        w = weights(chunk)
         Y = Dense(chunk.y if chunk.y.ndim == 2 else chunk.y[:, None])
-        if X.shape[0] == 0:
-            return
-        shift, R = self.shift, self.R.copy()  # a chunk that is refused leaves no trace
-        if self.n == 0:
-            # Weightless rows may be anything: the shift is a row that counts, if there is one.
-            first = 0 if w is None else int(np.argmax(w > 0))
-            row = [block.rows(first, first + 1).to_array()[0] for block in (X, Y)]
-            shift = np.concatenate(row)
-        where = _core.fold(X.native(), Y.native(), w, shift, R)
-        if where is not None and where[1] >= self.p:
-            row_number, value = chunk.first + where[0], Y.cell(where[0], where[1] - self.p)
-            what = "NaN" if np.isnan(value) else "infinity or a value too large for dtype('float64')"
-            raise ValueError(f"Input y contains {what}: row {row_number} is {value}.")
-        refuse(chunk, where)
-        if not np.isfinite(R).all():
+        if (chunk.X.shape[1], Y.shape[1]) != (self.p, len(self.shift) - self.p):  # kernels do not look
             raise ValueError(
-                "Input X or y contains values so large that their squares overflow: divide such columns."
+                f"rows have {chunk.X.shape[1]} columns and {Y.shape[1]} targets, not as before."
             )
-        self.shift, self.R = shift, R
-        self.n += float(X.shape[0] if w is None else w.sum())
+        rows = Weighted(chunk.X, Y, w)
+        if chunk.X.shape[0] == 0:
+            return
+        # Weightless rows may be anything: the shift is a row that counts, if there is one.
+        shift = self.shift if self.n else rows.row(0 if w is None else int(np.argmax(w > 0)))
+        R, power = self.R.copy(), self.power  # a chunk that is refused leaves no trace
+        refuse_cell(chunk, Y, rows.fold(shift, power, R), self.p)
+        at = doubtful(R)
+        if len(at) and (found := self._powers(rows.exponents(shift, at), R)) is not None:
+            power, R = found, self._rescaled(found)
+            rows.fold(shift, power, R)
+        self.shift, self.R, self.power = shift, R, power
+        self.n += float(chunk.X.shape[0] if w is None else w.sum())
+        self.rows += float(chunk.X.shape[0] if w is None else np.count_nonzero(w))
 
     def finite(self) -> bool:
-        """False if squares or weights have overflowed."""
-        return bool(np.isfinite(self.R).all())
+        """False if weights have overflowed."""
+        return bool(np.isfinite(self.n) and np.isfinite(self.R).all())
 
     def mergeable(self, other: Any) -> bool:
         """Whether `other` counts the same things."""
@@ -94,16 +146,55 @@ class Triangle:
             return
         if self.n == 0:
             self.n, self.shift, self.R = other.n, other.shift.copy(), other.R.copy()
+            self.rows, self.power = other.rows, other.power
             return
-        R = other.R.copy()
-        R[0, 1:] += R[0, 0] * (other.shift - self.shift)
-        _core.fold_factor(Dense(R).native(), self.R)
-        self.n += other.n
+        R, power = self._joined(other, self.power), self.power
+        unlike = other.power is not None and not np.array_equal(other.power, _zeros_for(power, R))
+        if (unlike or len(doubtful(R))) and (found := self._united(other, R)) is not None:
+            power, R = found, self._joined(other, found)
+        self.R, self.power = R, power
+        self.n, self.rows = self.n + other.n, self.rows + other.rows
+
+    def _joined(self, other: Self, power: Powers | None) -> Floats:
+        """R of both, their columns divided by these powers of 2."""
+        R, below = self._rescaled(power), other._rescaled(power)
+        below[0, 1:] += below[0, 0] * (_scaled(other.shift, power) - _scaled(self.shift, power))
+        _core.fold_factor(Dense(below).native(), R)
+        return R
+
+    def _exponents(self) -> Powers:
+        """Of 2: about the length of each column."""
+        return _exponents(np.abs(self.R).max(axis=0)) + _zeros_for(self.power, self.R)
+
+    def _powers(self, exponents: Powers, R: Floats) -> Powers | None:
+        """What to divide columns by that hold what is here and something of these sizes.
+
+        None: what they are divided by now. Columns of which no size is given are as in R.
+        """
+        now = _zeros_for(self.power, self.R)
+        with np.errstate(invalid="ignore"):
+            seen = _exponents(np.abs(R).max(axis=0)) + now
+        both = np.where(exponents == UNSAID, seen, np.maximum(self._exponents(), exponents))
+        found = np.where((both > NOTHING // 2) & (np.abs(both) > 300), both, 0)
+        return None if np.array_equal(found, now) else found
+
+    def _united(self, other: Self, R: Floats) -> Powers | None:
+        """What to divide columns by that hold what is here and in another; R is a first try."""
+        apart = _exponents(0.5 * other.shift - 0.5 * self.shift) + 1
+        first = other._exponents()[0]
+        return self._powers(np.maximum(other._exponents(), np.append(NOTHING, apart + first)), R)
+
+    def _rescaled(self, power: Powers | None) -> Floats:
+        """A copy of R with its columns divided by other powers of 2."""
+        if power is None and self.power is None:
+            return self.R.copy()
+        return np.asarray(np.ldexp(self.R, _zeros_for(self.power, self.R) - _zeros_for(power, self.R)))
 
     @property
     def gap(self) -> Floats:
         """The means less the shift, (p + q,)."""
-        return np.asarray(self.R[0, 1:] / self.R[0, 0])
+        power = _zeros_for(self.power, self.R)
+        return np.asarray(np.ldexp(self.R[0, 1:] / self.R[0, 0], power[1:] - power[0]))
 
     @property
     def mean(self) -> Floats:
@@ -111,8 +202,93 @@ class Triangle:
 
     def equations(self, *, centred: bool) -> Equations:
         """What is left to solve: for columns about their means, or (a model through 0) as they are."""
-        p, whole = self.p, self.R[:, 1:].copy()
-        whole[0] += self.R[0, 0] * self.shift
-        R = self.R[1:, 1:] if centred else upper(whole)
+        p, power = self.p, _zeros_for(self.power, self.R)
+        whole = self.R[:, 1:].copy()
+        whole[0] += self.R[0, 0] * _scaled(self.shift, self.power)
+        R = self.R[1:, 1:]
+        if not centred:
+            extra = np.where(np.abs(top := _exponents(np.abs(whole).max(axis=0))) > 300, top, 0)
+            extra[top == NOTHING] = 0
+            whole = np.ldexp(whole, -extra)
+            R, power = upper(whole), power + np.append(0, extra)
         rest = (R[p:, p:] ** 2).sum(axis=0)
-        return Equations(R[:p, :p], R[:p, p:], rest, np.linalg.norm(whole[:, :p], axis=0), self.n)
+        size = lengths(whole[:, :p])
+        rows = self.rows or self.n
+        return Equations(
+            R[:p, :p], R[:p, p:], rest, size, self.n, rows, self.shift, self.gap, power[1:].copy()
+        )
+
+
+# ---- powers of 2 -----------------------------------------------------------------------------------
+def _exponents(x: Floats) -> Powers:
+    """e with 2^(e-1) <= |x| < 2^e; far below all others where x is 0."""
+    return np.where(x != 0, np.frexp(x)[1].astype(np.int64), NOTHING)
+
+
+def _zeros_for(power: Powers | None, R: Floats) -> Powers:
+    return np.zeros(len(R), dtype=np.int64) if power is None else power
+
+
+def _scaled(shift: Floats, power: Powers | None) -> Floats:
+    """A row as the columns of R have it."""
+    return shift if power is None else np.asarray(np.ldexp(shift, power[0] - power[1:]))
+
+
+def doubtful(R: Floats) -> NDArray[np.intp]:
+    """The columns in which squares may have overflowed (then all are) or underflowed."""
+    top = np.abs(R).max(axis=0)
+    if not top.max() < np.inf:
+        return np.arange(len(R))
+    return np.flatnonzero(top <= SHORT)
+
+
+def lengths(Z: Floats) -> Floats:
+    """The lengths of columns, whatever their squares are."""
+    top = np.abs(Z).max(axis=0, initial=0.0)
+    unit = np.where(top > 0, top, 1.0)
+    return np.asarray(unit * np.linalg.norm(Z / unit, axis=0))
+
+
+class Weighted(NamedTuple):
+    """Rows of X and of targets Y, with their weights (None: all 1)."""
+
+    X: Block
+    Y: Dense
+    w: Floats | None
+
+    def row(self, i: int) -> Floats:
+        return np.concatenate([block.rows(i, i + 1).to_array()[0] for block in (self.X, self.Y)])
+
+    def fold(self, shift: Floats, power: Powers | None, R: Floats) -> tuple[int, int] | None:
+        """Fold √w (1, x - shift, y - shift) into R; the first cell that is not finite, if any."""
+        if power is None:
+            return _core.fold(self.X.native(), self.Y.native(), self.w, shift, R)
+        p = self.X.shape[1]
+        w = np.ones(len(self.Y.array)) if self.w is None else self.w
+        units = power[0] - power[1:]
+        X, Y = np.ldexp(self.X.to_array(), units[:p]), np.ldexp(self.Y.to_array(), units[p:])
+        w = np.ldexp(w, -2 * power[0])
+        return _core.fold(Dense(X).native(), Dense(Y).native(), w, _scaled(shift, power), R)
+
+    def exponents(self, shift: Floats, at: NDArray[np.intp]) -> Powers:
+        """Of 2: the largest of √w, and of √w |x - shift| in each column; of those at `at`, (1 + p + q,)."""
+        p, w = self.X.shape[1], np.ones(len(self.Y.array)) if self.w is None else self.w
+        root = _exponents(np.sqrt(w))
+        found = np.full(1 + len(shift), UNSAID)
+        found[0] = root.max()
+        for block, before in ((self.X, 1), (self.Y, 1 + p)):
+            columns = at[(at >= before) & (at < before + block.shape[1])] - before
+            if len(columns):
+                Z, centre = block.select(columns).to_array(), shift[before - 1 + columns]
+                each = _exponents(0.5 * Z - 0.5 * centre) + 1 + root[:, None]
+                found[before + columns] = each.max(axis=0)
+        return found
+
+
+def refuse_cell(chunk: Chunk, Y: Dense, where: tuple[int, int] | None, p: int) -> None:
+    """Raise if [X Y] has a cell that is not finite."""
+    if where is not None and where[1] >= p:
+        row, value = chunk.first + where[0], Y.cell(where[0], where[1] - p)
+        what = "NaN" if np.isnan(value) else "infinity or a value too large for dtype('float64')"
+        raise ValueError(f"Input y contains {what}: row {row} is {value}.")
+    refuse(chunk, where)
