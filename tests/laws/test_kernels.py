@@ -365,7 +365,9 @@ def mean_left_out(X, w, h):
 @pytest.mark.parametrize("seed", range(3))
 def test_leaving_one_out_leaves_its_cells_out_of_the_columns_too(seed, share, ties):
     X, y, w = rows_with_gaps(seed, share, ties)
-    w = np.where((w < 1) & (_same(X).sum(axis=1) == 1), w, np.ceil(w))  # what is left out is 1, or all of it
+    w = np.where(
+        (w < 1) & (_same(X).sum(axis=1) == 1), w, np.ceil(w)
+    )  # what is left out is 1, or all of it
     model = KDC("scott").fit(X, y, sample_weight=w)
     inside, loss = [], []
     for i in range(len(y)):

@@ -182,7 +182,9 @@ def test_the_likelihood_never_falls(shape, seed, share, M):
     assert not falls[~model.trace_["floored"][:-1]].any()
 
 
-@pytest.mark.parametrize("family", [Gamma(), Geometric(), Poisson(), Exponential(), Geometric(5.0)], ids=repr)
+@pytest.mark.parametrize(
+    "family", [Gamma(), Geometric(), Poisson(), Exponential(), Geometric(5.0)], ids=repr
+)
 @pytest.mark.parametrize("classes", [False, True])
 def test_steps_in_which_pseudo_counts_make_rows_less_likely_are_marked(family, classes):
     marked = 0

@@ -72,7 +72,9 @@ def test_kernels_compare_with_rows_as_models_without_them_see_them(priors):
         without = lk.KernelDensityClassifier(0.7, priors=priors).fit(X[rest], y[rest])
         each.append(without.score_samples(X[[i]])[0])
     np.testing.assert_allclose(found, np.sort(each), rtol=1e-10)
-    parts = [lk.KernelDensityClassifier(0.7, priors=priors).fit(X[s], y[s]) for s in np.split(np.arange(40), 2)]
+    parts = [
+        lk.KernelDensityClassifier(0.7, priors=priors).fit(X[s], y[s]) for s in np.split(np.arange(40), 2)
+    ]
     merged = parts[0].merge(parts[1])
     np.testing.assert_allclose(np.sort(scored(merged._model.typical).scores), found, rtol=1e-10)
     batches = parts[0].partial_fit(X[20:], y[20:])
