@@ -185,7 +185,7 @@ def test_in_frames_sparse_matrices_files_and_folds_too(model, k, tmp_path):
     frame = pd.DataFrame(scaled, columns=list("abc"))
     for given in (frame, sparse.csr_matrix(scaled)):
         np.testing.assert_allclose(clone(model).fit(given, y).predict_proba(given), P, rtol=1e-9)
-    frame.assign(y=y).to_parquet(tmp_path / "rows.parquet")
+    frame.assign(y=np.array(["a", "b", "c"])[y]).to_parquet(tmp_path / "rows.parquet")
     source = lk.scan(tmp_path / "rows.parquet", target="y")
     np.testing.assert_allclose(clone(model).fit(source).predict_proba(frame), P, rtol=1e-9)
     ours, theirs = (clone(model).cross_validate(each, y, cv=3) for each in (scaled, X))
