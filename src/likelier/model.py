@@ -236,14 +236,14 @@ class Bayes:
         if self.units is None:
             return X
         with np.errstate(over="ignore", under="ignore"):
-            return np.ldexp(X, power * self.units)
+            return np.asarray(np.ldexp(X, power * self.units))
 
     def covariance(self, cov: Floats) -> Floats:
         """Covariances (..., p, p) of our columns as those of columns as they are."""
         if self.units is None:
             return cov
         with np.errstate(over="ignore", under="ignore"):
-            return np.ldexp(cov, self.units[:, None] + self.units)
+            return np.asarray(np.ldexp(cov, self.units[:, None] + self.units))
 
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         """A row of each of these classes."""

@@ -101,9 +101,13 @@ def test_families_levels_and_bins_that_differ_are_named():
     refused(ValueError, "column 'b', histogram.* bins", [bins, edges])
 
 
-def test_sums_that_overflow_are_refused():
+def test_columns_of_very_different_magnitudes_are_refused():
+    """They are counted in other units; those of one magnitude, however large, are not."""
     far = 1e160 * (1 + 1e-9 * X)
-    refused(ValueError, "overflow", [gaussian(far), gaussian(-far)])
+    refused(ValueError, "counted in units of their own", [gaussian(far), gaussian(X)])
+    both = lk.merge([gaussian(far), gaussian(-far)])
+    whole = lk.GaussianNB().fit(np.vstack([far, -far]), np.concatenate([Y, Y]))
+    np.testing.assert_allclose(both.predict_proba(far), whole.predict_proba(far), rtol=1e-9)
 
 
 def test_models_that_are_no_sums_say_what_to_do():

@@ -127,9 +127,9 @@ def test_no_smoothing_and_a_constant_column_still_have_an_answer():
     np.testing.assert_allclose(P, lk.GaussianNB(var_smoothing=0).fit(X, Y).predict_proba(X), atol=1e-12)
 
 
-def test_decide_abstains_where_nothing_is_known():
+def test_decide_is_as_sure_however_far_a_row_is():
     model = lk.GaussianNB().fit(X, Y)
-    assert model.decide([[1e200] * 3], reject=0.1).tolist() == [None]
+    assert model.decide([[1e200] * 3], reject=0.1) == model.decide([[1e100] * 3], reject=0.1)
     with pytest.raises(ValueError, match="reject"):
         model.decide(X, reject=np.nan)
 

@@ -185,7 +185,7 @@ def test_in_frames_sparse_matrices_files_and_folds_too(model, k, tmp_path):
     frame = pd.DataFrame(scaled, columns=list("abc"))
     for given in (frame, sparse.csr_matrix(scaled)):
         np.testing.assert_allclose(clone(model).fit(given, y).predict_proba(given), P, rtol=1e-9)
-    frame.assign(y=y).to_parquet(tmp_path / "rows.parquet")
+    frame.assign(y=np.array(["a", "b", "c"])[y]).to_parquet(tmp_path / "rows.parquet")
     source = lk.scan(tmp_path / "rows.parquet", target="y")
     np.testing.assert_allclose(clone(model).fit(source).predict_proba(frame), P, rtol=1e-9)
     ours, theirs = (clone(model).cross_validate(each, y, cv=3) for each in (scaled, X))
@@ -241,3 +241,32 @@ def test_the_scale_of_weights_changes_no_answer(model, gaps, k):
     if not isinstance(one, lk.GaussianMixture) or one.select is None:  # (BIC counts weights as rows)
         np.testing.assert_allclose(other.predict_proba(X), one.predict_proba(X), rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(other.score_samples(X), one.score_samples(X), rtol=1e-9, atol=1e-9)
+
+
+# ---- far from everything -------------------------------------------------------------------------
+NUMBERS = [model for model in [*BY_COLUMN, *TOGETHER] if "histogram" not in repr(model)]
+# (BayesClassifier gives rows that no class allows the priors, and says so.)
+OF_ROWS = [model for model in NUMBERS if not isinstance(model, lk.BayesClassifier)]
+
+
+@pytest.mark.parametrize("model", OF_ROWS, ids=lambda model: repr(model).replace("\n", ""))
+def test_rows_far_from_everything_have_probabilities(model):
+    """ln p may be -inf, there is no such number; which class it would be is as it is somewhat nearer."""
+    X, y = rows(gaps=False)
+    model = clone(model).fit(X, y)
+    far = np.array([[1e300, 1.0, 2.0], [1e300, 1e308, 1e307], [1.0, 1e160, 1e5], [1e307, 1.0, 1e307]])
+    P = model.predict_proba(far)
+    np.testing.assert_allclose(P.sum(axis=1), 1, rtol=1e-9)
+    np.testing.assert_allclose(P[0], model.predict_proba(far[:1] * 1e-180)[0], rtol=1e-6, atol=1e-9)
+    assert not np.isnan(model.score_samples(far)).any()
+    if hasattr(model, "impute"):
+        lacking = np.where([False, False, True], np.nan, far)
+        assert np.isfinite(model.impute(lacking)).all()
+
+
+@pytest.mark.parametrize("model", NUMBERS, ids=lambda model: repr(model).replace("\n", ""))
+@pytest.mark.parametrize(("w", "message"), [(1e307, "sum overflows: divide"), (5e-324, "lost: multiply")])
+def test_weights_that_no_sum_can_hold_are_refused(model, w, message):
+    X, y = rows(gaps=False)
+    with pytest.raises(ValueError, match=f"sample_weight contains values so .*{message}"):
+        clone(model).fit(X, y, sample_weight=np.full(90, w))

@@ -39,6 +39,18 @@ def block_in_units(X: Block, units: Units) -> Block:
     return Dense(in_units(X.array, units))
 
 
+def magnitudes(X: Block) -> Floats:
+    """The largest |x| of each column, (p,); 0 if it has none. (Categories have none.)"""
+    if isinstance(X, CSR):
+        found, at = np.zeros(X.p), slice(X.starts[0], X.starts[-1])
+        np.fmax.at(found, X.columns[at], np.abs(X.values[at].astype(np.float64, copy=False)))
+        return found
+    if isinstance(X, Columns):
+        each = (np.zeros(1) if isinstance(x, Factor) else np.abs(x.astype(np.float64)) for x in X.arrays)
+        return np.array([np.fmax.reduce(x, initial=0.0) for x in each])
+    return np.asarray(np.fmax.reduce(np.abs(X.to_array()), axis=0, initial=0.0))
+
+
 def log_units(X: Block, units: Units) -> Floats:
     """ln of the units of the cells that are there, (n,): by how much densities in them are larger."""
     logs = np.log(2.0) * units

@@ -316,7 +316,7 @@ class Generative(Decisions, Answering, OnePassClassifier):
         return "none"
 
     def _start(self, source: Source, target: NDArray[Any]) -> Start:
-        return self._in_units(source, super()._start(source, target))
+        return self._in_units(self._labelled(source, target), super()._start(source, target))
 
     def _in_units(self, source: Source, start: Start) -> Start:
         """Statistics of the columns in the units that they need, or that earlier rows had."""

@@ -112,7 +112,7 @@ class NaiveBayes(Generative):
     def _start(self, source: Source, target: NDArray[Any]) -> Start:
         plan = unwrapped(source, Planned).plan
         start = partial(PlannedParts.start, plan, self._smoothing(), len(target), source.p)
-        return self._in_units(source, start)
+        return self._in_units(self._labelled(source, target), start)
 
     def _scaling(self) -> Scaling:
         return "column"

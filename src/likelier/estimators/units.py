@@ -1,19 +1,20 @@
 """In which units the columns of a fit are counted."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import Arrays, Source
-from likelier.data.units import FAR, Units, needed
+from likelier.data.units import FAR, Units, magnitudes, needed
 from likelier.data.wrapped import cluster_of
 from likelier.engines import run
 from likelier.engines.reading import first_chunk
 from likelier.families import DiagonalGaussian, FullGaussian, TiedGaussian
 from likelier.families.ridged import RidgedDiagonal, RidgedSpherical
-from likelier.states.extent import Extent
+from likelier.states.units import Magnitudes
 
 Floats = NDArray[np.float64]
 # Whether a change of units changes no answer: of any column, of all columns together, or not even so.
@@ -29,15 +30,12 @@ def units_of(source: Source, *, together: bool, columns: NDArray[np.bool_]) -> U
     if cluster_of(source) is not None or not columns.any():
         return None
     few = source.X.rows(0, LOOKED_AT) if isinstance(source, Arrays) else first_chunk(source, LOOKED_AT).X
-    with np.errstate(invalid="ignore"):
-        cells = np.abs(few.to_array())
-        seen = np.fmax.reduce(cells, axis=0, initial=0.0) if len(cells) else np.zeros(source.p)
+    seen = magnitudes(few)
     usual = (seen == 0) | ((seen > 2.0**-FAR) & (seen < 2.0**FAR))
     if usual[columns].all():
         return None
-    found = run(source, lambda: Extent.start(source.p))
-    most = np.maximum(np.abs(found.low), np.abs(found.high))
-    return needed(np.where(columns & (found.low <= found.high), most, 0.0), together=together)
+    most = run(source, partial(Magnitudes.start, source.p)).most
+    return needed(np.where(columns, most, 0.0), together=together)
 
 
 def scaling_of(family: Any) -> Scaling:

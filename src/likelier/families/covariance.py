@@ -41,7 +41,7 @@ def lifted(cov: Floats, floor: float, sd: Floats) -> Floats:
     """
     eps = len(cov) * np.finfo(float).eps
     values, axes = np.linalg.eigh(cov / np.outer(sd, sd))
-    least = max(floor, eps * values[-1], np.finfo(float).tiny)
+    least = max(floor, 64 * eps * values[-1], np.finfo(float).tiny)  # factors of it keep some digits
     lift = (axes * np.maximum(values, least)) @ axes.T
     # Above rounding, in whatever order columns are eliminated.
     return np.asarray((lift + np.diag(16 * eps * np.diagonal(lift))) * np.outer(sd, sd))

@@ -153,7 +153,7 @@ def _by_leaving_out(rows: Kept, k: int, spread: Spread, start: float) -> float:
 def _others(w: Floats) -> Floats:
     """The sum of all but each, added up and not subtracted: one weight may be far above the rest."""
     before, after = np.cumsum(w), np.cumsum(w[::-1])[::-1]
-    return np.append(0.0, before[:-1]) + np.append(after[1:], 0.0)
+    return np.asarray(np.append(0.0, before[:-1]) + np.append(after[1:], 0.0))
 
 
 def _different(rows: Kept) -> Floats:

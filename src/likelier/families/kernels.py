@@ -133,10 +133,11 @@ class Kernels:
     def _comparable(self, k: int, X: Floats) -> Floats:
         """`_exponents`, of rows so far off that all squares overflow those of rows drawn towards 0."""
         with np.errstate(over="ignore"):
-            a = self._exponents(k, X)
-            while (far := np.isneginf(a).all(axis=1) & (np.abs(X) > 1).any(axis=1)).any():
-                X = np.where(far[:, None], np.ldexp(X, NEARER), X)
-                a[far] = self._exponents(k, X[far])
+            a, rows = self._exponents(k, X), np.arange(len(X))
+            while len(rows := rows[np.isneginf(a[rows]).all(axis=1) & (np.abs(X[rows]) > 1).any(axis=1)]):
+                X = X.copy()
+                X[rows] = np.ldexp(X[rows], NEARER)
+                a[rows] = self._exponents(k, X[rows])
         return a
 
     def fill(self, X: Floats, P: Floats) -> Floats:

@@ -63,10 +63,14 @@ class Ratios(Based):
         return np.asarray(d[:, None, :] * for_d + e[:, None, :] * for_e + constant)
 
     def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None:
-        T = self._columns(chunk)
-        if self._add_up(T, Z, add=add) is not None:
+        T, z = self._columns(chunk), np.empty_like(Z) if add else Z
+        bad = self._add_up(T, z, add=False)
+        if bad is not None:
             refuse_cells(chunk.X.to_array(), gaps=False, first=chunk.first)
-            self._add_up(np.clip(T, -_HUGE, _HUGE), Z, add=add)
+        if bad is not None or not np.isfinite(z).all():  # ratios or sums of them overflow
+            self._add_up(np.clip(T, -_HUGE, _HUGE), z, add=False)
+        if add:
+            Z += z
 
 
 @dataclass(frozen=True)

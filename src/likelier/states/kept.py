@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import Chunk, Dense, NonFinite
-from likelier.data.units import Units, in_units, needed
+from likelier.data.units import Units, in_units, magnitudes, needed
 from likelier.states.columns import ColumnMoments
 from likelier.states.moments import Floats
 from likelier.states.patterns import members
@@ -67,8 +67,7 @@ class Kept:
         p = self.X.shape[1]
         found, units = ColumnMoments.start(self.K, p), np.zeros(p, dtype=np.int64)
         if len(self.w):
-            most = np.fmax.reduce(np.abs(self.X), axis=0, initial=0.0)
-            wanted = needed(most, together=False)
+            wanted = needed(magnitudes(Dense(self.X)), together=False)
             X = self.X if wanted is None else in_units(self.X, wanted)
             units = units if wanted is None else wanted
             found.update(Chunk(Dense(X), self.codes, self.w))

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import Chunk
-from likelier.data.units import Units, block_in_units
+from likelier.data.units import Units, block_in_units, magnitudes
 
 Floats = NDArray[np.float64]
 
@@ -55,6 +55,29 @@ class Scaled:
     def widened(self, K: int, at: NDArray[np.intp]) -> Self:
         """The same among K classes, in which ours stand at `at`."""
         return replace(self, state=self.state.widened(K, at))
+
+
+@dataclass
+class Magnitudes:
+    """The largest magnitude in each column, of all rows that have a weight."""
+
+    most: Floats  # (p,)
+
+    @classmethod
+    def start(cls, p: int) -> Self:
+        return cls(np.zeros(p))
+
+    @property
+    def nbytes(self) -> int:
+        return self.most.nbytes
+
+    def update(self, chunk: Chunk) -> None:
+        if chunk.w is not None and not chunk.w.all():
+            chunk = chunk.take(np.flatnonzero(chunk.w))
+        self.most = np.maximum(self.most, magnitudes(chunk.X))
+
+    def merge(self, other: Self) -> None:
+        self.most = np.maximum(self.most, other.most)
 
 
 def plain(statistics: Any) -> Any:
