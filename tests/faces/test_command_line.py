@@ -330,8 +330,8 @@ def test_predict_has_labels_of_every_kind(labels, folder, capsys):
 
 def test_predict_says_what_is_wrong_and_leaves_nothing(model, capsys):
     ask = ("predict", "iris.lk")
-    table().drop(columns=FEATURES[2]).to_csv("less.csv", index=False)
-    assert f"no column named '{FEATURES[2]}'" in bad(capsys, *ask, "less.csv", "-o", "out.csv")
+    table()[["id", "species"]].to_csv("less.csv", index=False)
+    assert f"no column named '{FEATURES[0]}'" in bad(capsys, *ask, "less.csv", "-o", "out.csv")
     assert "no column named 'idd'" in bad(capsys, *ask, "iris.csv", "--keep", "idd", "-o", "out.csv")
     assert "says neither" in bad(capsys, *ask, "iris.csv", "-o", "out.txt")
     assert "no folder" in bad(capsys, *ask, "iris.csv", "-o", "no/out.csv")
@@ -346,7 +346,9 @@ def test_predict_says_what_is_wrong_and_leaves_nothing(model, capsys):
     words = table().astype({FEATURES[0]: str})
     words.loc[3, FEATURES[0]] = "long"
     words.to_csv("words.csv", index=False)
-    assert "takes numbers" in bad(capsys, *ask, "words.csv", "-o", "out.csv")
+    assert f"line 5, column '{FEATURES[0]}': 'long' is not" in bad(
+        capsys, *ask, "words.csv", "-o", "out.csv"
+    )
     lines = Path("iris.csv").read_text().splitlines()
     Path("ragged.csv").write_text("\n".join([*lines, "1,2"]))
     assert "line 152" in bad(capsys, *ask, "ragged.csv", "-o", "out.csv")

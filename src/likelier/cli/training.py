@@ -196,7 +196,7 @@ def _check_classes(source: "Stored") -> None:
     """Refuse a target of which every row has a value of its own; say so if most have."""
     from likelier.data.files import Scan
 
-    if not isinstance(source, Scan):
+    if not isinstance(source, Scan) or source.rows is not None:  # then the fit warns
         return
     found, rows = source.some_labels()
     if found is None or rows <= 20 or len(found) <= rows / 2:

@@ -193,6 +193,14 @@ class Scan(OnCluster):
         return sum(known) if len(known) == len(self.files) else None
 
     @property
+    def delimited(self) -> bool:
+        """Whether types are what the cells look like: those of CSV and TSV."""
+        file: Any = self.files[0]
+        while isinstance(file, Told | Lacking):
+            file = file.file
+        return isinstance(file, Delimited)
+
+    @property
     def y_shape(self) -> tuple[int, ...]:
         return () if self.roles.flat else (len(self.roles.targets),)
 

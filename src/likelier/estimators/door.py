@@ -57,7 +57,7 @@ def _no_record(X: Any) -> None:
             f"Expected 2D array, got a string instead: X={str(X)!r:.80}. If it is a file, scan it, y "
             f"included: fit(likelier.scan({str(X)!r:.80}, target='y'))."
         )
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not hasattr(X, "tocsr"):  # a DOK matrix is both
         raise ValueError(
             "Expected 2D array, got a dict instead. If it is one row, make a table of it: "
             "pandas.DataFrame([row]); if its values are columns: pandas.DataFrame(X)."

@@ -51,6 +51,8 @@ def as_fitted(estimator: Any, X: Stored, *, y: bool) -> Stored:
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None and X.names is not None:
         columns = [str(name) for name in names]
+        if y:  # to learn from, a table has all columns, as they were
+            return usable(estimator, X.taking(columns, y=y))
         X = completed(estimator, X, columns).taking(columns, y=y)
         return usable(estimator, as_learned(estimator, X))
     if isinstance(X, Widening) and X.p < p:
@@ -93,8 +95,11 @@ def completed(estimator: Any, X: S, columns: list[str]) -> S:
 
 
 def as_learned(estimator: Any, source: S) -> S:
-    """The source with text read as numbers where the model knows numbers: a cell that is none is named."""
-    if not isinstance(source, Scan):
+    """The source with columns of CSV that look like text read as numbers, where the model knows numbers.
+
+    A cell that is none is then named, with its line.
+    """
+    if not (isinstance(source, Scan) and source.delimited):
         return source
     words = set(estimator._categories()) if takes_categories(estimator) else set()
     texts = [name for name in source.texts(list(source.names)) if name not in words]
