@@ -227,13 +227,15 @@ class Chooser:
         settled = self._candidates(kinds)
         excess = {key: self._excess(one, key[0]) for key, one in settled.items()}
         losses, together = self._judged(settled, excess)
-        alone = {j: min(losses[j], key=losses[j].__getitem__) for j in columns}
+        telling = {
+            j: {name: loss for name, loss in found.items() if loss < self.judge.without}
+            for j, found in losses.items()
+        }
+        picked = {j: min(found, key=found.__getitem__) for j, found in telling.items() if found}
         if together is not None:
-            alone = {j: together.safer(j, name, losses[j]) for j, name in alone.items()}
-        picked = {j: name for j, name in alone.items() if losses[j][name] < self.judge.without}
-        if together is not None:
+            picked = {j: together.safer(j, name, telling[j]) for j, name in picked.items()}
             told = sorted(picked, key=lambda j: losses[j][picked[j]])
-            picked = together.improved(picked, {j: tuple(losses[j]) for j in told if len(losses[j]) > 1})
+            picked = together.improved(picked, {j: tuple(telling[j]) for j in told if len(telling[j]) > 1})
         ignored = {j: settled[j, CANDIDATES[kind][-1]] for j, kind in kinds.items() if j not in picked}
         chances = self._chances(ignored)
         result = []
