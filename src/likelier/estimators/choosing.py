@@ -228,22 +228,28 @@ class Chooser:
         settled = self._candidates(kinds)
         excess = {key: self._excess(one, key[0]) for key, one in settled.items()}
         losses, together = self._judged(settled, excess)
-        alone = {j: min(losses[j], key=losses[j].__getitem__) for j in columns}
-        if together is not None:
-            alone = {j: together.safer(j, name, losses[j]) for j, name in alone.items()}
-        picked = {j: name for j, name in alone.items() if losses[j][name] < self.judge.without}
-        if together is not None:
-            told = sorted(picked, key=lambda j: losses[j][picked[j]])
-            picked = together.improved(picked, {j: tuple(losses[j]) for j in told if len(losses[j]) > 1})
+        picked = self._picked(losses, together)
         ignored = {j: settled[j, CANDIDATES[kind][-1]] for j, kind in kinds.items() if j not in picked}
         chances = self._chances(ignored)
         result = []
         for j, kind in kinds.items():
             one = replace(ignored[j], pooled=True) if j in ignored else settled[j, picked[j]]
-            names = self._names(j, kind)
-            every = {name: losses[j][name] for name in names} | {"pooled": self.judge.without}
+            every = losses[j] | {"pooled": self.judge.without}
             result.append((one, Choice(j, kind, picked.get(j, "pooled"), every, chances.get(j))))
         return result
+
+    def _picked(self, losses: Mapping[int, Mapping[str, float]], together: InSum | None) -> dict[int, str]:
+        """The family of each column that tells something: alone, and then beside the others."""
+        telling = {
+            j: {name: loss for name, loss in found.items() if loss < self.judge.without}
+            for j, found in losses.items()
+        }
+        picked = {j: min(found, key=found.__getitem__) for j, found in telling.items() if found}
+        if together is None:
+            return picked
+        picked = {j: together.safer(j, name, telling[j]) for j, name in picked.items()}
+        told = sorted(picked, key=lambda j: losses[j][picked[j]])
+        return together.improved(picked, {j: tuple(losses[j]) for j in told if len(losses[j]) > 1})
 
     def _chances(self, ignored: Mapping[int, Settled]) -> dict[int, float | None]:
         """Of columns that tell nothing: how likely their χ² is, if they truly do not."""
@@ -259,6 +265,8 @@ class Chooser:
         """The losses of candidates, by column and name; and their scores, if there is room for them."""
         judge = self.judge
         losses: dict[int, dict[str, float]] = {j: {} for j, _ in settled}
+        for j, name in settled:  # in the order of the candidates
+            losses[j][name] = 0.0
         kept: dict[tuple[int, str], NDArray[np.float64]] = {}
         rows = judge.some(len(settled))
         for name in dict.fromkeys(name for _, name in settled):

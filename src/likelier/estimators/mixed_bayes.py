@@ -38,12 +38,14 @@ class NaiveBayes(Generative):
     that are not named. A family is a name ("gaussian", "bernoulli", "categorical", "poisson", "gamma",
     "exponential", "beta", "geometric", "histogram", "kernel"), or a `Family` object; several columns can
     share one: {("a", "b", "c"): "dirichlet"}, "multinomial" or "gaussian-full". "auto" reads what a column
-    holds and takes, of the families that could fit it, the one with the least held-out loss −ln p(y | x_j);
-    `families_` and `selection_` say what was picked, and by how much. Columns of strings are categories;
+    holds and takes, of the families that could fit it, the one with the least loss −ln p(y | x_j) on rows
+    left out, unless another does better together with all other columns; `families_` and `selection_` say
+    what was picked, and by how much. Columns of strings are categories;
     NaN and None are missing cells.
 
     alpha: pseudo-counts (categories, bins, counts); var_smoothing: the share of a column's variance that is
-    added to Gaussian variances. The choice, levels and bins are those of the first rows, and stay.
+    added to Gaussian variances. Spreads of classes of few rows lean on those of the others, as if each had
+    five rows more. The choice, levels and bins are those of the first rows, and stay.
 
     Examples
     --------
@@ -313,8 +315,9 @@ def _remarks_on(choices: Sequence[Choice], names: Names) -> Iterator[str]:
     some = [c for c in choices if c.chance is not None and c.chance < by_chance]
     if some:
         least = min(choice.chance for choice in some if choice.chance is not None)
+        columns = door.named(names, [choice.column for choice in some])
         yield (
-            f"column {door.named(names, [c.column for c in some])} was pooled: no family predicts by it the "
+            f"column {columns} was pooled: no family predicts by it the "
             f"class of rows left out, though a χ² test calls it dependent (p = {least:.2g}). There are "
             "too few rows for its many values: merge rare categories, or name its family."
         )

@@ -22,15 +22,17 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Choice:
-    """What "auto" picked for a column, by the held-out −ln p(y | x_j) of each candidate, in nats a row."""
+    """What "auto" picked for a column, with each candidate's −ln p(y | x_j) on rows left out, in nats.
+
+    These are the losses of the column alone. The pick may be another than the least of them: one that does
+    better together with the other columns, or that does nearly as well and has heavier tails.
+    """
 
     column: Any  # its number, or its name
     kind: str
     picked: str
     losses: dict[str, float]  # "pooled": of a family that is the same in all classes, whichever it is
-    chance: float | None = (
-        None  # of a pooled column: how likely a χ² as large is, if classes are alike in it
-    )
+    chance: float | None = None  # of the χ² of a pooled column, if it is the same in all classes
 
     @property
     def gain(self) -> float:
@@ -39,13 +41,14 @@ class Choice:
 
     @property
     def margin(self) -> float:
-        """By how much the pick beats the next best."""
+        """By how much the pick beats the next best alone; below 0 if it is not the best alone."""
         others = [loss for name, loss in self.losses.items() if name != self.picked]
         return min(others) - self.losses[self.picked]
 
     def __str__(self) -> str:
         losses = ", ".join(f"{name} {loss:.4f}" for name, loss in self.losses.items())
-        return f"column {self.column} ({self.kind}): {self.picked} by {self.margin:.4f} ({losses})"
+        how = f"by {self.margin:.4f}" if self.margin >= 0 else "beside the other columns"
+        return f"column {self.column} ({self.kind}): {self.picked} {how} ({losses})"
 
 
 class Part(NamedTuple):
