@@ -84,7 +84,12 @@ MODELS = {
     "logistic": (lk.LogisticRegression(), iris(WORDS, names=True)),
     "logistic-two": (lk.LogisticRegression(C=np.inf), iris([True, True, False])),
     "logistic-net": (lk.LogisticRegression(C=0.2, l1_ratio=0.5), iris()),
-    "logistic-cv": (lk.LogisticRegressionCV(Cs=3, cv=3), iris(WORDS, names=True)),
+    "logistic-cv": (
+        lk.LogisticRegressionCV(
+            Cs=3, cv=3, l1_ratios=(0.0,), scoring="neg_log_loss", use_legacy_attributes=False
+        ),
+        iris(WORDS, names=True),
+    ),
     "svc": (lk.LinearSVC(), iris(WORDS)),
     "svc-hinge-two": (lk.LinearSVC(loss="hinge"), iris([0, 1, 1], names=True)),
     "online": (lk.OnlineClassifier(bits=6), iris(WORDS)),

@@ -103,7 +103,9 @@ ESTIMATORS: list[Any] = [
     lk.GaussianMixture(2, random_state=0, max_iter=3),
     lk.LogisticRegression(),
     lk.LinearSVC(C=0.1),
-    lk.LogisticRegressionCV(Cs=2, cv=2, use_legacy_attributes=False),
+    lk.LogisticRegressionCV(
+        Cs=2, cv=2, l1_ratios=(0.0,), scoring="neg_log_loss", use_legacy_attributes=False
+    ),
     lk.LinearRegression(),
     lk.Ridge(),
 ]

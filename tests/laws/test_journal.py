@@ -89,7 +89,9 @@ MODELS = {
     "kernels": lk.KernelDensityClassifier(),
     "logistic regression": lk.LogisticRegression(),
     "lbfgs": lk.LogisticRegression(solver="lbfgs"),
-    "cross-validated": lk.LogisticRegressionCV(Cs=3, cv=2),
+    "cross-validated": lk.LogisticRegressionCV(
+        Cs=3, cv=2, l1_ratios=(0.0,), scoring="neg_log_loss", use_legacy_attributes=False
+    ),
     "LinearSVC": lk.LinearSVC(loss="hinge", C=0.1, tol=0.01),
     "mixture": lk.GaussianMixture(2, random_state=0),
     "MDA": lk.MixtureDiscriminantAnalysis(2, random_state=0),

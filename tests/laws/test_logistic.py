@@ -345,7 +345,7 @@ def test_a_far_origin_that_hides_the_curvature_is_no_optimum(kind):
     """Without an intercept, or where rows stay sparse, no shift takes it away."""
     X, y = problem(K=2)
     X = X / X.std(axis=0) + 1e8
-    with pytest.warns(ConvergenceWarning, match="newton did not converge"):
+    with pytest.warns(ConvergenceWarning, match="newton failed to converge"):
         model = Logistic(solver="newton", fit_intercept=kind is sparse.csr_array).fit(kind(X), y)
     assert not model.converged_
     best = Logistic(solver="newton", fit_intercept=False).fit(X - 1e8, y).trace_[-1, 0]

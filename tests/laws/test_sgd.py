@@ -377,5 +377,5 @@ def _but_few(X, y):
 
 def test_epochs_that_did_not_suffice_are_warned_of():
     data = problem(K=3)
-    with pytest.warns(ConvergenceWarning, match="1 epochs did not bring convergence"):
+    with pytest.warns(ConvergenceWarning, match="Maximum number of iteration reached before convergence"):
         SGD(max_iter=1).fit(scaled(data), data.y)

@@ -67,9 +67,9 @@ class Striding(Observable, Weighted):
         A source is read part by part in its order; rows are shuffled within a part only.
         """
         if listened_to(self):  # a decorator would move the lines that warnings point at
-            return called(
-                Striding.fit, self, (X, y, coef_init, intercept_init), {"sample_weight": sample_weight}
-            )
+            rows = (X, y, coef_init, intercept_init)
+            called(Striding.fit, self, rows, {"sample_weight": sample_weight})
+            return self
         course = self._course()
         most = int(door.number("max_iter", self.max_iter, 1, whole=True))
         source = door.training(self, X, y, sample_weight)
