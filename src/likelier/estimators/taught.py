@@ -4,8 +4,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Self
 
+import numpy as np
+
 from likelier.data import Chunk
 from likelier.engines import run
+from likelier.estimators.shuffled import pooled
 from likelier.estimators.streamed import Batching, Scanned
 from likelier.streams.averaging import averaged, recounted
 from likelier.streams.model import Online
@@ -23,12 +26,13 @@ class Taught:
 
     model: Online
     batching: Batching
+    seed: int | None = None  # of the order in which the rows of a chunk are taken; None: as they come
     rows: int = 0
     parts: int = 0
 
     @classmethod
-    def start(cls, batching: Batching, model: Online) -> Self:
-        return cls(model.copy(), batching)
+    def start(cls, batching: Batching, model: Online, seed: int | None = None) -> Self:
+        return cls(model.copy(), batching, seed)
 
     @property
     def nbytes(self) -> int:
@@ -36,7 +40,11 @@ class Taught:
         return (HEAD + PAIR * (K if K > 2 else 1)) << self.model.settings.bits
 
     def update(self, chunk: Chunk) -> None:
-        for batch in self.batching.hashed(chunk, self.model.intake):
+        batches = self.batching.hashed(chunk, self.model.intake)
+        if self.seed is not None:
+            seed = np.random.SeedSequence([self.seed, chunk.first]).generate_state(1)
+            batches = pooled(batches, self.model.intake, np.random.RandomState(seed))
+        for batch in batches:
             self.model.learn(batch)
         self.rows += chunk.X.shape[0]
         self.parts = 1
@@ -50,9 +58,10 @@ class Taught:
         self.parts += other.parts
 
 
-def taught(scanned: Scanned, model: Online, passes: int) -> Online:
+def taught(scanned: Scanned, model: Online, passes: int, rng: np.random.RandomState | None) -> Online:
     """The average of what all parts have taught; of further passes, each from that of the one before."""
     for _ in range(passes):
-        found = run(scanned.coded, partial(Taught.start, scanned.batching, model))
+        seed = None if rng is None else int(rng.randint(np.iinfo(np.int32).max))
+        found = run(scanned.coded, partial(Taught.start, scanned.batching, model, seed))
         model = recounted(found.model, model, found.parts)
     return model
