@@ -1,5 +1,6 @@
 """Rows to learn from come in a random order, whatever order they lie in, and each of them once."""
 
+import dask.array as da
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -170,3 +171,17 @@ def test_a_comparison_does_not_depend_on_the_order_of_rows():
         assert found.result(name).mean("error") < 0.15
     curve = grown(found, list(given), sizes=[30, 90], metric="error")
     assert (curve.mean[:, -1] < 0.2).all()
+
+
+def test_parts_of_a_cluster_that_hold_one_class_alone_are_said():
+    X, y = sorted_rows(600)
+    order = np.random.default_rng(1).permutation(len(y))
+
+    def parts(rows):
+        return da.from_array(X[rows], chunks=(50, -1)), da.from_array(y[rows], chunks=50)
+
+    with pytest.warns(lk.DegenerateWarning, match=r"1[012] of 12 parts have rows of one class alone"):
+        Online(random_state=0, bits=8).fit(*parts(np.arange(600)))
+    model, again = (Online(random_state=0, bits=8).fit(*parts(order)) for _ in range(2))
+    assert bits(model) == bits(again)
+    assert bits(Online(random_state=1, bits=8).fit(*parts(order))) != bits(model)
