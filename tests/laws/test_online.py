@@ -20,6 +20,8 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import likelier as lk
+from likelier.saving import online as kept
+from likelier.streams.model import few_slots
 
 Online = lk.OnlineClassifier
 # FTRL and SGD know no units, and values here are of any size.
@@ -584,3 +586,21 @@ def test_a_row_of_weight_2_is_the_row_twice_where_steps_are_of_one_length(loss, 
             often.learn_one(x, y)
     for name in "ab":
         assert heavy.weight_of(name) == pytest.approx(often.weight_of(name), abs=2e-3)
+
+
+@pytest.mark.parametrize("optimizer", ["adagrad", "sgd", "ftrl"])
+def test_files_from_before_weights_faded_are_read_as_they_were_meant(optimizer):
+    """Their weights were kept as they are, and not inflated as sums are; FTRL's are sums."""
+    model = Online(optimizer=optimizer, half_life=20, bits=6)
+    for i in range(50):
+        model.learn_one({"a": 1.0, f"w{i % 2}": 1.0}, i % 2)
+    state = model._model.state()
+    assert state["inflation"] > 2
+    table, tags = state.pop("table").copy(), state.pop("tags")
+    if optimizer != "ftrl":
+        table[:, 4::2] /= state["inflation"]
+    parts = {"online": state, "table": few_slots(table, tags)}
+    settings = model._model.settings
+    again = Online.of(type(model._model).of(settings, [0, 1], {}, kept._state(settings, [0, 1], parts)))
+    for name in ("a", "w0", "w1"):
+        assert again.weight_of(name) == pytest.approx(model.weight_of(name), rel=1e-6)
