@@ -388,6 +388,8 @@ void py_link(Array<double> Z) {
 }  // namespace
 
 NB_MODULE(LIKELIER_MODULE, m) {
+    // Objects that a thread still holds when the program is interrupted are no defect to report to users.
+    nb::set_leak_warnings(false);
     m.attr("lanes") = kLanes;
 
     nb::class_<Held>(m, "Matrix")

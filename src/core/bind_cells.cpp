@@ -146,7 +146,7 @@ class DictReader {
         }
     }
 
-    // NumPy's scalars, and what pandas has for None.
+    // NumPy's scalars, Decimals, and what pandas has for None.
     void other(std::string_view name, PyObject* value) {
         if (type_is(value, "NAType")) return;
         if (type_is(value, "numpy.bool")) {
@@ -155,7 +155,8 @@ class DictReader {
         }
         const bool number_like = type_is(value, "numpy.float") || type_is(value, "numpy.int") ||
                                  type_is(value, "numpy.uint") || type_is(value, "numpy.long") ||
-                                 type_is(value, "numpy.ulong");
+                                 type_is(value, "numpy.ulong") ||
+                                 std::strcmp(Py_TYPE(value)->tp_name, "decimal.Decimal") == 0;
         if (!number_like) refuse_value(name, value);
         number(name, converted(value, PyFloat_AsDouble(value)));
     }
@@ -165,6 +166,10 @@ class DictReader {
         if (number != -1.0 || !PyErr_Occurred()) return number;
         PyErr_Clear();
         const int sign = PyObject_RichCompareBool(value, nb::int_(0).ptr(), Py_LT);
+        if (sign < 0) {  // a Decimal that is no number
+            PyErr_Clear();
+            return NAN;
+        }
         return sign == 1 ? -INFINITY : INFINITY;
     }
 

@@ -87,7 +87,8 @@ struct StepsHeld {
 
     StepsHeld(const Held& X, Vector<int32_t> codes, std::optional<Vector<double>> weights,
               std::optional<Vector<uint8_t>> held, Vector<double> by_class, int positive,
-              const Course& course, double t, In theta, std::optional<In> mean, std::optional<In> squares)
+              const Course& course, double t, In theta, std::optional<In> mean, std::optional<In> squares,
+              const Stepped* from)
         : X(X),
           codes(codes),
           weights(weights),
@@ -96,8 +97,8 @@ struct StepsHeld {
           steps(this->X.view,
                 {codes.data(), positive, weights ? weights->data() : nullptr, held ? held->data() : nullptr,
                  by_class.data()},
-                course, t, theta.data(), mean ? mean->data() : nullptr,
-                squares ? squares->data() : nullptr) {}
+                course, t, theta.data(), mean ? mean->data() : nullptr, squares ? squares->data() : nullptr,
+                from) {}
 };
 
 template <class T>
@@ -108,16 +109,17 @@ auto array_of(const std::vector<T>& values) {
 }
 
 void bind_stochastic(nb::module_& m) {
+    nb::class_<Stepped>(m, "Stepped");
     nb::class_<StepsHeld>(m, "Stochastic")
         .def(
             "__init__",
             [](StepsHeld* self, const Held& X, Vector<int32_t> codes, std::optional<Vector<double>> weights,
                std::optional<Vector<uint8_t>> held, Vector<double> by_class, In theta,
-               std::optional<In> mean, std::optional<In> squares, double t, int positive, int64_t K,
-               int loss, double epsilon, int rate, double eta0, double power, double alpha, double t0,
-               double strength, double l2, double l1, int64_t average, bool intercept, double decay,
-               bool shuffle, uint32_t seed, double tol, int64_t patience, bool still, bool diary,
-               bool in_order, double refusal) {
+               std::optional<In> mean, std::optional<In> squares, const Stepped* from, double t,
+               int positive, int64_t K, int loss, double epsilon, int rate, double eta0, double power,
+               double alpha, double t0, double strength, double l2, double l1, int64_t average,
+               bool intercept, double decay, bool shuffle, uint32_t seed, double tol, int64_t patience,
+               bool still, bool diary, bool in_order, double refusal) {
                 const Course course{static_cast<StepLoss>(loss),
                                     epsilon,
                                     K,
@@ -140,17 +142,17 @@ void bind_stochastic(nb::module_& m) {
                                     diary,
                                     in_order,
                                     refusal};
-                new (self)
-                    StepsHeld(X, codes, weights, held, by_class, positive, course, t, theta, mean, squares);
+                new (self) StepsHeld(X, codes, weights, held, by_class, positive, course, t, theta, mean,
+                                     squares, from);
             },
             nb::arg("X"), nb::arg("codes"), nb::arg("weights").none(), nb::arg("held").none(),
             nb::arg("by_class"), nb::arg("theta"), nb::arg("mean").none(), nb::arg("squares").none(),
-            nb::kw_only(), nb::arg("t"), nb::arg("positive"), nb::arg("K"), nb::arg("loss"),
-            nb::arg("epsilon"), nb::arg("rate"), nb::arg("eta0"), nb::arg("power"), nb::arg("alpha"),
-            nb::arg("t0"), nb::arg("strength"), nb::arg("l2"), nb::arg("l1"), nb::arg("average"),
-            nb::arg("intercept"), nb::arg("decay"), nb::arg("shuffle"), nb::arg("seed"), nb::arg("tol"),
-            nb::arg("patience"), nb::arg("still"), nb::arg("diary"), nb::arg("in_order"),
-            nb::arg("refusal"))
+            nb::arg("from_").none() = nb::none(), nb::kw_only(), nb::arg("t"), nb::arg("positive"),
+            nb::arg("K"), nb::arg("loss"), nb::arg("epsilon"), nb::arg("rate"), nb::arg("eta0"),
+            nb::arg("power"), nb::arg("alpha"), nb::arg("t0"), nb::arg("strength"), nb::arg("l2"),
+            nb::arg("l1"), nb::arg("average"), nb::arg("intercept"), nb::arg("decay"), nb::arg("shuffle"),
+            nb::arg("seed"), nb::arg("tol"), nb::arg("patience"), nb::arg("still"), nb::arg("diary"),
+            nb::arg("in_order"), nb::arg("refusal"))
         .def(
             "run",
             [](StepsHeld& self, int64_t most) {
@@ -168,10 +170,12 @@ void bind_stochastic(nb::module_& m) {
         .def(
             "squares", [](const StepsHeld& self, Out out) { self.steps.squares(out.data()); },
             nb::arg("out").noconvert())
+        .def("stepped", [](const StepsHeld& self) { return self.steps.stepped(); })
         .def_prop_ro("ended", [](const StepsHeld& self) { return self.steps.ended; })
         .def_prop_ro("bad", [](const StepsHeld& self) { return self.steps.bad; })
         .def_prop_ro("clipped", [](const StepsHeld& self) { return self.steps.clipped; })
         .def_prop_ro("t", [](const StepsHeld& self) { return self.steps.t; })
+        .def_prop_ro("objective", [](const StepsHeld& self) { return self.steps.objective; })
         .def_prop_ro(
             "losses", [](const StepsHeld& self) { return array_of(self.steps.losses); },
             nb::rv_policy::automatic)

@@ -182,6 +182,28 @@ int64_t figures(In P, Vector<int32_t> codes, std::optional<Vector<double>> weigh
     return bad;
 }
 
+// Some rows of these batches, counted from the first row of the first batch on, in this order. Cells that
+// were skipped stay with the batches.
+HashedRows dealt(const nb::list& batches, Vector<int64_t> order) {
+    std::vector<const HashedRows*> from;
+    std::vector<int64_t> firsts{0};
+    for (nb::handle batch : batches) {
+        from.push_back(&nb::cast<const HashedRows&>(batch));
+        firsts.push_back(firsts.back() + from.back()->size());
+    }
+    const auto n = static_cast<int64_t>(order.shape(0));
+    for (int64_t i = 0; i < n; ++i)
+        if (order(i) < 0 || order(i) >= firsts.back())
+            throw std::invalid_argument("a row is none of those in the batches");
+    nb::gil_scoped_release free;
+    HashedRows rows;
+    for (int64_t i = 0; i < n; ++i) {
+        const auto batch = std::upper_bound(firsts.begin(), firsts.end(), order(i)) - firsts.begin() - 1;
+        rows.take(*from[batch], order(i) - firsts[batch]);
+    }
+    return rows;
+}
+
 }  // namespace
 
 void likelier::bind_streams(nb::module_& m) {
@@ -224,6 +246,7 @@ void likelier::bind_streams(nb::module_& m) {
         .def("state", &state)
         .def("restore", &restore);
 
+    m.def("dealt", &dealt, nb::arg("batches"), nb::arg("order"));
     m.attr("figure_bins") = kBins;
     m.def("figures", &figures, nb::arg("P"), nb::arg("codes"), nb::arg("weights").none(),
           nb::arg("totals").noconvert(), nb::arg("classes").noconvert(), nb::arg("bins").noconvert());

@@ -109,6 +109,20 @@ nb::list columns_of(const TextParser& parser, bool numbers) {
                                : nb::list();
 }
 
+// Columns that are words for the sake of a few cells among numbers: name, line and text of the first such
+// cell, and how many cells of the first rows are numbers and how many are not.
+nb::list doubtful(const TextParser& parser) {
+    nb::list found;
+    const auto* csv = delimited(parser);
+    for (size_t c = 0; csv && csv->settled && c < csv->schema.columns.size(); ++c) {
+        const Surveyed& seen = csv->schema.surveyed[c];
+        if (seen.others == 0 || seen.numbers < 10 * seen.others) continue;
+        found.append(nb::make_tuple(decoded(csv->schema.names[c]), seen.line, decoded(seen.cell, "replace"),
+                                    seen.numbers, seen.others));
+    }
+    return found;
+}
+
 }  // namespace
 
 void likelier::bind_text(nb::module_& m) {
@@ -117,19 +131,21 @@ void likelier::bind_text(nb::module_& m) {
                          const nb::object& features, const nb::iterable& ignored,
                          const nb::iterable& crosses, const nb::iterable& labels, bool finite,
                          char delimiter, bool quotes, std::optional<bool> header,
-                         const nb::iterable& numbers, const nb::iterable& words) {
+                         const nb::iterable& numbers, const nb::iterable& words,
+                         const nb::iterable& missing, bool weightless) {
                  Wanted wanted{optional_text(target),
                                optional_text(weight),
                                std::nullopt,
                                names_of(ignored),
                                {},
-                               finite};
+                               finite,
+                               weightless};
                  if (!features.is_none()) wanted.features = names_of(nb::cast<nb::iterable>(features));
                  for (nb::handle cross : crosses)
                      wanted.crosses.push_back(all_encoded(nb::cast<nb::iterable>(cross)));
-                 auto parser =
-                     make_parser(format, std::move(wanted),
-                                 Dialect{delimiter, quotes, header, names_of(numbers), names_of(words)});
+                 auto parser = make_parser(format, std::move(wanted),
+                                           Dialect{delimiter, quotes, header, names_of(numbers),
+                                                   names_of(words), names_of(missing)});
                  for (const auto& label : all_encoded(labels)) parser->labels.code(label);
                  return parser;
              }),
@@ -138,7 +154,7 @@ void likelier::bind_text(nb::module_& m) {
              nb::arg("ignored") = nb::tuple(), nb::arg("crosses") = nb::tuple(),
              nb::arg("labels") = nb::tuple(), nb::arg("finite") = false, nb::arg("delimiter") = ',',
              nb::arg("quotes") = true, nb::arg("header") = nb::none(), nb::arg("numbers") = nb::tuple(),
-             nb::arg("words") = nb::tuple())
+             nb::arg("words") = nb::tuple(), nb::arg("missing") = nb::tuple(), nb::arg("weightless") = true)
         .def(
             "parse",
             [](TextParser& parser, const nb::bytes& block, HashedRows& rows, bool last) {
@@ -170,7 +186,8 @@ void likelier::bind_text(nb::module_& m) {
                          return csv && csv->schema.header;
                      })
         .def_prop_ro("numbers", [](const TextParser& parser) { return columns_of(parser, true); })
-        .def_prop_ro("words", [](const TextParser& parser) { return columns_of(parser, false); });
+        .def_prop_ro("words", [](const TextParser& parser) { return columns_of(parser, false); })
+        .def_prop_ro("doubtful", &doubtful);
 
     m.def("svmlight_rows", [](const nb::bytes& block, int32_t shift, bool cells) {
         return sparse_rows(SparseSvmlight(shift, cells), block);

@@ -56,7 +56,7 @@ class CSVParser : public TextParser {
     Record record;
     bool overlong = false;  // in the midst of a line that is too long
     size_t surveyed = 0;    // bytes
-    int64_t survey_rows = 0;
+    int64_t survey_rows = 0, survey_lines = 0;
 
     // Null: the line goes on.
     static const char* behind_line(const char* at, const char* end) {
@@ -72,6 +72,9 @@ class CSVParser : public TextParser {
             if (state == Record::endless)
                 throw std::invalid_argument("the first line does not end: is this CSV?");
             if (state == Record::whole) {
+                if (has_zero({at, static_cast<size_t>(record.stop - at)}))
+                    throw std::invalid_argument("line " + std::to_string(lines + record.newlines) + ": " +
+                                                kZero + ": is this CSV?");
                 schema = Schema(record.cells, wanted, dialect);
                 settled = !schema.is_open();
                 if (!schema.header) return at;
@@ -85,21 +88,27 @@ class CSVParser : public TextParser {
 
     // The first rows, which are read again afterwards, settle what is number and what is word.
     void survey(const char* at, const char* end, bool settle, bool last) {
+        const int64_t first = lines;
         while (survey_rows < kSurveyRows && surveyed < kSurveyBytes && at + surveyed < end) {
             const auto state = record.split(at + surveyed, end, dialect, last);
             if (state == Record::cut) break;
             if (state == Record::endless) {
                 const char* next = behind_line(at + surveyed, end);
                 surveyed = next ? next - at : kSurveyBytes;
+                ++survey_lines;
                 continue;
             }
+            const std::string_view text(at + surveyed, record.stop - (at + surveyed));
             surveyed = record.stop - at;
-            if (state != Record::whole || record.cells.size() != schema.columns.size()) continue;
+            survey_lines += record.newlines;
+            if (state != Record::whole || record.cells.size() != schema.columns.size() || has_zero(text))
+                continue;
             ++survey_rows;
-            schema.survey(record.cells);
+            schema.survey(record.cells, first + survey_lines, dialect.missing);
         }
         settled =
             survey_rows == kSurveyRows || surveyed >= kSurveyBytes || (settle && survey_rows > 0) || last;
+        if (settled) schema.settle();
     }
 
     // Takes the records whose marks are before `reach`.
@@ -199,7 +208,9 @@ class CSVParser : public TextParser {
 
     template <class Cell>
     void row(HashedRows& rows, std::string_view text, const Cell& cell) {
-        if (!fill(rows, cell)) {
+        if (has_zero(text)) {
+            report(kZero, text);
+        } else if (!fill(rows, cell)) {
             rows.drop();
             report(trouble, text);
         }
@@ -213,6 +224,10 @@ class CSVParser : public TextParser {
         for (size_t c = 0; c < schema.columns.size(); ++c) {
             const std::string_view value = cell(c);
             const TableColumn& column = schema.columns[c];
+            if (!dialect.missing.empty() && dialect.missing.contains(value)) {
+                if (column.role != Role::weight) continue;
+                return fail("the weight is missing");
+            }
             switch (column.role) {
                 case Role::number: {
                     double x;
@@ -237,7 +252,7 @@ class CSVParser : public TextParser {
             }
         }
         rows.written(writer);
-        rows.end(label.empty() ? kUnlabelled : labels.code(label), weight);
+        rows.end(code_of(label, weight), weight);
         return true;
     }
 
@@ -251,7 +266,7 @@ class CSVParser : public TextParser {
             writer.add(key, key, x, x != 0);
         } else if (is_not_finite(bare)) {
             return not_finite(schema.names[c], rows);
-        } else if (!is_missing(bare)) {
+        } else if (dialect.missing.empty() ? !is_missing(bare) : !bare.empty()) {
             writer.add(key, word_key(key, cell), 1);
             ++changed;
         }

@@ -100,8 +100,9 @@ class Descending {
         features.centre[n] = 0;
         const double base = rate(weights, (sums.total - a) / sums.inflation);
         for (int64_t k = 0; k < q; ++k) {
+            count(k, a * push[k] * push[k]);
             if (weights.rule.optimizer == Optimizer::adagrad) {
-                adapt(weights, k, a * push[k] * push[k], base);
+                adapt(weights, k, base);
             } else {
                 std::fill_n(rates.begin() + k * features.height(), features.whole(), base);
             }
@@ -177,15 +178,24 @@ class Descending {
         return base * std::pow(1 + (rule.forgets() ? past : weights.counters.steps), -rule.power);
     }
 
-    // G += slope u²; r = base (beta + G)^-power, where that is no 0^-power.
-    void adapt(const Weights& weights, int64_t k, double slope, double base) {
-        const Rule& rule = weights.rule;
-        double *sums = G.data() + k * features.height(), *r = rates.data() + k * features.height();
-        const vd most = splat(kMostSum), none{}, deflate = splat(1 / weights.sums.inflation);
+    // G += slope u². SGD has no use for them but to say how much was learned of a feature.
+    void count(int64_t k, double slope) {
+        double* sums = G.data() + k * features.height();
+        const vd most = splat(kMostSum);
         for (int64_t c = 0; c < features.whole(); c += kLanes) {
             const vd U = load(&features.u[c]), all = load(sums + c) + splat(slope) * U * U;
-            const vd sum = all < most ? all : most, under = splat(rule.beta) + sum * deflate;
-            store(sums + c, sum);
+            store(sums + c, all < most ? all : most);
+        }
+    }
+
+    // r = base (beta + G)^-power, where that is no 0^-power.
+    void adapt(const Weights& weights, int64_t k, double base) {
+        const Rule& rule = weights.rule;
+        const double* sums = G.data() + k * features.height();
+        double* r = rates.data() + k * features.height();
+        const vd none{}, deflate = splat(1 / weights.sums.inflation);
+        for (int64_t c = 0; c < features.whole(); c += kLanes) {
+            const vd under = splat(rule.beta) + load(sums + c) * deflate;
             store(r + c, rule.power == 0.5 ? (under > none ? splat(base) / root(under) : none) : under);
         }
         if (rule.power == 0.5) return;
@@ -220,7 +230,7 @@ class Descending {
         } else {
             for (int64_t k = 0; k < q; ++k) {
                 const double t = side(q, k, code);
-                steps[k] = t * invariant_move(rule.loss, t * Z[k], t * push[k], reach[k]);
+                steps[k] = t * invariant_move(rule.loss, t * Z[k], t * push[k], reach[k], lengths[k]);
             }
         }
         bool was_cut = false;
@@ -238,6 +248,8 @@ class Descending {
         const double l2 = w * weights.rule.l2, *seen = features.seen.data(), *mean = features.mean.data();
         const double *square = features.square.data(), *u = features.u.data(), *sums = G.data();
         const double *inverse = features.inverse.data(), *r = rates.data(), *by = steps.data();
+        // Both are 1 where nothing is forgotten.
+        const double deflate = 1 / weights.sums.inflation, ahead = weights.ahead();
         for (int64_t c = 0; c < n; ++c) {
             Slot& slot = *features.slots[c];
             slot.seen = static_cast<float>(seen[c]);
@@ -246,17 +258,17 @@ class Descending {
             for (int64_t k = 0; k < q; ++k) {
                 Pair& pair = slot.pairs()[k];
                 const double rate = r[k * height + c] * inverse[c];
-                double next = pair.w + by[k] * rate * u[c];
+                double next = pair.w * deflate + by[k] * rate * u[c];
                 if (l2 > 0) next /= 1 + l2 * rate * inverse[c];
                 cut(next, kMost);
-                pair = {static_cast<float>(next), static_cast<float>(sums[k * height + c])};
+                pair = {static_cast<float>(next * ahead), static_cast<float>(sums[k * height + c])};
             }
         }
         for (int64_t k = 0; k < q; ++k) {
             Pair& pair = features.slots[n]->pairs()[k];
-            double next = pair.w + by[k] * (r[k * height + n] - backs[k]);
+            double next = pair.w * deflate + by[k] * (r[k * height + n] - backs[k]);
             cut(next, kMost);
-            pair = {static_cast<float>(next), static_cast<float>(sums[k * height + n])};
+            pair = {static_cast<float>(next * ahead), static_cast<float>(sums[k * height + n])};
         }
     }
 };

@@ -101,6 +101,14 @@ class HashedRows {
         weights.push_back(weight);
     }
 
+    // One more row, as another batch has it: its crosses are among its cells.
+    void take(const HashedRows& from, int64_t i) {
+        cells.insert(cells.end(), from.row(i), from.row(i) + from.count(i));
+        starts.push_back(static_cast<int64_t>(cells.size()));
+        codes.push_back(from.codes[i]);
+        weights.push_back(from.weights[i]);
+    }
+
     // What has come of a row that turned out to be none.
     void drop() {
         cells.resize(starts.back());

@@ -34,7 +34,7 @@ class JSONParser : public LineParser {
         space();
         if (at < end) return wrong("nothing more");
         if (weight < 0) return fail("no weight '" + *wanted.weight + "'");
-        rows.end(label ? labels.code(*label) : kUnlabelled, weight);
+        rows.end(label ? code_of(*label, weight) : kUnlabelled, weight);
         return true;
     }
 

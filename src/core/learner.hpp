@@ -13,6 +13,8 @@
 
 namespace likelier {
 
+constexpr double kUnder = 1 - 0x1p-40;
+
 class Learner {
   public:
     // Held by whoever asks it or learns, for one call. Recursive: a row may be of objects that ask as well.
@@ -29,34 +31,23 @@ class Learner {
         double z, *Z = weights.q() == 1 ? &z : P;
         scores(row, n, Z);
         answer(Z, P);
+        if (K() == 1) be_sure(P);
     }
 
-    // A step at this row; P (at least 2, and code + 1) as it was before. A class that is new, of which
-    // nothing was known, gets what one more class would have if all were alike.
+    // A step at this row; P (at least 2, and code + 1) as it was before, for the classes that were known.
     void learn(const HashedCell* row, int64_t n, int32_t code, double w, double* P) {
+        const int64_t before = K();
         Z.resize(weights.q());
-        bool was_cut = scores(row, n, Z.data());
+        const bool was_cut = scores(row, n, Z.data());
         answer(Z.data(), P);
-        if (code < 0) return;
-        if (code >= K()) {
-            if (K() >= 2) make_room(code, P);
+        if (code >= before) {
             weights.grow(code + 1);
             Z.resize(weights.q());
             scores(row, n, Z.data());
         }
-        if (!(w > 0)) return;
-        was_cut |= cut(w, kHeaviest);
-        for (int64_t c = 0; c < n; ++c) was_cut |= std::abs(row[c].value) > kMost;
-        set_pushes(code, P);
-        if (weights.rule.proximal()) {
-            follow(row, n, w);
-        } else {
-            was_cut |= descending.step(weights, row, n, code, w, Z.data(), push.data());
-        }
-        ++weights.counters.steps;
-        weights.counters.cells += n;
-        weights.counters.clipped += was_cut;
-        weights.age();
+        if (code >= 0 && w > 0) step(row, n, code, w, P, was_cut);
+        if (before == 1) be_sure(P);
+        if (before > 0 && code >= before) make_room(code, before, P);
     }
 
     // All rows in order; P (n, width). Classes that there can be no room for are refused before any step.
@@ -113,10 +104,33 @@ class Learner {
         P[!second] = other;
     }
 
-    void make_room(int32_t code, double* P) const {
-        const auto K = static_cast<double>(weights.K());
-        for (int64_t k = 0; k < weights.K(); ++k) P[k] *= K / (K + 1);
-        P[code] = 1 / (K + 1);
+    // One class alone is all that can be said.
+    static void be_sure(double* P) {
+        P[0] = 1;
+        P[1] = 0;
+    }
+
+    // A class that is new, of which nothing was known, gets what one more class would have if all were
+    // alike; and is not the likeliest among equals.
+    static void make_room(int32_t code, int64_t before, double* P) {
+        const auto K = static_cast<double>(before);
+        for (int64_t k = 0; k < before; ++k) P[k] *= K / (K + 1);
+        P[code] = kUnder / (K + 1);
+    }
+
+    void step(const HashedCell* row, int64_t n, int32_t code, double w, const double* P, bool was_cut) {
+        was_cut |= cut(w, kHeaviest);
+        for (int64_t c = 0; c < n; ++c) was_cut |= std::abs(row[c].value) > kMost;
+        set_pushes(code, P);
+        if (weights.rule.proximal()) {
+            follow(row, n, w);
+        } else {
+            was_cut |= descending.step(weights, row, n, code, w, Z.data(), push.data());
+        }
+        ++weights.counters.steps;
+        weights.counters.cells += n;
+        weights.counters.clipped += was_cut;
+        weights.age();
     }
 
     // Minus the slope of the loss by each score.

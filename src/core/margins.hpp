@@ -58,9 +58,10 @@ inline double logistic_move(double psi, double h) {
     return std::max(d, 0.0);
 }
 
-// How far a step of length h moves the margin m, whose push is ψ. The perceptron's steps are whole ones:
-// they would end at its corner, 0, which weights of 0 never leave.
-inline double invariant_move(OnlineLoss loss, double m, double psi, double h) {
+// How far a step of length h moves the margin m, whose push is ψ; a row of weight 1 has a step of length
+// `whole`. The perceptron's steps are whole ones: they would end at its corner, 0, which weights of 0 never
+// leave. So a row of weight 3 is taken three times, as long as it is mistaken.
+inline double invariant_move(OnlineLoss loss, double m, double psi, double h, double whole) {
     switch (loss) {
         case OnlineLoss::log_loss:
             return logistic_move(psi, h);
@@ -69,7 +70,7 @@ inline double invariant_move(OnlineLoss loss, double m, double psi, double h) {
         case OnlineLoss::squared_hinge:
             return m < 1 ? (1 - m) * -std::expm1(-2 * h) : 0;
         case OnlineLoss::perceptron:
-            return h * psi;
+            return psi == 0 ? 0 : std::min(h, (std::floor(-m / whole) + 1) * whole);
         case OnlineLoss::modified_huber: {
             const double line = m < -1 ? std::min(4 * h, -1 - m) : 0, from = m + line;
             return line + (from < 1 ? (1 - from) * -std::expm1(-2 * (h - line / 4)) : 0);

@@ -17,6 +17,7 @@ struct Dialect {
     bool quotes = true;          // a cell that begins with a quotation mark ends with one
     std::optional<bool> header;  // none: the first line is one if the target is among its cells
     Names numbers, words;        // columns whose type is known
+    Names missing;               // cells that stand for none; none: NA and its like, of numbers alone
 };
 
 // A record taken apart. Cells that stood in quotation marks are in `unquoted`, the others in the text.

@@ -19,7 +19,7 @@ inline std::string_view without_spaces(std::string_view cell) {
     return cell;
 }
 
-// Of a number column, without spaces around it.
+// Of a number column, without spaces around it, where nobody says what stands for a missing one.
 inline bool is_missing(std::string_view cell) {
     return cell.empty() || cell == "NA" || cell == "N/A" || cell == "n/a" || cell == "null" ||
            cell == "NULL";
@@ -33,11 +33,19 @@ struct TableColumn {
     bool open;  // whether it is numbers or words is not known yet
 };
 
+// What the first rows hold in a column that may be numbers.
+struct Surveyed {
+    int64_t numbers = 0, others = 0;  // cells that are there
+    int64_t line = 0;                 // of the first that is no number,
+    std::string cell;                 // and what it says
+};
+
 class Schema {
   public:
     std::vector<std::string> names;
     std::vector<TableColumn> columns;
     bool header = false;  // the first line names the columns
+    std::vector<Surveyed> surveyed;
 
     Schema() = default;
 
@@ -48,6 +56,7 @@ class Schema {
             names.push_back(header ? std::string(line[c]) : std::to_string(c));
             columns.push_back(column(names.back(), wanted, dialect));
         }
+        surveyed.resize(columns.size());
         check(wanted);
     }
 
@@ -56,10 +65,26 @@ class Schema {
     }
 
     // A column is of numbers if all cells of the first rows can be read as such.
-    void survey(const std::vector<std::string_view>& cells) {
-        for (size_t c = 0; c < columns.size(); ++c)
-            if (columns[c].open && !like_a_number(cells[c]))
-                columns[c] = {columns[c].key, Role::word, false};
+    void survey(const std::vector<std::string_view>& cells, int64_t line, const Names& missing) {
+        for (size_t c = 0; c < columns.size(); ++c) {
+            if (!columns[c].open || missing.contains(cells[c])) continue;
+            Surveyed& found = surveyed[c];
+            const std::string_view bare = without_spaces(cells[c]);
+            if (missing.empty() ? is_missing(bare) : bare.empty()) continue;
+            const bool number = like_a_number(bare);
+            ++(number ? found.numbers : found.others);
+            if (number || found.others > 1) continue;
+            found.line = line;
+            found.cell = shown(cells[c]);
+        }
+    }
+
+    // What was surveyed is settled.
+    void settle() {
+        for (size_t c = 0; c < columns.size(); ++c) {
+            if (columns[c].open && surveyed[c].others > 0) columns[c].role = Role::word;
+            columns[c].open = false;
+        }
     }
 
     std::vector<std::string> names_of(Role role) const {
@@ -124,8 +149,7 @@ class Schema {
 
     static bool like_a_number(std::string_view cell) {
         double x;
-        cell = without_spaces(cell);
-        return is_missing(cell) || read_number(cell, x) || is_not_finite(cell);
+        return read_number(cell, x) || is_not_finite(cell);
     }
 };
 

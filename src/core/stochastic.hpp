@@ -72,12 +72,20 @@ double row_square(const Row& row) {
     return sum;
 }
 
+// Where steps have come to, with all that is left over from them: the scale of the weights, their mean, and
+// what the l1 penalty has asked for and not got.
+struct Stepped {
+    StepWeights weights;
+    double owed;
+};
+
 // Epochs of steps, and what has been seen in them.
 class Stochastic {
   public:
-    // θ (q, p + 1), intercepts last: where to begin. `mean` and `squares` likewise, if they are wanted.
+    // θ (q, p + 1), intercepts last: where to begin. `mean` and `squares` likewise, if they are wanted. Or
+    // `from`, where steps at other rows have come to: these go on from there, to the bit.
     Stochastic(const Matrix& X, const StepRows& rows, const Course& course, double t, const double* theta,
-               const double* mean, const double* squares)
+               const double* mean, const double* squares, const Stepped* from)
         : t(t),
           X(X),
           rows(rows),
@@ -86,8 +94,9 @@ class Stochastic {
           p(column_count(X)),
           q(course.loss == StepLoss::softmax ? course.K : 1),
           places(with_plain_rows(X, course.in_order, [](auto& row) { return row.places(); })),
-          weights(places.count, q == 1 ? 1 : padded(q)),
-          eta(course.eta0) {
+          weights(from ? from->weights : StepWeights(places.count, q == 1 ? 1 : padded(q))),
+          eta(course.eta0),
+          owed(from ? from->owed : 0.0) {
         if (n > std::numeric_limits<int32_t>::max())
             throw std::invalid_argument("rows to shuffle are at most 2^31 - 1");
         turns.reserve(n);
@@ -97,11 +106,20 @@ class Stochastic {
             learned += !rows.held || !rows.held[i];
         }
         if (turns.empty()) throw std::invalid_argument("no row is of a class");
+        if (from) {
+            const int64_t width = q == 1 ? 1 : padded(q);
+            if (weights.width != width ||
+                static_cast<int64_t>(weights.vector.size()) != places.count * width)
+                throw std::invalid_argument("the steps so far were at rows of another kind");
+            return;
+        }
         set(theta, weights.vector, weights.bias);
         if (mean) set(mean, weights.past, weights.past_bias);
         if (squares) set(squares, weights.squares, weights.bias_squares);
         weights.begin(course.l1 > 0, now());
     }
+
+    Stepped stepped() const { return {weights, owed}; }
 
     // At most so many epochs more.
     void run(int64_t most) {
@@ -138,6 +156,7 @@ class Stochastic {
     int64_t clipped = 0;                 // steps whose slope was cut to what is bearable
     int64_t bad = -1;                    // a row whose score is no finite number: what was learned is void
     std::vector<double> losses, judged;  // by epoch: mean loss before each step; the score of held rows
+    double objective = 0;  // of the last epoch: Σ of losses and, where somebody asks, of penalties
     std::vector<int64_t> mistakes, steps;  // by epoch
     std::vector<int64_t> diary_turns, diary_rows;
     double t;  // of the next turn
@@ -152,7 +171,7 @@ class Stochastic {
     double eta;
     std::vector<uint32_t> turns;  // 2 × row + whether it is of the positive class
     int64_t learned = 0, idle = 0;
-    double owed = 0, objective = 0;
+    double owed;
     double best = std::numeric_limits<double>::infinity();
 
     bool adagrad() const { return course.rate == Rate::adagrad; }

@@ -60,7 +60,7 @@ class SvmlightParser : public LineParser {
         }
         while ((at = behind_spaces(at, end)) < end)
             if (!plain_cell(at, end, rows) && !cell(next_token(at, end), rows)) return false;
-        rows.end(label.empty() ? kUnlabelled : labels.code(label), 1);
+        rows.end(code_of(label, 1), 1);
         return true;
     }
 

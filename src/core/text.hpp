@@ -48,7 +48,8 @@ struct Wanted {
     std::optional<Names> features;  // none: all but the ignored ones
     Names ignored;
     std::vector<std::vector<std::string>> crosses;
-    bool finite = false;  // a row with a number that is not finite is a bad line
+    bool finite = false;     // a row with a number that is not finite is a bad line
+    bool weightless = true;  // labels of rows that weigh nothing are labels
 
     bool feature(std::string_view name) const {
         return (!features || features->contains(name)) && !ignores(name);
@@ -91,6 +92,7 @@ class TextParser {
     void parse(std::string_view block, HashedRows& rows, bool last) {
         if (rows.crosses != crosses) rows.crosses = crosses;
         append(block);
+        zeros = zeros || (!block.empty() && std::memchr(block.data(), 0, block.size()));
         if (last && used > 0 && text[used - 1] != '\n') append("\n");
         const char* at = text.data();
         const char* end = at + used;
@@ -108,7 +110,17 @@ class TextParser {
         ++bad;
         if (first_bad.size() >= kKept) return;
         line = line.substr(0, std::min(line.find('\n'), kShown));
-        first_bad.push_back({lines, std::move(what), std::string(line)});
+        std::string text;
+        for (const char c : line) text += c ? std::string(1, c) : "\\0";
+        first_bad.push_back({lines, std::move(what), std::move(text)});
+    }
+
+    // Bytes that are 0 are no text. Blocks are asked for them at once, and their lines only if one has any.
+    bool has_zero(std::string_view line) const { return zeros && line.find('\0') != line.npos; }
+    static constexpr const char* kZero = "a zero byte, which is no text";
+
+    int32_t code_of(std::string_view label, double weight) {
+        return label.empty() || (weight == 0 && !wanted.weightless) ? kUnlabelled : labels.code(label);
     }
 
     std::string trouble;  // why the row that is being read is none
@@ -132,6 +144,7 @@ class TextParser {
     std::vector<char> text = std::vector<char>(kPad);
     size_t used = 0;
     bool begun = false;
+    bool zeros = false;  // a block had a zero byte
     std::vector<std::vector<uint64_t>> crosses;
 
     void append(std::string_view more) {
@@ -174,7 +187,9 @@ class LineParser : public TextParser {
                 if (!stop) return at;
                 ++lines;
                 const std::string_view text(at, stop - at - (stop > at && stop[-1] == '\r'));
-                if (text.find_first_not_of(" \t") != text.npos && !line(text, rows)) {
+                if (has_zero(text)) {
+                    report(kZero, text);
+                } else if (text.find_first_not_of(" \t") != text.npos && !line(text, rows)) {
                     rows.drop();
                     report(trouble, text);
                 }

@@ -31,7 +31,7 @@ class VWParser : public LineParser {
         while (at < end)
             if (!features(at, end, rows)) return false;
         char room[32];
-        rows.end(label.empty() ? kUnlabelled : labels.code(canonical(label, room)), weight);
+        rows.end(code_of(label.empty() ? label : canonical(label, room), weight), weight);
         return true;
     }
 

@@ -36,7 +36,8 @@ struct Counters {
 };
 
 // Sums over rows. With forgetting, a row counts `inflation` times: rather than the past being made smaller
-// at every row, the present is made larger.
+// at every row, the present is made larger. Weights are kept so, too, and read divided by it: one whose
+// feature does not come again halves in each half-life, and no row pays for the table.
 struct Tallies {
     double total = 0;      // weight of the rows
     double norms = 0;      // Σ‖u‖² over them
@@ -90,12 +91,17 @@ class Weights {
 
     // ---- scores ------------------------------------------------------------------------------------
     double weight(const Slot& slot, int64_t k) const {
-        return rule.proximal() ? proximal(slot, k) : slot.pairs()[k].w;
+        if (rule.proximal()) return proximal(slot, k);
+        return rule.forgets() ? faded(slot, k).w / sums.inflation : slot.pairs()[k].w;
     }
+
+    // What a weight is multiplied by where it is kept, after a row that had its feature: the row fades no
+    // weight that it has taught, and every row without the feature fades it by 1 / growth.
+    double ahead() const { return sums.inflation * growth; }
 
     // Z (q). Not inlined: a row that is answered and one that is learned from get the same bits.
     __attribute__((noinline)) void scores(const HashedCell* row, int64_t n, double* Z) const {
-        if (q() == 1 && !rule.proximal()) {
+        if (q() == 1 && !rule.proximal() && !rule.forgets()) {
             *Z = score(row, n);
             return;
         }
@@ -245,7 +251,7 @@ class Weights {
         const Pair pair = slot.pairs()[k];
         if (!rule.forgets() || slot.renewal == renewals) return pair;
         const int down = -kFade * missed(slot);
-        return {rule.proximal() ? std::ldexp(pair.w, down) : pair.w, std::ldexp(pair.G, down)};
+        return {std::ldexp(pair.w, down), std::ldexp(pair.G, down)};
     }
 
     // From one score to two that answer alike: -z/2 and z/2 under softmax, -z and z apart.

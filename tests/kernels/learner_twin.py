@@ -30,10 +30,14 @@ def push(loss: str, m: float) -> float:
     }[loss]
 
 
-def whole_move(loss: str, m: float, h: float) -> float:
-    """Where dm/ds = push(m) gets to in time h, less m."""
+def whole_move(loss: str, m: float, h: float, w: float) -> float:
+    """Where dm/ds = push(m) gets to in time h, less m; the perceptron takes a row of weight w so often."""
     if loss == "perceptron":
-        return h * push(loss, m)
+        moved, one = 0.0, h / w
+        while w > 0 and m + moved <= 0:
+            moved += one * min(1, w)
+            w -= min(1, w)
+        return moved
     if loss == "log_loss":
         return brentq(lambda d: d + math.exp(m) * math.expm1(d) - h, 0, h + 1e-12, xtol=1e-13)
     if loss == "hinge":
@@ -118,10 +122,10 @@ class Twin:
         self.K = K
 
     def learn(self, row: Row, code: int, w: float) -> np.ndarray:
-        P = self.answer(row)
+        P = self.answer(row) if self.K != 1 else np.array([1.0, 0.0])
         if code >= self.K:
-            if self.K >= 2:
-                P = np.append(P * self.K / (self.K + 1), 1 / (self.K + 1))
+            if self.K >= 1:
+                P = np.append(P[: self.K] * self.K / (self.K + 1), 1 / (self.K + 1))
             self.grow(code + 1)
         Z = self.scores(row)
         signs = [1.0 if code == (1 if self.q == 1 else k) else -1.0 for k in range(self.q)]
@@ -134,18 +138,19 @@ class Twin:
         else:
             self._descend(row, code, w, Z, signs, pushes)
         self.steps += 1
-        self._forget()
+        self._forget([self.slot(key) for key, _ in row])
         return P
 
-    def _forget(self) -> None:
+    def _forget(self, met: list[dict[str, Any]]) -> None:
+        """Of the slots that were met, sums fade as of all others, and weights do not."""
         if self.fade == 1:
             return
         self.total, self.norms = self.total * self.fade, self.norms * self.fade
         for slot in [*self.slots.values(), self.intercept]:
             slot["seen"] *= self.fade
             slot["G"] = [G * self.fade for G in slot["G"]]
-            if self.optimizer == "ftrl":
-                slot["w"] = [z * self.fade for z in slot["w"]]
+            if self.optimizer == "ftrl" or not any(slot is one for one in [*met, self.intercept]):
+                slot["w"] = [w * self.fade for w in slot["w"]]
 
     def _count(self, slot: dict[str, Any], x: float, w: float) -> None:
         part = w / (slot["seen"] + w)
@@ -175,10 +180,7 @@ class Twin:
         base = self.rate * ((self.total / self.norms) ** 0.5 if self.normalised else 1)
         found.append((self.intercept, 1.0, 1.0, 0.0))
         for slot, u, _, _ in found:
-            slot["G"] = [
-                f32(G + w * g * g * u * u) if self.optimizer == "adagrad" else G
-                for G, g in zip(slot["G"], pushes, strict=True)
-            ]
+            slot["G"] = [f32(G + w * g * g * u * u) for G, g in zip(slot["G"], pushes, strict=True)]
         rates = np.array([[self._rate(slot, k, base) for slot, *_ in found] for k in range(self.q)])
         lengths = rates @ np.array([u * u for _, u, _, _ in found])
         moves = self._moves(code, w, Z, signs, pushes, lengths)
@@ -212,7 +214,7 @@ class Twin:
             y = np.arange(self.q) == code
             path = solve_ivp(lambda _, z: h * (y - softmax(z)), (0, 1), Z, rtol=1e-10, atol=1e-12)
             return list(path.y[:, -1] - Z)
-        return [t * whole_move(self.loss, t * z, float(a)) for t, z, a in zip(signs, Z, h, strict=True)]
+        return [t * whole_move(self.loss, t * z, float(a), w) for t, z, a in zip(signs, Z, h, strict=True)]
 
     def _follow(self, row: Row, w: float, pushes: list[float]) -> None:
         self.total += w

@@ -443,8 +443,8 @@ def test_what_does_not_converge_is_said(table, monkeypatch):
 def test_online_models_learn_where_the_rows_are(passes, table, monkeypatch):
     source = scanned(table, 3, there=True, monkeypatch=monkeypatch)
     monkeypatch.setattr(Taught, "nbytes", 0)
-    model = lk.OnlineClassifier(bits=10, passes=passes).fit(source)
-    near = lk.OnlineClassifier(bits=10, passes=passes).fit(table[0], table[1])
+    model = lk.OnlineClassifier(bits=10, passes=passes, shuffle=False).fit(source)
+    near = lk.OnlineClassifier(bits=10, passes=passes, shuffle=False).fit(table[0], table[1])
     assert accuracy(model, table[0], table[1]) > accuracy(near, table[0], table[1]) - 0.03
     assert model._model.state()["steps"] == near._model.state()["steps"] == passes * 4000
     np.testing.assert_array_equal(model._model.state()["counts"], near._model.state()["counts"])
@@ -472,7 +472,7 @@ def _frame(chunk: Chunk) -> Any:
     [
         lk.SGDClassifier("log_loss", max_iter=2, random_state=0),
         lk.SGDClassifier("hinge", max_iter=2, tol=None, random_state=0),
-        lk.OnlineClassifier(bits=8),
+        lk.OnlineClassifier(bits=8, random_state=0),
     ],
     ids=repr,
 )

@@ -5,6 +5,7 @@ import math
 import pickle
 import string
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,8 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import likelier as lk
+from likelier.saving import online as kept
+from likelier.streams.model import few_slots
 
 Online = lk.OnlineClassifier
 # FTRL and SGD know no units, and values here are of any size.
@@ -139,25 +142,26 @@ def test_dense_and_sparse_rows_are_dicts_by_number(seed):
     by_dicts = Online(bits=6).partial_fit([dict(enumerate(x)) for x in X.tolist()], y, [0, 1, 2])
     for rows in (X, np.asfortranarray(X), X[::-1][::-1], csr_array(X), X.tolist()):
         assert bits(Online(bits=6).partial_fit(rows, y, [0, 1, 2])) == bits(by_dicts)
-    single = Online(bits=6).fit(X.astype(np.float32), y)
-    assert bits(single) == bits(Online(bits=6).fit(csr_array(X.astype(np.float32)), y))
+    single = Online(bits=6, random_state=0).fit(X.astype(np.float32), y)
+    sparse = Online(bits=6, random_state=0).fit(csr_array(X.astype(np.float32)), y)
+    assert bits(single) == bits(sparse)
 
 
 def test_an_array_of_objects_is_dicts_by_number():
     X = np.array([[1.5, "u", True], [None, "v", False], [2.0, None, True]], dtype=object)
     y = [0, 1, 1]
-    by_dicts = Online(bits=8).fit([dict(enumerate(x)) for x in X.tolist()], y)
-    assert bits(Online(bits=8).fit(X, y)) == bits(by_dicts)
+    by_dicts = Online(bits=8, random_state=0).fit([dict(enumerate(x)) for x in X.tolist()], y)
+    assert bits(Online(bits=8, random_state=0).fit(X, y)) == bits(by_dicts)
     words = np.array([["u", "1"], ["v", "2"], ["u", "1"]])
     assert Online(bits=8).fit(words, y).weight_of("1", "2") != {1: 0.0}
 
 
 def test_batches_of_any_size_give_the_same_bits(monkeypatch):
     X, y = load_breast_cancer(return_X_y=True)
-    whole = Online(bits=10).fit(X, y)
+    whole = Online(bits=10, shuffle=False).fit(X, y)
     monkeypatch.setattr("likelier.estimators.streamed.ROWS", 7)
     for rows in (X, csr_array(X), [dict(enumerate(x)) for x in X.tolist()]):
-        assert bits(Online(bits=10).fit(rows, y)) == bits(whole)
+        assert bits(Online(bits=10, shuffle=False).fit(rows, y)) == bits(whole)
         again = Online(bits=10).partial_fit(X[:100], y[:100], [0, 1]).partial_fit(X[100:], y[100:])
         assert bits(again) == bits(whole)
     np.testing.assert_array_equal(whole.predict_proba(X), whole.predict_proba(csr_array(X)))
@@ -179,12 +183,13 @@ def test_files_are_frames(suffix, tmp_path):
     frame.write_csv(path) if suffix == "csv" else frame.write_parquet(path)
     source = lk.scan(path, target="y")
     frame = pl.read_csv(path) if suffix == "csv" else frame
-    model, by_frame = Online(bits=8).fit(source), Online(bits=8).fit(frame.drop("y"), frame["y"])
+    model = Online(bits=8, random_state=0).fit(source)
+    by_frame = Online(bits=8, random_state=0).fit(frame.drop("y"), frame["y"])
     assert bits(model) == bits(by_frame)
     np.testing.assert_array_equal(model.predict_proba(source), by_frame.predict_proba(frame.drop("y")))
     assert model.score(source) == by_frame.score(frame.drop("y"), frame["y"])
     again = Online(bits=8).partial_fit(source, classes=["no", "yes"])
-    assert bits(again) == bits(model)
+    assert bits(again) == bits(Online(bits=8, shuffle=False).fit(source))
 
 
 # ---- what an answer is -----------------------------------------------------------------------------------
@@ -283,10 +288,45 @@ def test_a_half_life_follows_a_drift():
     rows = [{"x": v} for v in x.tolist()]
     late = {}
     for half_life in (None, 500):
-        model = Online(half_life=half_life, bits=4).fit(rows[:4000], y[:4000])
+        model = Online(half_life=half_life, bits=4, shuffle=False).fit(rows[:4000], y[:4000])
         before = model.mistakes_
         late[half_life] = model.partial_fit(rows[4000:], y[4000:]).mistakes_ - before
     assert late[500] - noise < 0.8 * (late[None] - noise)
+
+
+@pytest.mark.parametrize("K", [2, 4])
+@pytest.mark.parametrize("settings", [{}, {"normalised": False}, {"l2": 0.01}, {"invariant": False}])
+@pytest.mark.parametrize("optimizer", ["adagrad", "sgd"])
+def test_a_feature_that_does_not_come_again_counts_half_after_each_half_life(optimizer, settings, K):
+    model = Online(bits=12, optimizer=optimizer, half_life=10, **settings)
+    for i in range(100):
+        model.learn_one({f"w{i % K}": 1.0}, i % K)
+    before = {k: model.weight_of(f"w{k}") for k in range(K)}
+    for turn in range(1, 301):  # past the point where sums are scaled down
+        model.learn_one({"other": turn % 2, "n": 1.0}, turn % K)
+        if turn % 10 == 0 or turn < 5:
+            for k in range(K):
+                for label, weight in model.weight_of(f"w{k}").items():
+                    assert weight == pytest.approx(
+                        before[k][label] * 2 ** (-turn / 10), rel=1e-5, abs=1e-30
+                    )
+    copied = pickle.loads(pickle.dumps(model))
+    model.learn_one({"w0": 1.0}, 0)
+    assert bits(copied.learn_one({"w0": 1.0}, 0)) == bits(model)
+
+
+@pytest.mark.parametrize("optimizer", ["adagrad", "sgd"])
+def test_a_feature_of_every_row_does_not_fade(optimizer):
+    """It is taught at each of them: without a slope its weight stays."""
+    model = Online("hinge", optimizer=optimizer, half_life=5, bits=6)
+    for i in range(400):
+        model.learn_one({"a": 1.0 if i % 2 else -1.0}, i % 2)
+    before = model.weight_of("a")[1]
+    for i in range(100):
+        model.learn_one({"a": 5.0 if i % 2 else -5.0}, i % 2)  # far on the right side
+    after = model.weight_of("a")[1]
+    assert before > 0.5
+    assert after == pytest.approx(before / 5, rel=1e-4)  # what is said of the largest value stays
 
 
 def test_rare_classes_weigh_more_when_balanced():
@@ -312,11 +352,11 @@ def test_a_weight_of_nothing_changes_nothing():
 
 def test_fit_starts_afresh_and_partial_fit_goes_on():
     X, y = load_iris(return_X_y=True)
-    model = Online(bits=6).fit(X, y)
+    model = Online(bits=6, shuffle=False).fit(X, y)
     once = bits(model)
     assert bits(model.fit(X, y)) == once
     assert model.partial_fit(X, y).steps_ == 300
-    assert bits(Online(bits=6, passes=2).fit(X, y)) == bits(model)
+    assert bits(Online(bits=6, passes=2, shuffle=False).fit(X, y)) == bits(model)
 
 
 # ---- copies ----------------------------------------------------------------------------------------
@@ -389,9 +429,13 @@ def test_an_average_is_of_use_and_leaves_its_parts_alone(optimizer):
     assert found.partial_fit(X, y).score(X, y) > 0.9
 
 
-def test_a_model_that_never_met_a_feature_has_no_say_in_it():
-    a = Online(bits=10).partial_fit([{"only": "here"}] * 20 + [{}] * 20, [1] * 20 + [0] * 20, [0, 1])
-    b = Online(bits=10).partial_fit([{}] * 40, [0, 1] * 20, [0, 1])
+@pytest.mark.parametrize("half_life", [None, 30.0])
+@pytest.mark.parametrize("normalised", [True, False])
+@pytest.mark.parametrize("optimizer", ["adagrad", "sgd"])
+def test_a_model_that_never_met_a_feature_has_no_say_in_it(optimizer, normalised, half_life):
+    made = Online(bits=10, optimizer=optimizer, normalised=normalised, half_life=half_life)
+    a = clone(made).partial_fit([{"only": "here"}] * 20 + [{}] * 20, [1] * 20 + [0] * 20, [0, 1])
+    b = clone(made).partial_fit([{}] * 40, [0, 1] * 20, [0, 1])
     assert lk.average([a, b]).weight_of("only", "here") == pytest.approx(a.weight_of("only", "here"))
 
 
@@ -475,5 +519,88 @@ def test_categories_of_any_objects_are_their_text():
         {"c": None if c != c else str(c), "o": None if o != o else str(o)}
         for c, o in zip(cut, odd, strict=True)
     ]
-    by_frame = Online(bits=8).fit(pd.DataFrame({"c": cut, "o": odd}), [0, 1, 0, 1])
-    assert bits(by_frame) == bits(Online(bits=8).fit(rows, [0, 1, 0, 1]))
+    by_frame = Online(bits=8, random_state=0).fit(pd.DataFrame({"c": cut, "o": odd}), [0, 1, 0, 1])
+    assert bits(by_frame) == bits(Online(bits=8, random_state=0).fit(rows, [0, 1, 0, 1]))
+
+
+# ---- settings, numbers, sizes ----------------------------------------------------------------------
+def test_settings_that_were_changed_are_refused_until_they_are_set_back():
+    model = Online(bits=12).fit([{"a": 1}, {"a": 2}], [0, 1])
+    same = Online(bits=12, random_state=0).fit([{"a": 1}, {"a": 2}], [0, 1])
+    assert model.learn_one({"a": 1}, 0).steps_ == 3
+    for change in (lambda: model.set_params(bits=10), lambda: setattr(model, "power", 0.3)):
+        change()
+        for _ in range(2):
+            for label in (0, "new"):
+                with pytest.raises(ValueError, match="settings were changed"):
+                    model.learn_one({"a": 1}, label)
+        assert model.predict_one({"a": 1}) == 0
+        assert model.steps_ == 3
+        model.set_params(bits=12, power=0.5)
+    assert model.learn_one({"a": 1}, 0).learn_one({"a": 2}, 1).steps_ == 5
+    assert model.set_params(bits=10).fit([{"a": 1}, {"a": 2}], [0, 1]).learn_one({"a": 1}, 0).steps_ == 3
+    assert same.learn_one({"a": 1}, 0).steps_ == 3
+
+
+def test_decimals_are_numbers():
+    numbers, y = [1.5, -2.0, 1e30, 0.0, float("nan"), float("-inf")], [0, 1, 0, 1, 0, 1]
+    by_decimals = [
+        Decimal("1.5"),
+        Decimal(-2),
+        Decimal("1e30"),
+        Decimal(0),
+        Decimal("NaN"),
+        Decimal("-Inf"),
+    ]
+    model = Online(bits=6).partial_fit([{"a": x} for x in numbers], y, [0, 1])
+    for rows in ([{"a": x} for x in by_decimals], pd.DataFrame({"a": by_decimals}, dtype=object)):
+        assert bits(Online(bits=6).partial_fit(rows, y, [0, 1])) == bits(model)
+    strange = Online(bits=6).learn_one({"a": Decimal("sNaN"), "b": Decimal("1e999")}, 0)
+    assert strange.skipped_ == 2
+    with pytest.raises(ValueError, match="'a' is nan"):
+        Online(non_finite="raise").learn_one({"a": Decimal("NaN")}, 0)
+
+
+def test_pickles_hold_what_was_learned_and_no_empty_table():
+    model = Online().fit([{"a": 1}, {"b": 2}], [0, 1])
+    assert len(pickle.dumps(model)) < 10_000
+    assert bits(pickle.loads(pickle.dumps(model))) == bits(model)
+    full = Online(bits=3).fit([{str(i): 1.0} for i in range(99)], np.arange(99) % 3)
+    assert bits(pickle.loads(pickle.dumps(full))) == bits(full)
+
+
+@pytest.mark.parametrize("weight", [2, 3, 7])
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("loss", ["log_loss", "hinge", "squared_hinge", "perceptron", "modified_huber"])
+def test_a_row_of_weight_2_is_the_row_twice_where_steps_are_of_one_length(loss, K, weight):
+    settings = {"loss": loss, "optimizer": "sgd", "power": 0.0, "normalised": False, "learning_rate": 0.3}
+    rng = np.random.default_rng(K * weight)
+    heavy, often = (Online(bits=8, **settings) for _ in range(2))
+    for k in range(K):
+        heavy.learn_one({"a": 0.1}, k)
+        often.learn_one({"a": 0.1}, k)
+    for _ in range(30):
+        x, y = {"a": rng.normal(), "b": rng.normal()}, int(rng.integers(K))
+        heavy.learn_one(x, y, weight)
+        for _ in range(weight):
+            often.learn_one(x, y)
+    for name in "ab":
+        assert heavy.weight_of(name) == pytest.approx(often.weight_of(name), abs=2e-3)
+
+
+@pytest.mark.parametrize("optimizer", ["adagrad", "sgd", "ftrl"])
+def test_files_from_before_weights_faded_are_read_as_they_were_meant(optimizer):
+    """Their weights were kept as they are, and not inflated as sums are; FTRL's are sums."""
+    model = Online(optimizer=optimizer, half_life=20, bits=6)
+    for i in range(50):
+        model.learn_one({"a": 1.0, f"w{i % 2}": 1.0}, i % 2)
+    state = model._model.state()
+    assert state["inflation"] > 2
+    table, tags = state.pop("table").copy(), state.pop("tags")
+    if optimizer != "ftrl":
+        table[:, 4::2] /= state["inflation"]
+    parts = {"online": state, "table": few_slots(table, tags)}
+    settings = model._model.settings
+    again = Online.of(type(model._model).of(settings, [0, 1], {}, kept._state(settings, [0, 1], parts)))
+    for name in ("a", "w0", "w1"):
+        assert again.weight_of(name) == pytest.approx(model.weight_of(name), rel=1e-6)

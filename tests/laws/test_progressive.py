@@ -336,17 +336,15 @@ def test_a_row_is_answered_by_what_was_learned_before_its_delay(delay, n):
 
 
 def reference(rows, delays, moments, horizon, default):
-    """All events sorted: what is asked and taught, by the definition. Labels at a row's own moment come
-    after it; a row expires after all that happens at its horizon.
+    """All events sorted: what is asked and taught, by the definition. At a moment all its rows are asked,
+    then the labels that come at it are taught; a row expires after all that happens at its horizon.
     """
     events = []
     for t, (_, y) in enumerate(rows):
         events.append(((moments[t], 0, t, 0), "asked", t, None))
         comes = y is not None and delays[t] is not None
         if comes and (horizon is None or delays[t] <= horizon):
-            # An own label of no delay comes before the next row of the same moment.
-            place = (moments[t], 0, t, 1) if delays[t] == 0 else (moments[t] + delays[t], 1, t, 0)
-            events.append((place, "taught", t, y))
+            events.append(((moments[t] + delays[t], 1, t, 0), "taught", t, y))
         elif horizon is not None and default is not None:
             events.append(((moments[t] + horizon, 2, t, 0), "taught", t, default))
     return [
@@ -359,7 +357,7 @@ def reference(rows, delays, moments, horizon, default):
 def test_every_label_comes_at_its_moment(data):
     """Delays, moments and missing labels of any kind, against a plain sort of all events."""
     n = data.draw(st.integers(0, 12))
-    gaps = data.draw(st.lists(st.integers(1, 4), min_size=n, max_size=n))
+    gaps = data.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n))
     moments = np.cumsum(gaps).tolist()
     delays = data.draw(st.lists(st.none() | st.integers(0, 9), min_size=n, max_size=n))
     labels = data.draw(st.lists(st.sampled_from(["yes", "no", None]), min_size=n, max_size=n))
@@ -398,10 +396,10 @@ def test_rows_of_one_moment_are_answered_before_labels_that_come_then():
         ("asked", 0),
         ("asked", 1),
         ("asked", 2),
-        ("taught", 0),
-        ("taught", 1),
         ("asked", 3),
         ("asked", 4),
+        ("taught", 0),
+        ("taught", 1),
         ("taught", 2),
         ("taught", 3),
         ("taught", 4),
@@ -736,7 +734,7 @@ def test_memory_is_bounded():
 
 
 def test_labels_of_rows_that_do_not_wait_are_named():
-    pending = lk.Pending(Frequencies(), horizon=10, default=0)
+    pending = lk.Pending(Frequencies(), horizon=10, default=0, unknown="raise")
     for id in ("a", "b"):
         pending.predict(id, {"t": 0}, at=0)
     pending.learn("a", 1, at=1)
@@ -825,3 +823,82 @@ def test_threads_take_turns():
         each.join()
     assert pending.model.learned == pending.joined == pending.figures.rows == 240
     assert pending.model.most == 1
+
+
+# ---- labels in the order of their rows -------------------------------------------------------------
+@given(data=st.data())
+def test_labels_are_learned_in_the_order_of_their_rows(data):
+    """Each as soon as no earlier row waits: its label has come, or its time has run out."""
+    n = data.draw(st.integers(1, 12))
+    moments = np.cumsum(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))).tolist()
+    delays = data.draw(st.lists(st.none() | st.integers(0, 9), min_size=n, max_size=n))
+    horizon, default = data.draw(st.integers(0, 6)), data.draw(st.sampled_from([None, "no"]))
+    rows = [({"t": t}, "yes") for t in range(n)]
+    settings = {"delay": lambda x, y, at: delays[x["t"]], "moment": lambda x: moments[x["t"]]}
+    settings |= {"label_horizon": horizon, "default": default}
+    model, plain = Frequencies(), Frequencies()
+    found = lk.progressive(model, rows, in_order=True, **settings)
+    other = lk.progressive(plain, rows, **settings)
+    taught = [event[1:] for event in model.history if event[0] == "taught"]
+    assert taught == sorted(event[1:] for event in plain.history if event[0] == "taught")
+    assert (found.learned, found.expired, found.late) == (other.learned, other.expired, other.late)
+    # The moment at which the fate of each row is known; after the labels of that moment, what expires.
+    settled = [
+        (moments[t] + d, 1) if d is not None and d <= horizon else (moments[t] + horizon, 2)
+        for t, d in enumerate(delays)
+    ]
+    ready = [max(settled[: t + 1]) for t in range(n)]
+    known = {t: ready[t] for t, *_ in taught}
+    for at, event in enumerate(model.history):
+        if event[0] == "asked":
+            before = {t for what, t, *_ in model.history[:at] if what == "taught"}
+            assert before == {t for t, when in known.items() if when < (moments[event[1]], 0)}
+
+
+def test_a_new_model_does_not_learn_one_class_alone():
+    """Clicks come soon, and what is none counts as such an hour later."""
+
+    def loop(in_order):
+        rng = np.random.default_rng(0)
+        rows = [({"a": float(rng.integers(3)), "b": "u"}, bool(rng.random() < 0.1)) for _ in range(1500)]
+        wait = {"delay": lambda x, y, at: 3 if y else None, "label_horizon": 400, "default": False}
+        return lk.progressive(lk.OnlineClassifier(), rows, window=300, in_order=in_order, **wait)
+
+    at_once, in_order = loop(False), loop(True)
+    assert at_once.curve.mistakes[0] > 200
+    assert in_order.mistakes < in_order.learned + 20 < at_once.mistakes / 2  # clicks are a tenth
+    assert in_order.log_loss < at_once.log_loss
+
+
+@pytest.mark.parametrize("way", ["pickle", "state"])
+def test_labels_that_are_held_are_kept(way):
+    settings = {"horizon": 10, "default": "no", "in_order": True}
+    pending = lk.Pending(Frequencies(), **settings)
+    for t in range(4):
+        pending.predict(t, {"t": t}, at=t)
+    assert pending.learn(2, "yes", at=4)
+    assert (len(pending), 2 in pending, pending.model.n) == (3, False, {})
+    assert not pending.learn(2, "yes", at=4)  # it has come
+    if way == "pickle":
+        pending = pickle.loads(pickle.dumps(pending))
+    else:
+        state, pending = pending.state(), lk.Pending(Frequencies(), **settings)
+        pending.restore(state)
+    assert pending.learn(0, "yes", at=5)
+    assert pending.expire(at=12) == 1  # row 1, and then the label of row 2 has its turn
+    assert [event[1:] for event in pending.model.history if event[0] == "taught"] == [
+        (0, "yes"),
+        (1, "no"),
+        (2, "yes"),
+    ]
+    assert (pending.joined, pending.expired, pending.unknown, len(pending)) == (2, 1, 1, 1)
+    with pytest.raises(ValueError, match="in_order=True needs a horizon"):
+        lk.Pending(Frequencies(), in_order=True)
+
+
+def test_late_labels_are_counted_and_no_error():
+    pending = lk.Pending(Frequencies(), horizon=10, default="no")
+    pending.predict("a", {"t": 0}, at=0)
+    assert not pending.learn("a", "yes", at=11)
+    assert not pending.learn("b", "yes", at=11)
+    assert (pending.late, pending.unknown, pending.model.n) == (1, 1, {"no": 1.0})

@@ -229,7 +229,7 @@ def test_an_online_model_sees_the_features_of_the_stream(tmp_path, kind, interac
     else:
         path.write_text(vw_lines())
     source = lk.scan(path)
-    model = lk.OnlineClassifier(interactions=interactions).fit(source)
+    model = lk.OnlineClassifier(interactions=interactions, shuffle=False).fit(source)
     rows = _core.HashedRows()
     stream = Online(Settings(interactions=interactions), ["0", "1"] if kind == "svm" else ["-1", "1"])
     feed = TextFeed([str(path)], Wish(crosses=interactions or ()), labels=stream.labels)

@@ -135,15 +135,16 @@ def test_a_pipe_with_nothing_is_empty(pipe):
         (b"PAR1\x15\x04", "this is a Parquet file; what can be read is text"),
         (b"PK\x03\x04", "this is a zip archive;"),
         (b"\x28\xb5\x2f\xfd..", "this is compressed by zstd;"),
-        ("a,b\n".encode("utf-16"), "this is text in UTF-16;"),
-        (b"\x7fELF\0\0", "this is not text, but binary data"),
+        ("a,b\n".encode("utf-16"), r"this is text in UTF-16 \(say so: --encoding utf-16\);"),
+        (b"\x7fELF\0\0", "a zero byte: this is not text, but binary data"),
+        (b"a,b\n1,2\n\0\0\0\0,\0\n", "a zero byte: this is not text, but binary data"),
         (gzip.compress(b"PAR1", mtime=0), "this is a Parquet file;"),
     ],
 )
 def test_what_is_no_text_is_refused_by_name(tmp_path, start, said):
     path = tmp_path / "data.csv"
     path.write_bytes(start)
-    with pytest.raises(ValueError, match="data.csv: " + said):
+    with pytest.raises(ValueError, match=r"data.csv(, line \d)?: " + said):
         Text(path)
 
 

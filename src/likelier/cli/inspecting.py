@@ -56,9 +56,10 @@ class Inside(NamedTuple):
 def _inside(path: str, found: "Description") -> Inside:
     """Of a model that is quickly built."""
     if found.online is not None:
+        from likelier.saving.online import FITTING
         from likelier.streams.settings import Settings
 
-        usual = vars(Settings()) | {"passes": 1}
+        usual = vars(Settings()) | FITTING
         return Inside(
             {name: value for name, value in found.params.items() if value != usual.get(name, usual)},
             None,

@@ -72,15 +72,19 @@ class ParquetFeed:
                 features = features.set_column(at, name, features[name].cast(pa.string()))
             self.columns.setdefault(name, WORD)
         columns = frame_columns(nw.from_native(features, eager_only=True), strict=self.wish.finite)
-        codes = None if self.wish.target is None else self._coded(named[self.wish.target])
         weights = None if self.wish.weight is None else _weights(self.wish.weight, named[self.wish.weight])
+        codes = None if self.wish.target is None else self._coded(named[self.wish.target], weights)
         return self._intake.columns(columns, 0, table.num_rows, codes, weights)
 
-    def _coded(self, column: Any) -> NDArray[np.int32]:
-        found = column.combine_chunks().dictionary_encode()
+    def _coded(self, column: Any, weights: NDArray[np.float64] | None) -> NDArray[np.int32]:
+        """Labels by their codes; rows that weigh nothing are not learned from, and have none."""
+        there = np.ones(len(column), dtype=bool) if weights is None else weights > 0
+        found = column.filter(pa.array(there)).combine_chunks().dictionary_encode()
         table = [-1 if level is None else self._code(str(level)) for level in found.dictionary.to_pylist()]
         places = found.indices.fill_null(len(table)).to_numpy(zero_copy_only=False)
-        return np.asarray(np.array([*table, -1], dtype=np.int32)[places])
+        codes = np.full(len(column), -1, dtype=np.int32)
+        codes[there] = np.array([*table, -1], dtype=np.int32)[places]
+        return codes
 
     def _code(self, label: str) -> int:
         if label not in self._codes:

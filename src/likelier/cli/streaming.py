@@ -14,12 +14,19 @@ from likelier.cli.words import add_settings, kinds, names, place, same, spare
 if TYPE_CHECKING:
     from likelier.saving.online import Kept
     from likelier.streams.model import Online
+    from likelier.streams.session import Session
 
 # By the names that --format takes: how rows are written, and what stands between the cells of a line.
 TEXT = {"csv": ("csv", ","), "tsv": ("csv", "\t"), "jsonl": ("json",)}
 TEXT |= {kind: (kind,) for kind in ("json", "svmlight", "vw")}
 PARQUET = {".parquet", ".pq"}
-ASKED = ("target", "weight", "features", "ignore")  # which hold for --from, if nothing else is asked for
+ASKED = (
+    "target",
+    "weight",
+    "features",
+    "ignore",
+    "missing",
+)  # which hold for --from, if nothing else is asked for
 
 
 def add(commands: Any) -> None:
@@ -61,6 +68,14 @@ def _add_rows(group: Any) -> None:
     )
     group.add_argument("--format", choices=[*TEXT, "parquet"], help="where names do not say it")
     group.add_argument("--no-header", action="store_true", help="the columns are called 0, 1, 2, ...")
+    group.add_argument(
+        "--missing",
+        type=names,
+        metavar="A,B",
+        help="cells of CSV that stand for a missing one, beside empty ones (NA, N/A, null in columns of "
+        "numbers)",
+    )
+    group.add_argument("--encoding", metavar="E", help="of text, for example latin-1 (UTF-8)")
     group.add_argument("--strict", action="store_true", help="stop at the first line that cannot be read")
 
 
@@ -117,6 +132,8 @@ def run(options: Namespace) -> None:
         except (KeyboardInterrupt, ValueError, OSError, MemoryError) as found:
             problem = found
     seconds = time.perf_counter() - start
+    if problem is None:
+        _check_learned(session, options)
     if options.output and (session.rows or problem is None):
         _note_columns(kept, feed.columns, options)
         save_online(kept, options.output)
@@ -124,6 +141,17 @@ def run(options: Namespace) -> None:
         watching.summarise(seconds, options.output)
     if problem is not None:
         raise problem
+
+
+def _check_learned(session: "Session", options: Namespace) -> None:
+    """Refuse to go on as if something had been learned, where there was nothing to learn from."""
+    if not session.learning or session.model.learner.counters["steps"]:
+        return
+    told, names = session.told, ", ".join(options.data)
+    if session.rows:
+        raise ValueError(f"{names}: no row has a label in column {options.target!r}: nothing was learned")
+    bad = f": {told.bad} lines could not be read, first {told.first_bad[0]}" if told and told.bad else ""
+    raise ValueError(f"{names}: there are no rows{bad}: nothing was learned")
 
 
 def _check_places(options: Namespace) -> None:
@@ -196,6 +224,8 @@ def _feed(options: Namespace, model: "Online") -> Any:
         model.settings.non_finite == "raise",
         False if options.no_header else None,
         not options.no_learn,
+        options.missing or (),
+        options.encoding,
     )
     labels = [str(label) for label in model.labels]
     if len(set(labels)) < len(labels):

@@ -93,6 +93,8 @@ class Watching:
                 say(f"note: {problem}")
             _say(told.bad, "line", "could not be read")
         if told is not None:
+            for doubt in told.doubts:
+                say(f"note: {doubt}")
             _say(told.changed, "cell", "of number columns taken as words")
         skipped, clipped = (now - then for now, then in zip(_odd(session.model), self._before, strict=True))
         _say(skipped, "cell", "skipped: NaN or infinite")

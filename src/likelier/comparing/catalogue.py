@@ -127,12 +127,13 @@ def _discriminative() -> list[Entrant]:
 
     averaged = Perceptron(weights="average", random_state=0)
     steps = SGDClassifier(loss="log_loss", random_state=0)
+    by_row = OnlineClassifier(passes=5, random_state=0)
     return [
         each("LogisticRegression", LogisticRegression(), preparing.design),
         each("LinearSVC", LinearSVC(), preparing.design, "no distribution: a margin"),
         each("Perceptron", averaged, preparing.design, "no distribution: mistakes", online=True),
         each("SGDClassifier", steps, preparing.design, online=True),
-        each("OnlineClassifier", OnlineClassifier(passes=5), preparing.table_or_words, online=True),
+        each("OnlineClassifier", by_row, preparing.table_or_words, online=True),
     ]
 
 

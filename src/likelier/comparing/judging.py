@@ -115,7 +115,7 @@ class _Found:
         folds, rows = self.folds, self.folds.rows
         train, test = folds.split(fold)
         meal = folds.meal(entrant, fold)
-        train = _few(entrant, train, rows, meal.p)
+        train = _mixed(entrant, _few(entrant, train, rows, meal.p), fold)
         model, w = clone(entrant.model), rows.w
         weights = {} if w is None else {"sample_weight": w[train]}
         with _among(train):
@@ -195,6 +195,15 @@ def _few(entrant: Entrant, train: Indices, rows: Rows, p: int) -> Indices:
     first = np.unique(y[order], return_index=True)[1]  # of each class at least one
     even = np.linspace(0, len(order) - 1, entrant.most_cells // p).astype(np.intp)
     return np.sort(order[np.union1d(even, first)])
+
+
+def _mixed(entrant: Entrant, train: Indices, fold: int) -> Indices:
+    """In a random order for models that learn row by row, unless they see to it: files come sorted."""
+    model = entrant.model
+    by_row = entrant.online or hasattr(model, "learn_one")
+    if not by_row or model.get_params(deep=False).get("shuffle") is True:
+        return train
+    return np.random.default_rng(fold).permutation(train)
 
 
 def _answers(fitted: Any, X: Any, classes: NDArray[Any]) -> tuple[Said, Any]:

@@ -1,7 +1,9 @@
 """Rows themselves, wherever they are: for what cannot be a state."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -9,6 +11,8 @@ from likelier.data import CSR, Arrays, Chunk, Dense, Part, Source
 from likelier.data.spread import Few
 from likelier.data.wrapped import cluster_of
 from likelier.engines.watching import Done, Pass, passing, unheard
+
+T = TypeVar("T")
 
 
 def chunks(source: Source) -> Iterator[Chunk]:
@@ -18,6 +22,32 @@ def chunks(source: Source) -> Iterator[Chunk]:
         for chunk in _read(source, parts, done):
             yield chunk
             done(rows=chunk.X.shape[0])
+
+
+def scattered(
+    source: Source, rng: np.random.RandomState, cut: Callable[[Chunk], Iterator[T]], most: int
+) -> Iterator[T]:
+    """Pieces of chunks from all over: of up to so many parts in turn, which begin in a random order."""
+    parts = source.parts(0)
+    # One part draws nothing: its rows are then mixed as those of an array are.
+    order = rng.permutation(len(parts)) if len(parts) > 1 else range(len(parts))
+    waiting, turns = iter(order), deque[Iterator[T]]()
+    with passing(Pass(Chunk, source.rows, len(parts))) as done:
+        while True:
+            turns.extend(_pieces(parts[number], cut, done) for number in islice(waiting, most - len(turns)))
+            if not turns:
+                return
+            one = turns.popleft()
+            for piece in islice(one, 1):
+                yield piece
+                turns.append(one)
+
+
+def _pieces(part: Part, cut: Callable[[Chunk], Iterator[T]], done: Done) -> Iterator[T]:
+    for chunk in part():
+        yield from cut(chunk)
+        done(rows=chunk.X.shape[0])
+    done(parts=1)
 
 
 def _read(source: Source, parts: Sequence[Part], done: Done) -> Iterator[Chunk]:

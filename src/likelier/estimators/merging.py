@@ -6,7 +6,7 @@ from typing import Any, Literal
 from likelier.estimators import door
 from likelier.estimators.alike import Named
 from likelier.estimators.onepass import OnePass
-from likelier.estimators.online import OnlineClassifier
+from likelier.estimators.online import OF_FIT, OnlineClassifier
 from likelier.streams.averaging import averaged
 
 
@@ -64,7 +64,9 @@ def average(models: Sequence[Any], weights: Sequence[float] | None = None) -> On
                 "likelier.merge joins models whose fit is a sum over rows, and exactly."
             )
         door.fitted(model)
-    found = OnlineClassifier.of(averaged([model._model for model in models], weights), models[0].passes)
+    average = averaged([model._model for model in models], weights)
+    held = models[0].get_params(deep=False)
+    found = OnlineClassifier.of(average, **{name: held[name] for name in OF_FIT})
     for name in ("n_features_in_", "feature_names_in_"):
         if name in vars(models[0]):
             setattr(found, name, getattr(models[0], name))

@@ -110,11 +110,12 @@ class Followed(Route):
                 "the rows so far were dense where these are sparse, or the other way round, or "
                 "fit_intercept was another: intercepts of voters move in one way. Go on as it began."
             )
-        tasks, stands = self.tasks(seeds), start.stands(self.apart)
+        tasks, stands = self.tasks(seeds), self.begun(start.stands(self.apart))
         followers = [self._follower(rows, start, k, task, decay) for k, task in enumerate(tasks)]
         records = [Record.of(*one) for one in zip(stands, start.tallies, followers, strict=True)]
         told = [record.after for record in records]
-        walks = walk_all(rows, self.course, stands, tasks, most, self.workers, watch, told)
+        epochs = self.epochs_of(most)
+        walks = walk_all(rows, self.courses, stands, tasks, epochs, self.workers, watch, told)
         found = Journey.of(start, rows, walks)
         after = found.strides
         assert isinstance(after, Progress)

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
 
 from likelier import _core
 from likelier.data.wrapped import cluster_of
@@ -17,6 +18,7 @@ from likelier.estimators.decisions import Decisions
 from likelier.estimators.met import Met
 from likelier.estimators.notebook import InNotebooks
 from likelier.estimators.saying import found_share, hashable
+from likelier.estimators.shuffled import shuffled
 from likelier.estimators.sources import stored
 from likelier.estimators.streamed import Marks, Scanned, labels_in, marked, rows_of
 from likelier.estimators.taught import taught
@@ -39,7 +41,8 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, InNotebooks):
     Karampatziakis & Langford 2011), "ftrl" (McMahan et al. 2013; l1 leaves few weights) or "sgd".
     interactions: features taken together, as in [("user", "ad")]; half_life: in rows, what was learned
     fades; class_weight="balanced": by how often classes came so far. non_finite: NaN and infinite cells
-    are skipped and counted, or refused ("raise"). passes: over the rows in `fit`.
+    are skipped and counted, or refused ("raise"). passes: over the rows in `fit`, which takes them in a
+    random order (shuffle, by random_state); `learn_one` and `partial_fit` keep the order.
 
     Settings hold from the first row on: changed ones need a `fit`. Calls from several threads take turns.
     See docs/online.md.
@@ -73,6 +76,8 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, InNotebooks):
         class_weight: Any = None,
         non_finite: str = "skip",
         passes: int = 1,
+        shuffle: bool = True,
+        random_state: Any = None,
     ) -> None:
         self.loss = loss
         self.optimizer = optimizer
@@ -89,6 +94,14 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, InNotebooks):
         self.class_weight = class_weight
         self.non_finite = non_finite
         self.passes = passes
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """A setting that is changed is looked at before the next row is learned, at no cost to others."""
+        super().__setattr__(name, value)
+        if not name.startswith("_"):
+            self.__dict__.pop("_codes", None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -101,8 +114,7 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, InNotebooks):
 
     def _settings(self) -> Settings:
         held = self.get_params(deep=False)
-        held.pop("passes")
-        return Settings(**held)
+        return Settings(**{name: value for name, value in held.items() if name not in OF_FIT})
 
     # ---- one row -------------------------------------------------------------------------------------
     def learn_one(self, x: Mapping[str, Any], y: Any, sample_weight: float = 1.0) -> Self:
@@ -118,6 +130,9 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, InNotebooks):
     def _learn_new(self, x: Any, y: Any, sample_weight: float) -> Self:
         """Of a label not met before, which is met if nothing is wrong with its row."""
         label = plain_label(y)
+        if "_model" in vars(self):
+            self._check_settings()
+            self._publish(self._model)  # settings that were changed and set back may hold again
         if sample_weight == 0:
             return self  # a row that is not there has no label
         with _MEETING:
@@ -155,12 +170,15 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, InNotebooks):
 
     # ---- many rows -----------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Start afresh, and learn from all rows in their order; classes are sorted.
+        """Start afresh, and learn from all rows in a random order (`shuffle`); classes are sorted.
 
-        On a Dask cluster each part teaches a model of its own, and they are averaged (`lk.average`): an
-        approximation, which depends on the parts. `partial_fit` fetches the rows, and keeps their order.
+        Files larger than memory are read at sixteen places at once and mixed in a pool of some million
+        cells. On a Dask cluster each part teaches a model of its own, its rows shuffled, and they are
+        averaged (`lk.average`): an approximation, which depends on the parts. `partial_fit` fetches the
+        rows, and keeps their order.
         """
         door.number("passes", self.passes, 1, whole=True)
+        rng = check_random_state(self.random_state) if door.truth("shuffle", self.shuffle) else None
         settings = self._settings()
         X, y, sample_weight = gathered(X, y, sample_weight)
         rows = rows_of(self, X, known=False)
@@ -170,10 +188,13 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, InNotebooks):
         shown = rows.shown
         rows, marks = marked(rows, found, y, w, model.codes)
         if isinstance(rows, Scanned) and cluster_of(rows.source) is not None:
-            model = taught(rows, model, self.passes)
+            model = taught(rows, model, self.passes, rng)
         else:
             for _ in range(self.passes):
-                for batch in rows.hashed(model.intake, marks):
+                batches = rows.hashed(model.intake, marks)
+                if rng is not None:
+                    batches = shuffled(rows, model.intake, marks, rng)
+                for batch in batches:
                     model.learn(batch)
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
@@ -270,11 +291,11 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, InNotebooks):
 
     # ---- made of others, and copied ------------------------------------------------------------------
     @classmethod
-    def of(cls, model: Online, passes: int = 1) -> Self:
+    def of(cls, model: Online, **fitting: Any) -> Self:
         """An estimator that shows this model."""
         held = {one.name: getattr(model.settings, one.name) for one in fields(Settings)}
         held["interactions"] = list(model.settings.interactions) or None
-        return cls(**held, passes=passes)._publish(model)
+        return cls(**held, **fitting)._publish(model)
 
     def _categories(self) -> list[str]:
         """Columns whose text is words, whatever it looks like: those that were when a stream was read."""
@@ -291,4 +312,5 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, InNotebooks):
             self._publish(self._model)
 
 
+OF_FIT = ("passes", "shuffle", "random_state")  # what `fit` alone asks for
 _SHORT = ("_labels", "_codes", "_intake", "_learner")  # of the model, for learn_one to find at once

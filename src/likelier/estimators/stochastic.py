@@ -17,12 +17,14 @@ from tqdm import tqdm
 from likelier.callers import outside
 from likelier.cores import cores
 from likelier.data import Arrays, Chunk, Source
+from likelier.engines import run
 from likelier.estimators import door
 from likelier.estimators.callbacks import Observable, called, listened_to, steps
 from likelier.estimators.discriminative import precoded, single
 from likelier.estimators.scoring import refuse_new
+from likelier.estimators.sources import stored
 from likelier.estimators.strides import SEEDS, Epochs, Journey, Route, Strides
-from likelier.estimators.weighing import class_totals, weights_by_class
+from likelier.estimators.weighing import ClassTotals, weights_by_class
 from likelier.estimators.weighted import Weighted
 from likelier.estimators.weights import Course as Way
 from likelier.estimators.weights import Weights
@@ -294,12 +296,20 @@ class Striding(Observable, Weighted):
             )
 
 
+class RowTotals(ClassTotals):
+    """The number of each class's rows, (K,)."""
+
+    def update(self, chunk: Chunk) -> None:
+        super().update(chunk._replace(w=None))
+
+
 def counted(source: Source, K: int) -> Floats:
-    """Rows of each class, whatever they weigh; of a source, their weights."""
+    """Rows of each class, whatever they weigh."""
     if isinstance(source, Arrays):
         assert source.y is not None
         return np.bincount(source.y + 1, minlength=K + 1)[1:].astype(np.float64)  # the first: no label
-    return class_totals(source, K)
+    rows = source.taking([], y=True) if stored(source) else source
+    return run(rows, lambda: RowTotals(np.zeros(K))).n
 
 
 def _fresh(course: Course, theta: Floats, K: int) -> Strides:

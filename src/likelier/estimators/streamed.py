@@ -1,8 +1,9 @@
 """The door of online models: rows of any kind, as what can be hashed a batch at a time."""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Any, NamedTuple, Protocol
 
 import narwhals.stable.v2 as nw
@@ -24,6 +25,7 @@ from likelier.model import levels
 
 ROWS = 1 << 12  # that are hashed at a time: few enough to stay near the processor
 Batches = Iterator["_core.HashedRows"]
+Reader = Callable[[int, int], "_core.HashedRows"]  # of the rows from one number to another
 Floats = NDArray[np.float64]
 
 
@@ -53,8 +55,9 @@ class Rows(Protocol):
     def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches: ...
 
 
-def _cuts(n: int) -> Iterator[tuple[int, int]]:
-    return ((start, min(n, start + ROWS)) for start in range(0, n, ROWS))
+def cuts(n: int, rows: int = ROWS) -> Iterator[tuple[int, int]]:
+    """Where n rows are cut, so many to a piece."""
+    return ((start, min(n, start + rows)) for start in range(0, n, rows))
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ class Dicts:
         return {}
 
     def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
-        for start, stop in _cuts(self.n):
+        for start, stop in cuts(self.n):
             yield intake.dicts(self.X[start:stop], *marks.rows(start, stop), start)
 
 
@@ -84,9 +87,15 @@ class Table:
     n: int
     shown: Mapping[str, Any]
 
+    @property
+    def cells(self) -> int:
+        return self.n * len(self.columns)
+
+    def reader(self, intake: "_core.Intake", marks: Marks) -> Reader:
+        return lambda start, stop: intake.columns(self.columns, start, stop, *marks.rows(start, stop))
+
     def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
-        for start, stop in _cuts(self.n):
-            yield intake.columns(self.columns, start, stop, *marks.rows(start, stop))
+        return starmap(self.reader(intake, marks), cuts(self.n))
 
 
 @dataclass(frozen=True)
@@ -101,14 +110,24 @@ class Sparse:
     def n(self) -> int:
         return self.X.shape[0]
 
-    def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
+    @property
+    def cells(self) -> int:
+        return int(self.X.starts[-1] - self.X.starts[0])
+
+    def reader(self, intake: "_core.Intake", marks: Marks) -> Reader:
         names, p = list(self.names), self.X.p
         # Keys of all columns, once, where each is met once on average; else of the cells, as they come.
-        often = bool(names) or self.X.starts[-1] - self.X.starts[0] >= p
+        often = bool(names) or self.cells >= p
         keys = _core.column_keys(names, p) if often else np.empty(0, dtype=np.uint64)
-        for start, stop in _cuts(self.n):
+
+        def read(start: int, stop: int) -> "_core.HashedRows":
             X = self.X.rows(start, stop)
-            yield intake.sparse(X.starts, X.columns, X.values, keys, names, p, *marks.rows(start, stop))
+            return intake.sparse(X.starts, X.columns, X.values, keys, names, p, *marks.rows(start, stop))
+
+        return read
+
+    def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
+        return starmap(self.reader(intake, marks), cuts(self.n))
 
 
 @dataclass(frozen=True)
@@ -153,9 +172,12 @@ class Batching:
     codes: NDArray[np.int32] | None  # of the sorted labels
 
     def hashed(self, chunk: Chunk, intake: "_core.Intake") -> Batches:
-        return of_block(self.columns, chunk.X).hashed(intake, self._marks(chunk))
+        return self.rows(chunk).hashed(intake, self.marks(chunk))
 
-    def _marks(self, chunk: Chunk) -> Marks:
+    def rows(self, chunk: Chunk) -> "Table | Sparse | Lines":
+        return of_block(self.columns, chunk.X)
+
+    def marks(self, chunk: Chunk) -> Marks:
         if self.codes is None or chunk.y is None:
             return Marks()
         return Marks(np.append(self.codes, np.int32(-1))[chunk.y], chunk.w)

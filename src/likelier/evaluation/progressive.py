@@ -97,6 +97,7 @@ def progressive(
     batch: int = 1000,
     classes: Any = None,
     verbose: bool = False,
+    in_order: bool = False,
 ) -> Progressive:
     """Answers each row of a stream, judges the answer by its label, and learns the label when it comes.
 
@@ -105,15 +106,16 @@ def progressive(
     the earlier. `classes` are for its first `partial_fit`.
     stream: a frame, or an iterable of dicts, in which `target` (and `weight`) names the label; a pair of
     arrays (X, y); an iterable of (x, y) or (x, y, weight).
-    delay: how long after its row a label comes, by default at once: a number, the name of a feature, or a
-    function of (x, y, moment). None, NaN or infinite, as the latter two may say: never. Of labels that come
-    at one moment, those of earlier rows are learned first, and all after the rows of that moment were
-    answered: with `delay=d` rows, the model that answers row t has learned the rows before t - d. All
-    labels are learned in the end.
+    delay: how long after its row a label comes, by default 0: a number, the name of a feature, or a
+    function of (x, y, moment). None, NaN or infinite, as the latter two may say: never. All rows of a
+    moment are answered before any label that comes at it is learned, those of earlier rows first: with
+    `delay=d` rows, the model that answers row t has learned the rows before t - d. All labels are learned
+    in the end.
     moment: when a row comes: the name of a feature, or a function of x; by default its number. Features
     that `delay` and `moment` name are taken out of x.
-    label_horizon, default, most: as in `Pending`. A row is judged by its true label, even if that comes
-    too late to be learned; if it never comes, by the default class once there is a horizon, or not at all.
+    label_horizon, default, most, in_order: as in `Pending`. A row is judged by its true label, even if that
+    comes too late to be learned; if it never comes, by the default class once there is a horizon, or not at
+    all.
     window: rows in each window of `.curve`; made wider where there are many. verbose: lines of the table
     are printed as they are made.
     """
@@ -122,7 +124,7 @@ def progressive(
         print(HEADING)
     items = arriving(stream, target, weight, batch)
     if hasattr(model, "learn_one"):
-        waiting = Waiting(Asked(model), label_horizon, default, most)
+        waiting = Waiting(Asked(model), label_horizon, default, most, in_order)
         counts = Rows(waiting, judge, moment, delay).run(items)
     else:
         if label_horizon is not None or moment is not None or not is_number(delay):

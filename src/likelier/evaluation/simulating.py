@@ -3,6 +3,7 @@
 import math
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import chain
@@ -41,11 +42,8 @@ class Rows:
 
     def run(self, items: Iterator[One | Many]) -> Counts:
         for row in chain.from_iterable(each.rows() for each in items):
-            try:
+            with _naming(self.counts.rows):
                 self._row(self.counts.rows, row)
-            except Exception as error:
-                error.add_note(f"at row {self.counts.rows} of the stream")
-                raise
             self.counts.rows += 1
         self._labels(lambda when: True)
         if self.waiting.horizon is not None:
@@ -54,6 +52,7 @@ class Rows:
         return self.counts
 
     def _row(self, t: int, row: One) -> None:
+        """Labels of earlier moments are learned first; those of this one wait until it has passed."""
         x, y = row.x, None if row.y is None or row.y != row.y else row.y
         if y is not None:
             check_label(y)
@@ -73,15 +72,17 @@ class Rows:
             heappush(self.coming, (at if delay == 0 else at + delay, t, y))
         elif waiting.horizon is None:
             waiting.rows.pop(t, None)  # nothing will ever be learned from it
-        self._labels(lambda when: when <= at)
+        if self.moment is None:
+            self._labels(lambda when: when <= at)  # there is but one row to a moment
 
     def _labels(self, due: Callable[[Any], bool]) -> None:
         """Learns the labels whose time has come."""
         while self.coming and due(self.coming[0][0]):
             when, t, y = heappop(self.coming)
             self._go(when)
-            if t in self.waiting.rows:
-                self.waiting.join(t, y)
+            if self.waiting.waits(t):
+                with _naming(t):
+                    self.waiting.join(t, y)
                 self.counts.learned += 1
             else:
                 self.counts.late += 1
@@ -114,6 +115,17 @@ class Rows:
         return delay, x
 
 
+@contextmanager
+def _naming(t: int) -> Iterator[None]:
+    """What goes wrong here is about this row, unless that is known already."""
+    try:
+        yield
+    except Exception as error:
+        if not getattr(error, "__notes__", ()):
+            error.add_note(f"at row {t} of the stream")
+        raise
+
+
 def _taken(x: dict[Any, Any], name: str) -> tuple[Any, dict[Any, Any]]:
     """A feature, and the others."""
     if name not in x:
@@ -132,6 +144,8 @@ class Batches:
         self.model, self.judge, self.counts = model, judge, Counts()
         self.delay, self.classes = delay, classes
         self.coming: deque[tuple[float, Many]] = deque()  # when the last label comes
+        # In the order in which they were first learned; what a model knew before may be any of its classes.
+        self.learned = dict.fromkeys(np.asarray(getattr(model, "classes_", ())).tolist())
 
     def run(self, items: Iterator[One | Many]) -> Counts:
         for some in items:
@@ -141,7 +155,8 @@ class Batches:
                     f"into batches (X, y), or give a model with learn_one"
                 )
             if hasattr(self.model, "classes_"):
-                self.judge.add_many(*_answers(self.model, some.X), some.labels(), some.weights)
+                P, labels = _answers(self.model, some.X)
+                self.judge.add_many(P, labels, some.labels(), some.weights, learned=self.learned)
             else:
                 self.counts.unanswered += len(some.y)
             self.counts.rows += len(some.y)
@@ -161,6 +176,10 @@ class Batches:
             if not hasattr(self.model, "classes_"):
                 raise TypeError(f"{type(self.model).__name__} has no classes_: it is no classifier")
             self.counts.learned += len(some.y)
+            y, w = some.labels(), some.weights
+            self.learned |= dict.fromkeys(
+                y if w is None else (one for one, a in zip(y, w, strict=True) if a)
+            )
 
 
 def _answers(model: Any, X: Any) -> tuple[Any, list[Any]]:

@@ -84,12 +84,17 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Stand:
-    """Where steps go on from: θ (q, p + 1), intercepts last; its mean and Σg², if wanted; the next turn."""
+    """Where steps go on from: θ (q, p + 1), intercepts last; its mean and Σg², if wanted; the next turn.
+
+    stepped: the same with all that is left over from the steps so far; those at other rows go on from there
+    to the bit, as if all rows were in memory.
+    """
 
     theta: Floats
     mean: Floats | None = None
     squares: Floats | None = None
     t: float = 1.0
+    stepped: _core.Stepped | None = None
 
     @classmethod
     def start(cls, q: int, p: int, course: Course, theta: Floats | None = None) -> "Stand":
@@ -114,6 +119,7 @@ class Walk:
     turns: Ints  # with a diary: of each step its turn, from 1,
     rows: Ints  # and its row
     clipped: int  # steps whose slope was cut to 1e12: they diverge
+    objective: float = 0.0  # of the last epoch: Σ of losses and, with a tolerance, of penalties
 
 
 class Task(NamedTuple):
@@ -138,6 +144,9 @@ def walk(
     told: Told | None = None,
 ) -> Walk:
     """Epochs of steps, at most so many."""
+    if epochs == 0:
+        none = np.empty(0, dtype=np.int64)
+        return Walk(stand, np.empty(0), np.empty(0), none, none, True, none, none, 0)
     native = _native(rows, course, stand, task)
     at_once = 1 if watch is not None or told is not None else max(1, AT_ONCE // _cells(rows.X))
     made = 0
@@ -160,15 +169,16 @@ def walk(
         native.diary_turns,
         native.diary_rows,
         native.clipped,
+        native.objective,
     )
 
 
 def walk_all(
     rows: Rows,
-    course: Course,
+    courses: Sequence[Course],
     stands: Sequence[Stand],
     tasks: Sequence[Task],
-    epochs: int,
+    epochs: Sequence[int],
     workers: int,
     watch: Watch | None = None,
     told: Sequence[Told | None] | None = None,
@@ -176,13 +186,14 @@ def walk_all(
     """The same for several problems on the same rows, side by side."""
     told = [None] * len(tasks) if told is None else told
 
-    def one(stand: Stand, task: Task, told: Told | None) -> Walk:
+    def one(course: Course, stand: Stand, task: Task, epochs: int, told: Told | None) -> Walk:
         return walk(rows, course, stand, task, epochs, watch, told)
 
+    problems = list(zip(courses, stands, tasks, epochs, told, strict=True))
     if min(workers, len(tasks)) == 1 or _cells(rows.X) < FEW_CELLS:
-        return [one(*problem) for problem in zip(stands, tasks, told, strict=True)]
+        return [one(*problem) for problem in problems]
     with ThreadPoolExecutor(min(workers, len(tasks))) as pool:
-        return list(pool.map(one, stands, tasks, told))
+        return list(pool.map(lambda problem: one(*problem), problems))
 
 
 def _native(rows: Rows, course: Course, stand: Stand, task: Task) -> _core.Stochastic:
@@ -198,6 +209,7 @@ def _native(rows: Rows, course: Course, stand: Stand, task: Task) -> _core.Stoch
         stand.theta,
         stand.mean,
         stand.squares,
+        stand.stepped,
         t=stand.t,
         positive=task.positive,
         K=q,
@@ -241,7 +253,7 @@ def _stand(native: _core.Stochastic, before: Stand) -> Stand:
     if before.squares is not None:
         squares = np.empty_like(before.squares)
         native.squares(squares)
-    return Stand(theta, mean, squares, native.t)
+    return Stand(theta, mean, squares, native.t, native.stepped())
 
 
 def _refuse(rows: Rows, row: int, epoch: int) -> None:

@@ -164,11 +164,26 @@ def _kept(estimator: OnlineClassifier, about: Mapping[str, Any] | None) -> onlin
     names = getattr(estimator, "feature_names_in_", None)
     return online.Kept(
         estimator._model,
-        int(estimator.passes),
+        _fitting(estimator),
         getattr(estimator, "n_features_in_", None),
         None if names is None else [str(name) for name in names],
         dict(about or {}),
     )
+
+
+def _fitting(estimator: OnlineClassifier) -> dict[str, Any]:
+    held = estimator.get_params(deep=False)
+    seed = held["random_state"]
+    if seed is not None and not isinstance(seed, int | np.integer):
+        raise ValueError(
+            f"this OnlineClassifier cannot be saved: random_state is {seed!r:.80}. Make it a whole number "
+            "or None: set_params(random_state=0)."
+        )
+    return {
+        "passes": int(held["passes"]),
+        "shuffle": bool(held["shuffle"]),
+        "random_state": None if seed is None else int(seed),
+    }
 
 
 def _rows(estimator: Any) -> list[float] | None:
@@ -264,7 +279,7 @@ def _estimator(archive: Archive) -> Any:
 
 
 def _shown(kept: online.Kept) -> OnlineClassifier:
-    estimator = OnlineClassifier.of(kept.model, kept.passes)
+    estimator = OnlineClassifier.of(kept.model, **kept.fitting)
     if kept.n_features is not None:
         estimator.n_features_in_ = kept.n_features
     if kept.feature_names is not None:

@@ -15,10 +15,11 @@ from likelier.saving import disk
 from likelier.saving.disk import Archive, require
 from likelier.storing.values import decode, encode
 from likelier.streams.feeding import NUMBER, WORD
-from likelier.streams.model import Online, plain_label
+from likelier.streams.model import Online, all_slots, few_slots, plain_label
 from likelier.streams.settings import Settings
 
 NAME = "OnlineClassifier"
+FITTING = {"passes": 1, "shuffle": True, "random_state": None}
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -27,7 +28,7 @@ class Kept:
     """A model, and what belongs to the estimator that shows it."""
 
     model: Online
-    passes: int = 1
+    fitting: dict[str, Any] = field(default_factory=lambda: dict(FITTING))  # what `fit` alone asks for
     n_features: int | None = None
     feature_names: list[str] | None = None
     about: dict[str, Any] = field(default_factory=dict)
@@ -56,10 +57,10 @@ def content_of(kept: Kept) -> bytes:
         "n_features": kept.n_features,
         "feature_names": None if kept.feature_names is None else _objects(kept.feature_names),
         "reading": model.reading,
-        "table": _few(state.pop("table"), state.pop("tags")),
-        "online": state,
+        "table": few_slots(state.pop("table"), state.pop("tags")),
+        "online": state | {"fading": 1},
     }
-    params["passes"] = kept.passes
+    params |= kept.fitting
     header = {
         "likelier": version("likelier"),
         "estimator": NAME,
@@ -75,19 +76,6 @@ def _objects(values: list[Any]) -> NDArray[Any]:
     held = np.empty(len(values), dtype=object)
     held[:] = values
     return held
-
-
-def _few(table: NDArray[np.float32], tags: NDArray[np.uint32]) -> dict[str, Any]:
-    """The rows of the table that hold anything, and which they are; all of them if that is no more.
-
-    They are those that a feature has taken, and the intercept's, which is the last.
-    """
-    taken = tags[:, 0] != 0
-    taken[-1] = True
-    there = np.flatnonzero(taken).astype(np.uint32)
-    if len(there) * (table.shape[1] + 2) < len(table) * (table.shape[1] + 1):
-        return {"slots": len(table), "at": there, "cells": table[there], "tags": tags[there]}
-    return {"slots": len(table), "at": None, "cells": table, "tags": tags}
 
 
 # ---- in ------------------------------------------------------------------------------------------
@@ -106,16 +94,23 @@ def kept_in(archive: Archive) -> Kept:
     require(not left, f"nothing refers to array {', '.join(sorted(left)):.80}")
     wanted = {"target", "n_features", "feature_names", "reading", "table", "online"}
     require(parts.keys() == wanted, f"its parts are not {', '.join(sorted(wanted))}")
-    unknown = params.keys() - {one.name for one in fields(Settings)} - {"passes"}
+    unknown = params.keys() - {one.name for one in fields(Settings)} - FITTING.keys()
     require(not unknown, f"{NAME} has no hyper-parameter {', '.join(sorted(unknown)):.80}")
-    passes = params.pop("passes", 1)
-    require(type(passes) is int and passes > 0, f"passes is {passes!r:.80}")
+    fitting = {name: params.pop(name, usual) for name, usual in FITTING.items()}
+    _check_fitting(**fitting)
     settings, labels = Settings(**params), _labels(parts["target"])
     model = Online.of(settings, labels, _reading(parts["reading"]), _state(settings, labels, parts))
     about = archive.header.get("about")
     p, names = parts["n_features"], parts["feature_names"]
     require(p is None or (type(p) is int and p > 0), f"{p!r:.80} is not a number of columns")
-    return Kept(model, passes, p, _names(names), dict(about) if isinstance(about, dict) else {})
+    return Kept(model, fitting, p, _names(names), dict(about) if isinstance(about, dict) else {})
+
+
+def _check_fitting(passes: Any, shuffle: Any, random_state: Any) -> None:
+    require(type(passes) is int and passes > 0, f"passes is {passes!r:.80}")
+    require(type(shuffle) is bool, f"shuffle is {shuffle!r:.80}")
+    seeded = random_state is None or (type(random_state) is int and 0 <= random_state < 2**32)
+    require(seeded, f"random_state is {random_state!r:.80}")
 
 
 def _labels(target: Any) -> list[Any]:
@@ -133,7 +128,12 @@ def _reading(given: Any) -> dict[str, Any]:
     good = isinstance(columns, dict) and all(kind in (NUMBER, WORD) for kind in columns.values())
     for name in ("target", "weight"):
         good = good and isinstance(given.get(name), str | None)
-    for names in (list(columns) if good else [], given.get("features"), given.get("ignore")):
+    for names in (
+        list(columns) if good else [],
+        given.get("features"),
+        given.get("ignore"),
+        given.get("missing"),
+    ):
         good = good and (names is None or _are_names(names))
     require(good, "how its rows are read is not said in names of columns")
     return dict(given)
@@ -155,6 +155,7 @@ def _state(settings: Settings, labels: list[Any], parts: Mapping[str, Any]) -> d
     state, K = parts["online"], len(labels)
     require(isinstance(state, dict), "what was learned is no dict")
     state = dict(state)
+    fading = state.pop("fading", 0)  # whether weights are kept inflated, as sums are
     counts: Any = state.get("counts")
     good = type(counts) is np.ndarray and counts.dtype == np.float64 and counts.ndim == 1
     require(good and len(counts) <= K and (counts >= 0).all(), "the counts of classes are none")
@@ -164,7 +165,11 @@ def _state(settings: Settings, labels: list[Any], parts: Mapping[str, Any]) -> d
             require(good, f"{name} is {value!r:.80}, which is no count")
     require(state.get("inflation", 1) > 0, "inflation is 0")
     require(state.get("K", K + 1) <= K, f"it has weights of {state.get('K')!r:.80} classes, and {K} labels")
-    return state | _table(settings, parts["table"])
+    held = _table(settings, parts["table"])
+    if not fading and settings.half_life and settings.optimizer != "ftrl":
+        held["table"] = np.copy(held["table"])
+        held["table"][:, 4::2] *= state.get("inflation", 1.0)
+    return state | held
 
 
 def _table(settings: Settings, given: Any) -> dict[str, NDArray[Any]]:
@@ -177,11 +182,9 @@ def _table(settings: Settings, given: Any) -> dict[str, NDArray[Any]]:
     good = good and cells.dtype == np.float32 and tags.dtype == np.uint32 and tags.shape == (len(cells), 1)
     require(good and np.isfinite(cells).all(), "the table of weights is none, or holds NaN or infinity")
     if at is None:
-        return {"table": np.ascontiguousarray(cells), "tags": np.ascontiguousarray(tags)}
+        return all_slots(**given)
     good = type(at) is np.ndarray and at.dtype == np.uint32 and at.shape == (len(cells),)
     places = at.astype(np.int64) if good else np.zeros(0)
     require(good and (np.diff(places) > 0).all(), "the places of weights are none")
     require(len(at) == 0 or places[-1] < slots, "a weight is beyond the table")
-    table, held = np.zeros((slots, cells.shape[1]), np.float32), np.zeros((slots, 1), np.uint32)
-    table[places], held[places] = cells, tags
-    return {"table": table, "tags": held}
+    return all_slots(**given)

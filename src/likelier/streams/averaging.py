@@ -68,8 +68,8 @@ def _table(
         by_seen += rows * T[:, 2:4]
         sums = a * T[:, _HEAD + 1 :: 2] / inflation
         G += sums
-        by_G += sums * T[:, W]
-        plain += a * T[:, W] / (inflation if proximal else 1.0)
+        by_G += sums * T[:, W] / inflation
+        plain += a * T[:, W] / inflation
     found[:, 1:2] = seen
     found[:, 2:4] = _divided(by_seen, np.broadcast_to(seen, by_seen.shape), 0.0)
     found[:, W] = plain if proximal else _divided(by_G, G, plain)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 from likelier._core import HashedRows, TextParser
@@ -23,6 +24,7 @@ class Told(NamedTuple):
     first_bad: Sequence[str]  # what was wrong with the first of them
     changed: int  # cells of number columns that were words
     read: int  # bytes, as they lie on disk
+    doubts: Sequence[str] = ()  # columns that are words for the sake of a few cells
 
 
 class Wish(NamedTuple):
@@ -37,6 +39,8 @@ class Wish(NamedTuple):
     finite: bool = False  # numbers that are not finite make a bad line
     header: bool | None = None
     learning: bool = True
+    missing: Sequence[str] = ()  # cells that stand for none; none of them: NA and its like, of numbers
+    encoding: str | None = None  # None: UTF-8
 
     def check(self, name: str, columns: Sequence[str] | None = None) -> None:
         """Refuse a table without the columns that are named; None: it has no list of them."""
@@ -66,6 +70,7 @@ class TextFeed:
     _first: list[str] = field(default_factory=list)
     _changed: int = 0
     _read: int = 0
+    _doubts: list[str] = field(default_factory=list)
 
     @property
     def size(self) -> int | None:
@@ -76,7 +81,7 @@ class TextFeed:
     def fills(self) -> Iterator[Fill[Told]]:
         """Each puts the next rows into a batch."""
         for path in self.paths:
-            with Text(path) as text:
+            with Text(path, encoding=self.wish.encoding) as text:
                 parser = self._parser(text)
                 try:
                     for block in text.blocks():
@@ -87,6 +92,7 @@ class TextFeed:
                 yield partial(self._fill, text, parser, b"", True)
             self._bad += parser.bad
             self._first += _said(text, parser)
+            self._doubts += _doubted(text, parser)
             self._changed += parser.changed
             self._read += text.position
 
@@ -112,6 +118,8 @@ class TextFeed:
             header=wish.header,
             numbers=by_kind[NUMBER],
             words=by_kind[WORD],
+            missing=wish.missing,
+            weightless=False,  # a row that weighs nothing is not learned from: its label has not come
         )
 
     def _fill(
@@ -132,8 +140,18 @@ class TextFeed:
             first,
             self._changed + parser.changed,
             self._read + text.position,
+            [*self._doubts, *_doubted(text, parser)],
         )
 
 
 def _said(text: Text, parser: TextParser) -> list[str]:
     return [f"{text.name}, line {line}: {what}: {shown}" for line, what, shown in parser.first_bad]
+
+
+def _doubted(text: Text, parser: TextParser) -> list[str]:
+    return [
+        f"{text.name}, line {line}: {cell!r} is not a number, so column {name!r} is read as categories, "
+        f"though {numbers} of its first {numbers + others} cells are numbers. If {cell!r} marks a missing "
+        f"value: --missing {quote(cell)}; if the column is numbers all the same: --types {name}=number"
+        for name, line, cell, numbers, others in parser.doubtful
+    ]

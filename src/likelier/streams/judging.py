@@ -1,5 +1,6 @@
 """What the answers of a model were worth, once the labels are known."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,25 @@ from numpy.typing import NDArray
 from likelier.streams.asking import Answer
 from likelier.streams.curve import Curve
 
+Floats = NDArray[np.float64]
+
 AT_ONCE = 256  # rows that are judged together
 UNDER = 1 - 2.0**-40  # a label that could not be named is not the likeliest, not even among equals
+
+
+def with_room(P: Floats, codes: NDArray[np.int32], learned: list[int]) -> Floats:
+    """P (n, K'), in which a label that was not learned has 1/(K+1) beside the K that were: see `Judge`."""
+    new = np.flatnonzero((codes >= 0) & ~np.isin(codes, learned))
+    if not (len(new) and learned):
+        return P
+    K, wide = len(learned), np.zeros((len(P), max(P.shape[1], int(codes.max()) + 1, 2)))
+    wide[:, : P.shape[1]] = P
+    named = np.zeros((len(new), wide.shape[1]))
+    named[:, learned] = wide[new][:, learned]
+    total = named.sum(axis=1, keepdims=True)
+    wide[new] = np.divide(named, total, out=named, where=total > 0) * (K / (K + 1))
+    wide[new, codes[new]] = UNDER / (K + 1)
+    return wide
 
 
 class Judge:
@@ -29,6 +47,8 @@ class Judge:
 
     def add(self, answer: Answer, y: Any, weight: float, *, new: bool) -> None:
         """One row. new: the model had never learned this label when it answered."""
+        if weight == 0:
+            return  # it is not there, nor is its label
         known = self.labels
         for label in answer:
             known.setdefault(label, len(known))
@@ -38,7 +58,7 @@ class Judge:
             row = [0.0] * width
             unknown = new and y not in answer
             for label, p in answer.items():
-                row[known[label]] = p * K / (K + 1) if unknown else p
+                row[known[label]] = p * (K / (K + 1)) if unknown else p
             if unknown:
                 row[code] = UNDER / (K + 1)
         else:
@@ -49,13 +69,20 @@ class Judge:
         if len(self._rows) == AT_ONCE:
             self.settle()
 
-    def add_many(self, P: NDArray[np.float64], labels: list[Any], y: list[Any], weights: Any) -> None:
-        """Rows answered together with P, a column for each of `labels`."""
-        columns = [self.labels.setdefault(label, len(self.labels)) for label in labels]
-        codes = np.array([self.labels.setdefault(label, len(self.labels)) for label in y], dtype=np.int32)
-        wide = np.zeros((len(P), max(len(self.labels), 2)))
+    def add_many(
+        self, P: Floats, labels: list[Any], y: list[Any], weights: Any, *, learned: Iterable[Any]
+    ) -> None:
+        """Rows answered together with P, a column for each of `labels`, by who has learned some of them."""
+        known = self.labels
+        columns = [known.setdefault(label, len(known)) for label in labels]
+        there = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
+        codes = np.array(
+            [known.setdefault(label, len(known)) if w else -1 for label, w in zip(y, there, strict=True)],
+            dtype=np.int32,
+        )
+        wide = np.zeros((len(P), max(len(known), 2)))
         wide[:, columns] = P
-        self.settle().update(wide, codes, weights)
+        self.settle().update(with_room(wide, codes, [known[label] for label in learned]), codes, weights)
 
     def settle(self) -> Curve:
         """The curve, with all that was added."""

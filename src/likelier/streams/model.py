@@ -115,7 +115,36 @@ class Online:
         return type(self).of(self.settings, self.labels, self.reading, self.state())
 
     def __reduce__(self) -> Any:
-        return type(self).of, (self.settings, self.labels, self.reading, self.state())
+        state = self.state()
+        few = few_slots(state.pop("table"), state.pop("tags"))
+        return _unpickled, (self.settings, self.labels, self.reading, state, few)
+
+
+def _unpickled(settings: Settings, labels: list[Any], reading: Any, state: Any, few: Any) -> Online:
+    return Online.of(settings, labels, reading, state | all_slots(**few))
+
+
+# ---- the table, of which few slots are in use ----------------------------------------------------------
+def few_slots(table: NDArray[np.float32], tags: NDArray[np.uint32]) -> dict[str, Any]:
+    """The rows of the table that hold anything, and which they are; all of them if that is no more.
+
+    They are those that a feature has taken, and the intercept's, which is the last.
+    """
+    taken = tags[:, 0] != 0
+    taken[-1] = True
+    there = np.flatnonzero(taken).astype(np.uint32)
+    if len(there) * (table.shape[1] + 2) < len(table) * (table.shape[1] + 1):
+        return {"slots": len(table), "at": there, "cells": table[there], "tags": tags[there]}
+    return {"slots": len(table), "at": None, "cells": table, "tags": tags}
+
+
+def all_slots(slots: int, at: Any, cells: NDArray[np.float32], tags: NDArray[np.uint32]) -> dict[str, Any]:
+    """The whole table again."""
+    if at is None:
+        return {"table": np.ascontiguousarray(cells), "tags": np.ascontiguousarray(tags)}
+    table, held = np.zeros((slots, cells.shape[1]), np.float32), np.zeros((slots, 1), np.uint32)
+    table[at], held[at] = cells, tags
+    return {"table": table, "tags": held}
 
 
 def plain_label(y: Any) -> Any:

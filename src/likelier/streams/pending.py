@@ -31,9 +31,14 @@ class Pending:
     most `most` rows wait; the oldest leave early, as if expired. Labels that come exactly at the horizon
     are in time. Moments (`at=`) earlier than the latest one are taken for the latest.
 
-    unknown: a label for a row that does not wait is an `UnknownRow` error ("raise"), or counted and left
-    ("count"). As many ids as may wait are remembered after they left, so that a `late` label, whose row
-    expired, is told from one of an `unknown` id.
+    unknown: a label for a row that does not wait is counted and not learned ("count"), or an `UnknownRow`
+    error ("raise"). As many ids as may wait are remembered after they left, so that a `late` label, whose
+    row expired, is told from one of an `unknown` id.
+
+    in_order: labels are learned in the order of their rows, each once no earlier row waits. Where no event
+    is a class (`default`), labels of the other classes come first, and rows of the default class a horizon
+    later: a new model would know nothing else for that long, and take every row for a click. So it learns
+    all rows of a time together, a horizon later.
 
     All methods may be called from any thread: one runs at a time.
     """
@@ -46,12 +51,13 @@ class Pending:
         default: Any = None,
         most: int = 100_000,
         clock: Callable[[], Any] = time.time,
-        unknown: Literal["raise", "count"] = "raise",
+        unknown: Literal["raise", "count"] = "count",
         window: int = 1000,
+        in_order: bool = False,
     ) -> None:
         if unknown not in ("raise", "count"):
             raise ValueError(f"unknown={unknown!r}: 'raise' or 'count'")
-        self._waiting = Waiting(Asked(model), horizon, default, most)
+        self._waiting = Waiting(Asked(model), horizon, default, most, in_order)
         self._clock, self._unknown, self._most = clock, unknown, most
         self._judge = Judge(Curve(window))
         self._left: OrderedDict[Hashable, str] = OrderedDict()  # how the last rows left
@@ -80,10 +86,10 @@ class Pending:
             return dict(row.answer)
 
     def learn(self, id: Hashable, y: Any, at: Any = None, sample_weight: float = 1.0) -> bool:
-        """The label of a row that was answered; whether it was learned."""
+        """The label of a row that was answered; whether it was learned, or will be when its turn comes."""
         with self._lock:
             self._go(at)
-            if id not in self._waiting.rows:
+            if not self._waiting.waits(id):
                 return self._refuse(id)
             row = self._waiting.join(id, y, sample_weight)
             self.joined += 1
@@ -99,10 +105,10 @@ class Pending:
             return self.expired - before
 
     def __len__(self) -> int:
-        return len(self._waiting.rows)
+        return len(self._waiting.rows) - len(self._waiting.held)
 
     def __contains__(self, id: Hashable) -> bool:
-        return id in self._waiting.rows
+        return self._waiting.waits(id)
 
     @property
     def waiting(self) -> int:
@@ -155,7 +161,7 @@ class Pending:
             return deepcopy(
                 {name: getattr(self, name) for name in _KEPT}
                 | {"rows": waiting.rows, "now": waiting.now, "taught": waiting.model.taught}
-                | {"backwards": waiting.backwards}
+                | {"backwards": waiting.backwards, "held": waiting.held}
             )
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -166,6 +172,7 @@ class Pending:
                 setattr(self, name, state[name])
             for name in ("rows", "now", "backwards"):
                 setattr(self._waiting, name, state[name])
+            self._waiting.held = state.get("held", {})
             self._waiting.model.taught = state["taught"]
 
     def __getstate__(self) -> dict[str, Any]:

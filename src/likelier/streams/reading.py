@@ -1,5 +1,6 @@
 """Text from files and pipes, in blocks as they come, and which format it has."""
 
+import codecs
 import errno
 import os
 import re
@@ -31,8 +32,8 @@ _OTHERS = {
     b"\x28\xb5\x2f\xfd": "compressed by zstd",
     b"BZh": "compressed by bzip2",
     b"\xfd7zXZ": "compressed by xz",
-    b"\xff\xfe": "text in UTF-16",
-    b"\xfe\xff": "text in UTF-16",
+    b"\xff\xfe": "text in UTF-16 (say so: --encoding utf-16)",
+    b"\xfe\xff": "text in UTF-16 (say so: --encoding utf-16)",
 }
 
 
@@ -46,7 +47,9 @@ class Format(NamedTuple):
 class Text:
     """The text of a file, or of standard input (`-`), unpacked if it is gzip; `start` is its beginning."""
 
-    def __init__(self, path: str | os.PathLike[str], size: int = BLOCK_BYTES) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], size: int = BLOCK_BYTES, encoding: str | None = None
+    ) -> None:
         self.name = "standard input" if path == "-" else os.fspath(path)
         self.position = 0  # bytes that have been read, as they lie on disk
         self._size = size
@@ -57,7 +60,7 @@ class Text:
             if stat.S_ISDIR(mode):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), self.name)
             self._waits = not stat.S_ISREG(mode)
-            self._blocks = self._unpacked()
+            self._blocks = self._unpacked() if encoding is None else self._decoded(encoding)
             self.start = b""
             while b"\n" not in self.start and (more := next(filter(None, self._blocks), None)):
                 self.start += more
@@ -113,6 +116,22 @@ class Text:
             yield start
             yield from blocks
 
+    def _decoded(self, encoding: str) -> Iterator[bytes]:
+        """Text of another encoding, as UTF-8."""
+        try:
+            decoder = codecs.getincrementaldecoder(encoding)()
+        except LookupError:
+            raise ValueError(
+                f"--encoding {encoding}: there is none of this name; some are utf-8, latin-1, cp1252 and "
+                "utf-16"
+            ) from None
+        try:
+            for block in self._unpacked():
+                yield decoder.decode(block).encode()
+            yield decoder.decode(b"", final=True).encode()
+        except UnicodeDecodeError as problem:
+            raise ValueError(f"{self.name}: this is not {encoding} text ({problem.reason})") from None
+
     def _members(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         """The members of a gzip file, one after another; zeros may follow them."""
         member, done = None, False
@@ -160,8 +179,13 @@ def _must_be_text(name: str, start: bytes) -> None:
                 f"{name}: this is {what}; what can be read is text in UTF-8, plain or gzip: "
                 "CSV, TSV, JSON lines, svmlight, VW."
             )
-    if b"\0" in start:
-        raise ValueError(f"{name}: this is not text, but binary data: it has bytes that are 0.")
+    zeros = start.count(0)
+    if b"\0" in _first_line(start) or zeros > len(start) // 100:
+        line = start[: start.index(0)].count(b"\n") + 1
+        raise ValueError(
+            f"{name}, line {line}: a zero byte: this is not text, but binary data. Text of another "
+            "encoding needs --encoding, for example utf-16."
+        )
 
 
 _BY_NAME = {

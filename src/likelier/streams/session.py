@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from likelier.streams.ahead import Fill, ahead
 from likelier.streams.curve import Curve
 from likelier.streams.feeding import Told
+from likelier.streams.judging import with_room
 from likelier.streams.model import Online
 
 Floats = NDArray[np.float64]
@@ -65,7 +66,8 @@ class Session:
         codes, weights = rows.codes, rows.weights
         P = self.model.learn(rows) if self.learning else self.model.learner.predict(rows)
         if len(codes):
-            self.curve.update(P, codes, weights)
+            known = P if self.learning else with_room(P, codes, list(range(self.model.K)))
+            self.curve.update(known, codes, weights)
         if self.watch is not None:
             self.watch(P, told)
 

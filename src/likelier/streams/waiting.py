@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterator
 from copy import deepcopy
 from typing import Any, NamedTuple
 
-from likelier.streams.asking import Answer, Asked, check_label
+from likelier.streams.asking import Answer, Asked, check_label, check_weight
 
 PLAIN = frozenset([str, int, float, bool, bytes, type(None)])  # cannot change, and need no copy
 
@@ -26,10 +26,18 @@ class Waiting:
     A row expires when its moment is more than `horizon` ago, or when more than `most` wait and it is the
     oldest; it is then learned as the class `default`, or, if there is none, not at all. Time does not run
     backwards: an earlier moment than the latest is taken for the latest.
+
+    in_order: labels are learned in the order of their rows. One that comes early is held until no row
+    before its own waits any more.
     """
 
     def __init__(
-        self, model: Asked, horizon: Any = None, default: Any = None, most: int | None = None
+        self,
+        model: Asked,
+        horizon: Any = None,
+        default: Any = None,
+        most: int | None = None,
+        in_order: bool = False,
     ) -> None:
         if most is not None and most < 1:
             raise ValueError(f"most={most}: room for one row is needed at least")
@@ -37,6 +45,12 @@ class Waiting:
             raise ValueError(f"horizon={horizon}: labels cannot come before their rows")
         if default is not None:
             check_label(default)
+        if in_order and horizon is None:
+            raise ValueError(
+                "in_order=True needs a horizon: a label that never comes would hold back all that follow"
+            )
+        self.in_order = in_order
+        self.held: dict[Hashable, tuple[Any, float]] = {}  # labels that have come before their turn
         self.model, self.horizon, self.default, self.most = model, horizon, default, most
         self.rows: OrderedDict[Hashable, Row] = OrderedDict()
         self.now: Any = None
@@ -61,12 +75,29 @@ class Waiting:
         self.rows[id] = row
         return row
 
+    def waits(self, id: Hashable) -> bool:
+        """Whether there is a row of this name whose label has not come."""
+        return id in self.rows and id not in self.held
+
     def join(self, id: Hashable, y: Any, weight: float | None = None) -> Row:
-        """Learns the label of a row that waits."""
+        """Learns the label of a row that waits, or holds it until its turn."""
         row = self.rows[id]
-        self.model.teach(row.x, y, row.weight if weight is None else weight)
-        del self.rows[id]
+        weight = row.weight if weight is None else weight
+        if self.in_order:
+            check_label(y)
+            check_weight(weight)
+            self.held[id] = y, weight
+            self._release()
+        else:
+            self.model.teach(row.x, y, weight)
+            del self.rows[id]
         return row
+
+    def _release(self) -> None:
+        """Learns labels whose turn it is: those before the first row that waits."""
+        while self.rows and (id := next(iter(self.rows))) in self.held:
+            self.model.teach(self.rows[id].x, *self.held.pop(id))  # a label that is refused may come again
+            del self.rows[id]
 
     def new(self, row: Row, y: Any) -> bool:
         """Whether the model had never learned this label when it answered."""
@@ -93,6 +124,7 @@ class Waiting:
         if self.default is not None:
             self.model.teach(row.x, self.default, row.weight)
         del self.rows[id]  # not before: a model that refuses the class loses no row
+        self._release()
         return id, row
 
 
