@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import Chunk, Source
+from likelier.data.problems import TooLarge
 from likelier.data.wrapped import cluster_of, innermost
 from likelier.engines import run
 from likelier.families import Params, Support
-from likelier.links import Link, log_softmax
+from likelier.links import Link, log_softmax, log_sum_exp
 from likelier.scores import Scores
 from likelier.states import Survey
 
@@ -41,9 +42,28 @@ class Question:
                 skipped.update(cells[1].tolist())
                 chunk = chunk._replace(X=chunk.X.without(cells))
         Z = out if self.link.dtype is None else np.empty((len(out), self.scores.K))
-        self.scores.write(chunk, Z)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.scores.write(chunk, Z)
+        if not (Z.max(initial=-np.inf) < np.inf and np.isfinite(Z[:, 0]).all()):
+            _refuse_overflow(chunk, Z, density=self.link is log_sum_exp)
         self.link.apply(Z, out)
         return skipped
+
+
+LARGE = 1e100  # a cell above this is what made the scores of its row overflow
+
+
+def _refuse_overflow(chunk: Chunk, Z: Floats, *, density: bool) -> None:
+    """Raise at a row that a huge cell has left without a finite score; a density alone may be 0."""
+    defined = (Z < np.inf).all(axis=1) & (density | (Z > -np.inf).any(axis=1))
+    lost = np.flatnonzero(~defined)
+    if len(lost) == 0:
+        return
+    X = np.nan_to_num(np.abs(chunk.X.take(lost).to_array()))
+    at, column = (int(i) for i in np.unravel_index(np.argmax(X), X.shape))
+    if X[at, column] > LARGE:
+        row = int(lost[at])
+        raise TooLarge(chunk.first + row, column, chunk.X.cell(row, column))
 
 
 @dataclass(frozen=True)

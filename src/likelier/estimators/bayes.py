@@ -59,6 +59,11 @@ class BayesClassifier(Decisions, ClassifierMixin, InNotebooks):
                 "Found input variables with inconsistent numbers of samples: "
                 f"X has {n} rows, y has {len(labels)}."
             )
+        if n == 0:
+            raise ValueError(
+                f"Found array with 0 sample(s) (shape={np.shape(X)}) while a minimum of 1 is required by "
+                "BayesClassifier."
+            )
         w = door.weights_of(sample_weight, n)
         there = np.ones(n, dtype=np.bool_) if w is None else w > 0
         door.weighty(there)

@@ -23,7 +23,7 @@ from likelier.estimators.weighted import Weighted
 from likelier.estimators.weights import Weights
 from likelier.losses import Loss
 from likelier.objective import Objective, shift_of
-from likelier.penalties import Penalty
+from likelier.penalties import Penalty, shares
 from likelier.solvers import Iterate, Solution, Watch
 from likelier.solving import Terms, solve
 from likelier.states import Setting
@@ -88,7 +88,7 @@ class Discriminative(Resumable, Weighted):
         q = loss.scores(K)
         intercept = door.truth("fit_intercept", self.fit_intercept)
         shift = shift_of(source) if intercept else np.zeros(p)
-        penalty = Penalty.of(q, p, (1 - ratio) / (C * n), ratio / (C * n), self._column_penalties(source))
+        penalty = Penalty.of(q, p, *shares(C, n, ratio), self._column_penalties(source))
         return Objective(source, Setting(loss, q, shift, positive), penalty, n, intercept, totals)
 
     def _terms(self) -> Terms:

@@ -29,6 +29,8 @@ from likelier.engines import chunks
 from likelier.estimators.collections import gathered
 from likelier.estimators.sources import as_fitted, brought, stored, takes_categories, unaccompanied
 
+WEIGHT_RANGE = (1e-200, 1e200)  # of the sum of all sample weights
+
 
 def _plain(X: Any) -> bool:
     """A 2-D array of numbers with rows and columns: needs no conversion and has no names."""
@@ -232,7 +234,20 @@ def weights_of(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
     if (w < 0).any():
         row = int(np.argmax(w < 0))
         raise ValueError(f"Negative values in data passed to `sample_weight`: row {row} has {w[row]}.")
+    _check_total(w)
     return w
+
+
+def _check_total(w: NDArray[np.float64]) -> None:
+    """Refuse weights whose sums, or whose products with squares, float64 cannot hold."""
+    with np.errstate(over="ignore"):
+        total = float(w.sum())
+    low, high = WEIGHT_RANGE
+    if total > 0 and not low <= total <= high:  # a total of 0 is refused where it matters
+        raise ValueError(
+            f"Sample weights add up to {total:g}, and must add up to a number from {low:g} to {high:g}: "
+            "multiply all of them by one number."
+        )
 
 
 def same_length(rows: Block, labels: NDArray[Any]) -> None:

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -128,7 +129,9 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
         with door.naming(source):
             rows = loaded(source)
             judge = self._judge(target, rows)
-            folds = self._folds(plain(rows.X) if stored(X) else X, target[rows.y], groups)
+            # A number of folds needs to know which labels are equal, not what they are.
+            y = rows.y if self.cv is None or isinstance(self.cv, Integral) else target[rows.y]
+            folds = self._folds(plain(rows.X) if stored(X) else X, y, groups)
             objective = self._objective(rows, target)
             trial = Trial(objective, grid, self.solver, self._terms(), judge, single(rows))
             for ratio in grid.ratios.tolist():  # refused before any work
@@ -169,7 +172,8 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
         def judge(weights: Weights, rows: Rows) -> float:
             model = LogisticRegression()._publish(weights, None, target, None)
             weighed = {} if w is None else {"sample_weight": w[rows]}
-            return float(scorer(model, plain(source.X.take(rows)), labels[rows], **weighed))
+            with np.errstate(invalid="ignore"):  # scikit-learn asks of floats whether int64 holds them
+                return float(scorer(model, plain(source.X.take(rows)), labels[rows], **weighed))
 
         return judge
 

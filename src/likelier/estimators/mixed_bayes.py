@@ -78,7 +78,8 @@ class NaiveBayes(Generative):
         if known:
             return Planned.by(source, self._plan)
         asked = asked_for(self.families, source.p, partial(door.numbers_of, source.p, source.names))
-        with door.naming(source):
+        # What overflows here is refused with the statistics of all rows.
+        with door.naming(source), np.errstate(all="ignore"):
             return Planned.by(source, plan_of(source, levels(source), asked, self._smoothing()))
 
     def _known_rows(self, X: Any, sample_weight: Any = None) -> Source:

@@ -15,7 +15,7 @@ from likelier.estimators import door
 from likelier.estimators.weights import Weights
 from likelier.objective import Objective
 from likelier.paths import path
-from likelier.penalties import Penalty
+from likelier.penalties import Penalty, shares
 from likelier.solving import Terms
 
 Floats = NDArray[np.float64]
@@ -30,8 +30,8 @@ class Grid(NamedTuple):
     ratios: Floats  # (r,)
 
     def penalty(self, objective: Objective, C: float, ratio: float) -> Penalty:
-        n = objective.n
-        return Penalty.of(objective.setting.q, objective.setting.p, (1 - ratio) / (C * n), ratio / (C * n))
+        q, p = objective.setting.q, objective.setting.p
+        return Penalty.of(q, p, *shares(C, objective.n, ratio))
 
 
 class Results(NamedTuple):

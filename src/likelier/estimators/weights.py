@@ -79,8 +79,11 @@ class Weights:
     @property
     def shown(self) -> dict[str, Any]:
         """As fitted attributes."""
-        kind = np.float32 if self.single else np.float64
-        lines = {"coef_": self.W.astype(kind), "intercept_": self.intercept.astype(kind)}
+        W, b = self.W, self.intercept
+        # Of float32 rows in float32, as scikit-learn shows them, but for weights that would be infinite.
+        most = max(np.abs(W).max(initial=0.0), np.abs(b).max(initial=0.0))
+        kind = np.float32 if self.single and most <= np.finfo(np.float32).max else np.float64
+        lines = {"coef_": W.astype(kind), "intercept_": b.astype(kind)}
         return lines | self.course.shown
 
 
