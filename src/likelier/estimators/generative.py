@@ -89,14 +89,14 @@ class Answering(Publishing):
 
     # ---- answers -----------------------------------------------------------------------------------
     @by_block
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each row."""
-        codes = self._ask(X, "posterior", links.argmax)
+    def predict(self, X: Any, priors: Any = None) -> NDArray[Any]:
+        """The most probable class of each row; under other class priors if they are given."""
+        codes = self._posterior(X, priors, links.argmax)
         return np.asarray(self._target[codes])
 
     @by_block
     def predict_proba(self, X: Any, priors: Any = None) -> Floats:
-        """p(C_k | x), (n, K); under other class priors if they are given."""
+        """p(C_k | x), (n, K); under other class priors, K of them or {label: prior}, if they are given."""
         return self._posterior(X, priors, links.softmax)
 
     @by_block
@@ -208,7 +208,11 @@ class Answering(Publishing):
         at = door.columns_of(self, given.keys())
         values = [self._number(j, v) for j, v in zip(at.tolist(), given.values(), strict=True)]
         if not np.isfinite(values).all():
-            raise ValueError("condition needs finite values; leave out columns that are not known")
+            name = door.named(getattr(self, "feature_names_in_", None), at[~np.isfinite(values)])
+            raise ValueError(
+                f"condition needs finite values, and that of column {name} is not: leave out columns that "
+                "are not known"
+            )
         self._check_possible(at, values)
         rest = np.setdiff1d(np.arange(self.n_features_in_), at)
         if len(rest) == 0:
@@ -227,13 +231,19 @@ class Answering(Publishing):
         if priors is None:
             return self._ask(X, "posterior", link)
         door.fitted(self)
-        given = door.priors_of(priors, len(self._target))
+        given = door.priors_of(priors, len(self._target), classes=self._target)
         scores = self._model.reweighed(log_of(self._of_seen(given)))
         return self._answers(scores, X, link)
 
     def _number(self, column: int, value: Any) -> float:
         """A value of a column as densities take it."""
-        return float(value)
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            name = door.named(getattr(self, "feature_names_in_", None), [column])
+            raise ValueError(
+                f"condition: column {name} holds numbers, and {value!r:.80} is not a number"
+            ) from None
 
     def _shown_rows(self, X: Floats) -> NDArray[Any]:
         """Rows as users know them."""

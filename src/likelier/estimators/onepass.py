@@ -70,7 +70,8 @@ class OnePass(Resumable, Publishing):
     def _found(self, source: Source) -> tuple[Any, tuple[Any, Any | None]]:
         """What y is, and model and statistics of all rows."""
         target = self._target_of(source)
-        return target, self._fitted(source, target)
+        with door.of_classes(target):
+            return target, self._fitted(source, target)
 
     def _check_enough(self, statistics: Any, source: Source, target: Any) -> None:
         """Refuse rows that are too few to fit."""
@@ -131,7 +132,9 @@ class OnePass(Resumable, Publishing):
         if "_model" in vars(self):
             statistics = _merged([self._statistics, statistics])
             names = getattr(self, "feature_names_in_", None)
-        return self._publish(self._sound_model(statistics), statistics, target, names)
+        with door.of_classes(target):
+            model = self._sound_model(statistics)
+        return self._publish(model, statistics, target, names)
 
     @abstractmethod
     def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
@@ -142,7 +145,8 @@ class OnePass(Resumable, Publishing):
         statistics = _merged(states)
         new: Self = clone(self)
         names = getattr(self, "feature_names_in_", None)
-        model = new._sound_model(statistics)
+        with door.of_classes(target):
+            model = new._sound_model(statistics)
         new._warn(model, statistics, target, names)
         return new._publish(model, statistics, target, names)
 
