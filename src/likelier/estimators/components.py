@@ -23,6 +23,7 @@ from likelier.estimators.typical import joined, watching
 from likelier.families import Family
 from likelier.mixing import Blend, Climb, Climbed, Problem, Selection, Stepwise, Way, Weight
 from likelier.model import Bayes
+from likelier.shown import Part, Shown, Table
 
 Floats = NDArray[np.float64]
 
@@ -33,6 +34,29 @@ class Candidate(NamedTuple):
     M: int
     shape: str  # of its covariances; "": of another family
     family: Family
+
+
+class Tried(Shown, dict[str, Any]):
+    """The mixtures that were tried, by columns; prints as a table with the least BIC marked."""
+
+    def _parts(self) -> Iterator[Part]:
+        best = int(np.argmin(self["bic"]))
+        rows = [["", "components", "covariance", "log-likelihood", "BIC", "converged"]]
+        for i, cells in enumerate(zip(*self.values(), strict=True)):
+            M, shape, likelihood, bic, ended = cells
+            mark, ended = "*" if i == best else "", "yes" if ended else "no"
+            rows.append([mark, str(M), shape, f"{likelihood:.6g}", f"{bic:.8g}", ended])
+        yield Table(rows)
+        yield "* the least BIC; the log-likelihood is per row"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def to_frame(self) -> Any:
+        """The same as a pandas frame."""
+        import pandas as pd
+
+        return pd.DataFrame(dict(self))
 
 
 class Components(Resumable, DensityMixin, Answering):
@@ -229,13 +253,13 @@ class Components(Resumable, DensityMixin, Answering):
         }
         if model.selection is not None:
             table = model.selection
-            shown["selection_"] = {
-                "n_components": table.n_components,
-                "covariance_type": list(table.covariance_type),
-                "log_likelihood": table.log_likelihood,
-                "bic": table.bic,
-                "converged": table.converged,
-            }
+            shown["selection_"] = Tried(
+                n_components=table.n_components,
+                covariance_type=list(table.covariance_type),
+                log_likelihood=table.log_likelihood,
+                bic=table.bic,
+                converged=table.converged,
+            )
         return shown
 
     def _say(self, model: Blend, statistics: Stepwise | None, names: Names) -> None:
