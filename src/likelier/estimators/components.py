@@ -234,10 +234,14 @@ class Components(Resumable, DensityMixin, Answering):
         return float(self.score_samples(X).mean())
 
     def sample(
-        self, n_samples: int = 1, y: Any = None, random_state: Any = None
-    ) -> tuple[Floats, NDArray[Any]]:
-        """New rows and their components: from all of them, or from component y."""
-        return super().sample(n_samples, y, self.random_state if random_state is None else random_state)
+        self, n_samples: int = 1, y: Any = None, random_state: Any = None, *, output: str | None = None
+    ) -> tuple[Any, NDArray[Any]]:
+        """New rows and their components: from all of them, or from component y.
+
+        output: "pandas", "polars" or "pyarrow" for rows as a frame; by default they are an array.
+        """
+        seed = self.random_state if random_state is None else random_state
+        return super().sample(n_samples, y, seed, output=output)
 
     def _shown(self, model: Blend, statistics: Any | None, target: Any) -> dict[str, Any]:
         way = model.way

@@ -19,6 +19,7 @@ from likelier.estimators.alike import Named
 from likelier.estimators.classes import OnePassClassifier
 from likelier.estimators.collections import by_block
 from likelier.estimators.decisions import Decisions
+from likelier.estimators.framed import check_library, filled_in, is_frame, new_frame
 from likelier.estimators.publishing import Names, Publishing
 from likelier.estimators.shift import adapted, warn_of_priors
 from likelier.estimators.typical import joined, scored, watching
@@ -63,11 +64,41 @@ def warn_of_skipped(estimator: Any, skipped: Mapping[int, int], support: Support
     )
 
 
-class Contributions(NamedTuple):
-    """What each column adds to each class's score: base + values.sum(axis=2) is the score."""
-
+class _Terms(NamedTuple):
     values: Floats  # (n, K, p)
     base: Floats  # (K,)
+
+
+class Contributions(_Terms):
+    """What each column adds to each class's score: base + values.sum(axis=2) is the score.
+
+    A pair of arrays, `values` (n, K, p) and `base` (K,), which know the `classes` (K,) and the `names` of
+    the columns (p,). As an array it is `values`.
+    """
+
+    classes: NDArray[Any]
+    names: list[str]
+
+    @classmethod
+    def of(cls, model: Any, values: Floats, base: Floats) -> Self:
+        """Of a fitted model."""
+        new = cls(values, base)
+        names = getattr(model, "feature_names_in_", None)
+        new.classes = model.classes_
+        new.names = [f"x{j}" for j in range(values.shape[2])] if names is None else list(map(str, names))
+        return new
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+    def to_frame(self) -> Any:
+        """A pandas frame: a line for each row and class, the base and each column beside each other."""
+        import pandas as pd
+
+        n, K, p = self.values.shape
+        index = pd.MultiIndex.from_product([range(n), self.classes], names=["row", "class"])
+        cells = np.column_stack([np.tile(self.base, n), self.values.reshape(n * K, p)])
+        return pd.DataFrame(cells, index=index, columns=["(base)", *self.names])
 
 
 class Answering(Publishing):
@@ -164,9 +195,13 @@ class Answering(Publishing):
         return np.asarray(self.score_samples(X) < typical.limit(quantile))
 
     def sample(
-        self, n_samples: int = 1, y: Any = None, random_state: Any = None
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """New rows and their labels: from all classes, from class y, or, y a list, one for each."""
+        self, n_samples: int = 1, y: Any = None, random_state: Any = None, *, output: str | None = None
+    ) -> tuple[Any, NDArray[Any]]:
+        """New rows and their labels: from all classes, from class y, or, y a list, one for each.
+
+        output: "pandas", "polars" or "pyarrow" for rows as a frame, with the names of the columns and a
+        type for each; by default they are an array, of objects if there are categories.
+        """
         door.fitted(self)
         if not isinstance(n_samples, int | np.integer) or n_samples < 1:
             raise ValueError(f"n_samples={n_samples!r}: at least one row is drawn, a whole number of them")
@@ -176,11 +211,26 @@ class Answering(Publishing):
             codes = np.sort(rng.choice(len(self._target), size=n_samples, p=self._shares()))
         else:
             codes = self._class_numbers(y, n_samples)
-        return self._shown_rows(self._model.params.sample(codes, rng)), self._target[codes]
+        check_library(output)
+        rows = self._shown_rows(self._model.params.sample(codes, rng))
+        if output is not None:
+            rows = new_frame(rows, getattr(self, "feature_names_in_", None), output)
+        return rows, self._target[codes]
 
     @by_block
-    def impute(self, X: Any) -> NDArray[Any]:
-        """X with what is missing (NaN) filled in: Σ_k p(C_k | x) E[x_j | x, C_k], x being what is there."""
+    def impute(self, X: Any) -> Any:
+        """X with what is missing filled in: Σ_k p(C_k | x) E[x_j | x, C_k], x being what is there.
+
+        Categories are filled in by the likeliest one. A frame (pandas, polars, Arrow) comes back as one,
+        with its names and its index: columns without missing values as they are, others of the type that
+        they had, but for whole numbers and booleans, which become floats. All else is an array, of objects
+        if there are categories.
+        """
+        filled, missing = self._imputed(X)
+        return filled_in(X, filled, missing) if is_frame(X) else filled
+
+    def _imputed(self, X: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """(n, p) all cells as users know them, and which of them were missing."""
         P = self.predict_proba(X)
         rows = self._known_rows(X)
         with door.naming(rows):
@@ -189,7 +239,8 @@ class Answering(Publishing):
             if support is not None:
                 known[support.outside(Dense(given))] = np.nan  # counts as missing, and stays
             filled = self._model.params.fill(known, P)
-        return np.where(np.isnan(given), filled, given)
+        missing = np.isnan(given)
+        return np.where(missing, filled, given), missing
 
     def marginal(self, columns: Any) -> Self:
         """The same model of these columns alone: a fitted estimator, which keeps no statistics."""

@@ -198,7 +198,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         except NonFinite as bad:
             if not np.isnan(bad.value):
                 raise
-            return ask(axes, Arrays(Dense(self.impute(X))), links.identity).out
+            return ask(axes, Arrays(Dense(self._imputed(X)[0])), links.identity).out
 
     def contributions(self, X: Any) -> Contributions:
         """W_kj (x_j - c_j), (n, K, p), beside a base (K,): together they are the scores of the classes.
@@ -207,7 +207,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         """
         lines = self._lines
         values = (door.dense_rows(self, X) - lines.centre)[:, None, :] * lines.W
-        return Contributions(values, lines.b + self._model.log_prior)
+        return Contributions.of(self, values, lines.b + self._model.log_prior)
 
     def to_linear(self) -> LinearClassifier:
         """The weights alone, as a classifier that predicts the same."""

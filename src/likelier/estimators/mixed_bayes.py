@@ -168,7 +168,7 @@ class NaiveBayes(Generative):
         door.fitted(self)
         params = self._model.params
         assert isinstance(params, Mixed)
-        return Contributions(params.parts(self._cells(X)), self._model.log_prior)
+        return Contributions.of(self, params.parts(self._cells(X)), self._model.log_prior)
 
     def _cells(self, X: Any) -> Floats:
         """Rows as numbers and codes; what a family cannot have is missing, as in every answer, and said."""
@@ -247,20 +247,16 @@ class NaiveBayes(Generative):
         return tags
 
     # ---- rows as users know them -------------------------------------------------------------------
-    def impute(self, X: Any) -> NDArray[Any]:
-        """X with what is missing filled in: numbers by their posterior mean, categories by the likeliest.
-
-        With categories, an array of objects.
-        """
-        filled = super().impute(X)
+    def _imputed(self, X: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        filled, missing = super()._imputed(X)
         levels = self._plan.levels
         if not levels:
-            return filled
+            return filled, missing
         out = self._shown_rows(filled)
         for j, held in self._categories_of(X).items():  # what was there stays, known or not
             there = held.codes >= 0
             out[there, j] = held.levels[held.codes[there]]
-        return out
+        return out, missing
 
     def _categories_of(self, X: Any) -> dict[int, Factor]:
         """The columns of categories as they came."""

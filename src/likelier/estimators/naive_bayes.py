@@ -82,4 +82,4 @@ class GaussianNB(Generative):
         params = self._model.params
         assert isinstance(params, Diagonal)
         rows = door.dense_rows(self, X, gaps=True)
-        return Contributions(params.parts(rows), self._model.log_prior)
+        return Contributions.of(self, params.parts(rows), self._model.log_prior)

@@ -67,4 +67,4 @@ class Weighted(LinearScores, Scoring, Publishing):
         door.fitted(self)
         rows = door.dense_rows(self, X)
         W, b = by_class(self._model.W, self._model.intercept)
-        return Contributions(rows[:, None, :] * W, b)
+        return Contributions.of(self, rows[:, None, :] * W, b)
