@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import Chunk, Source
+from likelier.data.problems import TooLarge
 from likelier.data.units import Units, in_units
 from likelier.data.wrapped import cluster_of, innermost
 from likelier.engines import run
 from likelier.engines.numbering import counting
 from likelier.families import Params, Support
-from likelier.links import Link, log_softmax
+from likelier.links import Link, log_softmax, log_sum_exp
 from likelier.scores import InUnits, Scores, write_comparable
 from likelier.states import Survey
 
@@ -46,9 +47,28 @@ class Question:
         if self.link.compares and self.support is None:
             write_comparable(self.scores, chunk, Z)
         else:
-            self.scores.write(chunk, Z)
+            with np.errstate(over="ignore", invalid="ignore"):
+                self.scores.write(chunk, Z)
+            if not (Z.max(initial=-np.inf) < np.inf and np.isfinite(Z[:, 0]).all()):
+                _refuse_overflow(chunk, Z, density=self.link is log_sum_exp)
         self.link.apply(Z, out)
         return skipped
+
+
+LARGE = 1e100  # a cell above this is what made the scores of its row overflow
+
+
+def _refuse_overflow(chunk: Chunk, Z: Floats, *, density: bool) -> None:
+    """Raise at a row that a huge cell has left without a finite score; a density alone may be 0."""
+    defined = (Z < np.inf).all(axis=1) & (density | (Z > -np.inf).any(axis=1))
+    lost = np.flatnonzero(~defined)
+    if len(lost) == 0:
+        return
+    X = np.nan_to_num(np.abs(chunk.X.take(lost).to_array()))
+    at, column = (int(i) for i in np.unravel_index(np.argmax(X), X.shape))
+    if X[at, column] > LARGE:
+        row = int(lost[at])
+        raise TooLarge(chunk.first + row, column, chunk.X.cell(row, column))
 
 
 @dataclass(frozen=True)

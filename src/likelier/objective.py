@@ -105,6 +105,10 @@ class Objective:
 
     def _curvature(self, H: Floats) -> Floats:
         """Of the objective, from the sum over rows, which is used up."""
+        if not np.isfinite(H).all():  # at no θ is it more than a multiple of XᵀX
+            raise ValueError(
+                "Input X contains values so large that their sums of squares overflow: divide such columns."
+            )
         H /= self.n
         if not self.intercept:
             at = np.arange(self.setting.p, self.size, self.setting.p + 1)

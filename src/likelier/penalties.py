@@ -11,6 +11,17 @@ Floats = NDArray[np.float64]
 LEAST = 1e-280  # of a penalty, that its sums with others stay numbers
 
 
+def shares(C: float, n: float, ratio: float) -> tuple[float, float]:
+    """1/(C n), which the penalty is beside the mean loss of n rows: its part l2, and l1 (`ratio` of it)."""
+    total = C * n
+    if total < np.finfo(np.float64).tiny:
+        raise ValueError(
+            f"C={C:g} times the sum of the sample weights, {n:g}, is too small a number for float64: "
+            "multiply the weights, or C."
+        )
+    return (1 - ratio) / total, ratio / total
+
+
 @dataclass(frozen=True)
 class Penalty:
     """Ridge (Hoerl & Kennard 1970), lasso (Tibshirani 1996), or both: the elastic net (Zou & Hastie 2005).

@@ -412,3 +412,35 @@ def test_categories_are_coded_by_given_levels(kind):
         np.testing.assert_array_equal(coded.gappy(), np.array(codes) < 0)
         np.testing.assert_array_equal(coded.to_array()[:, 0], [np.nan if one < 0 else one for one in codes])
         np.testing.assert_array_equal(found.rows(2, 4).coded(levels).arrays[0].codes, codes[2:4])
+
+
+@pytest.mark.filterwarnings("ignore::likelier.DegenerateWarning")
+@pytest.mark.parametrize(
+    "rows", [1, 3, 400]
+)  # a few cells are copied at once, more are read where they lie
+def test_frames_of_any_height_hold_the_same_numbers(rows):
+    rng = np.random.default_rng(0)
+    columns = {
+        "float": rng.normal(size=rows),
+        "single": rng.normal(size=rows).astype(np.float32),
+        "whole": rng.integers(-5, 5, rows),
+        "large": rng.integers(0, 2**63, rows).astype(np.uint64),
+        "short": rng.integers(0, 100, rows).astype(np.int8),
+    }
+    frames = [
+        pd.DataFrame(columns),
+        pd.DataFrame(columns).assign(truth=rng.random(rows) < 0.5),
+        pd.DataFrame({"a": columns["float"], "b": pd.array([1, None] * rows, dtype="Int64")[:rows]}),
+        pd.DataFrame(columns).astype(np.float32),
+        pd.DataFrame(rng.random((rows, 3)) < 0.5, columns=["a", "b", "c"]),
+    ]
+    for frame in frames:
+        model = lk.GaussianNB().fit(
+            pd.concat([frame] * (1 + 4 // rows)), np.arange(rows * (1 + 4 // rows)) % 2
+        )
+        one_by_one = np.vstack([model.predict_log_proba(frame.iloc[[i]]) for i in range(min(rows, 5))])
+        as_floats = model.predict_log_proba(
+            pd.DataFrame({name: frame[name].astype(float) for name in frame}).astype(float)
+        )
+        np.testing.assert_array_equal(one_by_one, as_floats[:5])
+        np.testing.assert_array_equal(model.predict_log_proba(frame), as_floats)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from matplotlib.collections import LineCollection, PathCollection
 from PIL import Image
 from scipy.stats import binomtest
+from sklearn import metrics
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
 import likelier as lk
@@ -32,6 +33,74 @@ def wine():
 def compared(wine):
     models = [lk.GaussianNB(), lk.LinearDiscriminantAnalysis(), lk.LinearSVC()]
     return lk.compare(wine[0], wine[1], models=models)
+
+
+# ---- ROC and confusion -----------------------------------------------------------------------------
+def test_roc_curves_are_scikit_learns():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = lk.GaussianNB().fit(X[::2], y[::2])
+    ax = lk.plot.roc({"naive Bayes": model}, X[1::2], y[1::2])
+    found = lk.evaluate(model, X[1::2], y[1::2])
+    (line,) = ax.get_lines()[1:]
+    np.testing.assert_allclose(line.get_xydata(), np.column_stack(found.roc()[:2]))
+    assert line.get_label() == f"naive Bayes (AUC {found.auc:.3f})"
+    turned = lk.plot.roc(found, positive=0).get_lines()[1]
+    assert np.trapezoid(turned.get_ydata(), turned.get_xdata()) == pytest.approx(found.auc)
+
+
+def test_roc_of_held_out_rows(compared, wine):
+    ax = lk.plot.roc(compared, positive=1)
+    lines = {line.get_label().split(" (")[0]: line for line in ax.get_lines()[1:]}
+    assert set(lines) == {r.model for r in compared.results if r.P is not None and not r.baseline}
+    for name, line in lines.items():
+        area = metrics.roc_auc_score(wine[1] == 1, compared.result(name).P[:, 1])
+        assert np.trapezoid(line.get_ydata(), line.get_xdata()) == pytest.approx(area, rel=1e-12)
+    with pytest.raises(ValueError, match="positive must be one of the classes"):
+        lk.plot.roc(compared)
+
+
+def test_roc_of_every_class(wine):
+    model = lk.GaussianNB().fit(*wine)
+    lines = lk.plot.roc(model, *wine).get_lines()[1:]
+    assert [line.get_label()[0] for line in lines] == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("normalize", [None, "true", "pred", "all"])
+def test_confusion_matrices_are_scikit_learns(wine, normalize):
+    X, y = wine
+    model = lk.GaussianNB().fit(X[["hue"]], y)
+    ax = lk.plot.confusion_matrix(model, X[["hue"]], y, normalize=normalize)
+    theirs = metrics.confusion_matrix(y, model.predict(X[["hue"]]), normalize=normalize)
+    shown = np.array([float(text.get_text()) for text in ax.texts]).reshape(3, 3)
+    np.testing.assert_allclose(shown, theirs, atol=0 if normalize is None else 0.005)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("predicted class", "true class")
+
+
+def test_many_classes_of_a_matrix_are_gathered():
+    y = np.repeat(np.arange(30), np.arange(2, 32))
+    model = lk.GaussianNB().fit(y[:, None] + np.linspace(0, 0.1, len(y))[:, None], y)
+    ax = lk.plot.confusion_matrix(lk.evaluate(model, y[:, None].astype(float), y))
+    assert [t.get_text() for t in ax.get_xticklabels()] == [*map(str, range(10, 30)), "others"]
+    assert ax.images[0].get_array().shape[:2] == (21, 21)
+
+
+def test_the_best_of_a_comparison_has_a_matrix(compared, wine):
+    ax = lk.plot.confusion_matrix(compared)
+    shown = np.array([float(text.get_text()) for text in ax.texts]).reshape(3, 3)
+    np.testing.assert_array_equal(shown, compared.best.overall.confusion)
+
+
+@pytest.mark.parametrize("draw", [lk.plot.roc, lk.plot.confusion_matrix])
+def test_what_cannot_be_told_apart_is_refused(draw, wine, compared):
+    model = lk.GaussianNB().fit(*wine)
+    with pytest.raises(ValueError, match="give X and y"):
+        draw(model)
+    with pytest.raises(ValueError, match="X and y are for fitted classifiers"):
+        draw(lk.evaluate(model, *wine), *wine)
+    with pytest.raises(TypeError, match="not an evaluation"):
+        draw(3)
+    with pytest.raises(ValueError, match="normalize must be"):
+        lk.plot.confusion_matrix(model, *wine, normalize="rows")
 
 
 # ---- calibration -----------------------------------------------------------------------------------

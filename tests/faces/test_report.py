@@ -17,8 +17,9 @@ from sklearn.metrics import confusion_matrix, roc_auc_score, roc_curve
 from sklearn.tree import DecisionTreeClassifier
 
 import likelier as lk
+from likelier.comparing.ranking import roc_points
 from likelier.reporting import written
-from likelier.reporting.curves import roc, wilson
+from likelier.reporting.curves import wilson
 from likelier.reporting.page import page
 from likelier.reporting.pictures import picture
 from likelier.reporting.plane import FAR, GRID
@@ -206,7 +207,7 @@ def test_roc_is_scikit_learns_with_ties_and_weights(rows):
     scores, hit, w = (np.array(each) for each in zip(*rows, strict=True))
     if hit.all() or not hit.any():
         return
-    fall, rise = roc(scores / 7, hit, w.astype(float))
+    fall, rise = roc_points(scores / 7, hit, w.astype(float))
     theirs = roc_curve(hit, scores / 7, sample_weight=w, drop_intermediate=False)
     np.testing.assert_allclose(fall, theirs[0], atol=1e-12)
     np.testing.assert_allclose(rise, theirs[1], atol=1e-12)

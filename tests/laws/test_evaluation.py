@@ -26,6 +26,7 @@ from sklearn.svm import LinearSVC as TheirLinearSVC
 
 import likelier as lk
 from laws.generators import SEEDS
+from likelier.comparing.ranking import mean_auc
 from likelier.data import Chunk, Dense
 from likelier.estimators.saying import Naming, _of_chunk, _start, itself, said
 from likelier.evaluation import LabelSums, Said, ValueSums
@@ -60,7 +61,7 @@ def taken(said, rows):
 
 
 def label_sums(said, codes, w, K, cuts=()):
-    sums = LabelSums.start(K)
+    sums = LabelSums.start(K, apart=True)
     edges = [0, *sorted(cuts), len(codes)]
     for a, b in pairwise(edges):
         sums.add(taken(said, slice(a, b)), codes[a:b], None if w is None else w[a:b])
@@ -71,8 +72,10 @@ def assert_same(a, b):
     assert a.rows == b.rows
     np.testing.assert_allclose(a.confusion, b.confusion, rtol=1e-12)
     np.testing.assert_allclose(a.excess, b.excess, rtol=1e-12)
-    for name in ("totals", "classes", "bins"):
-        np.testing.assert_allclose(getattr(a.figures, name), getattr(b.figures, name), **PROMISED)
+    assert len(a.apart) == len(b.apart)
+    for mine, theirs in zip([a.figures, *a.apart], [b.figures, *b.apart], strict=True):
+        for name in ("totals", "classes", "bins"):
+            np.testing.assert_allclose(getattr(mine, name), getattr(theirs, name), **PROMISED)
 
 
 kinds = st.sampled_from(["probabilities", "margins"])
@@ -91,12 +94,12 @@ def test_any_cut_order_and_tree_of_label_sums_is_the_same(seed, n, K, kind, data
     edges = [0, *sorted(cuts), n]
     pieces = [label_sums(taken(said, slice(a, b)), codes[a:b], w[a:b], K) for a, b in pairwise(edges)]
     for tree in (pieces, pieces[::-1]):
-        total = LabelSums.start(K)
+        total = LabelSums.start(K, apart=True)
         for piece in tree:
             total.merge(piece)
         assert_same(total, whole)
     before = copy.deepcopy(pieces[0])
-    LabelSums.start(K).merge(pieces[0])
+    LabelSums.start(K, apart=True).merge(pieces[0])
     assert_same(pieces[0], before)
 
 
@@ -108,7 +111,11 @@ def test_weights_are_repetitions_and_0_or_no_label_is_absent(seed, n, K, kind):
     rows = np.repeat(np.arange(n), times)
     repeated = label_sums(taken(said, rows), codes[rows], None, K)
     found = label_sums(said, codes, w, K)
-    found.rows, found.figures.totals[0] = repeated.rows, repeated.figures.totals[0]  # rows, not weights
+    found.rows = repeated.rows  # rows, not weights
+    for mine, theirs in zip(
+        [found.figures, *found.apart], [repeated.figures, *repeated.apart], strict=True
+    ):
+        mine.totals[0] = theirs.totals[0]
     assert_same(found, repeated)
 
 
@@ -173,7 +180,23 @@ def assert_as_scikit_learn(found, model, X, y, w=None):
         assert abs(found.auc - theirs) <= found.auc_error + 1e-15
         assert found.auc_error < 0.03  # of models that are sure of most rows
     else:
-        assert np.isnan(found.auc)
+        check_auc_by_class(found, P, np.searchsorted(classes, y), w)
+
+
+def check_auc_by_class(found, Z, codes, w):
+    """That of each class against all others is scikit-learn's to within bins, and auc is their mean."""
+    each = []
+    for k, label in enumerate(found.classes.tolist()):
+        if 0 < np.sum(codes == k) < len(codes):
+            theirs = metrics.roc_auc_score(codes == k, Z[:, k], sample_weight=w)
+            assert abs(found.aucs[k] - theirs) <= found.sums.apart[k].auc_error + 1e-12
+            curve = found.roc(label)
+            assert np.trapezoid(curve.true_positive, curve.false_positive) == pytest.approx(found.aucs[k])
+            each.append(theirs)
+    assert abs(found.auc - np.mean(each)) <= found.auc_error + 1e-12
+    assert abs(found.auc - mean_auc(Z, codes, w)) <= found.auc_error + 1e-12  # as lk.compare has it
+    with pytest.raises(ValueError, match="positive must be one of the classes"):
+        found.roc()
 
 
 BREAST = load_breast_cancer(return_X_y=True)
@@ -212,6 +235,26 @@ def test_log_loss_is_not_cut_off():
 
 
 @pytest.mark.parametrize("model", [lk.LinearSVC(), TheirLinearSVC(), lk.Perceptron()], ids=str)
+def test_scores_of_more_classes_have_an_auc(model):
+    X, y = IRIS
+    model = clone(model).fit(X[:, :2], y)
+    found = lk.evaluate(model, X[:, :2], y)
+    check_auc_by_class(found, model.decision_function(X[:, :2]), y, None)
+    assert list(found.figures) == ["error", "accuracy", "auc", "auc_error"]
+
+
+def test_either_of_two_classes_has_a_curve():
+    X, y = BREAST
+    found = lk.evaluate(lk.GaussianNB().fit(X, y), X, y)
+    for label in (0, 1):
+        curve = found.roc(label)
+        assert np.trapezoid(curve.true_positive, curve.false_positive) == pytest.approx(found.auc)
+        assert (np.diff(curve.threshold[1:]) < 0).all()
+    with pytest.raises(ValueError, match="positive='x'"):
+        found.roc("x")
+
+
+@pytest.mark.parametrize("model", [lk.LinearSVC(), TheirLinearSVC(), lk.Perceptron()], ids=str)
 def test_margins_have_errors_and_auc(model):
     X, y = BREAST
     X = X / X.std(axis=0)
@@ -229,8 +272,6 @@ def test_margins_have_errors_and_auc(model):
     d = model.decision_function(X)
     assert thresholds.min() == pytest.approx(d.min(), rel=0.05)
     assert thresholds.max() == pytest.approx(d.max(), rel=0.05)
-    three = type(model)().fit(*IRIS)
-    assert list(lk.evaluate(three, *IRIS).figures) == ["error", "accuracy"]
 
 
 @pytest.mark.parametrize("q", [None, 1, 3])
@@ -277,7 +318,7 @@ def test_the_area_below_the_curve_is_the_auc():
     assert groups.weight.sum() == len(y)
     assert groups.weight @ groups.rate == pytest.approx(y.sum())
     assert groups.weight @ groups.p == pytest.approx(p.sum())
-    with pytest.raises(ValueError, match="two classes"):
+    with pytest.raises(ValueError, match="positive must be one of the classes"):
         lk.evaluate(lk.GaussianNB().fit(*IRIS), *IRIS).roc()
 
 
@@ -416,7 +457,7 @@ def test_what_is_kept_is_small_and_travels():
     found = lk.evaluate(lk.GaussianNB().fit(X, y), X, y)
     again = pickle.loads(pickle.dumps(found))
     assert str(again) == str(found)
-    assert found.sums.nbytes < 200_000
+    assert found.sums.nbytes < 100_000 * (1 + len(found.classes))
     assert list(found.to_frame()["class"]) == [0, 1, 2]
     assert "GaussianNB on 150 rows" in str(found)
 

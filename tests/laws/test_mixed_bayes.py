@@ -235,14 +235,15 @@ def test_samples_look_like_rows(fitted):
 def test_missing_cells_are_filled_in_and_others_left(fitted):
     model, X, _ = fitted
     filled = model.impute(X)
+    assert isinstance(filled, pd.DataFrame)
     there = X.notna().to_numpy()
-    assert (filled[there] == X.to_numpy(dtype=object)[there]).all()
-    assert not pd.isna(pd.DataFrame(filled)).any().any()
+    assert (filled.to_numpy(dtype=object)[there] == X.to_numpy(dtype=object)[there]).all()
+    assert not filled.isna().any().any()
     odd = X.iloc[:1].assign(colour="never seen", bell=np.nan)
-    assert model.impute(odd)[0, 2] == "never seen"
+    assert model.impute(odd)["colour"].iloc[0] == "never seen"
     gone = X.iloc[:1].assign(bell=np.nan, colour=None, bumps=np.nan, truth=np.nan)
     expected = model.class_prior_ @ [X["bell"][y_ == fitted[2]].mean() for y_ in "abc"]
-    np.testing.assert_allclose(model.impute(gone)[0, 0], expected, rtol=1e-9)
+    np.testing.assert_allclose(model.impute(gone).iloc[0, 0], expected, rtol=1e-9)
 
 
 # ---- however rows come ---------------------------------------------------------------------------

@@ -495,6 +495,10 @@ def test_the_chosen_mixture_has_the_least_bic():
     best = table["bic"].argmin()
     assert len(model.weights_) == table["n_components"][best]
     assert model.covariance_type_ == table["covariance_type"][best]
+    lines = repr(table).splitlines()  # a line for each, the best marked
+    assert len(lines) == 1 + 16 + 1
+    assert [line.startswith("*") for line in lines[1:17]].index(True) == best
+    assert table.to_frame()["bic"].argmin() == best
     by_aic = GM(4, select="aic", covariance_type="all", random_state=0).fit(X)
     assert len(by_aic.weights_) == table["n_components"][table["aic"].argmin()]
     assert by_aic.covariance_type_ == table["covariance_type"][table["aic"].argmin()]

@@ -32,7 +32,7 @@ class LabelJudge:
         self.model, self.naming = model, naming
 
     def start(self) -> LabelSums:
-        return LabelSums.start(self.naming.K)
+        return LabelSums.start(self.naming.K, apart=True)
 
     def add(self, sums: LabelSums, said: Said, truth: Any) -> None:
         there = arrow.encoded(truth)[0] >= 0

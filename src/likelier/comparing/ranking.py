@@ -23,6 +23,33 @@ def auc(scores: Floats, positive: NDArray[np.bool_], w: Floats | None = None) ->
     return float(hits @ (np.cumsum(misses) - misses / 2) / pairs)
 
 
+def roc_points(scores: NDArray[Any], hit: NDArray[np.bool_], w: Floats) -> tuple[Floats, Floats]:
+    """False and true positive rates at each threshold, from (0, 0) to (1, 1)."""
+    order = np.argsort(-scores, kind="stable")
+    last = np.append(np.diff(scores[order]) != 0, True)  # rows of one score come together
+    fall, rise = (np.cumsum(np.where(each, w, 0.0)[order])[last] for each in (~hit, hit))
+    return np.append(0.0, fall / fall[-1]), np.append(0.0, rise / rise[-1])
+
+
+def commonest(weight: Floats, most: int) -> NDArray[np.intp]:
+    """The numbers of the classes of most weight, in order."""
+    return np.sort(np.argsort(-weight, kind="stable")[:most])
+
+
+def gathered(confusion: Floats, shown: NDArray[np.intp]) -> Floats:
+    """A confusion matrix of some classes; all others share a last row and column."""
+    K = len(confusion)
+    if K == len(shown):
+        return confusion
+    place = np.full(K, len(shown))
+    place[shown] = np.arange(len(shown))
+    rows = np.zeros((len(shown) + 1, K))
+    np.add.at(rows, place, confusion)
+    out = np.zeros((len(shown) + 1, len(shown) + 1))
+    np.add.at(out.T, place, rows.T)
+    return out
+
+
 def mean_auc(Z: Any, codes: NDArray[Any], w: Floats | None = None) -> float:
     """Of two classes that of the second, Z (n,) or (n, 2); of more the mean of each against the rest.
 

@@ -104,7 +104,7 @@ class Result:
         return first
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Models on the same folds of one table, best first; prints as a table."""
 
@@ -156,7 +156,7 @@ class Comparison:
                 return result
         raise KeyError(f"{model}: compared were {', '.join(r.model for r in self.results)}")
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.text()
 
     def text(self, width: int = WIDTH) -> str:

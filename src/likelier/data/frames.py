@@ -3,6 +3,7 @@
 narwhals says what a column is, whoever made the frame; what it cannot hand over as numbers is named.
 """
 
+from collections.abc import Iterator
 from decimal import Decimal
 from numbers import Real
 from typing import Any, Literal, NamedTuple
@@ -29,6 +30,9 @@ ADVICE: dict[str, str] = {
     "nested": "make a column of each part of a nested one",
     "mixed": "make all values of a column numbers (or strings, for NaiveBayes)",
 }
+
+
+FEW_CELLS = 1024  # of a frame, up to which a copy costs less than its columns one by one
 
 
 class Read(NamedTuple):
@@ -59,7 +63,10 @@ def columns(X: Frame, *, categories: bool = False) -> Columns:
     """
     found: list[Any] = []
     refused: list[tuple[Kind, Series]] = []
-    for series in X.iter_columns():
+    for series in _each(X):
+        if isinstance(series, np.ndarray):
+            found.append(series)
+            continue
         kind, values = read(series)
         if values is not None:
             found.append(values)
@@ -70,6 +77,28 @@ def columns(X: Frame, *, categories: bool = False) -> Columns:
     if refused:
         raise ValueError(_refusal(refused))
     return Columns(tuple(found))
+
+
+def _each(X: Frame) -> Iterator[NDArray[Any] | Series]:
+    """Columns of NumPy's numbers as they lie, which is most of what there is in pandas; others as series.
+
+    A row at a time pays for every column: pandas takes 25 µs to hand one out, narwhals 45 µs to wrap it.
+    So a few cells are copied at once.
+    """
+    if not nw.dependencies.is_pandas_dataframe(native := X.to_native()):
+        yield from X.iter_columns()
+        return
+    if native.size <= FEW_CELLS:
+        cells = native.to_numpy()
+        if cells.dtype.kind in "fiub":
+            yield from map(readable, cells.T)
+            return
+    for _, column in native.items():  # noqa: PERF102 - a frame is not a dict
+        dtype = column.dtype
+        if isinstance(dtype, np.dtype) and dtype.kind in "fiub":
+            yield readable(column.to_numpy())
+        else:
+            yield nw.from_native(column, series_only=True)
 
 
 def read(series: Series) -> Read:

@@ -87,6 +87,16 @@ class OutOfSupport(BadCell):
         return said
 
 
+class TooLarge(BadCell):
+    """A cell of X is so large that no class has a finite score for its row."""
+
+    def _said(self, where: str) -> str:
+        return (
+            f"Input X contains a value so large that the scores of its row overflow: {where} is "
+            f"{self.value:g}. Divide the column before the fit, or drop such rows."
+        )
+
+
 def refuse_cells(X: NDArray[np.float64], *, gaps: bool, first: int = 0) -> None:
     """Raise at the first cell that is infinite or, unless gaps are allowed, missing."""
     bad = np.argwhere(np.isinf(X) if gaps else ~np.isfinite(X))

@@ -64,7 +64,7 @@ class AffineScores(Generative):
         door.fitted(self)
         rows = door.dense_rows(self, X, gaps=True)
         params: Any = self._model.params
-        return Contributions(params.parts(_possible(params, rows)), self._offset(self._model))
+        return Contributions.of(self, params.parts(_possible(params, rows)), self._offset(self._model))
 
 
 def _possible(params: Any, X: Floats) -> Floats:

@@ -60,6 +60,11 @@ class BayesClassifier(Decisions, ClassifierMixin, InNotebooks):
                 "Found input variables with inconsistent numbers of samples: "
                 f"X has {n} rows, y has {len(labels)}."
             )
+        if n == 0:
+            raise ValueError(
+                f"Found array with 0 sample(s) (shape={np.shape(X)}) while a minimum of 1 is required by "
+                "BayesClassifier."
+            )
         w = door.weights_of(sample_weight, n)
         there = np.ones(n, dtype=np.bool_) if w is None else w > 0
         door.weighty(there)
@@ -69,7 +74,7 @@ class BayesClassifier(Decisions, ClassifierMixin, InNotebooks):
         counts = np.asarray(np.bincount(codes[there], weights[there], len(classes)), dtype=np.float64)
         prior = counts / counts.sum()
         if self.priors is not None:
-            prior = seen_only(door.priors_of(self.priors, len(classes)), counts)
+            prior = seen_only(door.priors_of(self.priors, len(classes), classes=classes), counts)
         densities = self._densities(X, codes, w, classes)
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
@@ -94,9 +99,9 @@ class BayesClassifier(Decisions, ClassifierMixin, InNotebooks):
 
     # ---- answers -----------------------------------------------------------------------------------
     @by_block
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each row."""
-        best = self._posterior(X, None).argmax(axis=1)
+    def predict(self, X: Any, priors: Any = None) -> NDArray[Any]:
+        """The most probable class of each row; under other class priors if they are given."""
+        best = self._posterior(X, priors).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     @by_block
@@ -181,7 +186,8 @@ class BayesClassifier(Decisions, ClassifierMixin, InNotebooks):
     def _posterior(self, X: Any, priors: Any) -> Floats:
         """Scores whose softmax is p(C_k | x). Rows that no class can have tell nothing: the priors stay."""
         door.fitted(self)
-        prior = self.class_prior_ if priors is None else door.priors_of(priors, len(self.classes_))
+        known = self.classes_
+        prior = self.class_prior_ if priors is None else door.priors_of(priors, len(known), classes=known)
         Z = self._model.logs(X, self)
         Z += log_of(prior)
         nowhere = np.flatnonzero(np.isneginf(Z).all(axis=1))

@@ -130,7 +130,7 @@ class CategoricalNB(Generative):
         A cell that is missing, or of no known category, contributes 0.
         """
         rows, params = self._codes(X), self._params
-        return Contributions(params.parts(rows), self._model.log_prior)
+        return Contributions.of(self, params.parts(rows), self._model.log_prior)
 
     def statistics(self, X: Any) -> Any:
         """The indicators of the categories that each row has, (n, Σ L_j), as a sparse array.

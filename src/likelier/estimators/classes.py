@@ -44,7 +44,8 @@ class OnePassClassifier(Scoring, OnePass):
         try:
             guess = glimpse(source)
             if guess is not None:
-                return guess, self._fitted(Foreseen(source), guess)
+                with door.of_classes(guess):
+                    return guess, self._fitted(Foreseen(source), guess)
         except Refused:
             raise
         except ValueError:  # which may be the guess's fault: after the survey it would not be

@@ -54,8 +54,8 @@ def _mapped(answer: Callable[[Any], Any], X: Any) -> Any:
     array = hasattr(X, "chunks")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of made-up cells; of names and columns, each block warns
-        like = np.asarray(answer(_few(X._meta, X.shape[1])))[:0]
-    if not array:
+        like = answer(_few(X._meta, X.shape[1]))[:0]
+    if not array:  # a frame of answers, or an array
         return X.map_partitions(answer, meta=like)
     shape = {"drop_axis": 1} if like.ndim == 1 else {"chunks": (X.chunks[0], like.shape[1:])}
     name = f"likelier-answer-{uuid4().hex}"

@@ -28,6 +28,7 @@ from likelier.estimators.units import least, scaling_of, units_for
 from likelier.families import Family
 from likelier.mixing import Blend, Climb, Climbed, Problem, Selection, Stepwise, Way, Weight
 from likelier.model import Bayes
+from likelier.shown import Part, Shown, Table
 
 Floats = NDArray[np.float64]
 
@@ -38,6 +39,29 @@ class Candidate(NamedTuple):
     M: int
     shape: str  # of its covariances; "": of another family
     family: Family
+
+
+class Tried(Shown, dict[str, Any]):
+    """The mixtures that were tried, by columns; prints as a table with the least BIC marked."""
+
+    def _parts(self) -> Iterator[Part]:
+        best = int(np.argmin(self["bic"]))
+        rows = [["", "components", "covariance", "log-likelihood", "BIC", "converged"]]
+        for i, cells in enumerate(zip(*self.values(), strict=True)):
+            M, shape, likelihood, bic, ended = cells
+            mark, ended = "*" if i == best else "", "yes" if ended else "no"
+            rows.append([mark, str(M), shape, f"{likelihood:.6g}", f"{bic:.8g}", ended])
+        yield Table(rows)
+        yield "* the least BIC; the log-likelihood is per row"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def to_frame(self) -> Any:
+        """The same as a pandas frame."""
+        import pandas as pd
+
+        return pd.DataFrame(dict(self))
 
 
 class Components(Resumable, Observable, DensityMixin, Answering):
@@ -244,10 +268,14 @@ class Components(Resumable, Observable, DensityMixin, Answering):
         return float(self.score_samples(X).mean())
 
     def sample(
-        self, n_samples: int = 1, y: Any = None, random_state: Any = None
-    ) -> tuple[Floats, NDArray[Any]]:
-        """New rows and their components: from all of them, or from component y."""
-        return super().sample(n_samples, y, self.random_state if random_state is None else random_state)
+        self, n_samples: int = 1, y: Any = None, random_state: Any = None, *, output: str | None = None
+    ) -> tuple[Any, NDArray[Any]]:
+        """New rows and their components: from all of them, or from component y.
+
+        output: "pandas", "polars" or "pyarrow" for rows as a frame; by default they are an array.
+        """
+        seed = self.random_state if random_state is None else random_state
+        return super().sample(n_samples, y, seed, output=output)
 
     def _shown(self, model: Blend, statistics: Any | None, target: Any) -> dict[str, Any]:
         way = model.way
@@ -263,7 +291,7 @@ class Components(Resumable, Observable, DensityMixin, Answering):
         }
         if model.selection is not None:
             table = model.selection
-            shown["selection_"] = {
+            columns = {
                 "n_components": table.n_components,
                 "covariance_type": list(table.covariance_type),
                 "log_likelihood": table.log_likelihood,
@@ -271,7 +299,8 @@ class Components(Resumable, Observable, DensityMixin, Answering):
                 "converged": table.converged,
             }
             if table.aic is not None:
-                shown["selection_"]["aic"] = table.aic
+                columns["aic"] = table.aic
+            shown["selection_"] = Tried(columns)
         return shown
 
     def _say(self, model: Blend, statistics: Stepwise | None, names: Names) -> None:

@@ -259,6 +259,11 @@ class ComplementNB(Counts):
     is_outlier: Any = NoDensity()
 
     @by_block
+    def predict(self, X: Any) -> NDArray[Any]:  # type: ignore[override]
+        """The class of the largest score."""
+        return np.asarray(self._target[self._ask(X, "posterior", links.argmax)])
+
+    @by_block
     def predict_proba(self, X: Any) -> Floats:  # type: ignore[override]
         """The softmax of the scores, (n, K): an order of the classes, and no more."""
         return self._ask(X, "posterior", links.softmax)

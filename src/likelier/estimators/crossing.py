@@ -13,6 +13,7 @@ from likelier.callers import outside
 from likelier.data import Assignment, DegenerateWarning, Source
 from likelier.engines import run
 from likelier.engines.tree import merge_in_order
+from likelier.estimators import door
 from likelier.evaluation import Card, CrossValidation, Trial, predictions
 from likelier.scores import Scores, abreast
 from likelier.states import Folds, Together, all_but_one
@@ -71,6 +72,13 @@ class Entrants(NamedTuple):
 def cross_validate(estimator: Any, source: Source, points: Sequence[Point], plan: Plan) -> CrossValidation:
     """The two passes, and a third if predictions are wanted."""
     target = estimator._target_of(source)
+    with door.of_classes(target):
+        return _cross_validated(estimator, source, target, points, plan)
+
+
+def _cross_validated(
+    estimator: Any, source: Source, target: Any, points: Sequence[Point], plan: Plan
+) -> CrossValidation:
     entrants = Entrants.of(estimator, points, source, target)
     rows = estimator._labelled(source, target)
     counted = run(rows, partial(Folds.start, plan.folds, entrants.start))

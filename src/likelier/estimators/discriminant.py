@@ -1,6 +1,6 @@
 """What linear and quadratic discriminant analysis share."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -73,7 +73,8 @@ class Discriminant(Generative):
 
     def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
         yield from super()._remarks(model, statistics, target, names)
-        if self.priors is not None and abs(np.sum(self.priors) - 1) > 1e-5:
+        given = list(self.priors.values()) if isinstance(self.priors, Mapping) else self.priors
+        if given is not None and abs(np.sum(given) - 1) > 1e-5:
             yield "The priors do not sum to 1. Renormalizing"
 
     partial_fit = available_if(_counts)(Generative.partial_fit)

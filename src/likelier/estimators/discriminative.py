@@ -28,7 +28,7 @@ from likelier.estimators.weighted import Weighted
 from likelier.estimators.weights import Weights
 from likelier.losses import Loss
 from likelier.objective import Objective, shift_of, units_of
-from likelier.penalties import Penalty
+from likelier.penalties import Penalty, shares
 from likelier.solvers import Iterate, Solution, Watch
 from likelier.solving import Terms, solve
 from likelier.states import Setting
@@ -98,7 +98,7 @@ class Discriminative(Resumable, Observable, Weighted):
         loss = self._loss(K)
         q = loss.scores(K)
         intercept = door.truth("fit_intercept", self.fit_intercept)
-        penalty = Penalty.of(q, p, (1 - ratio) / (C * n), ratio / (C * n), self._column_penalties(source))
+        penalty = Penalty.of(q, p, *shares(C, n, ratio), self._column_penalties(source))
         unit = units_of(source, penalty.l2[:p]) if all_rows else None
         source = source if unit is None else scaled(source, unit)
         shift = shift_of(source) if intercept else np.zeros(p)
@@ -150,8 +150,8 @@ class Discriminative(Resumable, Observable, Weighted):
             advice = "Penalise more (a smaller C), drop columns, or try another solver."
             if not last.stuck:
                 advice = (
-                    "Increase the number of iterations (max_iter), loosen tol, penalise more (a smaller C), "
-                    "or try another solver."
+                    "Increase the number of iterations (max_iter), loosen tol, penalise more (a smaller "
+                    "C), or try another solver."
                 )
             warnings.warn(
                 f"{type(self).__name__}: {solution.solver} failed to converge after {solution.iterations} "

@@ -8,6 +8,7 @@ scikit-learn's own checks.
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -325,8 +326,44 @@ def supervised(estimator: Any, X: Any, y: NDArray[Any], sample_weight: Any, *, k
     return Arrays(rows, y, weights_of(sample_weight, len(y)), names=names)
 
 
-def priors_of(priors: Any, K: int, *, strict: bool = True, name: str = "Priors") -> NDArray[np.float64]:
-    """Class priors: K of them, not negative; their sum 1 (strict), or else made so."""
+# The classes of the fit under way: hyper-parameters that speak of labels are read where only statistics
+# by class are at hand.
+_CLASSES: ContextVar[NDArray[Any] | None] = ContextVar("classes", default=None)
+
+
+@contextmanager
+def of_classes(classes: Any) -> Iterator[None]:
+    """Priors that are a dict, {label: prior}, are of these classes."""
+    token = _CLASSES.set(classes if isinstance(classes, np.ndarray) else None)
+    try:
+        yield
+    finally:
+        _CLASSES.reset(token)
+
+
+def _by_label(priors: Mapping[Any, Any], classes: NDArray[Any] | None) -> list[Any]:
+    """{label: prior} in the order of the classes, each of which must have one."""
+    labels = [] if classes is None else classes.tolist()
+    unknown = [label for label in priors if label not in labels]
+    missing = [label for label in labels if label not in priors]
+    if unknown:
+        raise ValueError(f"priors: there is no class {unknown[0]!r}; classes: {labels}")
+    if missing:
+        raise ValueError(f"priors: class {missing[0]!r} has none; give one for each of {labels}")
+    return [priors[label] for label in labels]
+
+
+def priors_of(
+    priors: Any,
+    K: int,
+    *,
+    strict: bool = True,
+    name: str = "Priors",
+    classes: NDArray[Any] | None = None,
+) -> NDArray[np.float64]:
+    """Class priors: K of them, or {label: prior}; not negative, their sum 1 (strict), or else made so."""
+    if isinstance(priors, Mapping):
+        priors = _by_label(priors, _CLASSES.get() if classes is None else classes)
     given = np.asarray(priors, dtype=np.float64)
     if given.shape != (K,):
         raise ValueError(

@@ -80,7 +80,7 @@ def _at_once(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[LabelSums,
     """Rows in memory, of whatever kind the model takes."""
     naming, labels = Naming.of(model), door.labels_of(model, y)
     w = door.weights_of(sample_weight, len(labels))
-    sums = LabelSums.start(naming.K)
+    sums = LabelSums.start(naming.K, apart=True)
     answers = said(model, naming, X, partial(_rows, X))
     check_consistent_length(answers.best, labels)
     codes = naming.codes(labels)

@@ -21,6 +21,7 @@ from likelier.estimators.alike import Named
 from likelier.estimators.classes import OnePassClassifier
 from likelier.estimators.collections import by_block
 from likelier.estimators.decisions import Decisions
+from likelier.estimators.framed import check_library, filled_in, is_frame, new_frame
 from likelier.estimators.onepass import Start
 from likelier.estimators.publishing import Names, Publishing
 from likelier.estimators.shift import adapted, warn_of_priors
@@ -69,11 +70,41 @@ def warn_of_skipped(estimator: Any, skipped: Mapping[int, int], support: Support
     )
 
 
-class Contributions(NamedTuple):
-    """What each column adds to each class's score: base + values.sum(axis=2) is the score."""
-
+class _Terms(NamedTuple):
     values: Floats  # (n, K, p)
     base: Floats  # (K,)
+
+
+class Contributions(_Terms):
+    """What each column adds to each class's score: base + values.sum(axis=2) is the score.
+
+    A pair of arrays, `values` (n, K, p) and `base` (K,), which know the `classes` (K,) and the `names` of
+    the columns (p,). As an array it is `values`.
+    """
+
+    classes: NDArray[Any]
+    names: list[str]
+
+    @classmethod
+    def of(cls, model: Any, values: Floats, base: Floats) -> Self:
+        """Of a fitted model."""
+        new = cls(values, base)
+        names = getattr(model, "feature_names_in_", None)
+        new.classes = model.classes_
+        new.names = [f"x{j}" for j in range(values.shape[2])] if names is None else list(map(str, names))
+        return new
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+    def to_frame(self) -> Any:
+        """A pandas frame: a line for each row and class, the base and each column beside each other."""
+        import pandas as pd
+
+        n, K, p = self.values.shape
+        index = pd.MultiIndex.from_product([range(n), self.classes], names=["row", "class"])
+        cells = np.column_stack([np.tile(self.base, n), self.values.reshape(n * K, p)])
+        return pd.DataFrame(cells, index=index, columns=["(base)", *self.names])
 
 
 class Answering(Publishing):
@@ -95,14 +126,14 @@ class Answering(Publishing):
 
     # ---- answers -----------------------------------------------------------------------------------
     @by_block
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each row."""
-        codes = self._ask(X, "posterior", links.argmax)
+    def predict(self, X: Any, priors: Any = None) -> NDArray[Any]:
+        """The most probable class of each row; under other class priors if they are given."""
+        codes = self._posterior(X, priors, links.argmax)
         return np.asarray(self._target[codes])
 
     @by_block
     def predict_proba(self, X: Any, priors: Any = None) -> Floats:
-        """p(C_k | x), (n, K); under other class priors if they are given."""
+        """p(C_k | x), (n, K); under other class priors, K of them or {label: prior}, if they are given."""
         return self._posterior(X, priors, links.softmax)
 
     @by_block
@@ -171,9 +202,13 @@ class Answering(Publishing):
         return np.asarray(self.score_samples(X) < typical.limit(quantile))
 
     def sample(
-        self, n_samples: int = 1, y: Any = None, random_state: Any = None
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """New rows and their labels: from all classes, from class y, or, y a list, one for each."""
+        self, n_samples: int = 1, y: Any = None, random_state: Any = None, *, output: str | None = None
+    ) -> tuple[Any, NDArray[Any]]:
+        """New rows and their labels: from all classes, from class y, or, y a list, one for each.
+
+        output: "pandas", "polars" or "pyarrow" for rows as a frame, with the names of the columns and a
+        type for each; by default they are an array, of objects if there are categories.
+        """
         door.fitted(self)
         if not isinstance(n_samples, int | np.integer) or n_samples < 1:
             raise ValueError(
@@ -186,11 +221,26 @@ class Answering(Publishing):
             codes = np.sort(rng.choice(len(self._target), size=n_samples, p=self._shares()))
         else:
             codes = self._class_numbers(y, n_samples)
-        return self._shown_rows(self._model.sample(codes, rng)), self._target[codes]
+        check_library(output)
+        rows = self._shown_rows(self._model.sample(codes, rng))
+        if output is not None:
+            rows = new_frame(rows, getattr(self, "feature_names_in_", None), output)
+        return rows, self._target[codes]
 
     @by_block
-    def impute(self, X: Any) -> NDArray[Any]:
-        """X with what is missing (NaN) filled in: Σ_k p(C_k | x) E[x_j | x, C_k], x being what is there."""
+    def impute(self, X: Any) -> Any:
+        """X with what is missing filled in: Σ_k p(C_k | x) E[x_j | x, C_k], x being what is there.
+
+        Categories are filled in by the likeliest one. A frame (pandas, polars, Arrow) comes back as one,
+        with its names and its index: columns without missing values as they are, others of the type that
+        they had, but for whole numbers and booleans, which become floats. All else is an array, of objects
+        if there are categories.
+        """
+        filled, missing = self._imputed(X)
+        return filled_in(X, filled, missing) if is_frame(X) else filled
+
+    def _imputed(self, X: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """(n, p) all cells as users know them, and which of them were missing."""
         P = self.predict_proba(X)
         rows = self._known_rows(X)
         with door.naming(rows):
@@ -199,7 +249,8 @@ class Answering(Publishing):
             if support is not None:
                 known[support.outside(Dense(given))] = np.nan  # counts as missing, and stays
             filled = self._model.fill(known, P)
-        return np.where(np.isnan(given), filled, given)
+        missing = np.isnan(given)
+        return np.where(missing, filled, given), missing
 
     def marginal(self, columns: Any) -> Self:
         """The same model of these columns alone: a fitted estimator, which keeps no statistics."""
@@ -218,7 +269,11 @@ class Answering(Publishing):
         at = door.columns_of(self, given.keys())
         values = [self._number(j, v) for j, v in zip(at.tolist(), given.values(), strict=True)]
         if not np.isfinite(values).all():
-            raise ValueError("condition needs finite values; leave out columns that are not known")
+            name = door.named(getattr(self, "feature_names_in_", None), at[~np.isfinite(values)])
+            raise ValueError(
+                f"condition needs finite values, and that of column {name} is not: leave out columns that "
+                "are not known"
+            )
         self._check_possible(at, values)
         rest = np.setdiff1d(np.arange(self.n_features_in_), at)
         if len(rest) == 0:
@@ -237,13 +292,19 @@ class Answering(Publishing):
         if priors is None:
             return self._ask(X, "posterior", link)
         door.fitted(self)
-        given = door.priors_of(priors, len(self._target))
+        given = door.priors_of(priors, len(self._target), classes=self._target)
         scores = self._model.reweighed(log_of(self._of_seen(given)))
         return self._answers(scores, X, link)
 
     def _number(self, column: int, value: Any) -> float:
         """A value of a column as densities take it."""
-        return float(value)
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            name = door.named(getattr(self, "feature_names_in_", None), [column])
+            raise ValueError(
+                f"condition: column {name} holds numbers, and {value!r:.80} is not a number"
+            ) from None
 
     def _shown_rows(self, X: Floats) -> NDArray[Any]:
         """Rows as users know them."""

@@ -265,7 +265,12 @@ def _targets_of(estimator: Any, y: Any) -> NDArray[Any]:
     Y = y = frames.values_of(y)
     if type(y) is not np.ndarray or y.dtype.kind not in "fiub":
         how = {"ensure_2d": False, "ensure_all_finite": False, "input_name": "y", "estimator": estimator}
-        Y = check_array(y, dtype="numeric", **how)
+        try:
+            Y = check_array(y, dtype="numeric", **how)
+        except (ValueError, TypeError) as error:
+            if "y" in str(error).split():
+                raise
+            raise ValueError(f"Input y is not made of numbers, as a regression needs: {error}") from None
         if Y.dtype.kind in "mM":
             raise ValueError("Input y contains dates or times: give them as numbers.")
     if Y.ndim not in (1, 2) or Y.shape[1:] == (0,):

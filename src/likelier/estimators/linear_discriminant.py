@@ -206,7 +206,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         except NonFinite as bad:
             if not np.isnan(bad.value):
                 raise
-            return ask(axes, Arrays(Dense(self.impute(X))), links.identity).out
+            return ask(axes, Arrays(Dense(self._imputed(X)[0])), links.identity).out
 
     def contributions(self, X: Any) -> Contributions:
         """What each column adds, (n, K, p), beside ln p(C_k): together they are ln p(x, C_k).
@@ -219,7 +219,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         assert isinstance(params, Tied)
         rows = door.dense_rows(self, X, gaps=True)
         values = self._model.parts(rows, lambda X: parts_about(params, lines, X))
-        return Contributions(values, self._model.log_prior)
+        return Contributions.of(self, values, self._model.log_prior)
 
     def to_linear(self) -> LinearClassifier:
         """The weights alone, as a classifier that predicts the same."""

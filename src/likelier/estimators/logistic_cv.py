@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -150,7 +151,9 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
         with door.naming(source):
             rows = loaded(source)
             judge = self._judge(target, rows, for_score)
-            folds = self._folds(plain(rows.X) if stored(X) else X, target[rows.y], for_split)
+            # A number of folds needs to know which labels are equal, not what they are.
+            y = rows.y if self.cv is None or isinstance(self.cv, Integral) else target[rows.y]
+            folds = self._folds(plain(rows.X) if stored(X) else X, y, for_split)
             objective = self._objective(rows, target)
             trial = Trial(objective, grid, self.solver, self._terms(), judge)
             for ratio in grid.ratios.tolist():  # refused before any work
@@ -201,7 +204,8 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
                 name: np.asarray(value)[rows] if np.ndim(value) and len(value) == len(labels) else value
                 for name, value in params.items()
             }
-            return float(scorer(model, plain(source.X.take(rows)), labels[rows], **of_rows))
+            with np.errstate(invalid="ignore"):  # scikit-learn asks of floats whether int64 holds them
+                return float(scorer(model, plain(source.X.take(rows)), labels[rows], **of_rows))
 
         return judge
 

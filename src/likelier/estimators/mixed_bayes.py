@@ -82,7 +82,8 @@ class NaiveBayes(Generative):
         if known:
             return Planned.by(source, self._plan)
         asked = asked_for(self.families, source.p, partial(door.numbers_of, source.p, source.names))
-        with door.naming(source):
+        # What overflows here is refused with the statistics of all rows.
+        with door.naming(source), np.errstate(all="ignore"):
             return Planned.by(source, plan_of(source, levels(source), asked, self._smoothing()))
 
     def _known_rows(self, X: Any, sample_weight: Any = None) -> Source:
@@ -182,7 +183,9 @@ class NaiveBayes(Generative):
         door.fitted(self)
         params = self._model.params
         assert isinstance(params, Mixed)
-        return Contributions(self._model.parts(self._cells(X), params.parts), self._model.log_prior)
+        return Contributions.of(
+            self, self._model.parts(self._cells(X), params.parts), self._model.log_prior
+        )
 
     def _cells(self, X: Any) -> Floats:
         """Rows as numbers and codes; what a family cannot have is missing, as in every answer, and said."""
@@ -261,20 +264,16 @@ class NaiveBayes(Generative):
         return tags
 
     # ---- rows as users know them -------------------------------------------------------------------
-    def impute(self, X: Any) -> NDArray[Any]:
-        """X with what is missing filled in: numbers by their posterior mean, categories by the likeliest.
-
-        With categories, an array of objects.
-        """
-        filled = super().impute(X)
+    def _imputed(self, X: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        filled, missing = super()._imputed(X)
         levels = self._plan.levels
         if not levels:
-            return filled
+            return filled, missing
         out = self._shown_rows(filled)
         for j, held in self._categories_of(X).items():  # what was there stays, known or not
             there = held.codes >= 0
             out[there, j] = held.levels[held.codes[there]]
-        return out
+        return out, missing
 
     def _categories_of(self, X: Any) -> dict[int, Factor]:
         """The columns of categories as they came."""

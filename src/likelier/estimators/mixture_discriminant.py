@@ -129,7 +129,7 @@ class MixtureDiscriminantAnalysis(Resumable, ClassifierMixin, Decisions, Answeri
     def _log_prior(self, classes: NDArray[Any]) -> Floats | None:
         if self.priors is None:
             return None
-        prior = door.priors_of(self.priors, len(classes))
+        prior = door.priors_of(self.priors, len(classes), classes=classes)
         if not prior.all():
             label = classes[int(prior.argmin())]
             raise ValueError(

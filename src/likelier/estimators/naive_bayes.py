@@ -90,4 +90,4 @@ class GaussianNB(Generative):
         params = self._model.params
         assert isinstance(params, Diagonal)
         rows = door.dense_rows(self, X, gaps=True)
-        return Contributions(self._model.parts(rows, params.parts), self._model.log_prior)
+        return Contributions.of(self, self._model.parts(rows, params.parts), self._model.log_prior)

@@ -74,7 +74,8 @@ class OnePass(Resumable, Publishing):
     def _found(self, source: Source) -> tuple[Any, tuple[Any, Any | None]]:
         """What y is, and model and statistics of all rows."""
         target = self._target_of(source)
-        return target, self._fitted(source, target)
+        with door.of_classes(target):
+            return target, self._fitted(source, target)
 
     def _check_enough(self, statistics: Any, source: Source, target: Any) -> None:
         """Refuse rows that are too few to fit."""
@@ -137,7 +138,8 @@ class OnePass(Resumable, Publishing):
             statistics = _merged([self._statistics, statistics])
             names = getattr(self, "feature_names_in_", None)
             all_single = all_single and self._model.single
-        model = replace(self._sound_model(statistics), single=all_single)
+        with door.of_classes(target):
+            model = replace(self._sound_model(statistics), single=all_single)
         return self._publish(model, statistics, target, names)
 
     @abstractmethod
@@ -150,7 +152,8 @@ class OnePass(Resumable, Publishing):
         new: Self = clone(self)
         names = getattr(self, "feature_names_in_", None)
         all_single = all(one.model._model.single for one in models)
-        model = replace(new._sound_model(statistics), single=all_single)
+        with door.of_classes(target):
+            model = replace(new._sound_model(statistics), single=all_single)
         new._warn(model, statistics, target, names)
         return new._publish(model, statistics, target, names)
 

@@ -68,13 +68,15 @@ def probable(model: Any) -> bool:
 
 
 def said(model: Any, naming: Naming, X: Any, take: Callable[[NDArray[np.intp]], Any]) -> Said:
-    """Decisions, and probabilities or, of two classes, margins; take: some of the rows."""
+    """Decisions, and probabilities or scores; take: some of the rows."""
     best = naming.codes(np.asarray(model.predict(X)))
     if probable(model):
         P = np.asarray(model.predict_proba(X), dtype=np.float64)
         return Said(best, P, logs=lambda rows: np.asarray(model.predict_log_proba(take(rows))))
-    if naming.K == 2 and hasattr(model, "decision_function"):
-        return Said(best, margin=np.asarray(model.decision_function(X), dtype=np.float64))
+    if hasattr(model, "decision_function"):
+        margin = np.asarray(model.decision_function(X), dtype=np.float64)
+        if margin.shape[1:] == (() if naming.K == 2 else (naming.K,)):  # one-vs-one scores are not by class
+            return Said(best, margin=margin)
     return Said(best)
 
 
@@ -101,7 +103,8 @@ def judged(model: Any, source: Source, opening: Opening, speak: Callable[..., Sa
     naming = Naming.of(model)
     answer = partial(_of_chunk, speak, model, naming, opening)
     with door.naming(source):
-        start = partial(_start, LabelSums.start, naming.K, answer, naming.places)
+        sums_of = partial(LabelSums.start, apart=speak is said)
+        start = partial(_start, sums_of, naming.K, answer, naming.places)
         sums: LabelSums = run(source.coded(naming.sorted), start).sums
     door.weighty(sums.weight)
     return sums

@@ -15,7 +15,7 @@ from likelier.estimators import door
 from likelier.estimators.weights import Weights
 from likelier.objective import Objective
 from likelier.paths import path
-from likelier.penalties import Penalty
+from likelier.penalties import Penalty, shares
 from likelier.solving import Terms
 
 Floats = NDArray[np.float64]
@@ -32,7 +32,7 @@ class Grid(NamedTuple):
 
     def penalty(self, objective: Objective, C: float, ratio: float) -> Penalty:
         n, setting = objective.n, objective.setting
-        plain = Penalty.of(setting.q, setting.p, (1 - ratio) / (C * n), ratio / (C * n))
+        plain = Penalty.of(setting.q, setting.p, *shares(C, n, ratio))
         return plain.scaled(setting.unit)
 
 

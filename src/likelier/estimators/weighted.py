@@ -76,4 +76,4 @@ class Weighted(LinearScores, Scoring, Publishing):
         rows = door.dense_rows(self, X)
         model = self._written()
         W, b = by_class(model.W, model.intercept)
-        return Contributions(rows[:, None, :] * W, b)
+        return Contributions.of(self, rows[:, None, :] * W, b)

@@ -101,8 +101,11 @@ class Weights:
     @property
     def lines(self) -> dict[str, Any]:
         """The weights, as they are shown."""
-        kind = np.float32 if self.single else np.float64
-        return {"coef_": self.W.astype(kind), "intercept_": self.intercept.astype(kind)}
+        W, b = self.W, self.intercept
+        # Of float32 rows in float32, as scikit-learn shows them, but for weights that would be infinite.
+        most = max(np.abs(W).max(initial=0.0), np.abs(b).max(initial=0.0))
+        kind = np.float32 if self.single and most <= np.finfo(np.float32).max else np.float64
+        return {"coef_": W.astype(kind), "intercept_": b.astype(kind)}
 
     @property
     def shown(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ Codes = NDArray[np.int32]
 
 CLIP = 1e-15  # p_y below it has its logarithm taken anew: `Figures` cuts it off
 OCTAVES = 32  # of p <= 1/2 that `Figures` tells apart
+MOST_APART = 100  # classes that have bins of their own, 0.1 MB each
 LEAST, MOST = -24, 40  # powers of 2 between which margins are told apart
 
 
@@ -25,13 +26,15 @@ class Said(NamedTuple):
 
     best: NDArray[Any]  # (n,) the number of the class
     P: Floats | None = None  # (n, K)
-    margin: Floats | None = None  # (n,) of two classes, the score of the second, where there is no P
+    margin: Floats | None = None  # where there is no P: (n,) the score of the second of two classes; (n, K)
     logs: Callable[[NDArray[np.intp]], Floats] | None = None  # ln P of some rows, where P is too small
 
 
 @dataclass
 class LabelSums:
     """Mistakes by class, and what probabilities lost: of K classes, (K + 1)·K sums and 4096 bins.
+
+    `apart`: of more than two classes, as many bins for each class against all others, for AUC and ROC.
 
     Codes are numbers of classes; K is a label that the model does not know, a mistake whose probability is
     not judged; a negative code is a row without a label, and absent, as is one of weight 0.
@@ -41,14 +44,17 @@ class LabelSums:
     figures: Figures
     rows: NDArray[np.int64]  # (1,) that have a weight and a label
     excess: Floats  # (1,) Σ w (-ln p_y + ln CLIP) where p_y < CLIP
+    apart: list[Figures] = field(default_factory=list)  # (K,) or none
 
     @classmethod
-    def start(cls, K: int) -> Self:
-        return cls(np.zeros((K + 1, K)), Figures.start(K), np.zeros(1, dtype=np.int64), np.zeros(1))
+    def start(cls, K: int, *, apart: bool = False) -> Self:
+        each = [Figures.start(2) for _ in range(K)] if apart and 2 < K <= MOST_APART else []
+        sums = np.zeros((K + 1, K)), Figures.start(K), np.zeros(1, dtype=np.int64), np.zeros(1)
+        return cls(*sums, each)
 
     @property
     def nbytes(self) -> int:
-        return self.confusion.nbytes + self.figures.nbytes
+        return self.confusion.nbytes + self.figures.nbytes + sum(each.nbytes for each in self.apart)
 
     def add(self, said: Said, codes: NDArray[Any], w: Floats | None = None) -> None:
         K = self.confusion.shape[1]
@@ -61,8 +67,18 @@ class LabelSums:
         if said.P is not None:
             self.figures.update(said.P, known, w)
             self._add_excess(said, known, w)
+            self._add_apart(said.P, _beside_rest, known, w)
+        elif said.margin is not None and said.margin.ndim == 2:
+            self._add_apart(said.margin, ranked, known, w)
         elif said.margin is not None:
             self.figures.update(ranked(said.margin), known, w)
+
+    def _add_apart(
+        self, Z: Floats, paired: Callable[[Floats], Floats], known: Codes, w: Floats | None
+    ) -> None:
+        """Each class, by its column of Z (n, K), against all others."""
+        for k, figures in enumerate(self.apart):
+            figures.update(paired(Z[:, k]), np.where(known < 0, -1, known == k), w)
 
     def _add_excess(self, said: Said, known: Codes, w: Floats | None) -> None:
         assert said.P is not None
@@ -79,6 +95,8 @@ class LabelSums:
         self.figures.merge(other.figures)
         self.rows += other.rows
         self.excess += other.excess
+        for mine, theirs in zip(self.apart, other.apart, strict=False):
+            mine.merge(theirs)
 
     @property
     def weight(self) -> float:
@@ -168,6 +186,12 @@ class Judged:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "answer": None}
+
+
+def _beside_rest(p: Floats) -> Floats:
+    """(n, 2): the probabilities of all other classes together, and of this one."""
+    p = np.clip(p, 0.0, 1.0)
+    return np.column_stack([1 - p, p])
 
 
 def ranked(margin: Floats) -> Floats:

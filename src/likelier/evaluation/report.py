@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from likelier.evaluation.judged import LabelSums, ValueSums, unranked
 from likelier.shown import Part, Shown, Table
-from likelier.streams.figures import GROUPS, Calibration
+from likelier.streams.figures import GROUPS, Calibration, Figures
 
 Floats = NDArray[np.float64]
 MOST_LINES = 30  # of a table that is printed
@@ -135,8 +135,11 @@ class LabelEvaluation(Evaluation):
 
     @property
     def auc(self) -> float:
-        """How often a row of the second of two classes had the larger score, to within `auc_error`."""
-        return self.sums.figures.auc
+        """How often a row of the second of two classes had the larger score, to within `auc_error`.
+
+        For more classes, the mean of `aucs`, of those classes that have rows.
+        """
+        return _mean(self.aucs) if self.sums.apart else self.sums.figures.auc
 
     @property
     def auc_error(self) -> float:
@@ -144,7 +147,15 @@ class LabelEvaluation(Evaluation):
 
         It is no standard error: that depends on how many rows there are.
         """
-        return self.sums.figures.auc_error
+        if not self.sums.apart:
+            return self.sums.figures.auc_error
+        return _mean(np.array([each.auc_error for each in self.sums.apart]))
+
+    @property
+    def aucs(self) -> Floats:
+        """(K,) of each class against all others; NaN: it has no rows, or there are no scores."""
+        K = len(self.classes)
+        return np.array([each.auc for each in self.sums.apart]) if self.sums.apart else np.full(K, self.auc)
 
     @property
     def calibration_error(self) -> float:
@@ -195,22 +206,42 @@ class LabelEvaluation(Evaluation):
             raise ValueError(f"a {self.model} gives no probabilities: there is nothing to calibrate")
         return self.sums.figures.calibration(groups)
 
-    def roc(self) -> Roc:
-        """The curve of two classes, from the likeliest rows down: a point for each bin that has rows."""
-        if np.isnan(self.auc):
-            raise ValueError("a ROC curve is of two classes, with rows of both, that have scores")
-        bins = self.sums.figures.bins[::-1]
+    def roc(self, positive: Any = None) -> Roc:
+        """The ROC curve, from the likeliest rows down: a point for each bin that has rows.
+
+        positive: the class that is to be found among all others; by default the second of two.
+        """
+        figures, turned = self._figures_of(positive)
+        if np.isnan(figures.auc):
+            raise ValueError("a ROC curve needs scores, and rows of the class as well as others")
+        bins = figures.bins[::-1]
         bins = bins[bins[:, :2].any(axis=1)]
         misses, hits, p = bins.T
+        if turned:  # of the first of two classes: what speaks least for the second comes first
+            misses, hits, p = hits[::-1], misses[::-1], (hits + misses - p)[::-1]
         level = p / (misses + hits)
         fall, rise = (np.append(0.0, np.cumsum(each) / each.sum()) for each in (misses, hits))
         return Roc(fall, rise, np.append(np.inf, level if self.probable else unranked(level)))
+
+    def _figures_of(self, positive: Any) -> tuple[Figures, bool]:
+        """The sums of a class against all others; whether they are those of the other of two."""
+        labels = self.classes.tolist()
+        if positive is not None and positive not in labels:
+            raise ValueError(f"positive={positive!r}: it is one of the classes {labels}")
+        if len(labels) == 2:
+            return self.sums.figures, positive is not None and labels.index(positive) == 0
+        if positive is None:
+            raise ValueError(f"positive must be one of the classes {labels}: there are more than two.")
+        if not self.sums.apart:
+            raise ValueError("this evaluation kept no sums of each class: there is no ROC curve")
+        return self.sums.apart[labels.index(positive)], False
 
     def _alike(self, other: Self) -> bool:
         return np.array_equal(self.classes, other.classes) and self.probable == other.probable
 
     def _merged(self, other: Self) -> Self:
-        sums = LabelSums.start(len(self.classes))
+        both = bool(self.sums.apart and other.sums.apart)
+        sums = LabelSums.start(len(self.classes), apart=both)
         for one in (self, other):
             sums.merge(one.sums)
         unknown = tuple(dict.fromkeys((*self.unknown_labels, *other.unknown_labels)))
@@ -219,7 +250,8 @@ class LabelEvaluation(Evaluation):
     def _columns(self) -> dict[str, Any]:
         found: dict[str, Any] = {"class": self.classes, "weight": self.confusion.sum(axis=1)}
         found |= {"rate": self.rates} | ({"expected": self.expected} if self.probable else {})
-        return found | {"precision": self.precision, "recall": self.recall, "f1": self.f1}
+        found |= {"precision": self.precision, "recall": self.recall, "f1": self.f1}
+        return found | ({"auc": self.aucs} if self.sums.apart else {})
 
     def _remarks(self) -> list[str]:
         if not self.unknown:
@@ -276,6 +308,12 @@ class ValueEvaluation(Evaluation):
     def _columns(self) -> dict[str, Any]:
         errors = {"rmse": self._roots, "mae": self._means(self.sums.sizes), "r2": self.sums.r2}
         return {"target": list(self.targets), "mean": self.sums.spread.mean[0], **errors}
+
+
+def _mean(values: Floats) -> float:
+    """Of those that there are."""
+    there = values[~np.isnan(values)]
+    return float(there.mean()) if len(there) else float("nan")
 
 
 def _shares(part: Floats, whole: Any) -> Floats:

@@ -5,6 +5,7 @@ from likelier.plot.coefficients import coefficients
 from likelier.plot.components import responsibilities
 from likelier.plot.densities import class_densities
 from likelier.plot.descent import loss_path
+from likelier.plot.discrimination import confusion_matrix, roc
 from likelier.plot.learning import learning_curve
 from likelier.plot.mistakes import mistakes
 from likelier.plot.regions import decision_regions, probability_contours
@@ -14,6 +15,7 @@ __all__ = [
     "calibration",
     "class_densities",
     "coefficients",
+    "confusion_matrix",
     "decision_regions",
     "em_steps",
     "learning_curve",
@@ -21,4 +23,5 @@ __all__ = [
     "mistakes",
     "probability_contours",
     "responsibilities",
+    "roc",
 ]

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier.comparing.ranking import commonest, gathered, roc_points
 from likelier.comparing.table import Comparison, Result
 from likelier.data import code
 
@@ -34,7 +35,7 @@ class Labels(NamedTuple):
 
     def commonest(self, most: int) -> NDArray[np.intp]:
         """The numbers of the commonest classes, in order."""
-        return np.sort(np.argsort(-self.weight, kind="stable")[:most])
+        return commonest(self.weight, most)
 
 
 def judged(comparison: Comparison) -> dict[str, Any]:
@@ -50,7 +51,7 @@ def judged(comparison: Comparison) -> dict[str, Any]:
                 "name": result.model,
                 "roc": _rocs(result, labels),
                 "calibration": _calibration(result),
-                "confusion": _confusion(result, labels, squares),
+                "confusion": _confusion(result, squares),
             }
             for result in running
         ],
@@ -63,20 +64,14 @@ def _rocs(result: Result, labels: Labels) -> list[dict[str, Any]]:
     K = len(labels.weight)
     if result.P is not None:
         chosen = [1] if K == 2 else labels.commonest(MOST_CURVES).tolist()
-        return [{"k": k, **_thinned(*roc(result.P[:, k], labels.codes == k, labels.w))} for k in chosen]
+        return [
+            {"k": k, **_thinned(*roc_points(result.P[:, k], labels.codes == k, labels.w))} for k in chosen
+        ]
     overall = result.overall
     if K > 2 or np.isnan(overall.auc):
         return []
     curve = overall.roc()
     return [{"k": 1, **_thinned(curve.false_positive, curve.true_positive)}]
-
-
-def roc(scores: NDArray[Any], hit: NDArray[np.bool_], w: Floats) -> tuple[Floats, Floats]:
-    """Shares of the other rows and of the hits whose score is at least each threshold, from 0 to 1."""
-    order = np.argsort(-scores, kind="stable")
-    last = np.append(np.diff(scores[order]) != 0, True)  # rows of one score come together
-    fall, rise = (np.cumsum(np.where(each, w, 0.0)[order])[last] for each in (~hit, hit))
-    return np.append(0.0, fall / fall[-1]), np.append(0.0, rise / rise[-1])
 
 
 def _thinned(fall: Floats, rise: Floats) -> dict[str, Any]:
@@ -108,15 +103,9 @@ def wilson(rate: Floats, n: Floats) -> tuple[Floats, Floats]:
     return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
 
 
-def _confusion(result: Result, labels: Labels, squares: NDArray[np.intp]) -> list[list[float]]:
+def _confusion(result: Result, squares: NDArray[np.intp]) -> list[list[float]]:
     """Weights by class (rows) and decision; the last row and column hold all classes that are not shown."""
-    K, shown = len(labels.weight), len(squares)
-    place = np.full(K, shown)
-    place[squares] = np.arange(shown)
-    side = shown + (K > shown)
-    assert result.said is not None
-    cell = place[labels.codes] * side + place[result.said]
-    return [_short(row) for row in np.bincount(cell, labels.w, side * side).reshape(side, side)]
+    return [_short(row) for row in gathered(result.overall.confusion, squares)]
 
 
 # ---- numbers to be found -------------------------------------------------------------------------
