@@ -338,3 +338,80 @@ def test_a_signal_leaves_a_model_of_the_rows_that_came(folder, number, code, wor
     assert word in err.decode()
     stream("first.csv", "-o", "whole.lk")
     same("whole.lk", "m.lk")
+
+
+# ---- cells, bytes and tables that are not as they seem ---------------------------------------------
+def lines_of(path: Path, cells: list[str]) -> None:
+    path.write_text("price,label\n" + "".join(f"{x},{'yn'[i % 2]}\n" for i, x in enumerate(cells)))
+
+
+@pytest.mark.parametrize("bad", ["abc", "-", "n.a. "])
+def test_a_cell_that_makes_numbers_categories_is_named(folder, capsys, bad):
+    cells = [f"{i % 37}.5" for i in range(300)]
+    cells[123] = bad
+    lines_of(folder / "p.csv", cells)
+    assert main(["stream", "p.csv", "--target", "label", "--quiet", "-o", "words.lk"]) == 0
+    said = capsys.readouterr().err
+    assert f"p.csv, line 125: {bad!r} is not a number, so column 'price' is read as categories" in said
+    assert "299 of its first 300 cells are numbers" in said
+    assert "--missing" in said
+    assert "--types price=number" in said
+    assert main(["stream", "p.csv", "--target", "label", "--quiet", "--missing", bad, "-o", "m.lk"]) == 0
+    assert capsys.readouterr().err == ""
+    assert load_online("m.lk").model.learner.counters["used"] == 1
+    assert load_online("words.lk").model.learner.counters["used"] == 38
+    assert main(["stream", "p.csv", "--from", "m.lk", "--quiet"]) == 0  # it is remembered
+    assert capsys.readouterr().err == ""
+
+
+def test_columns_of_categories_are_not_doubted(folder, capsys):
+    lines_of(folder / "p.csv", [f"c{i % 5}" if i % 3 else str(i) for i in range(300)])
+    assert main(["stream", "p.csv", "--target", "label", "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_a_line_with_a_zero_byte_is_passed_over_by_its_number(folder, capsys, ending):
+    path = folder / f"rows.{ending}"
+    lines = path.read_bytes().split(b"\n")
+    lines[41] = lines[41][:3] + b"\0" + lines[41][3:]
+    path.write_bytes(b"\n".join(lines))
+    assert main(["stream", path.name, "--target", "label", "--quiet", "-o", "m.lk"]) == 0
+    said = capsys.readouterr().err
+    assert f"rows.{ending}, line 42: a zero byte" in said
+    assert "\0" not in said
+    assert load_online("m.lk").model.learner.counters["steps"] == 599
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "cp1252"])
+def test_text_of_another_encoding(folder, encoding):
+    frame = rows(200).assign(größe=np.arange(200) % 5)
+    frame.to_csv("plain.csv", index=False)
+    frame.to_csv("other.csv", index=False, encoding=encoding)
+    asked = ["--target", "label", "--quiet"]
+    assert main(["stream", "plain.csv", *asked, "-o", "plain.lk"]) == 0
+    assert main(["stream", "other.csv", *asked, "--encoding", encoding, "-o", "other.lk"]) == 0
+    one, other = (load_online(f"{name}.lk").model.state() for name in ("plain", "other"))
+    np.testing.assert_array_equal(one["table"], other["table"])
+
+
+@pytest.mark.parametrize("text", ["", "x,label\n", "x,label\n1,\n2,\n", "x,label\n1,2,3\n"])
+def test_nothing_to_learn_from_is_an_error(folder, capsys, text):
+    (folder / "none.csv").write_text(text)
+    assert main(["stream", "none.csv", "--target", "label", "-o", "m.lk"]) == 2
+    assert "nothing was learned" in capsys.readouterr().err
+    assert not Path("m.lk").exists()
+
+
+def test_an_interrupted_stream_says_so_and_nothing_else(folder):
+    os.mkfifo("fifo")
+    command = [sys.executable, "-c", PROGRAM, "stream", "fifo", "--target", "label", "--quiet"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with Path("fifo").open("w") as pipe:
+        pipe.write("x,label\n1,a\n2,b\n")
+        pipe.flush()
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert said == "likelier: interrupted\n"

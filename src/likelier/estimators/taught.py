@@ -51,6 +51,7 @@ class Taught:
             self.model.learn(batch)
         self.rows += chunk.X.shape[0]
         self.parts = 1
+        assert chunk.y is not None
         self.met |= set(np.unique(chunk.y).tolist())
 
     @property
