@@ -37,9 +37,18 @@ def test_a_kept_file_says_what_it_said(path):
     assert said.keys() == expected["answers"].keys()
     for ask, values in expected["answers"].items():
         if isinstance(np.ravel(values)[0], str):
-            assert said[ask] == values
+            sure = ~_tied(expected["answers"])
+            assert np.array(said[ask])[sure].tolist() == np.array(values)[sure].tolist()
         else:  # machines round differently, and ln p as large as 100 is a sum of terms that do
             np.testing.assert_allclose(said[ask], values, rtol=1e-12, atol=1e-12)
+
+
+def _tied(answers):
+    """Rows whose likeliest classes are equally likely but for rounding: machines choose differently."""
+    if "predict_log_proba" not in answers:
+        return np.zeros(len(answers["predict"]), dtype=bool)
+    best = np.sort(answers["predict_log_proba"], axis=1)[:, -2:]
+    return best[:, 1] - best[:, 0] < 1e-9
 
 
 @every_file

@@ -169,8 +169,8 @@ class Ridge(LeastSquares):
         shown: dict[str, Any] = {"coef_": model.B[0] if len(model.B) == 1 else model.B, "intercept_": 0.0}
         if self.fit_intercept:
             shown["intercept_"] = model.intercept[0] if target == () else model.intercept
-        # A solver that was asked for by scikit-learn's name is repeated; else it is the way that the shape of
-        # the table called for.
+        # A solver that was asked for by scikit-learn's name is repeated; else it is the one that the shape
+        # of the table called for.
         solution = model.solution
         way = {"cg": "sparse_cg"}.get(solution.how, solution.how)
         steps = np.full(len(model.B), solution.steps, dtype=np.int64) if solution.how == "cg" else None
