@@ -40,6 +40,7 @@ class Publishing(InNotebooks):
         shown = self._shown(model, statistics, target)
         for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
             delattr(self, name)
+        self.__dict__.pop("_given_columns", None)  # of what condition() made, before it was fitted anew
         self.__dict__.update(shown)
         if names is not None:
             self.feature_names_in_ = names
