@@ -30,6 +30,7 @@ class Question:
     scores: Scores
     link: Link
     support: Support | None = None
+    impossible: bool = False  # whether rows may have a density of 0 in every class
 
     def start(self, n: int) -> NDArray[Any]:
         """Room for the answers to n rows."""
@@ -50,7 +51,7 @@ class Question:
             with np.errstate(over="ignore", invalid="ignore"):
                 self.scores.write(chunk, Z)
             if not (Z.max(initial=-np.inf) < np.inf and np.isfinite(Z[:, 0]).all()):
-                _refuse_overflow(chunk, Z, density=self.link is log_sum_exp)
+                _refuse_overflow(chunk, Z, impossible=self.impossible or self.link is log_sum_exp)
         self.link.apply(Z, out)
         return skipped
 
@@ -58,9 +59,9 @@ class Question:
 LARGE = 1e100  # a cell above this is what made the scores of its row overflow
 
 
-def _refuse_overflow(chunk: Chunk, Z: Floats, *, density: bool) -> None:
-    """Raise at a row that a huge cell has left without a finite score; a density alone may be 0."""
-    defined = (Z < np.inf).all(axis=1) & (density | (Z > -np.inf).any(axis=1))
+def _refuse_overflow(chunk: Chunk, Z: Floats, *, impossible: bool) -> None:
+    """Raise at a row that a huge cell has left without a finite score: its posterior would be NaN."""
+    defined = (Z < np.inf).all(axis=1) & (impossible | (Z > -np.inf).any(axis=1))
     lost = np.flatnonzero(~defined)
     if len(lost) == 0:
         return

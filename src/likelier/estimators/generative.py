@@ -118,6 +118,9 @@ class Answering(Publishing):
     _model: Bayes
     _target: NDArray[Any]  # the classes
     n_features_in_: int
+    _given_columns: dict[
+        str, Any
+    ]  # what `condition` was told; only of what marginal() and condition() made
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -258,7 +261,7 @@ class Answering(Publishing):
         at = door.columns_of(self, columns)
         if len(at) == 0:
             raise ValueError("marginal needs at least one column")
-        return self._derived(self._model.marginal(at), at)
+        return self._derived(self._model.marginal(at), at, {})
 
     def condition(self, given: Mapping[Any, Any]) -> Self:
         """The model of the other columns once these are known: {column: value}.
@@ -266,10 +269,10 @@ class Answering(Publishing):
         A fitted estimator whose priors are p(C_k | given); it keeps no statistics.
         """
         door.fitted(self)
-        at = door.columns_of(self, given.keys())
+        at, names = door.columns_of(self, given.keys()), getattr(self, "feature_names_in_", None)
         values = [self._number(j, v) for j, v in zip(at.tolist(), given.values(), strict=True)]
         if not np.isfinite(values).all():
-            name = door.named(getattr(self, "feature_names_in_", None), at[~np.isfinite(values)])
+            name = door.named(names, at[~np.isfinite(values)])
             raise ValueError(
                 f"condition needs finite values, and that of column {name} is not: leave out columns that "
                 "are not known"
@@ -280,7 +283,10 @@ class Answering(Publishing):
             raise ValueError(
                 "condition leaves no column; for the class given all columns, use predict_proba"
             )
-        return self._derived(self._model.condition(dict(zip(at.tolist(), values, strict=True))), rest)
+        known = {door.named(names, [j]): v for j, v in zip(at.tolist(), given.values(), strict=True)}
+        return self._derived(
+            self._model.condition(dict(zip(at.tolist(), values, strict=True))), rest, known
+        )
 
     # ---- how ---------------------------------------------------------------------------------------
     def _ask(self, X: Any, which: Literal["posterior", "joint"], link: Link) -> NDArray[Any]:
@@ -360,11 +366,22 @@ class Answering(Publishing):
             raise ValueError(f"y lists {len(codes)} labels for n_samples={n}")
         return np.broadcast_to(codes, n) if len(codes) == 1 else codes
 
-    def _derived(self, model: Bayes, columns: NDArray[np.intp]) -> Self:
+    def _derived(self, model: Bayes, columns: NDArray[np.intp], given: Mapping[str, Any]) -> Self:
+        """The model of some columns, which says what it is of and what it knows; a new fit forgets that."""
         names = getattr(self, "feature_names_in_", None)
         kept = None if names is None else names[columns]
-        new: Self = clone(self)
-        return new._publish(model, None, self._target, kept)
+        new: Self = clone(self)._publish(model, None, self._target, kept)
+        new._given_columns = {**vars(self).get("_given_columns", {}), **given}
+        return new
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        shown = str(super().__repr__(N_CHAR_MAX))
+        if "_given_columns" not in vars(self):
+            return shown
+        names, p = getattr(self, "feature_names_in_", None), self.n_features_in_
+        of = f"{p} column{'s'[: p != 1]}" if names is None else f"column {door.named(names, range(p))}"
+        known = ", ".join(f"{name} = {value!r}" for name, value in self._given_columns.items())
+        return f"{shown} of {of}" + (f", given {known}" if known else "")
 
 
 class Generative(Decisions, Answering, OnePassClassifier):

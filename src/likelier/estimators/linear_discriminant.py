@@ -1,6 +1,6 @@
 """Linear discriminant analysis: Gaussian classes with one covariance."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -126,11 +126,11 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             lines = by_least_squares(params)
         return LinearBayes(params, log_prior, lines.scores(), lines=lines)
 
-    def _derived(self, model: Bayes, columns: NDArray[np.intp]) -> Any:
+    def _derived(self, model: Bayes, columns: NDArray[np.intp], given: Mapping[str, Any]) -> Any:
         assert isinstance(model.params, Tied)
         # tol=0: priors that evidence has made tiny must not make the axes of their classes vanish.
         lines = self._linear_model(model.params, model.log_prior, None, tol=0.0)
-        return super()._derived(replace(lines, units=model.units), columns)
+        return super()._derived(replace(lines, units=model.units), columns, given)
 
     def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
         assert isinstance(model, LinearBayes)

@@ -55,6 +55,7 @@ class Publishing(InNotebooks):
         attributes = self._attributes(model, statistics, target, names)
         for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
             delattr(self, name)
+        self.__dict__.pop("_given_columns", None)  # of what condition() made, before it was fitted anew
         self.__dict__.update(attributes)
         return self
 

@@ -87,10 +87,23 @@ def adapted(model: Bayes, rows: Source, tol: float, most: int) -> Adapted:
     """The priors under which the rows of a source are likeliest."""
 
     def look(prior: Floats) -> Belonging:
-        question = Question(model.reweighed(log_of(prior)), identity, model.params.support)
+        scores = model.reweighed(log_of(prior))
+        question = Question(scores, identity, model.params.support, impossible=True)
         return run(rows, partial(Memberships, question=question))
 
     return likeliest(look, np.asarray(model.prior / model.prior.sum()), tol, most)
+
+
+def adapted_to(logs: Floats, before: Floats, weights: Floats | None, tol: float, most: int) -> Adapted:
+    """The priors under which rows are likeliest, from ln p(C_k | x) (n, K) under the priors `before`."""
+    L = logs - log_of(before)
+
+    def look(prior: Floats) -> Belonging:
+        seen = Belonging()
+        seen.absorb(L + log_of(prior), weights)
+        return seen
+
+    return likeliest(look, before, tol, most)
 
 
 def likeliest(look: Callable[[Floats], Belonging], prior: Floats, tol: float, most: int) -> Adapted:
