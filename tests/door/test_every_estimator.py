@@ -22,7 +22,7 @@ import likelier as lk
 # What cannot be constructed without parameters, or is many fits in one.
 PARAMETERS = {
     "BayesClassifier": {"density": lk.GaussianMixture()},
-    "LogisticRegressionCV": {"Cs": 2, "cv": 2},
+    "LogisticRegressionCV": {"Cs": 2, "cv": 2, "l1_ratios": (0.0,), "use_legacy_attributes": False},
     "GaussianMixture": {"n_components": 2, "random_state": 0},
     "Mixture": {"n_components": 2, "random_state": 0},
     "OnlineClassifier": {"bits": 12},

@@ -42,17 +42,36 @@ class Candidate(NamedTuple):
 
 
 class Tried(Shown, dict[str, Any]):
-    """The mixtures that were tried, by columns; prints as a table with the least BIC marked."""
+    """The mixtures that were tried, by columns; prints as a table with the chosen one marked."""
+
+    def __init__(self, columns: dict[str, Any], criterion: str) -> None:
+        super().__init__(columns)
+        self.criterion = criterion  # whose least value decides: "bic" or "aic"
 
     def _parts(self) -> Iterator[Part]:
-        best = int(np.argmin(self["bic"]))
-        rows = [["", "components", "covariance", "log-likelihood", "BIC", "converged"]]
-        for i, cells in enumerate(zip(*self.values(), strict=True)):
-            M, shape, likelihood, bic, ended = cells
-            mark, ended = "*" if i == best else "", "yes" if ended else "no"
-            rows.append([mark, str(M), shape, f"{likelihood:.6g}", f"{bic:.8g}", ended])
+        best = int(np.argmin(self[self.criterion]))
+        scores = [name for name in ("bic", "aic") if name in self]
+        head = [
+            "components",
+            "covariance",
+            "log-likelihood",
+            *(name.upper() for name in scores),
+            "converged",
+        ]
+        rows = [["", *head]]
+        for i, M in enumerate(self["n_components"]):
+            rows.append(
+                [
+                    "*" if i == best else "",
+                    str(M),
+                    self["covariance_type"][i],
+                    f"{self['log_likelihood'][i]:.6g}",
+                    *(f"{self[name][i]:.8g}" for name in scores),
+                    "yes" if self["converged"][i] else "no",
+                ]
+            )
         yield Table(rows)
-        yield "* the least BIC; the log-likelihood is per row"
+        yield f"* the least {self.criterion.upper()}; the log-likelihood is per row"
 
     def __repr__(self) -> str:
         return str(self)
@@ -300,7 +319,7 @@ class Components(Resumable, Observable, DensityMixin, Answering):
             }
             if table.aic is not None:
                 columns["aic"] = table.aic
-            shown["selection_"] = Tried(columns)
+            shown["selection_"] = Tried(columns, getattr(self, "select", None) or "bic")
         return shown
 
     def _say(self, model: Blend, statistics: Stepwise | None, names: Names) -> None:

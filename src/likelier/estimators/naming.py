@@ -17,7 +17,7 @@ def family_of(given: Any) -> Family:
     if isinstance(given, Mapping) and given:
         return MixedFamily(tuple((_numbers(key), family_of(value)) for key, value in given.items()))
     if isinstance(given, str) and given in KNOWN:
-        return named(given, [Settled(given)], Smoothing())
+        return named(given, [Settled(given)], Smoothing(lent=0.0))
     if isinstance(given, str | type) or not (hasattr(given, "stats") and hasattr(given, "estimate")):
         raise ValueError(
             f"families={given!r:.80}: it is a Family, one of {', '.join(KNOWN)}, or a dict of them by the "

@@ -24,19 +24,20 @@ from likelier.states.bins import Bins
 
 BIN_ALPHA = 4.0  # pseudo-counts of a bin, times alpha
 BIN_LENT = 1.0  # rows that are as those of all classes, for each class besides its own
-LENT = 5.0  # rows that vary as all classes do, for each class besides its own
 
 
 @dataclass(frozen=True)
 class Smoothing:
     """What keeps estimates from few rows sane: pseudo-counts, and a share of each column's variance.
 
-    unit: the weight of a row, at most 1. (A larger weight is so many rows.)
+    unit: the weight of a row, at most 1. (A larger weight is so many rows.) lent: rows that vary as all
+    classes do, for each class besides its own.
     """
 
     alpha: float = 1.0
     var_smoothing: float = 1e-9
     unit: float = 1.0
+    lent: float = 5.0
 
 
 @dataclass(frozen=True)
@@ -93,14 +94,14 @@ Maker = Callable[[Sequence[Settled], Smoothing], Family]
 
 # Families of one column: many of a kind are counted and scored together.
 BY_COLUMN: Mapping[str, Maker] = {
-    "gaussian": lambda columns, how: DiagonalGaussian(how.var_smoothing, True, LENT, how.unit),
+    "gaussian": lambda columns, how: DiagonalGaussian(how.var_smoothing, True, how.lent, how.unit),
     "bernoulli": lambda columns, how: Bernoulli(how.alpha),
     "categorical": _categorical,
     "poisson": lambda columns, how: Poisson(how.alpha),
     "geometric": lambda columns, how: Geometric(how.alpha),
     "exponential": lambda columns, how: Exponential(how.alpha),
-    "gamma": lambda columns, how: Gamma(lent=LENT, unit=how.unit),
-    "beta": lambda columns, how: Beta(lent=LENT, unit=how.unit),
+    "gamma": lambda columns, how: Gamma(lent=how.lent, unit=how.unit),
+    "beta": lambda columns, how: Beta(lent=how.lent, unit=how.unit),
     "kernel": lambda columns, how: Kernel(),
     "histogram": _histogram,
 }

@@ -59,7 +59,7 @@ def encode(value: Any, path: str, arrays: dict[str, NDArray[Any]], records: Mapp
         if kind in (list, tuple):
             cells = each(value, path)
             return cells if kind is list else {"tuple": cells}
-        if kind is dict:
+        if isinstance(value, dict):
             pairs = zip(each(value.keys(), f"{path}/key"), each(value.values(), path), strict=True)
             return {"dict": [list(pair) for pair in pairs]}
         if kind in names:
