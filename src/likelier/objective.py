@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import CSR, Arrays, Block, Source
-from likelier.data.scaled import largest
 from likelier.data.selected import selected
 from likelier.data.spread import Spread, Thinned
+from likelier.data.units import Units, largest, needed
 from likelier.data.zoomed import Zoomed
 from likelier.engines import first_chunk, run
 from likelier.losses import Loss
@@ -309,22 +309,15 @@ def shift_of(source: Source) -> Floats:
     return np.where(np.isfinite(mean), mean, 0.0)
 
 
-ORDINARY = 2.0**200  # sizes of columns up to this, and from its inverse: sums of their squares stay numbers
-
-
-def units_of(source: Source, l2: Floats) -> Floats | None:
-    """Powers of two in which columns, or the l2 penalty (p,), have about size 1; None: they are ordinary.
+def units_of(source: Source, l2: Floats) -> Units | None:
+    """The units of columns that are far from 1 in size, or whose l2 penalty (p,) is; None: there are none.
 
     By all rows where these are few, else by some of them. Penalties count, so that neither they nor the
     squares of cells overflow: the larger of the two has size 1.
     """
     few = isinstance(source, Arrays) and len(source) * source.X.row_bytes <= FEW_BYTES
     X = source.X if isinstance(source, Arrays) and few else _glance(source)[0]
-    size = np.maximum(largest(X), np.sqrt(l2))
-    extreme = ((size >= ORDINARY) | (size <= 1 / ORDINARY)) & (size > 0) & np.isfinite(size)
-    if not extreme.any():
-        return None
-    return np.exp2(np.round(np.log2(np.where(extreme, size, 1.0))))
+    return needed(np.maximum(largest(X), np.sqrt(l2)), together=False)
 
 
 FEW_BYTES = 8_000_000  # of X, that are all looked at

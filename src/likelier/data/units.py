@@ -89,5 +89,16 @@ def needed(most: Floats, *, together: bool) -> Units | None:
     if together and len(exponents):
         known = exponents[most > 0]
         exponents = np.full(len(exponents), known.max() if len(known) else 0)
-    units = np.where(np.abs(exponents) > FAR, exponents, 0).astype(np.int64)
+    units = np.where(np.abs(exponents) > FAR, np.minimum(exponents, 1023), 0).astype(np.int64)
     return units if units.any() else None
+
+
+def largest(X: Block) -> Floats:
+    """The largest |x| of each column, (p,)."""
+    if not isinstance(X, CSR):
+        rows = X.to_array()
+        return np.asarray(np.maximum(rows.max(axis=0, initial=0.0), -rows.min(axis=0, initial=0.0)))
+    at = slice(X.starts[0], X.starts[-1])
+    found = np.zeros(X.p)
+    np.maximum.at(found, X.columns[at], np.abs(X.values[at], dtype=np.float64))
+    return found

@@ -16,7 +16,7 @@ from tqdm import tqdm
 from likelier.abilities import chosen
 from likelier.callers import outside
 from likelier.data import Arrays, Source, code
-from likelier.data.scaled import scaled
+from likelier.data.units import source_in_units
 from likelier.engines import reached
 from likelier.estimators import door
 from likelier.estimators.callbacks import Attributes, Observable, steps
@@ -99,8 +99,9 @@ class Discriminative(Resumable, Observable, Weighted):
         q = loss.scores(K)
         intercept = door.truth("fit_intercept", self.fit_intercept)
         penalty = Penalty.of(q, p, *shares(C, n, ratio), self._column_penalties(source))
-        unit = units_of(source, penalty.l2[:p]) if all_rows else None
-        source = source if unit is None else scaled(source, unit)
+        units = units_of(source, penalty.l2[:p]) if all_rows else None
+        source = source if units is None else source_in_units(source, units)
+        unit = None if units is None else np.exp2(units)
         shift = shift_of(source) if intercept else np.zeros(p)
         setting = Setting(loss, q, shift, positive, unit)
         return Objective(source, setting, penalty.scaled(unit), n, intercept, totals)
