@@ -50,7 +50,7 @@ class Question:
         else:
             with np.errstate(over="ignore", invalid="ignore"):
                 self.scores.write(chunk, Z)
-            if not (Z.max(initial=-np.inf) < np.inf and np.isfinite(Z[:, 0]).all()):
+            if not (Z.max(initial=-np.inf) < np.inf and Z[:, 0].min(initial=np.inf) > -np.inf):
                 _refuse_overflow(chunk, Z, impossible=self.impossible or self.link is log_sum_exp)
         self.link.apply(Z, out)
         return skipped
