@@ -36,7 +36,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "test_regularisation": "more components than distinct rows are refused, in words of its own",
     },
     "test_sgd": {
-        "test_plain_has_no_average_attr[S*]": PRIVATE,
+        "test_plain_has_no_average_attr[*SGDClassifier]": PRIVATE,
         "test_validation_mask_correctly_subsets": PRIVATE,
         "test_partial_fit_weight_class_balanced[*]": "class_weight='balanced' goes with partial_fit",
         "test_sgd_error_on_zero_validation_weight": "weights that are all zero are refused as such, before "

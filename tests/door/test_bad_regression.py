@@ -116,7 +116,7 @@ def test_weightless_rows_after_rows_change_nothing(model):
 PARAMETERS = [
     (lk.Ridge(alpha=-1.0), "alpha"),
     (lk.Ridge(alpha=np.nan), "alpha"),
-    (lk.Ridge(alpha=[1.0, 2.0]), "1 targets"),
+    (lk.Ridge(alpha=[1.0, 2.0]), "penalties do not correspond: 2 != 1"),
     (lk.Ridge(alpha=[[1.0]]), "alpha"),
     (lk.Ridge(solver="magic"), "solver.*svd"),
     (lk.LinearRegression(tol=-1.0), "tol"),

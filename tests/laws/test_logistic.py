@@ -266,7 +266,9 @@ def test_the_course_of_the_solver_is_told():
 
 
 def test_too_few_steps_are_told_with_the_gradient():
-    with pytest.warns(ConvergenceWarning, match=r"max_iter=2 .* gradient norm .*Raise max_iter"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"max_iter=2 .* gradient norm .*Increase the number of iterations"
+    ):
         model = Logistic(max_iter=2).fit(*problem())
     assert not model.converged_
     assert np.isfinite(model.coef_).all()

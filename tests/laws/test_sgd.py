@@ -305,7 +305,7 @@ def test_steps_that_diverge_are_cut_and_reported():
         ({"penalty": "elasticnet", "l1_ratio": 2.0}, "l1_ratio=2.0"),
         ({"max_iter": 0}, "max_iter"),
         ({"tol": -1.0}, "tol"),
-        ({"power_t": -0.5}, "power_t"),
+        ({"power_t": "fast"}, "power_t"),
         ({"n_iter_no_change": 0}, "n_iter_no_change"),
         ({"average": -1}, "average"),
         ({"average": 2.5}, "average=2.5"),

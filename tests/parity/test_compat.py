@@ -23,7 +23,8 @@ def test_the_quicker_modules():
     (row,) = [line.split() for line in done.stdout.splitlines() if line.startswith("all ")]
     passed, failed, listed = map(int, row[1:4])
     assert failed == 0
-    assert passed > 10 * listed
+    assert passed > 100
+    assert listed <= 15  # a list that grows is to be looked at
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,11 @@ class Discriminant(Generative):
 
 def covariance_by(estimator: Any, rows: Floats) -> Floats:
     """The covariance that an estimator of the user's finds in these rows."""
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise TypeError(
+            f"covariance_estimator={estimator!r}: it is an object with a method fit, such as "
+            "sklearn.covariance.OAS()"
+        )
     fitted = clone(estimator, safe=False)  # it need not be one of scikit-learn's
     fitted.fit(rows)
     if not hasattr(fitted, "covariance_"):
