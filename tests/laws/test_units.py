@@ -62,6 +62,16 @@ def test_a_penalty_in_the_units_of_its_columns_is_the_same(k, K):
         np.testing.assert_allclose(other.intercept_, plain.intercept_, rtol=1e-6, atol=1e-9)
 
 
+# Without the defaults that scikit-learn is about to change, and warns of.
+CROSS_VALIDATED = {
+    "Cs": 3,
+    "cv": 3,
+    "l1_ratios": (0.0,),
+    "use_legacy_attributes": False,
+    "scoring": "neg_log_loss",
+}
+
+
 @pytest.mark.parametrize("scale", [1e160, 1e200, 1e300])
 def test_cells_whose_squares_are_no_numbers_make_a_penalty_weightless(scale):
     """The optimum is that without a penalty, up to 1e-300, and not chance."""
@@ -69,7 +79,9 @@ def test_cells_whose_squares_are_no_numbers_make_a_penalty_weightless(scale):
     free = lk.LogisticRegression(C=np.inf, tol=1e-7).fit(X, y)
     model = lk.LogisticRegression(tol=1e-7).fit(X * scale, y)
     np.testing.assert_allclose(model.predict_proba(X * scale), free.predict_proba(X), atol=1e-6)
-    chosen = lk.LogisticRegressionCV(Cs=3, cv=3).fit(X * scale, y)
+    chosen = lk.LogisticRegressionCV(
+        Cs=3, cv=3, l1_ratios=(0.0,), use_legacy_attributes=False, scoring="neg_log_loss"
+    ).fit(X * scale, y)
     np.testing.assert_allclose(chosen.predict_proba(X * scale), free.predict_proba(X), atol=1e-3)
     assert lk.LinearSVC().fit(X * scale, y).score(X * scale, y) > 0.6
 
@@ -77,7 +89,12 @@ def test_cells_whose_squares_are_no_numbers_make_a_penalty_weightless(scale):
 @pytest.mark.parametrize("scale", [1e-160, 1e-200, 1e-300])
 def test_cells_whose_squares_are_0_leave_a_penalised_model_at_the_priors(scale):
     X, y = table(0, 3)
-    for model in (lk.LogisticRegression(), lk.LogisticRegressionCV(Cs=3, cv=3)):
+    for model in (
+        lk.LogisticRegression(),
+        lk.LogisticRegressionCV(
+            Cs=3, cv=3, l1_ratios=(0.0,), use_legacy_attributes=False, scoring="neg_log_loss"
+        ),
+    ):
         P = model.fit(X * scale, y).predict_proba(X * scale)
         np.testing.assert_allclose(P, np.tile(np.bincount(y) / len(y), (len(y), 1)), atol=1e-3)
 

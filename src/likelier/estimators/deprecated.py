@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from likelier.callers import outside
 from likelier.estimators import door
 
 NOT_GIVEN = "deprecated"  # the default of a parameter that scikit-learn is about to remove
@@ -105,10 +106,10 @@ class Remark(NamedTuple):
 soon, now = partial(Remark, FutureWarning), partial(Remark, UserWarning)
 
 
-def warn(remarks: Iterable[Remark], stacklevel: int) -> None:
-    """Give all these warnings, at the line that `stacklevel` means to whoever calls this."""
+def warn(remarks: Iterable[Remark]) -> None:
+    """Give all these warnings, at the line that called the library."""
     for kind, message in remarks:
-        warnings.warn(message, kind, stacklevel=stacklevel + 1)
+        warnings.warn(message, kind, stacklevel=outside())
 
 
 def of_logistic(model: Any) -> Iterator[Remark]:

@@ -100,7 +100,7 @@ class LogisticRegression(LinearProbabilities, Stepping, Inference):
         offset: (n,), for K classes (n, K), known already and added to the scores. checkpoint: a file for
         what is done so far: a fit that was cut off goes on from there.
         """
-        deprecated.warn(deprecated.of_logistic(self), stacklevel=3)
+        deprecated.warn(deprecated.of_logistic(self))
         source, target = self._rows(X, y, sample_weight, offset)
         with door.naming(source):
             objective = self._objective(source, target)

@@ -144,7 +144,7 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
         """
         given = {"sample_weight": sample_weight, "groups": groups} | params
         for_split, for_score = self._routed("fit", given, own=("sample_weight", "groups"))
-        deprecated.warn(deprecated.of_logistic_cv(self), stacklevel=3)
+        deprecated.warn(deprecated.of_logistic_cv(self))
         grid = self._grid()
         X, y, sample_weight = gathered(X, y, sample_weight)
         source, target = self._rows(X, y, sample_weight)

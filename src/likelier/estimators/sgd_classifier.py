@@ -101,7 +101,7 @@ class SGDClassifier(Decisions, Striding):
 
     def _course(self) -> Course:
         self._check_words()
-        deprecated.warn(deprecated.of_sgd(self), stacklevel=3)
+        deprecated.warn(deprecated.of_sgd(self))
         average = int(self.average) if isinstance(self.average, bool | np.bool_) else self.average
         return course_of(
             self,

@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 
+from likelier.callers import outside
 from likelier.data import Chunk, DegenerateWarning
 from likelier.engines import run
 from likelier.estimators.shuffled import pooled
@@ -81,6 +82,6 @@ def taught(scanned: Scanned, model: Online, passes: int, rng: np.random.RandomSt
             "model of its own: their average is worse than that of shuffled rows. Shuffle the rows before "
             "they are cut into partitions, or call partial_fit, which fetches them in their order.",
             DegenerateWarning,
-            stacklevel=3,
+            stacklevel=outside(),
         )
     return model
