@@ -664,7 +664,7 @@ def test_samples_are_of_the_classes_asked_for(estimator):
     np.testing.assert_array_equal(y, [b, a, b])
     assert X.shape == (3, 4)
     for wrong in ({"y": "no such class"}, {"n_samples": 0}, {"n_samples": 3, "y": [a, b]}):
-        with pytest.raises(ValueError, match=r"class|row|labels"):
+        with pytest.raises(ValueError, match=r"class|sample|labels"):
             model.sample(**wrong)
 
 

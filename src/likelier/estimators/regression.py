@@ -152,6 +152,7 @@ class Ridge(LeastSquares):
         shown: dict[str, Any] = {"coef_": model.B[0] if len(model.B) == 1 else model.B, "intercept_": 0.0}
         if self.fit_intercept:
             shown["intercept_"] = model.intercept[0] if target == () else model.intercept
-        # No solver of ours takes steps; the names of scikit-learn's are repeated as they were asked for.
+        steps = np.ones(len(model.B), dtype=np.int64)  # direct: one for each target
+        # The names of scikit-learn's solvers are repeated as they were asked for.
         solver = "qr" if self.solver == "auto" else self.solver
-        return shown | {"n_features_in_": model.B.shape[1], "n_iter_": None, "solver_": solver}
+        return shown | {"n_features_in_": model.B.shape[1], "n_iter_": steps, "solver_": solver}
