@@ -35,7 +35,7 @@ PROVOKED = {
         "Degenerate",
     ),
     "one class": (lambda at: lk.NaiveBayes().fit(FRAME, np.zeros(60, int)), "Degenerate"),
-    "constant in regression": (lambda at: lk.LinearRegression().fit(CONSTANT, X[:, 0]), "Degenerate"),
+    "dependent columns": (lambda at: lk.LinearRegression().fit(X[:, [0, 1, 0]], X[:, 1]), "Degenerate"),
     "no degrees of freedom": (
         lambda at: lk.LinearRegression().fit(X[:3], X[:3, 0]).summary(),
         "Degenerate",

@@ -84,6 +84,8 @@ def test_fitted_attributes_and_answers(theirs, ours, dtype, K):
     a, b = theirs().fit(X, y), ours().fit(X, y)
     assert public(a) - public(b) <= MISSING.get(ours.__name__, set())
     widened = WIDENED.get((ours.__name__, K), set()) if dtype == np.float32 else set()
+    if ours is lk.Ridge:  # None for some solvers there, which its own `check_estimator` refuses
+        widened = {"n_iter_"}
     for name in public(a) & public(b) - widened:
         if name.endswith("_"):
             assert kind(getattr(b, name)) == kind(getattr(a, name)), name

@@ -173,6 +173,6 @@ class Ridge(LeastSquares):
         # of the table called for.
         solution = model.solution
         way = {"cg": "sparse_cg"}.get(solution.how, solution.how)
-        steps = np.full(len(model.B), solution.steps, dtype=np.int64) if solution.how == "cg" else None
+        steps = np.full(len(model.B), max(1, solution.steps), dtype=np.int64)
         shown |= {"n_iter_": steps, "solver_": way if self.solver == "auto" else self.solver}
         return shown | {"n_features_in_": model.B.shape[1]}
