@@ -19,10 +19,12 @@ from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 
 import likelier as lk
 
+# Defaults that scikit-learn is about to change, and warns of.
+ANNOUNCED = {"l1_ratios": (0.0,), "use_legacy_attributes": False, "scoring": "neg_log_loss"}
 # What cannot be constructed without parameters, or is many fits in one.
 PARAMETERS = {
     "BayesClassifier": {"density": lk.GaussianMixture()},
-    "LogisticRegressionCV": {"Cs": 2, "cv": 2, "l1_ratios": (0.0,), "use_legacy_attributes": False},
+    "LogisticRegressionCV": {"Cs": 2, "cv": 2, **ANNOUNCED},
     "GaussianMixture": {"n_components": 2, "random_state": 0},
     "Mixture": {"n_components": 2, "random_state": 0},
     "OnlineClassifier": {"bits": 12},
