@@ -51,6 +51,7 @@ NEEDS = "|".join(
         "(?i:negative values)",
         "Input y is not made of numbers",
         "no row has a label",
+        "Coefficients are too large",
     ]
 )
 
@@ -237,7 +238,9 @@ def _check_answers(model: Any, table: Any) -> None:
             if name in ("predict_proba", "predict"):
                 assert np.isfinite(found).all(), name
         if name == "predict_proba":
-            np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-9)
+            np.testing.assert_allclose(
+                found.sum(axis=1), 1.0, rtol=1e-9 if found.dtype == np.float64 else 1e-6
+            )
             assert (found >= 0).all()
         if name == "predict" and hasattr(model, "classes_"):
             assert np.isin(found, model.classes_).all()

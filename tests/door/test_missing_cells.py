@@ -45,7 +45,7 @@ GAPPY[12] = np.nan
 def check_sound(model, table=GAPPY, y=Y):
     """Finite answers, probabilities that sum to 1, labels that there are."""
     for answer in ANSWERS:
-        assert np.isfinite(getattr(model, answer)(table)).all(), answer
+        assert np.isfinite(np.asarray(getattr(model, answer)(table))).all(), answer
     np.testing.assert_allclose(model.predict_proba(table).sum(axis=1), 1, rtol=1e-12)
     assert np.isin(model.predict(table), y).all()
 

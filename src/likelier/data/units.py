@@ -97,8 +97,8 @@ def largest(X: Block) -> Floats:
     """The largest |x| of each column, (p,)."""
     if not isinstance(X, CSR):
         rows = X.to_array()
-        return np.asarray(np.maximum(rows.max(axis=0, initial=0.0), -rows.min(axis=0, initial=0.0)))
+        return np.asarray(np.fmax(rows.max(axis=0, initial=0.0), -rows.min(axis=0, initial=0.0)))
     at = slice(X.starts[0], X.starts[-1])
     found = np.zeros(X.p)
-    np.maximum.at(found, X.columns[at], np.abs(X.values[at], dtype=np.float64))
+    np.fmax.at(found, X.columns[at], np.abs(X.values[at], dtype=np.float64))
     return found

@@ -223,8 +223,9 @@ def _gaussian(statistics: Kept, k: int, spread: Spread) -> float:
     own = statistics.codes == k
     X, w = statistics.X[own], statistics.w[own]
     if n > 2 * p and not np.isnan(X).any():
-        z = (X - np.average(X, axis=0, weights=w)) / sd
-        sign, logdet = np.linalg.slogdet((w[:, None] * z).T @ z / n)
+        with np.errstate(over="ignore", invalid="ignore"):  # beyond all numbers there is no full Σ
+            z = (X - np.average(X, axis=0, weights=w)) / sd
+            sign, logdet = np.linalg.slogdet((w[:, None] * z).T @ z / n)
         if sign > 0:
             full = -0.5 * (p * (LOG_2PI + 1) + 2 * np.log(sd).sum() + logdet) - p * (p + 3) / 2 / n
             found = max(found, full)

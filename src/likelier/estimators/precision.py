@@ -39,7 +39,7 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, list):
         return [_rounded(each) for each in value]
     if isinstance(value, float | np.floating):
-        return np.float32(value)
+        return _narrowed(np.asarray(value))[()]
     isfloat = isinstance(value, np.ndarray) and value.dtype == np.float64
     return _narrowed(value) if isfloat else value
 

@@ -58,7 +58,8 @@ class KernelSum(Based):
         """The kernel itself; `left_out`: each row without a point."""
         own, less = (None, None) if left_out is None else left_out
         threads = cores() if len(Z) * len(self.log_w) > ALONE else 1
-        scale, constant = 1 / (np.sqrt(2) * self.h), -np.log(self.h) - 0.5 * LOG_2PI
+        h = np.maximum(self.h, np.finfo(np.float64).tiny)  # of a lesser one there is no inverse
+        scale, constant = 1 / (np.sqrt(2) * h), -np.log(h) - 0.5 * LOG_2PI
         points = (self.cells, self.log_w, self.log_v, self.start, scale, constant)
         refuse(chunk, _core.kernels(chunk.X.native(), *points, own, less, self.b, Z, add, threads))
 

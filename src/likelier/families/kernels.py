@@ -73,18 +73,19 @@ class Kernels:
         """E[x_j | C_k] of each column alone, (K, p)."""
         there, shares = ~np.isnan(self.points), np.exp(self.log_v)[:, None]
         seen = np.add.reduceat(shares * there, self.start[:-1])
-        first = self.points[self.start[:-1]]  # about a point: digits far from 0
+        half = self.points / 2  # so that no difference overflows
+        first = half[self.start[:-1]]  # about a point: digits far from 0
         about = np.where(np.isnan(first), 0.0, first)
-        off = np.where(there, self.points - np.repeat(about, np.diff(self.start), axis=0), 0.0)
-        return np.asarray(about + np.add.reduceat(shares * off, self.start[:-1]) / seen)
+        off = np.where(there, half - np.repeat(about, np.diff(self.start), axis=0), 0.0)
+        return np.asarray(2 * (about + np.add.reduceat(shares * off, self.start[:-1]) / seen))
 
     @property
     def expected(self) -> Floats:
         """E[x_j | C_k], (K, p)."""
         means = np.repeat(self.means, np.diff(self.start), axis=0)
-        off = np.where(np.isnan(self.points), 0.0, self.points - means)
+        off = np.where(np.isnan(self.points), 0.0, self.points / 2 - means / 2)
         w = np.exp(self.log_w)[:, None]
-        return np.asarray(self.means + np.add.reduceat(w * off, self.start[:-1]))
+        return np.asarray(2 * (self.means / 2 + np.add.reduceat(w * off, self.start[:-1])))
 
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         """A point, and a Gaussian step from it."""

@@ -43,10 +43,11 @@ class Bins:
     @property
     def widths(self) -> Floats:
         """What a probability is to be divided by for the density at a bin's height; 1 for atoms."""
-        wide = np.diff(self.edges)
-        wide[0] += self.tail
-        wide[-1] += self.tail
-        return np.where(self.atoms, 1.0, wide)
+        with np.errstate(over="ignore"):
+            wide = np.diff(self.edges)
+            wide[0] += self.tail
+            wide[-1] += self.tail
+        return np.where(self.atoms, 1.0, np.minimum(wide, np.finfo(np.float64).max))
 
     @property
     def means(self) -> Floats:
