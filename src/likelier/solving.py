@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.abilities import ABILITIES, Ability, Choice, Method, Problem
+from likelier.cores import one_thread_if
 from likelier.objective import Objective
 from likelier.online import MANY, averaged, begun
 from likelier.solvers import Iterate, Solution, Watch, newton, run_solver
 
 Floats = NDArray[np.float64]
 
+FEW_WEIGHTS = 800  # up to which no factorisation is worth the threads of BLAS
 SAMPLED = 16  # of so many runs of rows one is enough to begin with
 
 
@@ -31,8 +33,10 @@ def solve(
     objective: Objective, theta: Floats, choice: Choice, terms: Terms, watch: Watch | None = None
 ) -> Solution:
     """Minimise, from θ on."""
-    found = _followed(objective, theta, choice, terms, watch)
-    return _gone_on(objective, theta, choice, terms, watch, found) if found.last.stuck == SLOW else found
+    with one_thread_if(objective.size <= FEW_WEIGHTS):
+        found = _followed(objective, theta, choice, terms, watch)
+        slow = found.last.stuck == SLOW
+        return _gone_on(objective, theta, choice, terms, watch, found) if slow else found
 
 
 def _followed(

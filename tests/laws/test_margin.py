@@ -199,7 +199,7 @@ def test_what_does_not_go_together_is_refused(how, message):
 
 def test_too_few_steps_are_said():
     data = problem(K=3)
-    with pytest.warns(ConvergenceWarning, match="smoothing did not converge: max_iter=2 steps done"):
-        model = lk.LinearSVC(loss="hinge", max_iter=2).fit(data.X, data.y)
+    with pytest.warns(ConvergenceWarning, match="smoothing failed to converge .* max_iter=2 steps done"):
+        model = lk.LinearSVC(loss="hinge", solver="smoothing", max_iter=2).fit(data.X, data.y)
     assert model.n_iter_ == 2
     assert not model.converged_
