@@ -192,9 +192,10 @@ def best(problem: Problem) -> Choice:
     if problem.in_memory and work.step < TINY:
         return Choice("newton", f"{q} x {p} weights: few steps, and the Hessian is cheap")
     if problem.sparse and p > FEW_COLUMNS:
-        if not ABILITIES["dual"].lacks(problem):
+        if not ABILITIES["dual"].lacks(problem) and (_wide(problem) or _held(problem)):
             return Choice("dual", f"{p} columns, most of their cells 0: row by row is fastest", "newton-cg")
-        return Choice("lbfgs", f"{p} columns, most of their cells 0: a Hessian would be too large")
+        why = f"{p} columns, most of their cells 0: a Hessian would be too large"
+        return Choice("lbfgs", why, "newton-cg" if problem.in_memory else "")
     if _wide(problem) and not ABILITIES["dual"].lacks(problem):
         why = f"{problem.n} rows of {p} columns: row by row is fastest"
         return Choice("dual", why, "newton" if q * (p + 1) <= NEXT_HESSIAN else "lbfgs")
@@ -213,7 +214,8 @@ def _cornered(problem: Problem) -> Choice:
     loss, q, p = problem.objective.setting.loss, problem.objective.setting.q, problem.objective.setting.p
     rounded = not ABILITIES["smoothing"].lacks(problem) and q * (p + 1) <= LARGEST_HESSIAN
     by_rows = not ABILITIES["dual"].lacks(problem)
-    if by_rows and (not rounded or problem.sparse or _wide(problem) or problem.n <= FEW_ROWS):
+    few = problem.n <= HINGE_ROWS * p or problem.n * p <= HINGE_CELLS
+    if by_rows and (not rounded or problem.sparse or few):
         return Choice(
             "dual", f"the {loss.name} loss has a corner: row by row", "smoothing" if rounded else ""
         )
@@ -225,16 +227,30 @@ def _wide(problem: Problem) -> bool:
     return problem.n <= WIDE * problem.objective.setting.p
 
 
+def _held(problem: Problem) -> bool:
+    """Whether the penalty holds the step of a row, so that it leaves the scores of others as they are."""
+    source, penalty = problem.objective.source, problem.objective.penalty
+    if not (isinstance(source, Arrays) and isinstance(source.X, CSR)):
+        return False
+    some = source.X.values[:GLANCE].astype(np.float64)
+    square = float(some @ some) * len(source.X.values) / max(len(some) * problem.n, 1)
+    least = float(penalty.l2[: problem.objective.setting.p].min())
+    return square <= LOOSE * least * problem.objective.n
+
+
 FEW_COLUMNS = 500  # up to which sparse rows are taken as any others
 WIDE = 2  # rows for a column, up to which a dual ascent needs few epochs
-FEW_ROWS = 5000  # up to which a hinge is for the dual ascent
+HINGE_ROWS = 20  # the same for a hinge, the faces of whose dual are looked at,
+HINGE_CELLS = 5000  # and cells, up to which epochs cost nothing
+LOOSE = 10.0  # of ‖x‖² by the penalty: more lets each row's step undo what those before it have done
 LARGEST_HESSIAN = 3000
 NEXT_HESSIAN = 1000  # the same where Newton's method has to go on, because another was slow
+GLANCE = 100_000  # cells, by which rows are judged
 READING = 160  # multiplications in the time that a cell of a file takes to be read
 TINY = 1e6  # multiplications in a step of Newton's method, up to which nothing is faster, or as exact
 PASS = 3e5  # multiplications in the time that a pass takes beside its rows
 
-# Steps of either solver. The bend of a squared hinge is 2 or 0: what a step has told of it may soon be wrong.
+# Steps of either solver. The bend of a squared hinge is 2 or 0: what a step tells of it may soon be wrong.
 STEPS = {"squared_hinge": (12, 150)}
 USUAL_STEPS = 8, 40
 

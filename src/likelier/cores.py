@@ -58,8 +58,8 @@ class _Held:
 
 def _set(threads: list[int]) -> None:
     for library, number in zip(_blas().lib_controllers, threads, strict=True):
-        # From its version 3.8 on threadpoolctl lets only the thread set OpenBLAS's number that did so first:
-        # here the last one may be another.
+        # From its version 3.8 on threadpoolctl lets only that thread set OpenBLAS's number which did so
+        # first: here the last one may be another.
         getattr(library, "_real_set_num_threads", library.set_num_threads)(number)
 
 

@@ -160,7 +160,7 @@ class Ascent:
 
 @dataclass
 class Faces:
-    """When to look for the optimum on a face of the dual: after rounds 2, 4, 8, and so on."""
+    """When to look for the optimum on a face of the dual: after rounds 2, 3, 5, 7, 10, and so on."""
 
     face: Face
     next: int = 2
@@ -174,7 +174,7 @@ class Faces:
     def due(self, number: int) -> bool:
         if number < self.next:
             return False
-        self.next = 2 * number
+        self.next = number + 1 + number // 3
         return True
 
     def tried(self, ascent: Ascent, tol: float) -> tuple[float, float]:
