@@ -100,7 +100,9 @@ def _solution(face: Face, a: Floats, at: NDArray[np.intp], b: float) -> tuple[Fl
     if not face.intercept:
         return a[at] + _solved(G, lacking), b
     size = np.sqrt(max(float(np.trace(G)) / len(at), np.finfo(np.float64).tiny))
-    A = np.block([[G, size * t[:, None]], [size * t[None, :], np.zeros((1, 1))]])
+    A = np.zeros((len(at) + 1, len(at) + 1))
+    A[:-1, :-1] = G
+    A[-1, :-1] = A[:-1, -1] = size * t
     change = _solved(A, np.append(lacking, -size * float(face.t @ a)))
     return a[at] + change[:-1], b + size * float(change[-1])
 

@@ -1,0 +1,71 @@
+"""What `auto` takes is the best solver there is for a shape of table, or not much slower."""
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import likelier as lk
+
+SHAPES = [  # rows, columns, classes: wide ones, square ones, many classes, tall ones
+    (40, 600, 2),
+    (60, 300, 3),
+    (120, 500, 2),
+    (300, 300, 2),
+    (450, 280, 6),
+    (600, 40, 8),
+    (2000, 20, 2),
+]
+LATE = 0.02  # seconds, below which it does not matter
+
+
+def table(n: int, p: int, K: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(n + p + K)
+    y = rng.integers(0, K, n)
+    y[: 2 * K] = np.repeat(np.arange(K), 2)
+    return rng.normal(size=(n, p)) + 0.5 * rng.normal(size=(K, p))[y], y
+
+
+def seconds(model, X, y) -> float:
+    best = np.inf
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a solver that comes nowhere is none that could be missed
+        for _ in range(3):
+            start = time.perf_counter()
+            model.fit(X, y)
+            best = min(best, time.perf_counter() - start)
+    return best if model.converged_ else np.inf
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize(
+    "make",
+    [lk.LogisticRegression, lambda solver: lk.LogisticRegression(C=100.0, solver=solver), lk.LinearSVC],
+    ids=["logistic", "C=100", "squared_hinge"],
+)
+def test_auto_is_not_much_slower_than_the_best(make, shape):
+    X, y = table(*shape)
+    cheap = [name for name in ("newton", "lbfgs", "dual") if name != "newton" or shape[1] * shape[2] <= 600]
+    others = [seconds(make(solver=name), X, y) for name in cheap]
+    auto = seconds(make(solver="auto"), X, y)
+    assert auto <= 4 * min(others) + LATE
+
+
+@pytest.mark.parametrize("shape", [(40, 600, 2), (120, 120, 3), (150, 13, 3), (300, 30, 2)], ids=str)
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_hinge_is_at_its_optimum_whoever_solves_it(shape, kind, weighted):
+    X, y = table(*shape)
+    w = np.random.default_rng(1).integers(0, 4, len(y)).astype(float) if weighted else None
+    models = [lk.LinearSVC(loss="hinge", solver=s).fit(kind(X), y, w) for s in ("auto", "smoothing")]
+    values = []
+    for model in models:
+        assert model.converged_
+        Z = model.decision_function(X).reshape(len(X), -1)
+        signs = np.where(y[:, None] == model.classes_[-Z.shape[1] :], 1.0, -1.0)
+        loss = np.maximum(1 - signs * Z, 0.0) * (1.0 if w is None else w[:, None])
+        values.append(loss.sum(axis=0) + (model.coef_**2).sum(axis=1) / 2)
+    n = len(X) if w is None else w.sum()
+    np.testing.assert_allclose(values[0] / n, values[1] / n, atol=2e-8)
