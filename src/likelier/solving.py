@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.abilities import ABILITIES, Ability, Choice, Method, Problem
+from likelier.abilities import ABILITIES, LARGEST_HESSIAN, Ability, Choice, Method, Problem
 from likelier.cores import one_thread_if
 from likelier.objective import Objective
 from likelier.online import MANY, averaged, begun
 from likelier.solvers import Iterate, Solution, Watch, newton, run_solver
+from likelier.spans import Span
 
 Floats = NDArray[np.float64]
 
@@ -33,7 +34,7 @@ def solve(
     objective: Objective, theta: Floats, choice: Choice, terms: Terms, watch: Watch | None = None
 ) -> Solution:
     """Minimise, from θ on."""
-    with one_thread_if(objective.size <= FEW_WEIGHTS):
+    with one_thread_if(objective.size <= FEW_WEIGHTS or choice.name == "dual"):  # its systems are small
         found = _followed(objective, theta, choice, terms, watch)
         slow = found.last.stuck == SLOW
         return _gone_on(objective, theta, choice, terms, watch, found) if slow else found
@@ -136,7 +137,13 @@ def _gone_on(
     watch: Watch | None,
     before: Solution,
 ) -> Solution:
-    """The same by another solver, from where F is less: the start, or what the slow one came to."""
+    """The same by another solver: in the span of the rows where these are few, else from where F is less.
+
+    That is the start, or what the slow one came to.
+    """
+    spanned = _in_span(objective, choice, terms, watch, before)
+    if spanned is not None:
+        return spanned
     ends = np.stack([theta, before.last.theta])
     F = objective.value(ends)
     better = ends[np.argmin(np.where(np.isfinite(F), F, np.inf))]
@@ -144,6 +151,33 @@ def _gone_on(
     then, rest = Choice(choice.then, why), terms._replace(fresh=False)
     found = _followed(objective, better, then, rest, watch, done=before.iterations)
     return replace(found, trace=np.concatenate([before.trace, found.trace[1:]]))
+
+
+def _in_span(
+    objective: Objective, choice: Choice, terms: Terms, watch: Watch | None, before: Solution
+) -> Solution | None:
+    """By Newton's method in as many columns as there are rows; None: it cannot, or rounding spoils it."""
+    span = Span.of(objective) if objective.setting.loss.curved else None
+    if span is None or span.objective.size > LARGEST_HESSIAN:
+        return None
+
+    def lifted(iterate: Iterate) -> Iterate:
+        return iterate._replace(theta=span.lifted(iterate.theta), gradient=None, hessian=None)
+
+    def told(number: int, iterate: Iterate) -> None:
+        if watch is not None:
+            watch(number, lifted(iterate))
+
+    why = f"{choice.why}; after {before.iterations} steps of {choice.name}, which was too slow"
+    by, start = Choice("newton", f"{why}, in the span of the rows"), np.zeros(span.objective.size)
+    rest = terms._replace(fresh=False)
+    found = _followed(span.objective, start, by, rest, told, done=before.iterations)
+    last = lifted(found.last)
+    there = float(objective.value(last.theta[None])[0])
+    if not found.converged or abs(there - last.value) > terms.tol**2 / 2:
+        return None
+    trace = np.concatenate([before.trace, found.trace[1:]])
+    return replace(found, last=last, trace=trace)
 
 
 def _beginning(objective: Objective, theta: Floats, choice: Choice, seed: int) -> tuple[Floats, str]:

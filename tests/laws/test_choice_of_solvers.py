@@ -69,3 +69,21 @@ def test_the_hinge_is_at_its_optimum_whoever_solves_it(shape, kind, weighted):
         values.append(loss.sum(axis=0) + (model.coef_**2).sum(axis=1) / 2)
     n = len(X) if w is None else w.sum()
     np.testing.assert_allclose(values[0] / n, values[1] / n, atol=2e-8)
+
+
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("columns", [None, "some"])
+def test_columns_that_are_alike_are_solved_in_the_span_of_the_rows(K, columns):
+    """A dual ascent is slow there; Newton's method in n columns is not, and ends at the same optimum."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 5)) @ rng.normal(size=(5, 250)) + 0.1 * rng.normal(size=(50, 250))
+    y = rng.integers(0, K, 50)
+    by = None if columns is None else rng.uniform(0.5, 2.0, 250)
+    model = lk.LogisticRegression(penalty_weights=by).fit(X, y)
+    assert "in the span of the rows" in model.solver_reason_
+    assert model.converged_
+    assert len(model.trace_) == model.n_iter_[0] + 1
+    other = lk.LogisticRegression(solver="newton", penalty_weights=by).fit(X, y)
+    np.testing.assert_allclose(model.trace_[-1, 0], other.trace_[-1, 0], atol=1e-9)
+    np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-5)

@@ -5,6 +5,7 @@ Which ones are which an ascent finds soon; how much each of the former is takes 
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ Floats = NDArray[np.float64]
 TURNS = 12  # of rows that leave the face, or join it
 WIDEST_FACE = 600  # rows with the margin 1: the system costs the cube of it
 NEAR = 1e-9  # of a margin
+SOLVED = 1e-10  # of what a system asks for
 ROUNDING = 8 * np.finfo(np.float64).eps
 
 
@@ -108,5 +110,10 @@ def _solution(face: Face, a: Floats, at: NDArray[np.intp], b: float) -> tuple[Fl
 
 
 def _solved(A: Floats, c: Floats) -> Floats:
+    """By elimination; where rows depend on each other the shortest."""
+    with suppress(np.linalg.LinAlgError):
+        found = np.linalg.solve(A, c)
+        if np.linalg.norm(A @ found - c) <= SOLVED * np.linalg.norm(c):
+            return np.asarray(found)
     found = lstsq(A, c, cond=1e-12, check_finite=False, lapack_driver="gelsy")[0]
     return np.asarray(found)
