@@ -239,6 +239,18 @@ void likelier::bind_rows(nb::module_& m) {
             },
             nb::arg("order"), nb::arg("W").noconvert(), nb::arg("a").noconvert(), nb::arg("move"))
         .def(
+            "round",
+            [](const DualRows& self, Vector<int64_t> order, int64_t epochs, uint64_t seed, Out W, Out a,
+               Out centre) {
+                const DualTask task = self.task(order, true);
+                nb::gil_scoped_release free;
+                const DualSums sums = dual_round(self.X.view, self.shift.data(), task, self.loss, self.K,
+                                                 epochs, seed, W.data(), a.data(), centre.data());
+                return std::pair{sums.loss, sums.gap};
+            },
+            nb::arg("order"), nb::arg("epochs"), nb::arg("seed"), nb::arg("W").noconvert(),
+            nb::arg("a").noconvert(), nb::arg("centre").noconvert())
+        .def(
             "begin",
             [](const DualRows& self, Vector<int64_t> order, In start, Out W, Out a) {
                 const DualTask task = self.task(order, true);

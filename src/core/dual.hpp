@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "losses.hpp"
 #include "row.hpp"
@@ -25,7 +26,8 @@ struct DualTask {
     const double* squares;  // ‖x_i‖²
     double inverse;         // 1/λ
     double tau;
-    bool move;  // else only the sums are wanted
+    bool move;                              // else only the sums are wanted
+    std::vector<int64_t>* moved = nullptr;  // the rows that a step moved, where that is wanted
 };
 
 // As the rows were met: Σ w ℓ, and Σ (w ℓ + (w ℓ)* - a z), which bounds the distance from the optimum
@@ -117,6 +119,8 @@ DualSums dual_line(Row& row, const DualTask& task, int64_t p, double* W, double*
         sums.gap += Curve::gap(m, a[i], w);
         if (!task.move) return;
         const double d = Curve::step(m, a[i], w, Q);
+        if (d == 0) return;  // at an end of its interval, and pushed against it
+        if (task.moved) task.moved->push_back(i);
         a[i] += d;
         row_add(row, t * d * task.inverse, W);
         b += t * d * task.tau;
@@ -271,6 +275,7 @@ DualSums dual_softmax(Row& row, const DualTask& task, int64_t p, int64_t K, doub
         sums.loss += w * (log_sum - z[task.codes[i]]);
         sums.gap += w * one.gap(z.data(), log_sum, m);
         if (!task.move) return;
+        if (task.moved) task.moved->push_back(i);
         const double Q = w * (task.squares[i] * task.inverse + task.tau);
         const double* to = one.solve(z.data(), log_sum, m, Q);
         for (int64_t k = 0; k < width; ++k) {
@@ -329,6 +334,43 @@ inline DualSums dual_epoch(const Matrix& X, const double* shift, const DualTask&
         if (loss == Loss::softmax) return dual_softmax(row, task, p, K, W, a);
         return with_dual(loss, [&]<class Curve>(Curve) { return dual_line<Curve>(row, task, p, W, a); });
     });
+}
+
+// The centre of the intercepts' penalty follows them: b = c + τ Σ a stays true.
+inline void move_centre(double* b, double* centre, int64_t width) {
+    for (int64_t k = 0; k < width; ++k) {
+        const double before = b[k];
+        b[k] += before - centre[k];
+        centre[k] = before;
+    }
+}
+
+// An epoch over the rows in their order, and others over those that the one before it has moved: a hinge
+// leaves most rows at an end of their interval (Hsieh et al. 2008). The sums are those of the first, which
+// meets all rows.
+inline DualSums dual_round(const Matrix& X, const double* shift, DualTask task, Loss loss, int64_t K,
+                           int64_t epochs, uint64_t seed, double* W, double* a, double* centre) {
+    constexpr int64_t kMixed = 1024;  // as `deal` mixes rows: near each other in memory
+    const int64_t width = loss == Loss::softmax ? padded(K) : 1;
+    double* b = W + column_count(X) * width;
+    std::vector<int64_t> rows, moved;
+    task.moved = &moved;
+    DualSums first;
+    for (int64_t epoch = 0; epoch < epochs; ++epoch) {
+        if (task.tau > 0) move_centre(b, centre, width);
+        const DualSums met = dual_epoch(X, shift, task, loss, K, W, a);
+        if (epoch == 0) first = met;
+        if (moved.empty()) break;
+        rows.swap(moved);
+        moved.clear();
+        const auto left = static_cast<int64_t>(rows.size());
+        for (int64_t from = 0; from < left; from += kMixed)
+            shuffle(rows.data() + from, std::min(kMixed, left - from),
+                    row_key(static_cast<uint64_t>(epoch * left + from), seed));
+        task.order = rows.data();
+        task.steps = left;
+    }
+    return first;
 }
 
 inline void dual_begin(const Matrix& X, const double* shift, const DualTask& task, Loss loss, int64_t K,

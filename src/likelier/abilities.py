@@ -187,16 +187,19 @@ def best(problem: Problem) -> Choice:
         return Choice("proximal", "the penalty has an l1 part")
     loss, q, p = problem.objective.setting.loss, problem.objective.setting.q, problem.objective.setting.p
     if not loss.smooth:
-        likely = ("smoothing", "dual") if q * (p + 1) <= LARGEST_HESSIAN else ("dual",)
-        able = [name for name in likely if not ABILITIES[name].lacks(problem)]
-        return Choice([*able, "gradient"][0], f"the {loss.name} loss has a corner")
-    if problem.sparse and p > FEW_COLUMNS:
-        if not ABILITIES["dual"].lacks(problem):
-            return Choice("dual", f"{p} columns, most of their cells 0: row by row is fastest", "newton-cg")
-        return Choice("lbfgs", f"{p} columns, most of their cells 0: a Hessian would be too large")
+        return _cornered(problem)
     work = Work.of(problem)
-    small = problem.n * work.newton < SMALL_WORK
-    if q * (p + 1) > LARGEST_HESSIAN or (work.lbfgs < work.newton and not small):
+    if problem.in_memory and work.step < TINY:
+        return Choice("newton", f"{q} x {p} weights: few steps, and the Hessian is cheap")
+    if problem.sparse and p > FEW_COLUMNS:
+        if not ABILITIES["dual"].lacks(problem) and (_wide(problem) or _held(problem)):
+            return Choice("dual", f"{p} columns, most of their cells 0: row by row is fastest", "newton-cg")
+        why = f"{p} columns, most of their cells 0: a Hessian would be too large"
+        return Choice("lbfgs", why, "newton-cg" if problem.in_memory else "")
+    if _wide(problem) and not ABILITIES["dual"].lacks(problem):
+        why = f"{problem.n} rows of {p} columns: row by row is fastest"
+        return Choice("dual", why, "newton" if q * (p + 1) <= NEXT_HESSIAN else "lbfgs")
+    if q * (p + 1) > LARGEST_HESSIAN or work.lbfgs < work.newton:
         # Classes that are nearly separated bend far less than the metric says: then a Hessian pays. Its
         # products do not where each of them reads the rows anew.
         slow = "newton-cg" if problem.in_memory else ""
@@ -206,29 +209,77 @@ def best(problem: Problem) -> Choice:
     return Choice("newton", f"{q} x {p} weights: few steps, and the Hessian is cheap")
 
 
+def _cornered(problem: Problem) -> Choice:
+    """The same where the loss has a corner."""
+    loss, q, p = problem.objective.setting.loss, problem.objective.setting.q, problem.objective.setting.p
+    rounded = not ABILITIES["smoothing"].lacks(problem) and q * (p + 1) <= LARGEST_HESSIAN
+    by_rows = not ABILITIES["dual"].lacks(problem)
+    few = problem.n <= HINGE_ROWS * p or problem.n * p <= HINGE_CELLS
+    if by_rows and (not rounded or problem.sparse or few):
+        return Choice(
+            "dual", f"the {loss.name} loss has a corner: row by row", "smoothing" if rounded else ""
+        )
+    return Choice("smoothing" if rounded else "gradient", f"the {loss.name} loss has a corner")
+
+
+def _wide(problem: Problem) -> bool:
+    """So few rows for its columns that steps row by row are all but independent of each other."""
+    return problem.n <= WIDE * problem.objective.setting.p
+
+
+def _held(problem: Problem) -> bool:
+    """Whether the penalty holds the step of a row, so that it leaves the scores of others as they are."""
+    source, penalty = problem.objective.source, problem.objective.penalty
+    if not (isinstance(source, Arrays) and isinstance(source.X, CSR)):
+        return False
+    some = source.X.values[:GLANCE].astype(np.float64)
+    square = float(some @ some) * len(source.X.values) / max(len(some) * problem.n, 1)
+    least = float(penalty.l2[: problem.objective.setting.p].min())
+    return square <= LOOSE * least * problem.objective.n
+
+
 FEW_COLUMNS = 500  # up to which sparse rows are taken as any others
+WIDE = 2  # rows for a column, up to which a dual ascent needs few epochs
+HINGE_ROWS = 20  # the same for a hinge, the faces of whose dual are looked at,
+HINGE_CELLS = 5000  # and cells, up to which epochs cost nothing
+LOOSE = 10.0  # of ‖x‖² by the penalty: more lets each row's step undo what those before it have done
 LARGEST_HESSIAN = 3000
 NEXT_HESSIAN = 1000  # the same where Newton's method has to go on, because another was slow
-SMALL_WORK = 3e9  # multiplications, a few tenths of a second: then the surest is the best
+GLANCE = 100_000  # cells, by which rows are judged
 READING = 160  # multiplications in the time that a cell of a file takes to be read
+TINY = 1e6  # multiplications in a step of Newton's method, up to which nothing is faster, or as exact
+PASS = 3e5  # multiplications in the time that a pass takes beside its rows
+
+# Steps of either solver. The bend of a squared hinge is 2 or 0: what a step tells of it may soon be wrong.
+STEPS = {"squared_hinge": (12, 150)}
+USUAL_STEPS = 8, 40
 
 
 class Work(NamedTuple):
-    """What two solvers cost for a row, in all, in multiplications."""
+    """What two solvers cost, in all, in multiplications."""
 
     newton: float
     lbfgs: float
+    step: float  # one step of Newton's method
 
     @classmethod
     def of(cls, problem: Problem) -> "Work":
+        n, loss = problem.n, problem.objective.setting.loss
         q, p = problem.objective.setting.q, problem.objective.setting.p
         hessian, gradient = q * (q + 1) / 2 * p**2 / 2, 2 * q * p
         if problem.in_memory:
-            # The scatter of each pair of classes, eight times; or one for the metric, then thirty
-            # gradients, bound by reading x where q is small. A Hessian is surer: it may cost twice as much.
-            return cls(8 * (hessian + gradient), 2 * (p**2 / 2 + 30 * (gradient + 4 * p)))
+            # The scatter of each pair of classes and a factorisation in each step; or one of both for the
+            # metric, then gradients, bound by reading x where q is small.
+            newton, lbfgs = STEPS.get(loss.name, USUAL_STEPS)
+            step = n * (hessian + gradient) + (q * (p + 1)) ** 3 / 3
+            return cls(
+                newton * (step + PASS),
+                n * p**2 / 2 + p**3 / 3 + lbfgs * (n * (2 * gradient + 8 * p) + PASS),
+                step,
+            )
         # Passes were counted: with a few of the parts to begin with, and without.
         reading = gradient + READING * p
         if not enough_rows(problem.objective, measured=True):
-            return cls(7 * (hessian + reading), p**2 / 2 + 20 * reading)
-        return cls(4 * (hessian + reading), hessian / 3 + p**2 / 2 + 5 * reading)
+            return cls(7 * n * (hessian + reading), n * (p**2 / 2 + 20 * reading), n * (hessian + reading))
+        few = n * (hessian / 3 + p**2 / 2 + 5 * reading)
+        return cls(4 * n * (hessian + reading), few, n * (hessian + reading))

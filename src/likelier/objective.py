@@ -113,7 +113,7 @@ class Objective:
         if not self.intercept:
             at = np.arange(self.setting.p, self.size, self.setting.p + 1)
             H[at] = H[:, at] = 0
-        H[np.diag_indices_from(H)] += self.penalty.l2
+        H.reshape(-1)[:: len(H) + 1] += self.penalty.l2  # its diagonal
         return H
 
     def product(self, theta: Floats, v: Floats) -> Floats:

@@ -8,13 +8,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.abilities import ABILITIES, Ability, Choice, Method, Problem
+from likelier.abilities import ABILITIES, LARGEST_HESSIAN, Ability, Choice, Method, Problem
+from likelier.cores import one_thread_if
 from likelier.objective import Objective
 from likelier.online import MANY, averaged, begun
 from likelier.solvers import Iterate, Solution, Watch, newton, run_solver
+from likelier.spans import Span
 
 Floats = NDArray[np.float64]
 
+FEW_WEIGHTS = 800  # up to which no factorisation is worth the threads of BLAS
 SAMPLED = 16  # of so many runs of rows one is enough to begin with
 
 
@@ -31,8 +34,10 @@ def solve(
     objective: Objective, theta: Floats, choice: Choice, terms: Terms, watch: Watch | None = None
 ) -> Solution:
     """Minimise, from θ on."""
-    found = _followed(objective, theta, choice, terms, watch)
-    return _gone_on(objective, theta, choice, terms, watch, found) if found.last.stuck == SLOW else found
+    with one_thread_if(objective.size <= FEW_WEIGHTS or choice.name == "dual"):  # its systems are small
+        found = _followed(objective, theta, choice, terms, watch)
+        slow = found.last.stuck == SLOW
+        return _gone_on(objective, theta, choice, terms, watch, found) if slow else found
 
 
 def _followed(
@@ -103,19 +108,24 @@ def _unless_misled(method: Method, objective: Objective, theta: Floats) -> Itera
 
 
 SLOW = "it would need too many steps"
-PATIENCE = 10  # steps, by which the others are foretold
+PATIENCE = 10  # steps, from which on the later half of them foretells the others
 
 
 def _while_it_pays(
     method: Method, objective: Objective, theta: Floats, *, tol: float, max_iter: int
 ) -> Iterator[Iterate]:
-    """Until the last steps foretell more than twice as many as are left."""
+    """Until the steps so far foretell more than twice as many as are left.
+
+    By the least norm yet: of some solvers it falls by fits and starts.
+    """
     logs: list[float] = []
     for number, iterate in enumerate(method(objective, theta)):
-        logs.append(float(np.log(max(iterate.norm, tol, np.finfo(np.float64).tiny))))
-        gain = logs[-1 - PATIENCE] - logs[-1] if number >= PATIENCE else np.inf
+        here = float(np.log(max(iterate.norm, tol, np.finfo(np.float64).tiny)))
+        logs.append(min(here, logs[-1]) if logs else here)
+        half = max(number // 2, PATIENCE)
+        gain = logs[-1 - half] - logs[-1] if number >= PATIENCE else np.inf
         left = logs[-1] - np.log(max(tol, np.finfo(np.float64).tiny))
-        slow = left * PATIENCE > 2 * (max_iter - number) * gain and number < max_iter
+        slow = left * half > 2 * (max_iter - number) * gain and number < max_iter
         yield iterate._replace(stuck=SLOW) if slow else iterate
 
 
@@ -127,7 +137,13 @@ def _gone_on(
     watch: Watch | None,
     before: Solution,
 ) -> Solution:
-    """The same by another solver, from where F is less: the start, or what the slow one came to."""
+    """The same by another solver: in the span of the rows where these are few, else from where F is less.
+
+    That is the start, or what the slow one came to.
+    """
+    spanned = _in_span(objective, choice, terms, watch, before)
+    if spanned is not None:
+        return spanned
     ends = np.stack([theta, before.last.theta])
     F = objective.value(ends)
     better = ends[np.argmin(np.where(np.isfinite(F), F, np.inf))]
@@ -135,6 +151,33 @@ def _gone_on(
     then, rest = Choice(choice.then, why), terms._replace(fresh=False)
     found = _followed(objective, better, then, rest, watch, done=before.iterations)
     return replace(found, trace=np.concatenate([before.trace, found.trace[1:]]))
+
+
+def _in_span(
+    objective: Objective, choice: Choice, terms: Terms, watch: Watch | None, before: Solution
+) -> Solution | None:
+    """By Newton's method in as many columns as there are rows; None: it cannot, or rounding spoils it."""
+    span = Span.of(objective) if objective.setting.loss.curved else None
+    if span is None or span.objective.size > LARGEST_HESSIAN:
+        return None
+
+    def lifted(iterate: Iterate) -> Iterate:
+        return iterate._replace(theta=span.lifted(iterate.theta), gradient=None, hessian=None)
+
+    def told(number: int, iterate: Iterate) -> None:
+        if watch is not None:
+            watch(number, lifted(iterate))
+
+    why = f"{choice.why}; after {before.iterations} steps of {choice.name}, which was too slow"
+    by, start = Choice("newton", f"{why}, in the span of the rows"), np.zeros(span.objective.size)
+    rest = terms._replace(fresh=False)
+    found = _followed(span.objective, start, by, rest, told, done=before.iterations)
+    last = lifted(found.last)
+    there = float(objective.value(last.theta[None])[0])
+    if not found.converged or abs(there - last.value) > terms.tol**2 / 2:
+        return None
+    trace = np.concatenate([before.trace, found.trace[1:]])
+    return replace(found, last=last, trace=trace)
 
 
 def _beginning(objective: Objective, theta: Floats, choice: Choice, seed: int) -> tuple[Floats, str]:

@@ -20,7 +20,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import likelier as lk
 from laws.generators import SEEDS
 from laws.parts import parts_of
-from likelier import abilities
 
 Logistic = lk.LogisticRegression
 fewer = settings(max_examples=max(10, settings.default.max_examples // 5))
@@ -373,9 +372,8 @@ def test_digits_with_their_constant_columns_are_no_trouble():
     assert not model.coef_[:, X.std(axis=0) == 0].any()
 
 
-def test_classes_that_are_nearly_separated_are_handed_on_to_newton(monkeypatch):
+def test_classes_that_are_nearly_separated_are_handed_on_to_newton():
     """The metric bounds the Hessian, which is far below it there."""
-    monkeypatch.setattr(abilities, "SMALL_WORK", 0.0)  # else Newton is the first choice
     X, y = (part[:400] for part in load_digits(return_X_y=True))
     model = Logistic().fit(X, y)
     assert model.converged_

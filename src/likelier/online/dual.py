@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
-from likelier.data import Arrays
+from likelier.data import CSR, Arrays
 from likelier.objective import Objective
+from likelier.online.faces import Face, solved_face
 from likelier.online.laid import Laid, on_line
 from likelier.solvers import Iterate
 
@@ -19,23 +20,30 @@ Floats = NDArray[np.float64]
 # curvature that all rows together have in it: less makes it slow.
 RESTLESS, SLOW = 0.1, 10.0
 
+# An iteration is a round of epochs: as many as make this number of cells, so that small tables do not pay
+# for Python between them; of a hinge some more, as these meet only the rows that move.
+CELLS, MOST_EPOCHS, OF_HINGES = 100_000, 50, 4
+
 
 def dual(objective: Objective, theta: Floats, *, tol: float = 1e-4, seed: int = 0) -> Iterator[Iterate]:
     """W = Σ_i a_i x_i / λ, each a_i in turn set to what maximises the dual (Shalev-Shwartz & Zhang 2013).
 
     The norm is √(2 gap), gap that of the pairs of row and dual variable (Fenchel), which bounds F - F*.
-    An iterate has it as the epoch met the rows, so has it the value; where that promises to be within
-    `tol`, of a pass at the end of the epoch. Rows come in an order drawn by `seed`.
+    An iterate has it as the first epoch of its round met the rows, so has it the value; where that promises
+    to be within `tol`, of a pass at the end. Rows come in an order drawn by `seed`. Of the hinge, every now
+    and then, the face of the dual that it has come to is tried for the optimum.
     """
     ascent = Ascent.start(objective, theta)
     start = ascent.seen(*ascent.first_sums(), 0.0)
     yield start
-    before = start.norm
+    before, faces = start.norm, Faces.of(ascent)
     for number in count(1):
-        loss, gap = ascent.epoch(seed, number)
+        loss, gap = ascent.round(seed, number)
         met = ascent.norm(gap)
         if met * min(met, before) <= tol * before:  # once more as much less
             loss, gap = ascent.sums()
+        if faces is not None and ascent.norm(gap) > tol and faces.due(number):
+            loss, gap = faces.tried(ascent, tol)
         before = met
         yield ascent.seen(loss, gap, 1.0)
 
@@ -51,11 +59,14 @@ class Ascent:
     objective: Objective
     scale: Floats | None  # (p,): these units
     native: _core.DualRows
+    rows: Laid
+    inverse: float  # 1/λ
     tau: float
     W: Floats  # (p + 1, width), intercepts last
     a: Floats  # (n, width); for softmax what is left to go: probabilities
     centre: Floats  # (width,)
     order: NDArray[np.int64]
+    epochs: int  # of a round
 
     @classmethod
     def start(cls, objective: Objective, theta: Floats) -> "Ascent":
@@ -86,7 +97,11 @@ class Ascent:
         W, a = on_line(setting.p + 1, width), on_line(n, width)
         if q > 1:
             a[np.arange(n), rows.codes] = 1
-        found = cls(objective, scale, native, tau, W, a, np.zeros(width), np.arange(n))
+        cells = max(1, len(rows.X.values) if isinstance(rows.X, CSR) else n * setting.p)
+        least = OF_HINGES if setting.loss.name in ("hinge", "squared_hinge") else 1
+        epochs = min(max(CELLS // cells, least), MOST_EPOCHS)
+        order = np.arange(n)
+        found = cls(objective, scale, native, rows, inverse, tau, W, a, np.zeros(width), order, epochs)
         if theta.any():
             found._begin(theta, rows.codes)
         return found
@@ -109,13 +124,11 @@ class Ascent:
         self.W[-1] = start[-1]
 
     # ---- passes ------------------------------------------------------------------------------------
-    def epoch(self, seed: int, number: int) -> tuple[float, float]:
-        """A step at each row: what loss and gap they had before it."""
-        _core.deal(self.order, (seed << 32) + number)
-        b = self.W[-1].copy()
-        self.W[-1] += b - self.centre
-        self.centre = b
-        return self.native.epoch(self.order, self.W, self.a, True)
+    def round(self, seed: int, number: int) -> tuple[float, float]:
+        """A step at each row, then more at those that move: what loss and gap they had before."""
+        drawn = (seed << 32) + number
+        _core.deal(self.order, drawn)
+        return self.native.round(self.order, self.epochs, drawn, self.W, self.a, self.centre)
 
     def sums(self) -> tuple[float, float]:
         """The loss and gap of all rows now."""
@@ -143,3 +156,38 @@ class Ascent:
         theta = W.ravel()
         value = loss / self.objective.n + self.objective.penalty.value(theta)
         return Iterate(theta, value, self.norm(gap), step)
+
+
+@dataclass
+class Faces:
+    """When to look for the optimum on a face of the dual: after rounds 2, 3, 5, 7, 10, and so on."""
+
+    face: Face
+    next: int = 2
+
+    @classmethod
+    def of(cls, ascent: Ascent) -> "Faces | None":
+        if ascent.objective.setting.loss.name != "hinge":
+            return None
+        return cls(Face.of(ascent.rows, ascent.inverse, intercept=ascent.tau > 0))
+
+    def due(self, number: int) -> bool:
+        if number < self.next:
+            return False
+        self.next = number + 1 + number // 3
+        return True
+
+    def tried(self, ascent: Ascent, tol: float) -> tuple[float, float]:
+        """The loss and gap after it: of what was found, if it is nearer, else of what was."""
+        before = ascent.sums()
+        kept = ascent.a.copy(), ascent.W.copy(), ascent.centre.copy()
+        for a, b in solved_face(self.face, ascent.a[:, 0], float(ascent.W[-1, 0])):
+            ascent.a[:, 0] = a
+            ascent.W[:-1, 0] = self.face.weights(a)
+            ascent.W[-1, 0] = b
+            ascent.centre[0] = b - ascent.tau * float(self.face.t @ a)
+            found = ascent.sums()
+            if ascent.norm(found[1]) < min(tol, ascent.norm(before[1])):
+                return found
+        ascent.a[:], ascent.W[:], ascent.centre[:] = kept
+        return before

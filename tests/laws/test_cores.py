@@ -1,0 +1,62 @@
+"""BLAS on one thread: for as long as anyone wants it, and not for longer."""
+
+from threading import Barrier, Thread
+
+from likelier.cores import _blas, one_blas_thread, one_thread_if
+
+
+def _threads() -> list[int]:
+    return [library["num_threads"] for library in _blas().info()]
+
+
+def test_one_thread_within_and_as_many_as_before_after():
+    with _blas().limit(limits=2):
+        before = _threads()
+        with one_thread_if(True):
+            assert set(_threads()) == {1}
+            with one_blas_thread():
+                assert set(_threads()) == {1}
+            assert set(_threads()) == {1}, "the inner one ended the outer one"
+        assert _threads() == before
+        with one_thread_if(False):
+            assert _threads() == before
+
+
+def test_two_fits_at_the_same_time_leave_the_threads_as_they_were():
+    """The second begins while the first holds one thread, and ends after it."""
+    begun, both_in, first_out = (Barrier(2, timeout=10) for _ in range(3))
+    seen: list[set[int]] = []
+
+    def first() -> None:
+        with one_blas_thread():
+            begun.wait()
+            both_in.wait()
+        first_out.wait()
+
+    def second() -> None:
+        begun.wait()
+        with one_blas_thread():
+            both_in.wait()
+            first_out.wait()
+            seen.append(set(_threads()))
+
+    with _blas().limit(limits=2):
+        before = _threads()
+        fits = [Thread(target=first), Thread(target=second)]
+        for fit in fits:
+            fit.start()
+        for fit in fits:
+            fit.join()
+        assert seen == [{1}]
+        assert _threads() == before
+
+
+def test_a_failure_within_gives_the_threads_back():
+    with _blas().limit(limits=2):
+        before = _threads()
+        try:
+            with one_blas_thread():
+                raise ValueError
+        except ValueError:
+            pass
+        assert _threads() == before
