@@ -230,7 +230,7 @@ class Chooser:
         losses, together = self._judged(settled, excess)
         alone = {j: min(losses[j], key=losses[j].__getitem__) for j in columns}
         if together is not None:
-            alone = {j: together.safer(j, name, losses[j]) for j, name in alone.items()}
+            alone = together.safer(alone, losses)
         picked = {j: name for j, name in alone.items() if losses[j][name] < self.judge.without}
         if together is not None:
             told = sorted(picked, key=lambda j: losses[j][picked[j]])

@@ -149,8 +149,9 @@ class Cells:
         """The rows (r, m), completed as is most likely for Ψ⁻¹."""
         column = self.at[1]
         H = self._among * inverse[column[:, None], column]
-        L, info = lapack.dpotrf(H, lower=1, clean=0)
-        size = np.abs(H).sum(axis=0).max(initial=0.0)
+        size = 0.0 if self.ridge else np.abs(H).sum(axis=0).max(initial=0.0)
+        # A matrix and its transpose are one, and LAPACK takes the transpose without another copy.
+        L, info = lapack.dpotrf(H.T, lower=1, clean=0, overwrite_a=1)
         if info != 0 or (not self.ridge and lapack.dpocon(L, size, uplo="L")[0] < WELL):
             raise Singular
         V = self.X.copy()
