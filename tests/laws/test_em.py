@@ -21,7 +21,7 @@ from likelier.em import completed_by_passes
 from likelier.families import FullGaussian, TiedGaussian, completed
 from likelier.families.cells import pays
 from likelier.families.climb import MOST_STEPS, Mixing, Point, climb
-from likelier.families.covariance import regress, steady_precision
+from likelier.families.covariance import exceeds, regress, steady_precision
 from likelier.families.missing import expect, maximise, problems
 from likelier.states import Moments, PatternMoments, TooManyPatterns
 
@@ -683,3 +683,20 @@ def test_few_cells_of_tables_with_hardly_more_rows_than_columns_have_an_end(shap
     np.testing.assert_allclose(
         found.mean, np.stack([np.nanmean(X[y == k], axis=0) for k in range(3)]), atol=1
     )
+
+
+@pytest.mark.parametrize(
+    ("rank", "where"), [(40, "all"), (200, "all"), (599, "all"), (600, "all"), (599, "last")]
+)
+def test_whether_eigenvalues_exceed_a_floor_is_seen_in_wide_matrices_too(rank, where):
+    """Of 600 columns a part is looked at first: it may show that there are too few rows, or may not."""
+    rng = np.random.default_rng(rank)
+    A = rng.standard_normal((600, rank)) if where == "all" else np.eye(600)[:, :rank]
+    cov = A @ A.T / rank + (1e-3 * np.eye(600) if rank == 600 else 0.0)
+    before = cov.copy()
+    least = np.linalg.eigvalsh(cov)[0]
+    assert exceeds(cov, 1e-8) == (least > 1e-8)
+    if rank == 600:
+        assert exceeds(cov, 0.9 * least)
+        assert not exceeds(cov, 1.1 * least)
+    np.testing.assert_array_equal(cov, before)
