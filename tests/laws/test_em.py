@@ -19,8 +19,9 @@ from laws.test_estimators import ESTIMATORS, LDA, QDA, every_estimator, problem
 from likelier.data import Arrays, Dense
 from likelier.em import completed_by_passes
 from likelier.families import FullGaussian, TiedGaussian, completed
+from likelier.families.cells import pays
 from likelier.families.climb import MOST_STEPS, Mixing, Point, climb
-from likelier.families.covariance import regress, steady_precision
+from likelier.families.covariance import exceeds, regress, steady_precision
 from likelier.families.missing import expect, maximise, problems
 from likelier.states import Moments, PatternMoments, TooManyPatterns
 
@@ -606,3 +607,96 @@ def test_a_way_without_end_is_given_up():
     assert not converged
     assert steps == MOST_STEPS
     assert np.isfinite(end.mean).all()
+
+
+# ---- few missing cells ---------------------------------------------------------------------------
+def by_rows(state: PatternMoments, monkeypatch: pytest.MonkeyPatch) -> Moments:
+    """Expectation and maximisation over all columns, however few cells are missing."""
+    with monkeypatch.context() as plain:
+        plain.setattr("likelier.families.missing.pays", lambda _: False)
+        return completed(copy.deepcopy(state))
+
+
+@every_shape
+@pytest.mark.parametrize(
+    ("n", "p", "K", "lacking", "cells"),
+    [
+        (200, 30, 2, 3, 40),
+        (300, 40, 3, 40, 60),
+        (150, 12, 1, 1, 70),
+        (90, 5, 2, 2, 60),
+        (400, 60, 2, 2, 300),
+    ],
+)
+def test_few_cells_find_what_all_rows_do(shape, n, p, K, lacking, cells, monkeypatch):
+    """Few columns or all, patterns kept row by row and counted ones."""
+    rng = np.random.default_rng(n)
+    rows = gappy_rows(n, K, p, n, 0.0)
+    gone = np.zeros((n, p), bool)
+    gone[rng.integers(0, n, cells), rng.integers(0, lacking, cells)] = True
+    rows = rows.lacking(gone)
+    state = state_of(rows, shape)
+    assert all(pays(one) for one in problems(state) if len(one.items.w))
+    found, plain = completed(state), by_rows(state, monkeypatch)
+    assert found.converged
+    assert_same_moments(found, plain, 1e-9)
+    assert (
+        log_likelihood(rows, found.mean, covariances(found))
+        >= log_likelihood(rows, plain.mean, covariances(plain)) - 1e-8
+    )
+
+
+@every_shape
+@pytest.mark.parametrize("far", [0.0, 1e6])
+def test_indicators_that_add_up_to_1_have_an_end(shape, far):
+    """Columns that follow from each other, some missing together: soon, and completed rows add up too."""
+    rng = np.random.default_rng(0)
+    sizes = (3, 4, 14, 9, 2)
+    blocks = [np.eye(k)[rng.integers(0, k, 690)] for k in sizes]
+    X = np.concatenate([rng.standard_normal((690, 6)) + far, *blocks], axis=1)
+    y = (X[:, 0] - far + X[:, 7] + rng.standard_normal(690) > 0).astype(np.int32)
+    first = 6
+    for size in sizes[:3]:
+        X[rng.choice(690, 9, replace=False), first : first + size] = np.nan
+        first += size
+    X[rng.choice(690, 13, replace=False), 1] = np.nan
+    found = completed(state_of(Table(X, y, None, 2), shape))
+    assert found.converged
+    assert found.steps < 60
+    np.testing.assert_allclose(found.mean[:, 6:9].sum(axis=1), 1, atol=1e-6)
+    one = np.zeros(X.shape[1])
+    one[6:9] = 1
+    assert (np.abs(covariances(found) @ one) < 1e-6).all()
+
+
+@pytest.mark.parametrize("shape", ["full", "tied"])
+@pytest.mark.parametrize("lacking", [5, 120])
+def test_few_cells_of_tables_with_hardly_more_rows_than_columns_have_an_end(shape, lacking):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((200, 120)), (np.arange(200) % 3).astype(np.int32)
+    X[rng.integers(0, 200, 150), rng.integers(0, lacking, 150)] = np.nan
+    found = completed(state_of(Table(X, y, None, 3), shape))
+    assert found.converged
+    values = np.linalg.eigvalsh(covariances(found))
+    assert np.isfinite(found.mean).all()
+    assert values.min() > -1e-6
+    np.testing.assert_allclose(
+        found.mean, np.stack([np.nanmean(X[y == k], axis=0) for k in range(3)]), atol=1
+    )
+
+
+@pytest.mark.parametrize(
+    ("rank", "where"), [(40, "all"), (200, "all"), (599, "all"), (600, "all"), (599, "last")]
+)
+def test_whether_eigenvalues_exceed_a_floor_is_seen_in_wide_matrices_too(rank, where):
+    """Of 600 columns a part is looked at first: it may show that there are too few rows, or may not."""
+    rng = np.random.default_rng(rank)
+    A = rng.standard_normal((600, rank)) if where == "all" else np.eye(600)[:, :rank]
+    cov = A @ A.T / rank + (1e-3 * np.eye(600) if rank == 600 else 0.0)
+    before = cov.copy()
+    least = np.linalg.eigvalsh(cov)[0]
+    assert exceeds(cov, 1e-8) == (least > 1e-8)
+    if rank == 600:
+        assert exceeds(cov, 0.9 * least)
+        assert not exceeds(cov, 1.1 * least)
+    np.testing.assert_array_equal(cov, before)

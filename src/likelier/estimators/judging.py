@@ -206,50 +206,62 @@ class Together:
             if self._better(difference, SAFE if family in TABLES else DARING):
                 best, held = alike, found
         S = self._sum(best)
+        held = self.judge.losses(S, self.rows)
         for _ in range(3):
             before = dict(best)
             for j, candidates in names.items():
-                self._exchange(S, best, j, candidates)
+                held = self._exchange(S, held, best, j, candidates)
             if before == best:
                 break
         return best
 
-    def safer(self, j: int, best: str, losses: Mapping[str, float]) -> str:
-        """The family that tells most alone; a table, if one tells nearly as much."""
-        tables = [name for name in losses if name in TABLES]
-        if best in TABLES or not tables:
-            return best
-        table = min(tables, key=losses.__getitem__)
-        prior = self.judge.prior[self.rows]
-        curve, other = (
-            self.judge.losses(prior + self.scores[j, name], self.rows) for name in (best, table)
-        )
-        return best if self._better(curve - other, SURE) else table
+    def safer(self, alone: Mapping[int, str], losses: Mapping[int, Mapping[str, float]]) -> dict[int, str]:
+        """The families that tell most alone; a table, if one tells nearly as much."""
+        tables = {
+            j: min(some, key=losses[j].__getitem__)
+            for j, best in alone.items()
+            if best not in TABLES and (some := [name for name in losses[j] if name in TABLES])
+        }
+        found = dict(alone)
+        for block in self.judge.blocks(list(tables)):
+            curves, others = (self._losses_alone(block, names) for names in (alone, tables))
+            better = self._better(curves - others, SURE)
+            found |= {j: tables[j] for j, sure in zip(block, better.tolist(), strict=True) if not sure}
+        return found
 
-    def _exchange(self, S: Floats, best: dict[int, str], j: int, candidates: Sequence[str]) -> None:
-        """The family of column j, given those of all others."""
+    def _losses_alone(self, columns: Sequence[int], names: Mapping[int, str]) -> Floats:
+        """Of each of these columns by itself, (rows, q)."""
+        Z = np.stack([self.scores[j, names[j]] for j in columns], axis=2)
+        return self.judge.losses(Z + self.judge.prior[self.rows][:, :, None], self.rows)
+
+    def _exchange(
+        self, S: Floats, held: Floats, best: dict[int, str], j: int, candidates: Sequence[str]
+    ) -> Floats:
+        """The family of column j, given those of all others; `held`, the losses of S, as they then are."""
         name = best[j]
-        held = self.judge.losses(S, self.rows)
         rest = S - self.scores[j, name]
-        tried = {other: self.judge.losses(rest + self.scores[j, other], self.rows) for other in candidates}
         gains = {
-            other: found - held + (self.excess[j, name] - self.excess[j, other])
-            for other, found in tried.items()
+            other: self.judge.losses(rest + self.scores[j, other], self.rows)
+            - held
+            + (self.excess[j, name] - self.excess[j, other])
+            for other in candidates
             if other != name
         }
         sure = [other for other, gain in gains.items() if self._better(gain, needed(name, other))]
-        if sure:
-            best[j] = min(sure, key=lambda other: float(self._w @ gains[other]))
-            S += self.scores[j, best[j]] - self.scores[j, name]
+        if not sure:
+            return held
+        best[j] = min(sure, key=lambda other: float(self._w @ gains[other]))
+        S += self.scores[j, best[j]] - self.scores[j, name]
+        return self.judge.losses(S, self.rows)
 
-    def _better(self, difference: Floats, errors: float) -> bool:
-        """Whether losses differ for the better, by so many standard errors."""
+    def _better(self, difference: Floats, errors: float) -> Any:
+        """Whether losses (rows, …) differ for the better, by so many standard errors."""
         w = self._w
         mean = w @ difference / w.sum()
         variance = w @ (difference - mean) ** 2 / w.sum()
-        return bool(mean < 0 and mean * mean * w.sum() > errors * errors * variance)
+        return (mean < 0) & (mean * mean * w.sum() > errors * errors * variance)
 
-    @property
+    @cached_property
     def _w(self) -> Floats:
         return self.judge.w[self.rows]
 

@@ -1,8 +1,9 @@
 """Where EM starts: some memberships of some rows, as scikit-learn chooses them."""
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -22,6 +23,7 @@ Init = Literal["kmeans", "k-means++", "random", "random_from_data"]
 INITS: tuple[str, ...] = get_args(Init)
 
 MOST_ROWS = 20_000  # of a source that is not in memory: its start is chosen from a sample
+SMALL = 1 << 20  # cells, times components, that one thread takes less than a millisecond or two for
 
 
 def rows_for(source: Source) -> Arrays:
@@ -86,11 +88,32 @@ def check_enough(X: Floats, M: int, whose: str = "") -> None:
     )
 
 
+@cache
+def _openmp() -> Any:
+    """What sets the threads of k-means; found once, since that takes milliseconds."""
+    # Late: it is not needed before a mixture starts.
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+    return ThreadpoolController().select(user_api="openmp")
+
+
+def _few_threads(work: int) -> AbstractContextManager[Any]:
+    """One thread for little work, which would wait for the others for longer than it takes.
+
+    OpenMP keeps this number for each thread that calls it: other threads do not notice.
+    """
+    if work > SMALL:
+        return nullcontext()
+    found: AbstractContextManager[Any] = _openmp().limit(limits=1)
+    return found
+
+
 def clusters(X: Floats, w: Floats | None, M: int, random_state: Any) -> Codes:
     """Labels by k-means."""
     if M == 1:
         return np.zeros(len(X), dtype=np.int32)
-    found = KMeans(n_clusters=M, n_init=1, random_state=random_state).fit(X, sample_weight=w)
+    with _few_threads(X.size * M):
+        found = KMeans(n_clusters=M, n_init=1, random_state=random_state).fit(X, sample_weight=w)
     return np.asarray(found.labels_, dtype=np.int32)
 
 

@@ -74,7 +74,7 @@ def _raised(numbers: Floats, about: list[Point]) -> list[Point]:
     return found
 
 
-def climb(step: Step, start: list[Point]) -> Climbed:
+def climb(step: Step, start: list[Point], most: int = MOST_STEPS) -> Climbed:
     """To the most likely parameters. `step` maps parameters to their log-likelihood and their successors.
 
     Successors are never less likely; points by `Mixing` may be, and then the way goes on from the last
@@ -82,7 +82,7 @@ def climb(step: Step, start: list[Point]) -> Climbed:
     """
     at, mixing, best, sure = start, Mixing(), -np.inf, start
     least, stalled = np.inf, 0
-    for steps in range(1, MOST_STEPS + 1):
+    for steps in range(1, most + 1):
         likelihood, new = step(at)
         if likelihood < best - 1e-9 * abs(best):
             mixing, at, best = Mixing(), sure, -np.inf
@@ -99,6 +99,14 @@ def climb(step: Step, start: list[Point]) -> Climbed:
         if any(steady_precision(one.cov) is None for one in at):
             at = new
     return Climbed(sure, steps, False)
+
+
+def too_close(p: int) -> ValueError:
+    """The error of columns that no share of their variances makes a covariance of."""
+    return ValueError(
+        f"cells are missing, and the {p} columns depend on each other so closely that what they would be "
+        "cannot be told: drop columns that follow from others, or fill the cells in."
+    )
 
 
 def varying(at: Point) -> NDArray[np.intp]:

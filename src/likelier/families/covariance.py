@@ -8,6 +8,8 @@ from scipy.linalg import lapack
 
 Floats = NDArray[np.float64]
 
+PART = 128  # columns of many that are looked at first
+
 
 class Factors(NamedTuple):
     """Σ = F Fᵀ and A Σ Aᵀ = I, over the r directions that have variance."""
@@ -24,8 +26,17 @@ def deviations(cov: Floats) -> Floats:
 
 
 def exceeds(cov: Floats, floor: float) -> bool:
-    """Whether every eigenvalue is above `floor`: a Cholesky factor of the rest exists just then."""
-    return bool(lapack.dpotrf(cov - floor * np.eye(len(cov)), lower=1)[1] == 0)
+    """Whether every eigenvalue is above `floor`: a Cholesky factor of the rest exists just then.
+
+    That of a part is no smaller (Cauchy's interlacing): of far fewer rows than columns a part shows enough.
+    """
+    p = len(cov)
+    if p > 4 * PART and not all(exceeds(cov[:q, :q], floor) for q in (PART, p // 4)):
+        return False
+    rest = cov.copy()
+    rest.flat[:: p + 1] -= floor
+    # A matrix and its transpose are one, and LAPACK takes the transpose without another copy.
+    return bool(lapack.dpotrf(rest.T, lower=1, clean=0, overwrite_a=1)[1] == 0)
 
 
 def of_full_rank(cov: Floats) -> bool:
@@ -61,16 +72,17 @@ def factors(cov: Floats, tol: float) -> Factors:
     its range first, so that rows far fewer than columns cost p r² and not p³.
     """
     sd = deviations(cov)
-    C = cov / np.outer(sd, sd)
+    C = cov / sd
+    C /= sd[:, None]
     if exceeds(C, tol**2):
         L = lapack.dpotrf(C, lower=1)[0]
         A = np.ascontiguousarray(lapack.dtrtri(L, lower=1)[0] / sd)
         roots = np.diagonal(L)
         F = sd[:, None] * np.tril(L)
     else:
-        L, pivots, rank, _ = lapack.dpstrf(C, tol=len(C) * np.finfo(float).eps, lower=1)
+        L, pivots, rank, _ = lapack.dpstrf(C.T, tol=len(C) * np.finfo(float).eps, lower=1, overwrite_a=1)
         range_ = np.empty((len(C), rank))
-        range_[pivots - 1] = np.tril(L)[:, :rank]
+        range_[pivots - 1] = np.tril(L[:, :rank])
         values, axes = np.linalg.eigh(range_.T @ range_)
         keep = values > tol**2
         roots = np.sqrt(values[keep])

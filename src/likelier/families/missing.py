@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
-from likelier.families.climb import Climbed, Point, climb, put_back, taken, varying
+from likelier.families.cells import pays, solve_cells
+from likelier.families.climb import Climbed, Point, climb, put_back, taken, too_close, varying
 from likelier.families.covariance import steady_precision
 from likelier.states import ColumnMoments, Moments, PatternMoments, ShrinkageMoments
 
@@ -55,6 +56,13 @@ class Problem:
         """Weight of all rows, (K,)."""
         code = np.repeat(self.items.code, np.diff(self.items.start))
         return np.asarray(self.n + np.bincount(code, self.items.w, len(self.n)))
+
+    @property
+    def seen(self) -> NDArray[np.intp]:
+        """Columns of which there is a cell; of the others rows say nothing."""
+        if self.n.any():
+            return np.arange(self.mean.shape[1])
+        return np.flatnonzero(~np.isnan(self.items.X).all(axis=0))
 
     def take(self, columns: NDArray[np.intp]) -> "Problem":
         """The same of some columns alone; rows that have none of them stay, and say nothing."""
@@ -115,10 +123,7 @@ def expect(problem: Problem, at: Point) -> Sums:
         return Sums(problem.total, first, second, 0.0)
     inverse = steady_precision(at.cov)
     if inverse is None:
-        raise ValueError(
-            f"cells are missing, and the {len(at.cov)} columns depend on each other so closely that what "
-            "they would be cannot be told: drop columns that follow from others, or fill the cells in."
-        )
+        raise too_close(len(at.cov))
     total = problem.total
     logs, lacking = _core.expect(*problem.items, at.mean, inverse[0], first, second)
     d = problem.mean - at.mean
@@ -145,8 +150,11 @@ def maximise(sums: Sums, at: Point) -> Point:
 # ---- to the end ----------------------------------------------------------------------------------
 def solve(problem: Problem, start: Point) -> Climbed:
     """The most likely parameters of one problem."""
-    columns = varying(start)
+    columns = np.intersect1d(varying(start), problem.seen)
     some = problem.take(columns)
+    if pays(some):
+        (end,), steps, converged = solve_cells(some, taken(start, columns))
+        return Climbed([put_back(end, columns, start)], steps, converged)
 
     def step(at: list[Point]) -> tuple[float, list[Point]]:
         sums = expect(some, at[0])

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from likelier.data import CSR, Chunk, Columns, Factor
 
 Floats = NDArray[np.float64]
+FEW = 64
 
 
 @dataclass
@@ -41,19 +42,26 @@ class Extent:
             return
         if isinstance(X, CSR):
             X = Columns(tuple(X.to_array().T))
-        arrays = X.arrays if isinstance(X, Columns) else X.array.T
-        for j, column in enumerate(arrays):
+        if not isinstance(X, Columns):
+            self._take(slice(None), X.array)
+            return
+        for j, column in enumerate(X.arrays):
             if not isinstance(column, Factor):
-                self._take(j, column)
+                self._take(slice(j, j + 1), column[:, None])
 
-    def _take(self, j: int, x: NDArray[Any]) -> None:
+    def _take(self, j: slice, x: NDArray[Any]) -> None:
+        """Columns x (n, q), which stand at j."""
         if x.dtype.kind == "b":
             x = x.view(np.uint8)
         # Of -0 and 0 either may be found: as a sum they are one.
-        self.low[j] = np.fmin(self.low[j], np.fmin.reduce(x)) + 0.0
-        self.high[j] = np.fmax(self.high[j], np.fmax.reduce(x)) + 0.0
-        if x.dtype.kind == "f" and self.whole[j]:
-            self.whole[j] = ((x == np.rint(x)) | np.isnan(x)).all()
+        self.low[j] = np.fmin(self.low[j], np.fmin.reduce(x, axis=0)) + 0.0
+        self.high[j] = np.fmax(self.high[j], np.fmax.reduce(x, axis=0)) + 0.0
+        if x.dtype.kind == "f":
+            whole = self.whole[j]  # a view
+            for some in (x[:FEW], x[FEW:]):  # few rows show most columns that are not
+                at = np.flatnonzero(whole)
+                cells = some if len(at) == some.shape[1] else some[:, at]
+                whole[at] = ((cells == np.rint(cells)) | np.isnan(cells)).all(axis=0)
 
     def merge(self, other: Self) -> None:
         self.low = np.fmin(self.low, other.low)

@@ -89,8 +89,9 @@ class Moments:
         return isinstance(other, Moments) and self.shape == other.shape
 
     def finite(self) -> bool:
-        """False if squares or weights have overflowed."""
-        return all(np.isfinite(a).all() for a in (self.n, self.mean, self.S))
+        """False if squares or weights have overflowed: no product is larger than both squares."""
+        squares = np.diagonal(self.S, axis1=-2, axis2=-1)
+        return all(np.isfinite(a).all() for a in (self.n, self.mean, squares))
 
     def between(self) -> Floats:
         """Σ_k n_k (m_k - m)(m_k - m)ᵀ: the scatter of the class means."""
