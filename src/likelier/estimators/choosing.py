@@ -247,7 +247,7 @@ class Chooser:
         picked = {j: min(found, key=found.__getitem__) for j, found in telling.items() if found}
         if together is None:
             return picked
-        picked = {j: together.safer(j, name, telling[j]) for j, name in picked.items()}
+        picked = together.safer(picked, telling)
         told = sorted(picked, key=lambda j: losses[j][picked[j]])
         return together.improved(picked, {j: tuple(losses[j]) for j in told if len(losses[j]) > 1})
 
