@@ -220,9 +220,10 @@ def test_predict_answers_as_python_does(file, ending, model, capsys):
     error = 100 * np.mean(model.predict(X) != table()["species"])
     codes = np.searchsorted(SPECIES, table()["species"])
     loss = -model.predict_log_proba(X)[np.arange(150), codes].mean()
-    off = lk.evaluate(model, X, table()["species"]).calibration_error
+    judged = lk.evaluate(model, X, table()["species"])
+    auc, off = judged.auc, judged.calibration_error
     assert out == ""
-    figures = f"error {error:.2f} %, log-loss {loss:.4f}, calibration error {off:.4f}"
+    figures = f"error {error:.2f} %, log-loss {loss:.4f}, AUC {auc:.4f}, calibration error {off:.4f}"
     assert err == f"likelier: {figures} on 150 rows\n"
     assert not list(Path().glob(".*"))
 
@@ -994,9 +995,9 @@ def test_on_titanic_as_a_person_would(folder, data_file, capsys):
     run("train", path, "--target", "survived", "--model", "naive-bayes", "-o", "all.lk")
     assert "NaiveBayes from 891 rows, 10 columns, 2 classes" in capsys.readouterr().out
     run("predict", "all.lk", path, "-o", "out.csv")
-    assert "log-loss 0.3" in capsys.readouterr().err
+    assert "log-loss 0.2" in capsys.readouterr().err
     run("inspect", "all.lk")
-    assert "sex (categorical(2 levels)), age (gaussian)" in capsys.readouterr().out
+    assert "sex (categorical(2 levels)), age (" in capsys.readouterr().out
 
 
 def test_several_packed_files_are_one_table(folder, capsys):

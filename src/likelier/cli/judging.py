@@ -68,7 +68,7 @@ def in_words(found: Evaluation) -> str:
         what = "a label" if isinstance(found, LabelEvaluation) else "a value"
         return f"no row has {what}: how good the answers are is not known"
     figures = dict(found.figures)
-    if isinstance(found, LabelEvaluation) and "auc" in figures:
+    if isinstance(found, LabelEvaluation) and len(found.classes) == 2:
         figures["auc_deviation"] = auc_deviation(found.sums.figures.bins)
     shown = [_figure(name, figures) for name in figures]
     said = f"{', '.join(filter(None, shown))} on {counted(found.rows, 'row')}"
@@ -100,7 +100,7 @@ def _figure(name: str, figures: Mapping[str, float]) -> str | None:
     if name == "error":
         return f"error {100 * value:.2f} %"
     if name == "auc":
-        off = figures["auc_deviation"]
+        off = figures.get("auc_deviation", np.nan)
         return f"AUC {value:.4f}" + (f" ± {off:.4f}" if np.isfinite(off) else "")
     words = {"log_loss": "log-loss", "calibration_error": "calibration error"}
     if name in words:

@@ -261,7 +261,8 @@ class ComplementNB(Counts):
     @by_block
     def predict(self, X: Any) -> NDArray[Any]:  # type: ignore[override]
         """The class of the largest score."""
-        return np.asarray(self._target[self._ask(X, "posterior", links.argmax)])
+        codes = self._ask(X, "posterior", links.argmax)
+        return np.asarray(self._target[codes])
 
     @by_block
     def predict_proba(self, X: Any) -> Floats:  # type: ignore[override]

@@ -5,6 +5,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier.estimators import precision
 from likelier.estimators.least_squares import LeastSquares, Lines
 from likelier.inference import Solution, bounded, conjugate, penalised, ridge, singular_values, solve
 from likelier.states import Equations, Gathered
@@ -81,7 +82,9 @@ class LinearRegression(LeastSquares):
         """The singular values of X, centred if there is an intercept; worked out when asked for."""
         if self.positive or getattr(self, "_statistics", None) is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute 'singular_'")
-        return singular_values(self._statistics.equations(centred=bool(self.fit_intercept)))
+        found = singular_values(self._statistics.equations(centred=bool(self.fit_intercept)))
+        shown = precision.shown(self._model, {"singular_": found}, self._single_shown)
+        return np.asarray(shown["singular_"])
 
 
 SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
