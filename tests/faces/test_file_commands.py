@@ -60,7 +60,7 @@ def test_a_model_of_sparse_rows_and_its_answers(folder, capsys):
 def test_an_online_model_is_the_model_of_the_stream(folder, capsys, name):
     lines = (folder / name).read_text().splitlines(keepends=True)  # two classes, which take turns
     (folder / name).write_text("".join(a + b for a, b in zip(lines[:50], lines[50:100], strict=True)))
-    run("train", name, "--model", "online-classifier", "-o", "batch.lk")
+    run("train", name, "--model", "online-classifier", "--set", "shuffle=False", "-o", "batch.lk")
     run("stream", name, "-o", "stream.lk")
     capsys.readouterr()
     errors = []

@@ -129,7 +129,7 @@ def test_predict_takes_the_columns_that_the_stream_took_and_judges(folder, capsy
 
 def test_predict_refuses_a_table_without_the_columns_of_the_stream(folder, capsys):
     assert stream("rows.csv", "--target", "label", "-o", "m.lk") == 0
-    pd.read_csv("rows.csv").to_csv("other.csv", index=False, sep="|")
+    pd.read_csv("rows.csv").drop(columns="x").to_csv("other.csv", index=False)
     assert main(["predict", "m.lk", "other.csv"]) == 2
     assert "no column named 'x'" in capsys.readouterr().err
 

@@ -132,3 +132,15 @@ def test_classes_that_come_later_cost_no_certainty(model):
     y = np.r_[rng.integers(0, 2, 60), rng.integers(0, 3, 60)]
     X = rng.normal(size=(120, 2)) + 3 * y[:, None]
     assert lk.progressive(model, (X, y), batch=20).log_loss < 2
+
+
+def test_a_model_that_names_a_class_it_has_not_learned_is_judged():
+    """Told of all classes beforehand, a model without probabilities may name any of them."""
+
+    class Sure(Shares):
+        def predict_proba(self, X):
+            return np.tile([0.0, 0.0, 1.0], (len(X), 1))
+
+    X, y = np.zeros((4, 1)), np.array([0, 0, 1, 1])
+    found = lk.progressive(Sure(), (X, y), batch=2, classes=[0, 1, 2])
+    assert found.log_loss == pytest.approx(np.log(2), rel=1e-9)  # 1/(K+1), one class being learned

@@ -50,6 +50,7 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, InNotebooks):
 
     assumes = "discriminative; additive in features of any type; linear; learned row by row"
     _takes_categories = True
+    _columns_have_types = False  # a feature may be a number in one row and a string in another, or absent
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     _model: Online

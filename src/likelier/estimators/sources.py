@@ -73,7 +73,12 @@ def as_fitted(estimator: Any, X: Stored, *, y: bool) -> Stored:
 
 def integrates(estimator: Any) -> bool:
     """Whether a model predicts from the columns that are there, the others integrated out."""
-    return bool(estimator.__sklearn_tags__().input_tags.allow_nan)
+    return has_types(estimator) and bool(estimator.__sklearn_tags__().input_tags.allow_nan)
+
+
+def has_types(estimator: Any) -> bool:
+    """Whether the columns of a fit are numbers or categories for good."""
+    return bool(getattr(type(estimator), "_columns_have_types", True))
 
 
 def completed(estimator: Any, X: S, columns: list[str]) -> S:
@@ -99,7 +104,7 @@ def as_learned(estimator: Any, source: S) -> S:
 
     A cell that is none is then named, with its line.
     """
-    if not (isinstance(source, Scan) and source.delimited):
+    if not (isinstance(source, Scan) and source.delimited and has_types(estimator)):
         return source
     words = set(estimator._categories()) if takes_categories(estimator) else set()
     texts = [name for name in source.texts(list(source.names)) if name not in words]

@@ -25,7 +25,9 @@ def with_room(P: Floats, codes: NDArray[np.int32], learned: list[int]) -> Floats
     named = np.zeros((len(new), wide.shape[1]))
     named[:, learned] = wide[new][:, learned]
     total = named.sum(axis=1, keepdims=True)
-    wide[new] = np.divide(named, total, out=named, where=total > 0) * (K / (K + 1))
+    # A model that was told all classes beforehand may name one that it has not learned, and no other.
+    named[np.ix_(total[:, 0] == 0, learned)] = 1.0
+    wide[new] = named / named.sum(axis=1, keepdims=True) * (K / (K + 1))
     wide[new, codes[new]] = UNDER / (K + 1)
     return wide
 
