@@ -4,7 +4,7 @@ BIN := .venv/bin
 CORE := $(wildcard src/core/*) CMakeLists.txt pyproject.toml
 SANITIZED := build/sanitized
 
-.PHONY: demo docs test check compat coverage lint format sanitize race scale kernels clean help
+.PHONY: demo docs test check compat coverage lint format sanitize race cliffs scale kernels clean help
 
 demo: .venv/.installed ## compare the classifiers on the wine data, and write report.html
 	$(BIN)/likelier compare
@@ -84,6 +84,9 @@ sanitize: $(SANITIZED)/.built ## kernel tests with the address and undefined-beh
 
 race: .venv/.dev ## likelier against its peers
 	$(BIN)/python -m benchmarks.race $(ARGS)
+
+cliffs: .venv/.dev ## the map of shapes: drop-in classes beside scikit-learn
+	$(BIN)/python -m benchmarks.cliffs $(ARGS)
 
 scale: .venv/.dev ## what passes over files cost
 	$(BIN)/python -m benchmarks.scale $(ARGS)
