@@ -31,22 +31,44 @@
 
 namespace likelier {
 
-// The rows of all lines, about their shift, in units that make the penalty of all columns the same, with a
-// column of ones for the intercept. Rows that weigh nothing are left out.
-class MarginRows {
-  public:
-    MarginRows(const Matrix& from, const double* shift, const double* scale, const int32_t* codes,
-               const double* weights, const double* offset, bool intercept)
+// What all lines share: how many rows there are, their weights and classes. Rows that weigh nothing are
+// left out.
+struct MarginTable {
+    MarginTable(const Matrix& from, const int32_t* codes, const double* weights, const double* offset,
+                bool intercept)
         : p(column_count(from)), P(scatter_width(p + 1)), intercept(intercept) {
-        const int64_t all = row_count(from);
-        for (int64_t i = 0; i < all; ++i)
+        for (int64_t i = 0; i < row_count(from); ++i)
             if (!weights || weights[i] > 0) kept.push_back(i);
         n = static_cast<int64_t>(kept.size());
         N = padded(n);
-        X.assign(N * P, 0.0);
         c.assign(N, 0.0);
         known.assign(offset ? N : 0, 0.0);
         code.assign(N, -1);
+        for (int64_t r = 0; r < n; ++r) {
+            c[r] = weights ? weights[kept[r]] : 1.0;
+            code[r] = codes[kept[r]];
+            if (offset) known[r] = offset[kept[r]];
+        }
+    }
+
+    const int64_t p, P;  // columns, and the length of a row with its ones, padded
+    const bool intercept;
+    int64_t n = 0, N = 0;  // rows, and their number padded: those beyond weigh nothing
+    Buffer c, known;       // (N,), (N,) or none
+    std::vector<int32_t> code;
+    std::vector<int64_t> kept;
+};
+
+// The rows about their shift, in units that make the penalty of all columns the same, with a column of ones
+// for the intercept.
+class MarginRows : public MarginTable {
+  public:
+    static constexpr bool kFactors = true;  // Newton's system is solved by a factor
+
+    MarginRows(const Matrix& from, const double* shift, const double* scale, const int32_t* codes,
+               const double* weights, const double* offset, bool intercept)
+        : MarginTable(from, codes, weights, offset, intercept) {
+        X.assign(N * P, 0.0);
         with_rows(from, shift, [&](auto& row) {
             for (int64_t r = 0; r < n; ++r) {
                 row.open(kept[r]);
@@ -56,11 +78,6 @@ class MarginRows {
                 if (intercept) x[p] = 1;
             }
         });
-        for (int64_t r = 0; r < n; ++r) {
-            c[r] = weights ? weights[kept[r]] : 1.0;
-            code[r] = codes[kept[r]];
-            if (offset) known[r] = offset[kept[r]];
-        }
     }
 
     const double* row(int64_t i) const { return &X[i * P]; }
@@ -121,16 +138,82 @@ class MarginRows {
         }
     }
 
-    const int64_t p, P;  // columns, and the length of a row with its ones, padded
-    const bool intercept;
-    int64_t n = 0, N = 0;  // rows, and their number padded: those beyond weigh nothing
-    Buffer X, c, known;    // (N, P), (N,), (N,) or none
-    std::vector<int32_t> code;
+    // s += Σ by x
+    void add(const std::vector<int64_t>& rows, const std::vector<double>& by, double* s) const {
+        const auto count = static_cast<int64_t>(rows.size());
+        int64_t at = 0;
+        for (; at + 4 <= count; at += 4) {
+            const double* x[4];
+            vd b[4];
+            LIKELIER_UNROLL
+            for (int r = 0; r < 4; ++r) x[r] = row(rows[at + r]), b[r] = splat(by[at + r]);
+            for (int64_t k = 0; k < P; k += kLanes)
+                store(s + k, load(s + k) + ((b[0] * load(x[0] + k) + b[1] * load(x[1] + k)) +
+                                            (b[2] * load(x[2] + k) + b[3] * load(x[3] + k))));
+        }
+        for (; at < count; ++at)
+            for (int64_t k = 0; k < P; ++k) s[k] += by[at] * row(rows[at])[k];
+    }
 
   private:
-    std::vector<int64_t> kept;
+    Buffer X;  // (N, P)
     mutable std::once_flag once;
     mutable Buffer all;
+};
+
+// The same of sparse rows: only their cells are kept, and no matrix of the columns.
+class SparseMarginRows : public MarginTable {
+  public:
+    static constexpr bool kFactors = false;
+
+    SparseMarginRows(const Matrix& from, const double* shift, const double* scale, const int32_t* codes,
+                     const double* weights, const double* offset, bool intercept)
+        : MarginTable(from, codes, weights, offset, intercept) {
+        with_rows(from, shift, [&](auto& row) {
+            for (const int64_t i : kept) {
+                row.open(i);
+                for (int64_t k = 0; k < row.cells(); ++k) {
+                    columns.push_back(static_cast<int32_t>(row.column(k)));
+                    values.push_back(row.value(k) * (scale ? scale[row.column(k)] : 1.0));
+                }
+                starts.push_back(static_cast<int64_t>(values.size()));
+            }
+        });
+    }
+
+    double dot(int64_t i, const double* d) const {
+        double s[4] = {intercept ? d[p] : 0.0};
+        int64_t k = starts[i];
+        const int64_t end = starts[i + 1];
+        for (; k + 4 <= end; k += 4)
+            for (int r = 0; r < 4; ++r) s[r] += values[k + r] * d[columns[k + r]];
+        for (; k < end; ++k) s[0] += values[k] * d[columns[k]];
+        return (s[0] + s[1]) + (s[2] + s[3]);
+    }
+
+    void add(int64_t i, double by, double* s) const {
+        for (int64_t k = starts[i]; k < starts[i + 1]; ++k) s[columns[k]] += by * values[k];
+        if (intercept) s[p] += by;
+    }
+
+    // s += Σ_i c x_j², the diagonal of the scatter.
+    void add_squares(int64_t i, double by, double* s) const {
+        for (int64_t k = starts[i]; k < starts[i + 1]; ++k) s[columns[k]] += by * values[k] * values[k];
+        if (intercept) s[p] += by;
+    }
+
+    void times(const double* d, double* out) const {
+        for (int64_t i = 0; i < n; ++i) out[i] = dot(i, d);
+    }
+
+    void add(const std::vector<int64_t>& rows, const std::vector<double>& by, double* s) const {
+        for (size_t at = 0; at < rows.size(); ++at) add(rows[at], by[at], s);
+    }
+
+  private:
+    std::vector<int32_t> columns;
+    std::vector<double> values;
+    std::vector<int64_t> starts{0};
 };
 
 // U with UᵀU = S, in place of the upper triangle of S (P, P): its first m rows. A pivot that rounding has
@@ -178,14 +261,14 @@ struct MarginTask {
 };
 
 // One line: of the rows of one class against all others.
+template <class Rows>
 class MarginLine {
   public:
     double value = 0, norm = 0, step = 0;  // mean loss and penalty; √(2 gap), or Newton's decrement
     bool stuck = false;
 
     // factor: what the rows of this class weigh more. theta (p + 1,), where to begin.
-    MarginLine(const MarginRows& rows, MarginTask task, int32_t positive, double factor,
-               const double* theta)
+    MarginLine(const Rows& rows, MarginTask task, int32_t positive, double factor, const double* theta)
         : rows(rows),
           task(task),
           lambda(1 / task.inverse),
@@ -193,8 +276,10 @@ class MarginLine {
           plain(factor == 1) {
         for (Buffer* each : {&c, &t, &m, &a, &f, &ahead}) each->assign(rows.N, 0.0);
         for (Buffer* each : {&w, &s, &d}) each->assign(rows.P, 0.0);
-        S.assign(rows.P * rows.P, 0.0);
-        U.assign(rows.P * rows.P, 0.0);
+        if constexpr (Rows::kFactors) {
+            S.assign(rows.P * rows.P, 0.0);
+            U.assign(rows.P * rows.P, 0.0);
+        }
         for (int64_t i = 0; i < rows.n; ++i) {
             const bool own = rows.code[i] == positive;
             t[i] = own ? 1.0 : -1.0;
@@ -225,6 +310,8 @@ class MarginLine {
     static constexpr double kInner = 3e-3;  // what may be left to gain in a round, of its gap
     static constexpr double kFast = 0.1;    // of the gap before: multipliers converge fast enough
     static constexpr int kMostRounds = 80;
+    static constexpr double kShare = 0.2;  // of the slope, left to the next step by conjugate gradients
+    static constexpr int64_t kMostProducts = 500;
 
     // After new multipliers, where the last ones are used up.
     void move() {
@@ -251,7 +338,7 @@ class MarginLine {
         direct();
     }
 
-    const MarginRows& rows;
+    const Rows& rows;
     const MarginTask task;
     const double lambda;
     double sigma, weight = 0, loss = 0, open = 0, gain = 0,
@@ -286,8 +373,8 @@ class MarginLine {
         }
         loss = total(losses);
         open = task.corner ? std::max(total(gaps), 0.0) : 0.0;
-        add_moved();
-        bend();
+        rows.add(moved, by, s.data());
+        if constexpr (Rows::kFactors) bend();
     }
 
     void changed(int64_t i, vd was, vd next) {
@@ -298,22 +385,6 @@ class MarginLine {
             if (bends(was[r]) == bends(next[r])) continue;
             (bends(next[r]) ? joined : left).push_back(i + r);
         }
-    }
-
-    void add_moved() {
-        const auto count = static_cast<int64_t>(moved.size());
-        int64_t at = 0;
-        for (; at + 4 <= count; at += 4) {
-            const double *x0 = rows.row(moved[at]), *x1 = rows.row(moved[at + 1]),
-                         *x2 = rows.row(moved[at + 2]), *x3 = rows.row(moved[at + 3]);
-            const vd b0 = splat(by[at]), b1 = splat(by[at + 1]), b2 = splat(by[at + 2]),
-                     b3 = splat(by[at + 3]);
-            for (int64_t k = 0; k < rows.P; k += kLanes)
-                store(&s[k], load(&s[k]) + ((b0 * load(x0 + k) + b1 * load(x1 + k)) +
-                                            (b2 * load(x2 + k) + b3 * load(x3 + k))));
-        }
-        for (; at < count; ++at)
-            for (int64_t k = 0; k < rows.P; ++k) s[k] += by[at] * rows.row(moved[at])[k];
     }
 
     // S, in the cheapest way: by the rows that joined or left, from nothing, or from the Gram matrix of
@@ -343,32 +414,72 @@ class MarginLine {
 
     // Newton's direction, and how near the optimum is.
     void direct() {
-        const int64_t p = rows.p, P = rows.P, q = p + (rows.intercept ? 1 : 0);
-        for (int64_t i = 0; i < q; ++i)
-            for (int64_t k = i / kLanes * kLanes; k < P; ++k) U[i * P + k] = sigma * S[i * P + k];
-        for (int64_t i = 0; i < p; ++i) U[i * P + i] += lambda;
-        // Where no row bends, the intercept has no curvature: as much as one row in a hundred would give
-        // it.
-        if (rows.intercept)
-            U[p * P + p] = std::max(U[p * P + p], 1e-2 * sigma * weight / rows.n) * (1 + 1e-12);
-        factor_upper(U.data(), q, P);
+        const int64_t p = rows.p, q = p + (rows.intercept ? 1 : 0);
         double square = 0, penalty = 0;
+        Buffer slope(rows.P);
         for (int64_t k = 0; k < p; ++k) {
-            d[k] = s[k] - lambda * w[k];
-            square += d[k] * d[k];
+            slope[k] = s[k] - lambda * w[k];
+            square += slope[k] * slope[k];
             penalty += w[k] * w[k];
         }
-        const double pull = rows.intercept ? s[p] : 0.0;
-        if (rows.intercept) d[p] = pull;
-        Buffer slope(d.begin(), d.begin() + q);
-        solve_upper(U.data(), q, P, d.data());
+        if (rows.intercept) slope[p] = s[p];
+        if constexpr (Rows::kFactors)
+            by_factor(slope, q);
+        else
+            by_products(slope, q);
         gain = 0;
         for (int64_t k = 0; k < q; ++k) gain += slope[k] * d[k];
         value = (loss + 0.5 * lambda * penalty) / weight;
         apart = 0.5 * square * task.inverse;
-        const double rest = rows.intercept ? std::abs(pull * d[p]) : 0.0;
+        const double rest = rows.intercept ? std::abs(s[p] * d[p]) : 0.0;
         norm = task.corner ? std::sqrt(2 * (open + apart + rest) / weight)
                            : std::sqrt(std::max(gain, 0.0) / weight);
+    }
+
+    // Where no row bends, the intercept has no curvature: as much as one row in a hundred would give it.
+    double least_bend() const { return 1e-2 * sigma * weight / rows.n; }
+
+    void by_factor(const Buffer& slope, int64_t q) {
+        const int64_t p = rows.p, P = rows.P;
+        for (int64_t i = 0; i < q; ++i)
+            for (int64_t k = i / kLanes * kLanes; k < P; ++k) U[i * P + k] = sigma * S[i * P + k];
+        for (int64_t i = 0; i < p; ++i) U[i * P + i] += lambda;
+        if (rows.intercept) U[p * P + p] = std::max(U[p * P + p], least_bend()) * (1 + 1e-12);
+        factor_upper(U.data(), q, P);
+        std::copy(slope.begin(), slope.end(), d.begin());
+        solve_upper(U.data(), q, P, d.data());
+    }
+
+    // By conjugate gradients, in units of the diagonal, to a share of the slope.
+    void by_products(const Buffer& slope, int64_t q) {
+        std::vector<int64_t> at;
+        Buffer M(rows.P), r = slope, v(rows.P), Hv(rows.P);
+        for (int64_t i = 0; i < rows.n; ++i)
+            if (bends(f[i])) at.push_back(i), rows.add_squares(i, sigma * c[i], M.data());
+        for (int64_t k = 0; k < rows.p; ++k) M[k] += lambda;
+        if (rows.intercept) M[rows.p] = std::max(M[rows.p], least_bend());
+        const double more = rows.intercept && at.empty() ? least_bend() : 0.0;
+        std::fill(d.begin(), d.end(), 0.0);
+        double size = 0;
+        for (int64_t k = 0; k < q; ++k) v[k] = r[k] / M[k], size += r[k] * v[k];
+        const double enough = kShare * kShare * size;
+        for (int64_t turn = 0; turn < kMostProducts && size > enough; ++turn) {
+            for (int64_t k = 0; k < rows.p; ++k) Hv[k] = lambda * v[k];
+            if (rows.intercept) Hv[rows.p] = more * v[rows.p];
+            for (const int64_t i : at) rows.add(i, sigma * c[i] * rows.dot(i, v.data()), Hv.data());
+            double bend = 0;
+            for (int64_t k = 0; k < q; ++k) bend += v[k] * Hv[k];
+            if (!(bend > 0)) return;
+            const double go = size / bend;
+            double next = 0;
+            for (int64_t k = 0; k < q; ++k) {
+                d[k] += go * v[k];
+                r[k] -= go * Hv[k];
+                next += r[k] * r[k] / M[k];
+            }
+            for (int64_t k = 0; k < q; ++k) v[k] = r[k] / M[k] + next / size * v[k];
+            size = next;
+        }
     }
 
     double apart = 0;  // ‖λ w - s‖² / 2λ
@@ -428,13 +539,14 @@ struct MarginTrace {
     std::vector<uint8_t> ends;  // 0: most steps done, 1: converged, 2: stuck
 };
 
-inline MarginTrace solve_margins(const MarginRows& rows, MarginTask task, int64_t first, int64_t count,
-                                 const double* factors, int64_t most, double* theta) {
+template <class Rows>
+MarginTrace solve_margins(const Rows& rows, MarginTask task, int64_t first, int64_t count,
+                          const double* factors, int64_t most, double* theta) {
     MarginTrace trace;
     const int64_t width = rows.p + 1;
     for (int64_t k = 0; k < count; ++k) {
-        MarginLine line(rows, task, static_cast<int32_t>(first + k), factors ? factors[k] : 1.0,
-                        theta + k * width);
+        MarginLine<Rows> line(rows, task, static_cast<int32_t>(first + k), factors ? factors[k] : 1.0,
+                              theta + k * width);
         int64_t steps = 0;
         const auto noted = [&] { trace.rows.insert(trace.rows.end(), {line.value, line.norm, line.step}); };
         noted();

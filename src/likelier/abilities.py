@@ -237,9 +237,12 @@ def _low(problem: Problem) -> bool:
     Of a smooth loss, many rows of few columns are best left to passes on all threads.
     """
     n, p = problem.n, problem.objective.setting.p
+    smooth = problem.objective.setting.loss.smooth
+    if problem.sparse and p > FEW_COLUMNS:  # by products, where steps row by row are slow
+        return not smooth and n > p
     if n * p > MARGIN_CELLS or p > MARGIN_COLUMNS:
         return False
-    if problem.objective.setting.loss.smooth and n >= MANY and p < FEW_MARGINS:
+    if smooth and n >= MANY and p < FEW_MARGINS:
         return False
     return p <= FEW_MARGINS or n > WIDE * p
 

@@ -105,7 +105,7 @@ class LinearSVC(Discriminative):
             )
 
     def _lines(self, source: Source, target: NDArray[Any]) -> tuple[Weights, Solution]:
-        """One for two classes; for more, of each class against the rest. And how the worst of them ended."""
+        """One for two classes; for more, of each class against the rest. How the worst ended."""
         K = len(target)
         if K == 2:
             problem = self._objective(source, target)

@@ -9,13 +9,15 @@ from numpy.typing import NDArray
 
 from likelier import _core
 from likelier.cores import cores
-from likelier.data import Arrays
+from likelier.data import CSR, Arrays
 from likelier.objective import Objective
 from likelier.online.laid import Laid
 from likelier.solvers import Iterate
 
 Floats = NDArray[np.float64]
+Line = _core.MarginLine | _core.SparseMarginLine
 
+FEW_COLUMNS = 500  # up to which sparse rows are taken as any others
 ROUNDING = "no step, and no change of the multipliers, leads on: rounding has the last word"
 ALONE = 300_000  # cells times lines, up to which a second thread takes longer to wake than it saves
 SHARES = 4  # of the lines, for each thread: some take longer than others
@@ -40,7 +42,7 @@ def semismooth(objective: Objective, theta: Floats, *, tol: float = 1e-4) -> Ite
 class Margins:
     """The rows as all lines share them: of each class against the rest there is one."""
 
-    native: _core.MarginRows
+    native: _core.MarginRows | _core.SparseMarginRows
     cells: int
     scale: Floats | None  # (p,): columns in units that make the l2 penalty of all of them the same
     inverse: float  # 1/λ
@@ -57,20 +59,23 @@ class Margins:
         rows = Laid.of(source, setting)
         codes = np.ascontiguousarray(source.y, dtype=np.int32)
         offset = None if rows.offset is None else np.ascontiguousarray(rows.offset).reshape(-1)
-        native = _core.MarginRows(
+        sparse = isinstance(rows.X, CSR) and setting.p > FEW_COLUMNS
+        native = (_core.SparseMarginRows if sparse else _core.MarginRows)(
             rows.X.native(), rows.shift, scale, codes, rows.w, offset, objective.intercept
         )
-        n, p = rows.X.shape
-        return cls(native, n * (p + 1), scale, 1 / (most * objective.n), setting.loss.name == "hinge")
+        cells = len(rows.X.values) if isinstance(rows.X, CSR) else len(codes) * (setting.p + 1)
+        return cls(native, cells, scale, 1 / (most * objective.n), setting.loss.name == "hinge")
 
-    def line(self, positive: int, theta: Floats, tol: float) -> _core.MarginLine:
+    def line(self, positive: int, theta: Floats, tol: float) -> Line:
         """One class against all others, step by step."""
         start = theta.copy()
         if self.scale is not None:
             start[:-1] /= self.scale
-        return _core.MarginLine(self.native, positive, self.inverse, self.corner, tol, start)
+        if isinstance(self.native, _core.MarginRows):
+            return _core.MarginLine(self.native, positive, self.inverse, self.corner, tol, start)
+        return _core.SparseMarginLine(self.native, positive, self.inverse, self.corner, tol, start)
 
-    def seen(self, line: _core.MarginLine) -> Iterate:
+    def seen(self, line: Line) -> Iterate:
         theta = np.empty(self.native.width)
         line.theta(theta)
         if self.scale is not None:
@@ -122,6 +127,6 @@ class Lines:
     def iterates(self, k: int) -> Iterator[Iterate]:
         """The way of line k, as a solver tells it; θ is that of its end throughout."""
         rows = self.trace[self.starts[k] : self.starts[k + 1]]
-        for row in rows[:-1]:
-            yield Iterate(self.theta[k], *row)
-        yield Iterate(self.theta[k], *rows[-1], stuck=ROUNDING if self.stuck[k] else "")
+        for number, (value, norm, step) in enumerate(rows.tolist(), 1):
+            stuck = ROUNDING if self.stuck[k] and number == len(rows) else ""
+            yield Iterate(self.theta[k], value, norm, step, stuck=stuck)
