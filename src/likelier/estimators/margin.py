@@ -1,5 +1,6 @@
 """Linear classifiers that ask for a margin."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, Self
 
@@ -7,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.abilities import Choice, chosen
+from likelier.cores import cores
 from likelier.data import Source
 from likelier.engines import reached
 from likelier.estimators import door
@@ -120,8 +122,19 @@ class LinearSVC(Discriminative):
         if choice.name == "semismooth" and not (self.verbose or followed(self)):
             return self._at_once(first, choice, one, 1 if K == 2 else K, factor)
         problems = [first] if K == 2 else self._problems(source, totals, factor, first)
-        solutions = [self._solve(problem, None) for problem in problems]
+        solutions = self._each(problems, side_by_side=choice.name == "dual")
         return _together(problems, solutions), _worst(solutions)
+
+    def _each(self, problems: list[Objective], *, side_by_side: bool) -> list[Solution]:
+        """All solved; side by side where a solver has one thread, and nobody follows its steps."""
+        workers = min(cores(), len(problems))
+        if workers == 1 or not side_by_side or self.verbose or followed(self):
+            return [self._solve(problem, None) for problem in problems]
+        with ThreadPoolExecutor(workers) as pool:
+            solutions = list(pool.map(lambda problem: self._solve(problem, None), problems))
+        for solution in solutions:
+            reached("objective", solution.last.value)
+        return solutions
 
     def _problems(
         self, source: Source, totals: Floats, factor: Floats | None, first: Objective
