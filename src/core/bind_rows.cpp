@@ -4,6 +4,7 @@
 #include "bind.hpp"
 #include "dual.hpp"
 #include "row.hpp"
+#include "semismooth.hpp"
 #include "sgd.hpp"
 #include "stochastic.hpp"
 #include "votes.hpp"
@@ -196,6 +197,65 @@ void bind_stochastic(nb::module_& m) {
             nb::rv_policy::automatic);
 }
 
+template <class Rows>
+void bind_margins(nb::module_& m, const char* name, const char* of_line) {
+    using Line = MarginLine<Rows>;
+    nb::class_<Rows>(m, name)
+        .def(
+            "__init__",
+            [](Rows* self, const Held& X, Vector<double> shift, std::optional<Vector<double>> scale,
+               Vector<int32_t> codes, std::optional<Vector<double>> weights,
+               std::optional<Vector<double>> offset, bool intercept) {
+                nb::gil_scoped_release free;
+                new (self)
+                    Rows(X.view, shift.data(), scale ? scale->data() : nullptr, codes.data(),
+                         weights ? weights->data() : nullptr, offset ? offset->data() : nullptr, intercept);
+            },
+            nb::arg("X"), nb::arg("shift"), nb::arg("scale").none(), nb::arg("codes"),
+            nb::arg("weights").none(), nb::arg("offset").none(), nb::arg("intercept"))
+        .def_prop_ro("width", [](const Rows& self) { return self.p + 1; })
+        .def(
+            "solve",
+            [](const Rows& self, int64_t first, std::optional<Vector<double>> factors, double inverse,
+               bool corner, double tol, int64_t most, Out theta) {
+                MarginTrace trace;
+                {
+                    nb::gil_scoped_release free;
+                    trace = solve_margins(self, {inverse, corner, tol}, first,
+                                          static_cast<int64_t>(theta.shape(0)),
+                                          factors ? factors->data() : nullptr, most, theta.data());
+                }
+                return nb::make_tuple(array_of(trace.rows), array_of(trace.lengths), array_of(trace.ends));
+            },
+            nb::arg("first"), nb::arg("factors").none(), nb::arg("inverse"), nb::arg("corner"),
+            nb::arg("tol"), nb::arg("most"), nb::arg("theta").noconvert());
+    nb::class_<Line>(m, of_line)
+        .def(
+            "__init__",
+            [](Line* self, const Rows& rows, int32_t positive, double inverse, bool corner, double tol,
+               Vector<double> theta) {
+                nb::gil_scoped_release free;
+                new (self) Line(rows, {inverse, corner, tol}, positive, 1.0, theta.data());
+            },
+            nb::keep_alive<1, 2>(), nb::arg("rows"), nb::arg("positive"), nb::arg("inverse"),
+            nb::arg("corner"), nb::arg("tol"), nb::arg("theta"))
+        .def("advance",
+             [](Line& self) {
+                 nb::gil_scoped_release free;
+                 self.advance();
+             })
+        .def(
+            "theta",
+            [](const Line& self, Out out) {
+                std::copy(self.theta(), self.theta() + out.shape(0), out.data());
+            },
+            nb::arg("out").noconvert())
+        .def_prop_ro("value", [](const Line& self) { return self.value; })
+        .def_prop_ro("norm", [](const Line& self) { return self.norm; })
+        .def_prop_ro("step", [](const Line& self) { return self.step; })
+        .def_prop_ro("stuck", [](const Line& self) { return self.stuck; });
+}
+
 }  // namespace
 
 void likelier::bind_rows(nb::module_& m) {
@@ -265,4 +325,6 @@ void likelier::bind_rows(nb::module_& m) {
           nb::arg("bound"), nb::arg("intercept"), nb::arg("l2"), nb::arg("l1"), nb::arg("every"),
           nb::arg("taken"), nb::arg("W").noconvert(), nb::arg("mean").noconvert());
     bind_stochastic(m);
+    bind_margins<MarginRows>(m, "MarginRows", "MarginLine");
+    bind_margins<SparseMarginRows>(m, "SparseMarginRows", "SparseMarginLine");
 }

@@ -74,6 +74,7 @@ class DenseRow {
     int64_t cells() const { return X.p; }
     int64_t column(int64_t c) const { return c; }
     double value(int64_t c) const { return x[c]; }
+    const double* line() const { return x.data(); }
 
   private:
     const Dense<T>& X;
@@ -99,10 +100,25 @@ auto with_rows(const Matrix& X, const double* shift, F&& f) {
         X);
 }
 
+// Σ_j x_j w_j of runs of memory, in vectors that do not wait for each other.
+inline double dot(const double* x, const double* w, int64_t n) {
+    vd sum[kRowVectorsHeld] = {};
+    int64_t c = 0;
+    for (; c + kRowVectorsHeld * kLanes <= n; c += kRowVectorsHeld * kLanes) {
+        LIKELIER_UNROLL
+        for (int v = 0; v < kRowVectorsHeld; ++v)
+            sum[v] += load(x + c + v * kLanes) * load(w + c + v * kLanes);
+    }
+    double rest = 0;
+    for (; c < n; ++c) rest += x[c] * w[c];
+    return total((sum[0] + sum[1]) + (sum[2] + sum[3])) + rest;
+}
+
 // Σ_j x_j w_j, in four sums that do not wait for each other.
 template <class Row>
 LIKELIER_INLINE double row_dot(const Row& row, const double* w) {
     const int64_t n = row.cells();
+    if constexpr (requires { row.line(); }) return dot(row.line(), w, n);
     double s[4] = {};
     int64_t c = 0;
     for (; c + 4 <= n; c += 4)

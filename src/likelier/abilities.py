@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from likelier.data import CSR, Arrays, Source
 from likelier.losses import criterion
 from likelier.objective import Objective
-from likelier.online import dual, enough_rows, epochs, polish, sgd
+from likelier.online import MANY, dual, enough_rows, epochs, polish, semismooth, sgd
 from likelier.solvers import (
     Iterate,
     cg,
@@ -133,6 +133,13 @@ ABILITIES: dict[str, Ability] = {
         losses=("logistic", "softmax", "hinge", "squared_hinge", "squared"),
         in_memory=True,
     ),
+    "semismooth": Ability(
+        lambda seed, tol: partial(semismooth, tol=tol),
+        smooth=False,
+        l2=True,
+        losses=("hinge", "squared_hinge"),
+        in_memory=True,
+    ),
     # Its steps are noise at last: a hundredth of what the others are asked for is a hundred epochs more.
     "sgd": Ability(
         lambda seed, tol: partial(sgd, seed=seed), smooth=False, l1=True, in_memory=True, sharpness=100.0
@@ -186,6 +193,8 @@ def best(problem: Problem) -> Choice:
     if problem.l1:
         return Choice("proximal", "the penalty has an l1 part")
     loss, q, p = problem.objective.setting.loss, problem.objective.setting.q, problem.objective.setting.p
+    if not ABILITIES["semismooth"].lacks(problem) and _low(problem):
+        return Choice("semismooth", f"{problem.n} rows of {p} columns: few of them are near the margin")
     if not loss.smooth:
         return _cornered(problem)
     work = Work.of(problem)
@@ -222,6 +231,22 @@ def _cornered(problem: Problem) -> Choice:
     return Choice("smoothing" if rounded else "gradient", f"the {loss.name} loss has a corner")
 
 
+def _low(problem: Problem) -> bool:
+    """Whether rows with a margin have so few columns that a matrix of these costs little beside them.
+
+    Of a smooth loss, many rows of few columns are best left to passes on all threads.
+    """
+    n, p = problem.n, problem.objective.setting.p
+    smooth = problem.objective.setting.loss.smooth
+    if problem.sparse and p > FEW_COLUMNS:  # by products, where steps row by row are slow
+        return not smooth and n > p
+    if n * p > MARGIN_CELLS or p > MARGIN_COLUMNS:
+        return False
+    if smooth and n >= MANY and p < FEW_MARGINS:
+        return False
+    return p <= FEW_MARGINS or n > WIDE * p
+
+
 def _wide(problem: Problem) -> bool:
     """So few rows for its columns that steps row by row are all but independent of each other."""
     return problem.n <= WIDE * problem.objective.setting.p
@@ -240,6 +265,9 @@ def _held(problem: Problem) -> bool:
 
 FEW_COLUMNS = 500  # up to which sparse rows are taken as any others
 WIDE = 2  # rows for a column, up to which a dual ascent needs few epochs
+MARGIN_COLUMNS = 600  # up to which lines with a margin are found by Newton's method on a copy of the rows,
+MARGIN_CELLS = 50_000_000  # and cells, so that the copy is no burden,
+FEW_MARGINS = 64  # and columns, up to which that is so whatever the rows
 HINGE_ROWS = 20  # the same for a hinge, the faces of whose dual are looked at,
 HINGE_CELLS = 5000  # and cells, up to which epochs cost nothing
 LOOSE = 10.0  # of ‖x‖² by the penalty: more lets each row's step undo what those before it have done

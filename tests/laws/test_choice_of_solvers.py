@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import svm
 
 import likelier as lk
 
@@ -69,6 +70,106 @@ def test_the_hinge_is_at_its_optimum_whoever_solves_it(shape, kind, weighted):
         values.append(loss.sum(axis=0) + (model.coef_**2).sum(axis=1) / 2)
     n = len(X) if w is None else w.sum()
     np.testing.assert_allclose(values[0] / n, values[1] / n, atol=2e-8)
+
+
+SLOW_ONCE = [  # rows, columns, classes, cells in a row (0: dense) that took up to minutes
+    (50, 4, 3, 0),
+    (150, 13, 3, 0),
+    (1000, 50, 2, 0),
+    (2000, 30, 6, 0),
+    (20_000, 10, 2, 0),
+    (300, 900, 2, 0),
+    (1500, 700, 2, 20),
+]
+
+
+@pytest.mark.parametrize("shape", SLOW_ONCE, ids=str)
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_margins_take_no_longer_than_liblinear(shape, loss):
+    """By the time of this process, and some times that of LIBLINEAR: machines differ."""
+    n, p, K, cells = shape
+    X, y = table(n, p, K)
+    if cells:
+        X = sparse.random_array((n, p), density=cells / p, rng=np.random.default_rng(0), format="csr")
+    theirs, ours = svm.LinearSVC(loss=loss), lk.LinearSVC(loss=loss)
+    theirs.converged_ = True
+    assert seconds(ours, X, y) <= 5 * seconds(theirs, X, y) + LATE
+
+
+def corners(kind: str) -> tuple[np.ndarray, np.ndarray, dict]:
+    """Tables on which a line with a margin is hard to find, or is not the only one."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(90, 4))
+    y = rng.integers(0, 3, 90)
+    X[np.arange(90), y] += 1.0
+    how: dict = {}
+    if kind == "sorted":
+        order = np.argsort(y)
+        X, y = X[order], y[order]
+    elif kind == "twice":
+        X, y = np.repeat(X[:30], 3, axis=0), np.repeat(y[:30], 3)
+    elif kind == "a class of one row":
+        y = np.where(np.arange(90) == 7, 2, y % 2)
+    elif kind == "by class":
+        how["class_weight"] = {0: 5.0, 1: 0.2, 2: 1.0}
+    elif kind.startswith("C="):
+        how["C"] = float(kind[2:])
+    elif kind == "units":
+        X = X * [1e-3, 1.0, 1e3, 10.0]
+    elif kind == "few rows":
+        X, y = X[:5], np.array([0, 1, 2, 0, 1])
+    elif kind == "equal rows":
+        X = np.ones_like(X)
+    elif kind == "few values":
+        X = np.round(X)
+    return X, y, how
+
+
+CORNERS = (
+    "plain|sorted|twice|a class of one row|by class|C=0.001|C=1000|units|few rows|equal rows|few values"
+)
+
+
+@pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
+@pytest.mark.parametrize("kind", CORNERS.split("|"))
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("layout", [np.asarray, np.float32, sparse.csr_array])
+def test_lines_with_a_margin_are_as_near_as_they_say(kind, loss, layout):
+    """No value is above that of LIBLINEAR, whose intercept is penalised, by more than tol allows."""
+    X, y, how = corners(kind)
+    model = lk.LinearSVC(loss=loss, **how).fit(layout(X), y)
+    other = svm.LinearSVC(loss=loss, **how, max_iter=20_000).fit(X, y)
+    assert model.solver_ == "semismooth"
+    assert model.converged_, model.stop_reason_
+    w = np.array([how.get("class_weight", {}).get(k, 1.0) for k in model.classes_])
+    C, n = how.get("C", 1.0), len(y)
+    values = []
+    for each in (model, other):
+        Z = X @ each.coef_.T + each.intercept_
+        own = y[:, None] == each.classes_
+        short = np.maximum(1 - np.where(own, Z, -Z), 0.0)
+        loss_of = (short if loss == "hinge" else short**2) * np.where(own, w, 1.0)
+        values.append(C * loss_of.sum(axis=0) + (each.coef_**2).sum(axis=1) / 2)
+    slack = 1e-8 * C * n * max(1.0, w.max()) + (1e-4 * values[1] if layout is np.float32 else 0.0)
+    assert (values[0] <= values[1] + slack).all()
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("layout", ["dense", "few columns", "many columns"])
+def test_lines_at_once_are_lines_one_by_one(loss, layout):
+    """Whoever asks for each step, as callbacks and a progress bar do, gets the same bits."""
+    X, y = table(400, 12, 4)
+    if layout != "dense":
+        p = 12 if layout == "few columns" else 700
+        X = sparse.random_array((1500, p), density=8 / p, rng=np.random.default_rng(2), format="csr")
+        y = np.random.default_rng(3).integers(0, 4, 1500)
+    solver = "semismooth"
+    quiet, loud = (lk.LinearSVC(loss=loss, solver=solver, verbose=v).fit(X, y) for v in (0, 1))
+    np.testing.assert_array_equal(quiet.coef_, loud.coef_)
+    np.testing.assert_array_equal(quiet.intercept_, loud.intercept_)
+    np.testing.assert_array_equal(quiet.trace_, loud.trace_)
+    assert quiet.stop_reason_ == loud.stop_reason_
+    assert quiet.n_iter_ == loud.n_iter_
 
 
 @pytest.mark.parametrize("K", [2, 3])

@@ -246,6 +246,84 @@ class DualRows:
     ) -> tuple[float, float]: ...
     def begin(self, order: NDArray[np.int64], start: Floats, W: Floats, a: Floats) -> None: ...
 
+class MarginRows:
+    def __init__(
+        self,
+        X: Matrix,
+        shift: Floats,
+        scale: Floats | None,
+        codes: NDArray[np.int32],
+        weights: Floats | None,
+        offset: Floats | None,
+        intercept: bool,
+    ) -> None: ...
+    @property
+    def width(self) -> int: ...
+    def solve(
+        self,
+        first: int,
+        factors: Floats | None,
+        inverse: float,
+        corner: bool,
+        tol: float,
+        most: int,
+        theta: Floats,
+    ) -> tuple[Floats, NDArray[np.int64], NDArray[np.uint8]]: ...
+
+class MarginLine:
+    def __init__(
+        self, rows: MarginRows, positive: int, inverse: float, corner: bool, tol: float, theta: Floats
+    ) -> None: ...
+    def advance(self) -> None: ...
+    def theta(self, out: Floats) -> None: ...
+    @property
+    def value(self) -> float: ...
+    @property
+    def norm(self) -> float: ...
+    @property
+    def step(self) -> float: ...
+    @property
+    def stuck(self) -> bool: ...
+
+class SparseMarginRows:
+    def __init__(
+        self,
+        X: Matrix,
+        shift: Floats,
+        scale: Floats | None,
+        codes: NDArray[np.int32],
+        weights: Floats | None,
+        offset: Floats | None,
+        intercept: bool,
+    ) -> None: ...
+    @property
+    def width(self) -> int: ...
+    def solve(
+        self,
+        first: int,
+        factors: Floats | None,
+        inverse: float,
+        corner: bool,
+        tol: float,
+        most: int,
+        theta: Floats,
+    ) -> tuple[Floats, NDArray[np.int64], NDArray[np.uint8]]: ...
+
+class SparseMarginLine:
+    def __init__(
+        self, rows: SparseMarginRows, positive: int, inverse: float, corner: bool, tol: float, theta: Floats
+    ) -> None: ...
+    def advance(self) -> None: ...
+    def theta(self, out: Floats) -> None: ...
+    @property
+    def value(self) -> float: ...
+    @property
+    def norm(self) -> float: ...
+    @property
+    def step(self) -> float: ...
+    @property
+    def stuck(self) -> bool: ...
+
 def sgd_epoch(
     X: Matrix,
     shift: Floats,

@@ -27,6 +27,11 @@ def listened_to(model: Any) -> bool:
     return "_skl_callbacks" in vars(model) and SHOWN not in vars(model)
 
 
+def followed(model: Any) -> bool:
+    """Whether callbacks are told of the steps of the fit that is under way."""
+    return SHOWN in vars(model)
+
+
 def called(fit: Callable[..., Any], model: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """`fit`, with all that callbacks are told about it."""
     return with_callbacks(_told)(model, fit, args, keywords)

@@ -1,13 +1,18 @@
 """Linear classifiers that ask for a margin."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier.abilities import Choice, chosen
+from likelier.cores import cores
 from likelier.data import Source
+from likelier.engines import reached
 from likelier.estimators import door
+from likelier.estimators.callbacks import followed
 from likelier.estimators.checkpoints import resumable
 from likelier.estimators.crammer_singer import crammer_singer
 from likelier.estimators.discriminative import Discriminative
@@ -15,7 +20,8 @@ from likelier.estimators.weighing import class_totals, weighed, weights_by_class
 from likelier.estimators.weights import Course, Weights
 from likelier.losses import LOSSES, Loss, softmaxed
 from likelier.objective import Objective
-from likelier.solvers import Solution
+from likelier.online import Margins
+from likelier.solvers import Solution, Watch, run_solver
 
 Floats = NDArray[np.float64]
 
@@ -82,10 +88,8 @@ class LinearSVC(Discriminative):
             self._warn_of_end(solution)
             return self._publish(model, None, target, source.names)
         with door.naming(source):
-            problems = self._problems(source, target)
-            solutions = [self._solve(problem, None) for problem in problems]
-        model = _together(problems, solutions)
-        self._warn_of_end(_worst(solutions))
+            model, worst = self._lines(source, target)
+        self._warn_of_end(worst)
         return self._publish(model, None, target, source.names)
 
     def _check_pair(self) -> None:
@@ -102,18 +106,74 @@ class LinearSVC(Discriminative):
                 f"loss={self.loss!r} (dual={self.dual!r} changes nothing). Those that do: {pairs}."
             )
 
-    def _problems(self, source: Source, target: NDArray[Any]) -> list[Objective]:
-        """One for two classes; for more, of each class against the rest."""
+    def _lines(self, source: Source, target: NDArray[Any]) -> tuple[Weights, Solution]:
+        """One for two classes; for more, of each class against the rest. How the worst ended."""
         K = len(target)
-        if K == 2 and self.multi_class == "crammer_singer":  # half the penalty: w is w₁ - w₀, and w₀ = -w₁
-            return [_halved(self._objective(source, target))]
         if K == 2:
-            return [self._objective(source, target)]
-        totals = class_totals(source, K)
-        factor = weights_by_class(self.class_weight, target, totals)
+            problem = self._objective(source, target)
+            if self.multi_class == "crammer_singer":  # w is w₁ - w₀, and w₀ = -w₁
+                problem = _halved(problem)
+            first, one, factor = problem, 1, None
+        else:
+            totals = class_totals(source, K)
+            factor = weights_by_class(self.class_weight, target, totals)
+            first, one = self._posed(source, totals, 2, 0), 0
+        choice = chosen(self.solver, first)
+        if choice.name == "semismooth" and not (self.verbose or followed(self)):
+            return self._at_once(first, choice, one, 1 if K == 2 else K, factor)
+        problems = [first] if K == 2 else self._problems(source, totals, factor, first)
+        solutions = self._each(problems, side_by_side=choice.name == "dual")
+        return _together(problems, solutions), _worst(solutions)
+
+    def _each(self, problems: list[Objective], *, side_by_side: bool) -> list[Solution]:
+        """All solved; side by side where a solver has one thread, and nobody follows its steps."""
+        workers = min(cores(), len(problems))
+        if workers == 1 or not side_by_side or self.verbose or followed(self):
+            return [self._solve(problem, None) for problem in problems]
+        with ThreadPoolExecutor(workers) as pool:
+            solutions = list(pool.map(lambda problem: self._solve(problem, None), problems))
+        for solution in solutions:
+            reached("objective", solution.last.value)
+        return solutions
+
+    def _problems(
+        self, source: Source, totals: Floats, factor: Floats | None, first: Objective
+    ) -> list[Objective]:
+        """Of each class against the rest; `first`: of class 0, without weights by class."""
+        K = len(totals)
+        if factor is None:
+            return [replace(first, setting=replace(first.setting, positive=k)) for k in range(K)]
         # As in LIBLINEAR, the weight of a class counts where it is the one, not among the rest.
-        each = [None if factor is None else np.where(np.arange(K) == k, factor, 1.0) for k in range(K)]
+        each = [np.where(np.arange(K) == k, factor, 1.0) for k in range(K)]
         return [self._posed(*weighed(source, totals, each[k]), 2, k) for k in range(K)]
+
+    def _at_once(
+        self, first: Objective, choice: Choice, one: int, count: int, factor: Floats | None
+    ) -> tuple[Weights, Solution]:
+        """All lines, of the class `one` and those after it, with no return to Python in between."""
+        terms = self._terms()
+        if factor is not None:
+            assert first.totals is not None
+            door.weighty(float((first.n + (factor - 1) * first.totals).min()))
+        lines = Margins.of(first).lines(one, count, factor, terms.tol, terms.max_iter)
+        longest = int(lines.lengths.argmax())
+        worst = int(lines.norms.argmax()) if (lines.norms > terms.tol).any() else longest
+
+        def told(k: int, watch: Watch | None = None) -> Solution:
+            found = run_solver(
+                lambda objective, theta: lines.iterates(k),
+                first,
+                lines.theta[k],
+                tol=terms.tol,
+                max_iter=terms.max_iter,
+                watch=watch,
+            )
+            return replace(found, solver=choice.name, why=choice.why)
+
+        end = told(worst)
+        course = Course.of(told(longest, lambda number, iterate: reached("objective", iterate.value)))
+        course = replace(course, converged=end.converged, reason=end.reason)
+        return Weights.at(lines.theta, first.setting, course), end
 
     def _loss(self, K: int) -> Loss:
         if self.multi_class == "crammer_singer":

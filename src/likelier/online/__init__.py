@@ -2,6 +2,7 @@
 
 from likelier.online.averaged import Averaged, averaged, epochs, polish
 from likelier.online.dual import dual
+from likelier.online.semismooth import Lines, Margins, semismooth
 from likelier.online.sgd import Descent, Pace, sgd
 from likelier.online.starting import MANY, begun, enough_rows
 
@@ -9,6 +10,8 @@ __all__ = [
     "MANY",
     "Averaged",
     "Descent",
+    "Lines",
+    "Margins",
     "Pace",
     "averaged",
     "begun",
@@ -16,5 +19,6 @@ __all__ = [
     "enough_rows",
     "epochs",
     "polish",
+    "semismooth",
     "sgd",
 ]

@@ -24,6 +24,9 @@ RESTLESS, SLOW = 0.1, 10.0
 # for Python between them; of a hinge some more, as these meet only the rows that move.
 CELLS, MOST_EPOCHS, OF_HINGES = 100_000, 50, 4
 
+FACE_ROWS = 8  # on a face, for each epoch so far,
+NEAR_ROUNDS = 8  # as good as the last one: if no more are left, no face of the dual is looked at
+
 
 def dual(objective: Objective, theta: Floats, *, tol: float = 1e-4, seed: int = 0) -> Iterator[Iterate]:
     """W = Σ_i a_i x_i / λ, each a_i in turn set to what maximises the dual (Shalev-Shwartz & Zhang 2013).
@@ -42,7 +45,8 @@ def dual(objective: Objective, theta: Floats, *, tol: float = 1e-4, seed: int = 
         met = ascent.norm(gap)
         if met * min(met, before) <= tol * before:  # once more as much less
             loss, gap = ascent.sums()
-        if faces is not None and ascent.norm(gap) > tol and faces.due(number):
+        slow = met > tol * (before / max(met, tol)) ** NEAR_ROUNDS
+        if faces is not None and slow and ascent.norm(gap) > tol and faces.due(number, ascent):
             loss, gap = faces.tried(ascent, tol)
         before = met
         yield ascent.seen(loss, gap, 1.0)
@@ -171,8 +175,12 @@ class Faces:
             return None
         return cls(Face.of(ascent.rows, ascent.inverse, intercept=ascent.tau > 0))
 
-    def due(self, number: int) -> bool:
+    def due(self, number: int, ascent: Ascent) -> bool:
+        """A face of m rows costs m²p, an epoch np: it may cost no more than the epochs so far."""
         if number < self.next:
+            return False
+        a = ascent.a[:, 0]
+        if np.count_nonzero((a > 0) & (a < self.face.w)) > FACE_ROWS * number * ascent.epochs:
             return False
         self.next = number + 1 + number // 3
         return True
