@@ -23,7 +23,7 @@ from likelier.estimators.checkpoints import Resumable, resumable
 from likelier.estimators.generative import Answering
 from likelier.estimators.precision import single
 from likelier.estimators.publishing import Names
-from likelier.estimators.typical import joined, watching
+from likelier.estimators.typical import Expected, joined, scored, watching
 from likelier.estimators.units import least, scaling_of, units_for
 from likelier.families import Family
 from likelier.mixing import Blend, Climb, Climbed, Problem, Selection, Stepwise, Way, Weight
@@ -137,7 +137,8 @@ class Components(Resumable, Observable, DensityMixin, Answering):
                 lambda rows: self._best(counted_in(rows, units), candidates), source
             )
             model = model.counted_in(units, mean_log_unit(source, units), _weight(source))
-            model = replace(model, typical=typical(model), single=single(source))
+            counted = None if statistics is None else Expected(self._family_of(model), statistics.stats)
+            model = replace(model, typical=typical(model, counted), single=single(source))
         self._say(model, statistics, source.names)
         return self._publish(model, statistics, np.arange(len(model.log_prior)), source.names)
 
@@ -245,7 +246,7 @@ class Components(Resumable, Observable, DensityMixin, Answering):
             taken, mean = self._statistics.step(problem, inside, weight)
             return taken, mean - mean_log_unit(rows, model.units)
 
-        before = 0 if model.typical is None else model.typical.rows
+        before = scored(model.typical)
         with door.naming(source):
             (statistics, mean), typical = watching(step, source, before)
         if not (statistics.finite() and np.isfinite(mean)):
@@ -262,7 +263,9 @@ class Components(Resumable, Observable, DensityMixin, Answering):
         new = Problem(source, family, M).maximise(statistics.stats)
         blend = Blend(new.params, new.log_prior, shape=model.shape, way=way, selection=model.selection)
         blend = replace(blend, units=model.units, single=model.single and single(source))
-        blend = replace(blend, typical=joined([model.typical, typical(blend)]))
+        scale = float(statistics.n.sum() - self._statistics.n.sum()) / _weight(source)
+        now = typical(blend, Expected(family, statistics.stats, scale))
+        blend = replace(blend, typical=joined([before, now]))
         names = getattr(self, "feature_names_in_", None)
         return self._publish(blend, statistics, self._target, names)
 

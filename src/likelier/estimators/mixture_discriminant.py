@@ -20,7 +20,7 @@ from likelier.estimators.decisions import Decisions
 from likelier.estimators.generative import Answering
 from likelier.estimators.naming import family_of
 from likelier.estimators.publishing import Names
-from likelier.estimators.typical import watching
+from likelier.estimators.typical import Expected, watching
 from likelier.estimators.units import scaling_of, units_for
 from likelier.families import SHAPES, Family, Mixture, ridged, variances_exceed
 from likelier.families.mixture import Owners
@@ -108,7 +108,8 @@ class MixtureDiscriminantAnalysis(Resumable, ClassifierMixin, Decisions, Answeri
         shape = self.covariance_type if self.families is None else ""
         model = Blend(mixtures.params, mixtures.log_prior, shape=shape, way=end.way)
         model = model.counted_in(units, mean_log_unit(source, units), 0.0)
-        model = replace(model, typical=typical(model))
+        counted = None if end.stats is None else Expected(family, end.stats)
+        model = replace(model, typical=typical(model, counted))
         if not end.way.converged and self.max_iter > 0:
             warnings.warn(
                 f"{type(self).__name__}: EM did not converge ({end.way.reason}). Increase max_iter or tol.",
