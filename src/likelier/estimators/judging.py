@@ -109,6 +109,28 @@ class Judge:
         Z[np.arange(len(Z)), self.y] = np.nan_to_num(own, nan=0.0)
         return Z
 
+    def risks(
+        self, columns: Sequence[int], settled: Sequence[Settled], values: Sequence[NDArray[Any]]
+    ) -> list[float]:
+        """What a family loses, more than a table, at values (q of them) that a class has not shown yet.
+
+        A class of N rows shows such a value next with probability 1/(N + 1), by the rule of succession;
+        which one, as often as it is met in other classes. What is lost is how much likelier the value is
+        in the likeliest class.
+        """
+        family: Any = family_of(settled[0].family, settled, self.how)
+        X, stats = self._cells(columns, settled), family.stats(self.K, len(columns))
+        stats.update(self.rows._replace(X=X))
+        cells = np.full((max(map(len, values)), len(columns)), np.nan)
+        for i, some in enumerate(values):
+            cells[: len(some), i] = some.astype(np.float64)
+        Z: Floats = family.estimate(stats).parts(cells)  # (V, K, q)
+        cells_of, y = X.to_array(), np.asarray(self.rows.y, dtype=np.intp)
+        return [
+            _risk(_crossed(cells_of[:, i], some, y, self.every, self.K), Z[: len(some), :, i])
+            for i, some in enumerate(values)
+        ]
+
     def _cells(self, columns: Sequence[int], settled: Sequence[Settled]) -> Any:
         """The cells of these columns, numbers as codes where they are categories."""
         X: Any = self.rows.X.select(np.array(columns, dtype=np.intp))
@@ -142,6 +164,25 @@ class Judge:
             return None
         keys = self.keys[self.asked]
         return np.arange(n) if room >= n else np.sort(np.argsort(keys, kind="stable")[:room])
+
+
+def _crossed(x: Floats, values: NDArray[Any], y: NDArray[np.intp], w: Floats, K: int) -> Floats:
+    """How often each class has each of these values, (V, K)."""
+    there = ~np.isnan(x)
+    at = np.searchsorted(values.astype(np.float64), x[there])
+    cells = np.minimum(at, len(values) - 1) * K + y[there]
+    return np.bincount(cells, w[there], len(values) * K).reshape(len(values), K)
+
+
+def _risk(N: Floats, Z: Floats) -> float:
+    """From counts and scores of values by class, (V, K) both."""
+    n, every = N.sum(axis=0), N.sum(axis=1)
+    new = np.where((N == 0) & (n > 0), every[:, None], 0.0)  # as often as others have it
+    share = new / np.maximum(new.sum(axis=0), np.finfo(np.float64).tiny)
+    tables = np.log((N + 1) / (n + len(N)))
+    lost, allowed = (S.max(axis=1, keepdims=True) - S for S in (Z, tables))
+    each = (share * np.maximum(lost - allowed, 0.0)).sum(axis=0) / (n + 1)
+    return float(n @ each / max(n.sum(), np.finfo(np.float64).tiny))
 
 
 def _chance(N: Floats) -> float | None:
@@ -191,6 +232,7 @@ class Together:
     rows: NDArray[np.intp]
     scores: Mapping[tuple[int, str], Floats]  # (rows, K), by column and family
     excess: Mapping[tuple[int, str], float]  # how much of the loss is due to the sample
+    risks: Mapping[tuple[int, str], float]  # how much more there will be than rows left out have shown
 
     def improved(self, picked: Mapping[int, str], names: Mapping[int, Sequence[str]]) -> dict[int, str]:
         """Families that tell more together, from those that tell most alone; of columns that have others.
@@ -215,6 +257,14 @@ class Together:
                 break
         return best
 
+    def alone(self, losses: Mapping[int, Mapping[str, float]]) -> dict[int, str]:
+        """The families that tell most alone, of columns that have any."""
+        return {
+            j: min(found, key=lambda name: found[name] + self.risks.get((j, name), 0.0))
+            for j, found in losses.items()
+            if found
+        }
+
     def safer(self, alone: Mapping[int, str], losses: Mapping[int, Mapping[str, float]]) -> dict[int, str]:
         """The families that tell most alone; a table, if one tells nearly as much."""
         tables = {
@@ -225,7 +275,8 @@ class Together:
         found = dict(alone)
         for block in self.judge.blocks(list(tables)):
             curves, others = (self._losses_alone(block, names) for names in (alone, tables))
-            better = self._better(curves - others, SURE)
+            risks = np.array([self.risks.get((j, alone[j]), 0.0) for j in block])
+            better = self._better(curves - others + risks, SURE)
             found |= {j: tables[j] for j, sure in zip(block, better.tolist(), strict=True) if not sure}
         return found
 
@@ -243,7 +294,7 @@ class Together:
         gains = {
             other: self.judge.losses(rest + self.scores[j, other], self.rows)
             - held
-            + (self.excess[j, name] - self.excess[j, other])
+            + (self._more(j, other) - self._more(j, name))
             for other in candidates
             if other != name
         }
@@ -275,4 +326,8 @@ class Together:
         return self.judge.losses(self._sum(picked), self.rows)
 
     def _excess(self, picked: Mapping[int, str]) -> float:
-        return -sum(self.excess[j, name] for j, name in picked.items())
+        return sum(self._more(j, name) for j, name in picked.items())
+
+    def _more(self, j: int, name: str) -> float:
+        """By how much the loss will be more than that of rows left out."""
+        return self.risks.get((j, name), 0.0) - self.excess[j, name]
