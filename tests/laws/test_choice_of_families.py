@@ -209,6 +209,27 @@ def test_the_choice_is_as_good_as_any_one_family_for_all(odd):
     assert np.mean(behind) < 0.002
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("units", [(-3, -3, -3, -3), (-600, 2, 400, -1), (5, -5, 0, 900)])
+def test_the_unit_of_a_column_chooses_nothing_but_whether_it_holds_shares(units, seed):
+    """A column may lie between 0 and 1 in one unit alone: beta is for these, all else for any."""
+    rng = RNG(seed)
+    y = rng.integers(3, size=400)
+    X = np.column_stack([
+        rng.gamma(2.0 + y), rng.exponential(1.0 + y), rng.normal(y, 1.0), np.exp(rng.normal(y, 0.5))
+    ])  # fmt: skip
+    one, other = lk.NaiveBayes().fit(X, y), lk.NaiveBayes().fit(np.ldexp(X, units), y)
+    for a, b in zip(one.selection_, other.selection_, strict=True):
+        assert {*a.losses} ^ {*b.losses} <= {"beta"}
+        both = [name for name in a.losses if name in b.losses]
+        np.testing.assert_allclose([a.losses[f] for f in both], [b.losses[f] for f in both], rtol=1e-9)
+    if "beta" not in {c.picked for c in (*one.selection_, *other.selection_)}:
+        assert [c.picked for c in other.selection_] == [c.picked for c in one.selection_]
+        np.testing.assert_allclose(
+            other.predict_proba(np.ldexp(X, units)), one.predict_proba(X), rtol=1e-7, atol=1e-9
+        )
+
+
 # ---- small whole numbers -------------------------------------------------------------------------
 @pytest.mark.parametrize("low", [-2, 0, 1])
 def test_small_whole_numbers_may_be_categories_and_stay_numbers(low):

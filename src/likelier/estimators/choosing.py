@@ -30,7 +30,7 @@ CANDIDATES: Mapping[str, tuple[str, ...]] = {
     "categories": ("categorical",),
     "truths": ("bernoulli",),
     "counts": ("poisson", "geometric", "gaussian", "histogram"),
-    "shares": ("beta", "gaussian", "histogram"),
+    "shares": ("beta", "exponential", "gamma", "gaussian", "histogram"),
     "positive numbers": ("exponential", "gamma", "gaussian", "histogram"),
     "numbers": ("gaussian", "histogram"),
     "nothing": ("gaussian",),
@@ -263,8 +263,11 @@ class Chooser:
 
         Of columns whose values are few. Rows left out cannot show it: none of them has such a value.
         """
-        few = {j: one.levels for (j, name), one in settled.items() if name == "categorical"}
-        few = {j: levels for j, levels in few.items() if j not in self.levels and levels is not None}
+        few = {
+            j: one.levels
+            for (j, _), one in settled.items()
+            if one.levels is not None and j not in self.levels
+        }
         found: dict[tuple[int, str], float] = {}
         for name in dict.fromkeys(name for j, name in settled if j in few and name not in TABLES):
             columns = [j for j, other in settled if other == name and j in few]

@@ -11,6 +11,8 @@ from scipy.special import chdtrc
 
 from likelier.data import Chunk, Columns, Factor
 from likelier.data.factors import numbers_among
+from likelier.data.units import block_in_units, magnitudes
+from likelier.data.units import needed as needed_units
 from likelier.families.categorical import Categorical
 from likelier.families.histogram import Histogram
 from likelier.families.named import Settled, Smoothing, family_of
@@ -134,6 +136,9 @@ class Judge:
     def _cells(self, columns: Sequence[int], settled: Sequence[Settled]) -> Any:
         """The cells of these columns, numbers as codes where they are categories."""
         X: Any = self.rows.X.select(np.array(columns, dtype=np.intp))
+        if settled[0].family == "gaussian":  # squares are numbers; what a unit adds, classes share
+            units = needed_units(magnitudes(X), together=False)
+            return X if units is None else block_in_units(X, units)
         if settled[0].levels is None:
             return X
         arrays = X.arrays if isinstance(X, Columns) else X.to_array().T
@@ -171,7 +176,8 @@ def _crossed(x: Floats, values: NDArray[Any], y: NDArray[np.intp], w: Floats, K:
     there = ~np.isnan(x)
     at = np.searchsorted(values.astype(np.float64), x[there])
     cells = np.minimum(at, len(values) - 1) * K + y[there]
-    return np.bincount(cells, w[there], len(values) * K).reshape(len(values), K)
+    found = np.bincount(cells, w[there], len(values) * K).astype(np.float64)
+    return found.reshape(len(values), K)
 
 
 def _risk(N: Floats, Z: Floats) -> float:
