@@ -22,6 +22,7 @@ from likelier.states.bins import codes_of
 Floats = NDArray[np.float64]
 AT_ONCE = 1 << 20  # scores that are computed together: they stay in the cache
 MOST_ASKED = 1 << 12  # rows whose classes are told, by the statistics of all
+MOST_SCORES = 1 << 21  # rows times classes: of more than 512 classes fewer rows are asked
 MOST_KEPT = 1 << 23  # scores that are kept, to be added up in many ways: 64 MB
 FREQUENT = 5.0  # rows that a level or a bin must have of each class for a χ² test
 FEWEST = 256  # rows by which columns are judged together; if not so many can be kept, they are not
@@ -48,9 +49,10 @@ class Judge:
     @cached_property
     def asked(self) -> Any:
         """The rows whose classes are to be told; if there are many, those with the least hashes."""
-        if len(self.keys) <= MOST_ASKED:
+        most = max(FEWEST, min(MOST_ASKED, MOST_SCORES // self.K))
+        if len(self.keys) <= most:
             return slice(None)
-        return np.sort(np.argsort(self.keys, kind="stable")[:MOST_ASKED])
+        return np.sort(np.argsort(self.keys, kind="stable")[:most])
 
     @cached_property
     def every(self) -> Floats:
@@ -73,11 +75,12 @@ class Judge:
         """ln p(C_k), (n, K), by the other rows. A class that is not among them: as if it had this row."""
         n = np.bincount(np.asarray(self.rows.y, dtype=np.intp), self.every, self.K)
         out, own = np.minimum(self.w, 1.0), (np.arange(len(self.y)), self.y)
-        left = np.repeat(n[None], len(self.y), axis=0)
         rest = n[self.y] - out
-        left[own] = np.where(rest > 1e-9 * out, rest, out)
+        left = np.where(rest > 1e-9 * out, rest, out)
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(left) - np.log(left.sum(axis=1, keepdims=True)))
+            logs = np.log(n) - np.log(n.sum() - n[self.y] + left)[:, None]
+            logs[own] += np.log(left / n[self.y])
+        return np.asarray(logs)
 
     @cached_property
     def without(self) -> float:
