@@ -160,9 +160,14 @@ def targets(source: Source) -> tuple[NDArray[Any], Floats]:
 
 def levels(source: Source) -> NDArray[Any]:
     """The classes of a source, sorted: the survey pass."""
-    found = run(counting(source, source.labels()), Survey).levels
-    assert found is not None
-    return found
+    return surveyed(source)[0]
+
+
+def surveyed(source: Source) -> tuple[NDArray[Any], int]:
+    """The classes of a source, sorted, and how many rows it has."""
+    found = run(counting(source, source.labels()), Survey)
+    assert found.levels is not None
+    return found.levels, found.rows
 
 
 def glimpse(source: Source) -> NDArray[Any] | None:

@@ -32,13 +32,12 @@ PARAMETERS = {
 # A second is for 10,000 classes of a row each. Whose work is classes times rows has 10^8 cells of it in
 # each pass: they are given fewer.
 FEWER_CLASSES = {
-    "BayesClassifier": 50,  # an estimator is cloned and fitted for each
+    "BayesClassifier": 300,  # an estimator is cloned and fitted for each
     "LogisticRegression": 100,  # a Hessian of all pairs of classes, or tens of passes
     "LinearSVC": 3000,  # one against the rest: a Newton fit to all rows for each
-    "NaiveBayes": 1000,  # every family of a column is scored for all classes, fold by fold
-    "OnlineClassifier": 1000,  # every row moves the weights of all classes
-    "Perceptron": 300,  # one against the rest: epochs of all rows for each
-    "SGDClassifier": 300,
+    "OnlineClassifier": 1500,  # every row moves the weights of all classes
+    "Perceptron": 1000,  # one against the rest: epochs of all rows for each
+    "SGDClassifier": 1000,
 }
 SECONDS = 1.0  # of CPU, on one thread
 

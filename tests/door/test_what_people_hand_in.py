@@ -80,6 +80,23 @@ def test_a_class_for_most_rows_is_warned_of_as_scikit_learn_does(model, y):
     assert [each.filename for each in found] == [__file__]
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet", "t.jsonl"])
+@pytest.mark.parametrize(
+    "model", [lk.GaussianNB(), lk.NaiveBayes(), lk.Perceptron(), lk.OnlineClassifier()]
+)
+@pytest.mark.filterwarnings("ignore::likelier.DegenerateWarning")
+def test_a_class_for_most_rows_of_a_file_is_warned_of(model, name, tmp_path):
+    """Also where one pass would do, since a glimpse has shown all classes."""
+    frame = pd.DataFrame(RNG.normal(size=(60, 2)), columns=["a", "b"]).assign(
+        y=[f"name {i}" for i in range(60)]
+    )
+    writers = {"csv": "to_csv", "gz": "to_csv", "parquet": "to_parquet", "jsonl": "to_json"}
+    how = {"orient": "records", "lines": True} if name.endswith("jsonl") else {"index": False}
+    getattr(frame, writers[name.rsplit(".", 1)[1]])(tmp_path / name, **how)
+    with pytest.warns(UserWarning, match="60 classes in 60 rows"):
+        model.fit(lk.scan(tmp_path / name, target="y"))
+
+
 def test_few_rows_or_fewer_classes_are_not_warned_of():
     X = RNG.normal(size=(60, 2))
     lk.GaussianNB().fit(X, np.arange(60) % 30)

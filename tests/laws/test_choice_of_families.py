@@ -39,6 +39,18 @@ def findings(seed: int, n: int = 366, p: int = 34, K: int = 6) -> tuple[pd.DataF
     return pd.DataFrame(np.where(odd, rng.integers(0, 4, (n, p)), X)).add_prefix("f"), y
 
 
+def symptoms(seed: int, odd: float, n: int = 732, p: int = 34, K: int = 6) -> tuple[np.ndarray, np.ndarray]:
+    """Degrees 0 to 3, which a class has or, but for one cell in 1/odd, has not."""
+    rng = RNG(seed)
+    y = rng.choice(K, n, p=[0.31, 0.17, 0.2, 0.13, 0.14, 0.05])
+    absent = np.array([1 - 3 * odd, odd, odd, odd])
+    P = np.where((rng.random((K, p)) < 0.25)[:, :, None], rng.dirichlet([0.3, 1, 3, 2], (K, p)), absent)
+    common = rng.random(p) < 0.2
+    P[:, common] = rng.dirichlet([1, 2, 3, 1], int(common.sum()))
+    X = (rng.random((n, p, 1)) > P.cumsum(axis=2)[y]).sum(axis=2).clip(max=3)
+    return X.astype(float), y
+
+
 def mixed(seed: int, n: int = 300) -> tuple[pd.DataFrame, np.ndarray]:
     """Columns of every kind; the last tells nothing."""
     rng = RNG(seed)
@@ -177,6 +189,44 @@ def test_files_and_frames_choose_the_same(n, tmp_path):
         assert picked(other) == picked(one), name
         np.testing.assert_allclose(
             other.predict_proba(lk.scan(tmp_path / name)), one.predict_proba(pl.from_pandas(X)), rtol=1e-9
+        )
+
+
+@pytest.mark.filterwarnings("ignore::likelier.SkippedWarning")  # 2 in a column of 0 and 1
+@pytest.mark.parametrize("odd", [0.0, 0.001, 0.005, 0.02])
+def test_the_choice_is_as_good_as_any_one_family_for_all(odd):
+    """Of the rows left out none has a value that its class has never shown: fresh ones have."""
+    behind = []
+    for seed in range(6):
+        X, y = symptoms(seed, odd)
+        train, test = slice(0, 366), slice(366, None)
+        ours, *others = (
+            loss(lk.NaiveBayes(families).fit(X[train], y[train]), X[test], y[test])
+            for families in ("auto", "histogram", "categorical", "poisson", "geometric", "gaussian")
+        )
+        behind.append(ours - min(others))
+    assert max(behind) < 0.01
+    assert np.mean(behind) < 0.002
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("units", [(-3, -3, -3, -3), (-600, 2, 400, -1), (5, -5, 0, 900)])
+def test_the_unit_of_a_column_chooses_nothing_but_whether_it_holds_shares(units, seed):
+    """A column may lie between 0 and 1 in one unit alone: beta is for these, all else for any."""
+    rng = RNG(seed)
+    y = rng.integers(3, size=400)
+    X = np.column_stack([
+        rng.gamma(2.0 + y), rng.exponential(1.0 + y), rng.normal(y, 1.0), np.exp(rng.normal(y, 0.5))
+    ])  # fmt: skip
+    one, other = lk.NaiveBayes().fit(X, y), lk.NaiveBayes().fit(np.ldexp(X, units), y)
+    for a, b in zip(one.selection_, other.selection_, strict=True):
+        assert {*a.losses} ^ {*b.losses} <= {"beta"}
+        both = [name for name in a.losses if name in b.losses]
+        np.testing.assert_allclose([a.losses[f] for f in both], [b.losses[f] for f in both], rtol=1e-9)
+    if "beta" not in {c.picked for c in (*one.selection_, *other.selection_)}:
+        assert [c.picked for c in other.selection_] == [c.picked for c in one.selection_]
+        np.testing.assert_allclose(
+            other.predict_proba(np.ldexp(X, units)), one.predict_proba(X), rtol=1e-7, atol=1e-9
         )
 
 

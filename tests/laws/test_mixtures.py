@@ -672,3 +672,24 @@ def test_a_climb_says_why_it_stopped():
     assert (
         Climb(0.0, 0)(Problem(Arrays(Dense(X)), ridged("full", 0), 2), model._model).way.converged is False
     )
+
+
+# ---- latent classes ------------------------------------------------------------------------------
+def test_columns_by_name_and_categories_find_latent_classes(tmp_path):
+    rng = np.random.default_rng(0)
+    hidden = rng.integers(0, 2, 600)
+    codes = np.where(rng.random((600, 5)) < 0.8, hidden[:, None], rng.integers(0, 3, (600, 5)))
+    frame = pd.DataFrame(codes, columns=list("abcde")).assign(age=rng.normal(3.0 * hidden, 1.0))
+    families = {("a", "b", "c", "d", "e"): "categorical", "age": "gaussian"}
+    model = lk.Mixture(2, families=families, random_state=0).fit(frame)
+    agree = np.mean(model.predict(frame) == hidden)
+    assert max(agree, 1 - agree) > 0.97
+    numbered = lk.Mixture(2, families={(0, 1, 2, 3, 4): "categorical", 5: "gaussian"}, random_state=0)
+    np.testing.assert_allclose(numbered.fit(frame).predict_proba(frame), model.predict_proba(frame))
+    assert 0.03 < model.is_outlier(frame, 0.1).mean() <= 0.1
+    lk.save(model, tmp_path / "m.lk")
+    again = lk.load(tmp_path / "m.lk")
+    np.testing.assert_array_equal(again.predict_proba(frame), model.predict_proba(frame))
+    again.partial_fit(frame[:100])
+    with pytest.raises(ValueError, match="'colour' is no name or number of a column"):
+        lk.Mixture(2, families={"colour": "categorical"}).fit(frame)

@@ -144,3 +144,35 @@ def test_rows_that_no_class_can_have_say_nothing(model):
     np.testing.assert_array_equal(model.adapt_priors(np.vstack([X[:80], far])), model.adapt_priors(X[:80]))
     with pytest.raises(ValueError, match="no row is possible in any class"):
         model.adapt_priors(far)
+
+
+POSTERIORS = [
+    lk.LogisticRegression(),
+    lk.LogisticRegressionCV(
+        Cs=[1.0], l1_ratios=(0.0,), scoring="neg_log_loss", use_legacy_attributes=False
+    ),
+    lk.SGDClassifier(loss="log_loss", random_state=0),
+    lk.SGDClassifier(loss="log_loss", class_weight="balanced", random_state=0),
+    lk.OnlineClassifier(random_state=0),
+    lk.OnlineClassifier(class_weight="balanced", random_state=0),
+]
+
+
+@pytest.mark.parametrize("model", POSTERIORS, ids=repr)
+def test_whatever_knows_posteriors_finds_the_priors_of_other_rows(model, tmp_path):
+    rng = np.random.default_rng(0)
+
+    def drawn(n, shares):
+        y = rng.choice(3, n, p=shares)
+        return rng.standard_normal((n, 3)) + 2 * np.eye(3)[y], np.array(["x", "y", "z"])[y]
+
+    rows, other = drawn(3000, [0.5, 0.3, 0.2]), drawn(4000, [0.1, 0.2, 0.7])[0]
+    found = model.fit(*rows).adapt_priors(other)
+    np.testing.assert_allclose(found, [0.1, 0.2, 0.7], atol=0.06)
+    lk.save(model, tmp_path / "model.lk")
+    np.testing.assert_allclose(lk.load(tmp_path / "model.lk").adapt_priors(other), found, rtol=1e-9)
+
+
+def test_margins_have_no_priors_to_adapt():
+    assert not hasattr(lk.SGDClassifier(loss="hinge"), "adapt_priors")
+    assert hasattr(lk.SGDClassifier(loss="log_loss"), "adapt_priors")

@@ -20,6 +20,7 @@ MODELS = [
     lk.LinearSVC(),
     lk.LinearSVC(multi_class="crammer_singer"),
     lk.GaussianMixture(2, n_init=2, random_state=0),
+    lk.MixtureDiscriminantAnalysis(2, n_init=2, random_state=0),
     lk.Perceptron(),
     lk.SGDClassifier(random_state=0),
 ]
@@ -76,7 +77,7 @@ def test_every_task_begins_and_ends_and_changes_nothing(model):
     assert not any(name.startswith("_shown_to") for name in vars(seen))
 
 
-@pytest.mark.parametrize("model", [MODELS[0], MODELS[1], MODELS[2], MODELS[6]], ids=repr)
+@pytest.mark.parametrize("model", [MODELS[0], MODELS[1], MODELS[2], MODELS[6], MODELS[7]], ids=repr)
 def test_the_model_so_far_can_be_asked(model):
     X, y = data()
     recording = Recording()

@@ -39,7 +39,8 @@ def add(commands: Any) -> None:
         help="fit a model to a table of any size, and save it",
         description="Fit a model to the rows of files, which may be larger than memory, and save it. "
         "Without --model it is naive-bayes, which takes numbers, categories and missing cells alike; for "
-        "sparse rows logistic-regression, and for a target of fractional numbers ridge.",
+        "sparse rows logistic-regression, and for a target of fractional numbers ridge. What is drawn at "
+        "random is drawn alike each time; --set random_state=1 draws otherwise.",
         epilog=examples(
             "likelier train iris.csv --target species -o iris.lk",
             "likelier train iris.csv --target species --model lda --set store_covariance=true -o lda.lk",
@@ -145,6 +146,9 @@ def _new(options: Namespace) -> Any:
     from likelier.estimators.deprecated import settled
 
     model = settled(model_named(options.model)().set_params(**dict(options.settings)))
+    # The same command gives the same model, also where rows are taken in a random order.
+    if "random_state" in model.get_params() and model.random_state is None:
+        model.set_params(random_state=0)
     if options.checkpoint is not None and not isinstance(model, Resumable):
         raise ValueError(
             f"--checkpoint is for models that are fitted by passes over rows, and {type(model).__name__} "

@@ -224,8 +224,14 @@ class Scan(OnCluster):
         return replace(self, roles=replace(self.roles, features=(), y="labels"))
 
     def glimpse(self) -> NDArray[Any] | None:
-        """Labels of some rows from all over; None: where columns lie apart, all are as cheap to read."""
-        return None if self.rows is not None else self.some_labels()[0]
+        """Labels of some rows from all over; None: where columns lie apart, all are as cheap to read.
+
+        None as well where most of these rows have a label of their own: others will have further ones.
+        """
+        if self.rows is not None:
+            return None
+        found, rows = self.some_labels()
+        return None if found is not None and len(found) > rows / 2 else found
 
     def some_labels(self) -> tuple[NDArray[Any] | None, int]:
         """The labels of some rows from all over, each once, and how many rows these are."""

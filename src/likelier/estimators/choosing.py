@@ -12,7 +12,7 @@ from likelier.data import Block, Columns, Source
 from likelier.data.recoded import Recoded
 from likelier.engines import run
 from likelier.engines.numbering import numbered
-from likelier.estimators.judging import Judge
+from likelier.estimators.judging import TABLES, Judge
 from likelier.estimators.judging import Together as InSum
 from likelier.estimators.plan import Choice, Plan, grouped
 from likelier.families.base import Family
@@ -30,7 +30,7 @@ CANDIDATES: Mapping[str, tuple[str, ...]] = {
     "categories": ("categorical",),
     "truths": ("bernoulli",),
     "counts": ("poisson", "geometric", "gaussian", "histogram"),
-    "shares": ("beta", "gaussian", "histogram"),
+    "shares": ("beta", "exponential", "gamma", "gaussian", "histogram"),
     "positive numbers": ("exponential", "gamma", "gaussian", "histogram"),
     "numbers": ("gaussian", "histogram"),
     "nothing": ("gaussian",),
@@ -227,7 +227,7 @@ class Chooser:
         kinds = {j: "categories" if j in self.levels else kind_of(self.extent, j) for j in columns}
         settled = self._candidates(kinds)
         excess = {key: self._excess(one, key[0]) for key, one in settled.items()}
-        losses, together = self._judged(settled, excess)
+        losses, together = self._judged(settled, excess, self._risks(settled))
         picked = self._picked(losses, together)
         ignored = {j: settled[j, CANDIDATES[kind][-1]] for j, kind in kinds.items() if j not in picked}
         chances = self._chances(ignored)
@@ -244,10 +244,9 @@ class Chooser:
             j: {name: loss for name, loss in found.items() if loss < self.judge.without}
             for j, found in losses.items()
         }
-        picked = {j: min(found, key=found.__getitem__) for j, found in telling.items() if found}
         if together is None:
-            return picked
-        picked = together.safer(picked, telling)
+            return {j: min(found, key=found.__getitem__) for j, found in telling.items() if found}
+        picked = together.safer(together.alone(telling), telling)
         told = sorted(picked, key=lambda j: losses[j][picked[j]])
         return together.improved(picked, {j: tuple(losses[j]) for j in told if len(losses[j]) > 1})
 
@@ -259,8 +258,29 @@ class Chooser:
                 found |= zip(block, self.judge.chance(block, [ignored[j] for j in block]), strict=True)
         return found
 
+    def _risks(self, settled: Mapping[tuple[int, str], Settled]) -> dict[tuple[int, str], float]:
+        """What curves lose, more than tables, at values that a class has not shown yet, in nats a row.
+
+        Of columns whose values are few. Rows left out cannot show it: none of them has such a value.
+        """
+        few = {
+            j: one.levels
+            for (j, _), one in settled.items()
+            if one.levels is not None and j not in self.levels
+        }
+        found: dict[tuple[int, str], float] = {}
+        for name in dict.fromkeys(name for j, name in settled if j in few and name not in TABLES):
+            columns = [j for j, other in settled if other == name and j in few]
+            for block in self.judge.blocks(columns):
+                risks = self.judge.risks(block, [settled[j, name] for j in block], [few[j] for j in block])
+                found |= {(j, name): risk for j, risk in zip(block, risks, strict=True)}
+        return found
+
     def _judged(
-        self, settled: Mapping[tuple[int, str], Settled], excess: Mapping[tuple[int, str], float]
+        self,
+        settled: Mapping[tuple[int, str], Settled],
+        excess: Mapping[tuple[int, str], float],
+        risks: Mapping[tuple[int, str], float],
     ) -> "tuple[dict[int, dict[str, float]], InSum | None]":
         """The losses of candidates, by column and name; and their scores, if there is room for them."""
         judge = self.judge
@@ -277,7 +297,7 @@ class Chooser:
                     losses[j][name] = found[i] - excess[j, name]
                     if rows is not None:
                         kept[j, name] = Z[rows, :, i]
-        return losses, None if rows is None else InSum(judge, rows, kept, excess)
+        return losses, None if rows is None else InSum(judge, rows, kept, excess, risks)
 
     def _excess(self, settled: Settled, j: int) -> float:
         """How much of the loss is due to the sample: d parameters cost d/2m nats, if m rows estimate them.

@@ -23,7 +23,7 @@ from likelier.estimators.checkpoints import Resumable, resumable
 from likelier.estimators.generative import Answering
 from likelier.estimators.precision import single
 from likelier.estimators.publishing import Names
-from likelier.estimators.typical import joined, watching
+from likelier.estimators.typical import Expected, joined, scored, watching
 from likelier.estimators.units import least, scaling_of, units_for
 from likelier.families import Family
 from likelier.mixing import Blend, Climb, Climbed, Problem, Selection, Stepwise, Way, Weight
@@ -104,7 +104,7 @@ class Components(Resumable, Observable, DensityMixin, Answering):
     _scaled = False  # whether starts measure distances in standardised columns
 
     @abstractmethod
-    def _candidates(self) -> list[Candidate]:
+    def _candidates(self, names: Names) -> list[Candidate]:
         """The mixtures to choose from; hyper-parameters are checked here."""
 
     def _adjusted(self, start: Bayes, candidate: Candidate) -> Bayes:
@@ -129,15 +129,20 @@ class Components(Resumable, Observable, DensityMixin, Answering):
 
         checkpoint: a file for what is done so far: a fit that was cut off goes on from there.
         """
-        candidates = self._candidates()
         source = door.unlabelled(self, X, sample_weight, known=False)
+        candidates = self._candidates(source.names)
         with door.naming(source):
             units = self._units(source, candidates)
             (model, statistics), typical = watching(
                 lambda rows: self._best(counted_in(rows, units), candidates), source
             )
             model = model.counted_in(units, mean_log_unit(source, units), _weight(source))
-            model = replace(model, typical=typical(model), single=single(source))
+            counted = (
+                None
+                if statistics is None
+                else Expected(self._family_of(model, source.names), statistics.stats)
+            )
+            model = replace(model, typical=typical(model, counted), single=single(source))
         self._say(model, statistics, source.names)
         return self._publish(model, statistics, np.arange(len(model.log_prior)), source.names)
 
@@ -235,7 +240,8 @@ class Components(Resumable, Observable, DensityMixin, Answering):
             )
         source = door.unlabelled(self, X, sample_weight, known=True)
         model = self._model
-        family, M = self._family_of(model), len(model.log_prior)
+        names = getattr(self, "feature_names_in_", None)
+        family, M = self._family_of(model, names), len(model.log_prior)
         inside = replace(model, units=None)  # as statistics are counted
 
         def step(rows: Source) -> tuple[Stepwise, float]:
@@ -245,7 +251,7 @@ class Components(Resumable, Observable, DensityMixin, Answering):
             taken, mean = self._statistics.step(problem, inside, weight)
             return taken, mean - mean_log_unit(rows, model.units)
 
-        before = 0 if model.typical is None else model.typical.rows
+        before = scored(model.typical)
         with door.naming(source):
             (statistics, mean), typical = watching(step, source, before)
         if not (statistics.finite() and np.isfinite(mean)):
@@ -262,12 +268,13 @@ class Components(Resumable, Observable, DensityMixin, Answering):
         new = Problem(source, family, M).maximise(statistics.stats)
         blend = Blend(new.params, new.log_prior, shape=model.shape, way=way, selection=model.selection)
         blend = replace(blend, units=model.units, single=model.single and single(source))
-        blend = replace(blend, typical=joined([model.typical, typical(blend)]))
-        names = getattr(self, "feature_names_in_", None)
+        scale = float(statistics.n.sum() - self._statistics.n.sum()) / _weight(source)
+        now = typical(blend, Expected(family, statistics.stats, scale))
+        blend = replace(blend, typical=joined([before, now]))
         return self._publish(blend, statistics, self._target, names)
 
     @abstractmethod
-    def _family_of(self, model: Blend) -> Family:
+    def _family_of(self, model: Blend, names: Names) -> Family:
         """The family that a fitted model is of."""
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[Any]:

@@ -25,7 +25,7 @@ from likelier.estimators.framed import check_library, filled_in, is_frame, new_f
 from likelier.estimators.onepass import Start
 from likelier.estimators.publishing import Names, Publishing
 from likelier.estimators.shift import adapted, warn_of_priors
-from likelier.estimators.typical import joined, scored, watching
+from likelier.estimators.typical import Counted, joined, scored, watching
 from likelier.estimators.units import Scaling as Scaling
 from likelier.estimators.units import units_for
 from likelier.families import Completed, Support, completed
@@ -184,11 +184,12 @@ class Answering(Publishing):
     def is_outlier(self, X: Any, quantile: float = 0.01) -> NDArray[np.bool_]:
         """Which rows are less likely, by ln p(x), than all but this share of the training rows, (n,).
 
-        The limit is the least ln p(x) of a training row such that rows up to it have more than this share
-        of all weight: of the training rows themselves at most that share is below it. It is exact for up
-        to 8192 training rows (or 32 MB of them), and that of a random sample of so many beyond. After
-        `partial_fit` or `merge` the score of each row is that under the model of its time. (Kernels: each
-        row by the density of all others, or else fresh rows would all be outliers.) A row that
+        Each training row is judged by the density of all others, so that about this share of fresh rows of
+        the same kind is found, also where rows are few for their columns. (Under a density that it was
+        part of a row is likelier: of the training rows themselves fewer are outliers.) The limit is the
+        least such ln p(x) that rows of more than this share of all weight have at most. It is that of all
+        rows up to 8192 (or 32 MB of them), and that of a random sample of so many beyond. After
+        `partial_fit` or `merge` the score of each row is that under the model of its time. A row that
         lacks cells is judged by the density of what is there, which is not on the scale of a whole row's:
         compare such rows by `marginal` models where that matters.
         """
@@ -409,20 +410,27 @@ class Generative(Decisions, Answering, OnePassClassifier):
         return np.ones(source.p, dtype=np.bool_)
 
     def _fitted(self, source: Source, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
-        (model, statistics), typical = watching(partial(self._fitted_to, target), source)
-        return replace(model, typical=typical(model)), statistics
+        (model, statistics), typical = watching(partial(self._fitted_to, target), source, classes=target)
+        return replace(model, typical=typical(model, self._counted(model, statistics))), statistics
+
+    def _counted(self, model: Bayes, statistics: Any) -> Counted | None:
+        """What rows can be taken out of; None: no statistics were kept."""
+        return None if statistics is None else Counted(self._family(len(model.log_prior)), statistics)
 
     def _take_in(self, source: Source, target: NDArray[Any]) -> Self:
-        kept = [self._model.typical] if "_model" in vars(self) else []
-        before = sum(each.rows for each in kept if each is not None)
+        kept = [scored(self._model.typical)] if "_model" in vars(self) else []
         self._goes_on = bool(kept)
         try:
             _, typical = watching(
-                lambda rows: super(Generative, self)._take_in(rows, target), source, before
+                lambda rows: super(Generative, self)._take_in(rows, target),
+                source,
+                kept[0] if kept else None,
+                target,
             )
         finally:
             del self._goes_on
-        self._model = replace(self._model, typical=joined([*kept, typical(self._model)]))
+        now = typical(self._model, self._counted(self._model, self._statistics))
+        self._model = replace(self._model, typical=joined([*kept, now]))
         return self
 
     def _join(self, models: Sequence[Named], classes: Any = None) -> Self:

@@ -11,6 +11,8 @@ from scipy.special import chdtrc
 
 from likelier.data import Chunk, Columns, Factor
 from likelier.data.factors import numbers_among
+from likelier.data.units import block_in_units, magnitudes
+from likelier.data.units import needed as needed_units
 from likelier.families.categorical import Categorical
 from likelier.families.histogram import Histogram
 from likelier.families.named import Settled, Smoothing, family_of
@@ -20,6 +22,7 @@ from likelier.states.bins import codes_of
 Floats = NDArray[np.float64]
 AT_ONCE = 1 << 20  # scores that are computed together: they stay in the cache
 MOST_ASKED = 1 << 12  # rows whose classes are told, by the statistics of all
+MOST_SCORES = 1 << 21  # rows times classes: of more than 512 classes fewer rows are asked
 MOST_KEPT = 1 << 23  # scores that are kept, to be added up in many ways: 64 MB
 FREQUENT = 5.0  # rows that a level or a bin must have of each class for a χ² test
 FEWEST = 256  # rows by which columns are judged together; if not so many can be kept, they are not
@@ -46,9 +49,10 @@ class Judge:
     @cached_property
     def asked(self) -> Any:
         """The rows whose classes are to be told; if there are many, those with the least hashes."""
-        if len(self.keys) <= MOST_ASKED:
+        most = max(FEWEST, min(MOST_ASKED, MOST_SCORES // self.K))
+        if len(self.keys) <= most:
             return slice(None)
-        return np.sort(np.argsort(self.keys, kind="stable")[:MOST_ASKED])
+        return np.sort(np.argsort(self.keys, kind="stable")[:most])
 
     @cached_property
     def every(self) -> Floats:
@@ -71,11 +75,12 @@ class Judge:
         """ln p(C_k), (n, K), by the other rows. A class that is not among them: as if it had this row."""
         n = np.bincount(np.asarray(self.rows.y, dtype=np.intp), self.every, self.K)
         out, own = np.minimum(self.w, 1.0), (np.arange(len(self.y)), self.y)
-        left = np.repeat(n[None], len(self.y), axis=0)
         rest = n[self.y] - out
-        left[own] = np.where(rest > 1e-9 * out, rest, out)
+        left = np.where(rest > 1e-9 * out, rest, out)
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(left) - np.log(left.sum(axis=1, keepdims=True)))
+            logs = np.log(n) - np.log(n.sum() - n[self.y] + left)[:, None]
+            logs[own] += np.log(left / n[self.y])
+        return np.asarray(logs)
 
     @cached_property
     def without(self) -> float:
@@ -109,9 +114,34 @@ class Judge:
         Z[np.arange(len(Z)), self.y] = np.nan_to_num(own, nan=0.0)
         return Z
 
+    def risks(
+        self, columns: Sequence[int], settled: Sequence[Settled], values: Sequence[NDArray[Any]]
+    ) -> list[float]:
+        """What a family loses, more than a table, at values (q of them) that a class has not shown yet.
+
+        A class of N rows shows such a value next with probability 1/(N + 1), by the rule of succession;
+        which one, as often as it is met in other classes. What is lost is how much likelier the value is
+        in the likeliest class.
+        """
+        family: Any = family_of(settled[0].family, settled, self.how)
+        X, stats = self._cells(columns, settled), family.stats(self.K, len(columns))
+        stats.update(self.rows._replace(X=X))
+        cells = np.full((max(map(len, values)), len(columns)), np.nan)
+        for i, some in enumerate(values):
+            cells[: len(some), i] = some.astype(np.float64)
+        Z: Floats = family.estimate(stats).parts(cells)  # (V, K, q)
+        cells_of, y = X.to_array(), np.asarray(self.rows.y, dtype=np.intp)
+        return [
+            _risk(_crossed(cells_of[:, i], some, y, self.every, self.K), Z[: len(some), :, i])
+            for i, some in enumerate(values)
+        ]
+
     def _cells(self, columns: Sequence[int], settled: Sequence[Settled]) -> Any:
         """The cells of these columns, numbers as codes where they are categories."""
         X: Any = self.rows.X.select(np.array(columns, dtype=np.intp))
+        if settled[0].family == "gaussian":  # squares are numbers; what a unit adds, classes share
+            units = needed_units(magnitudes(X), together=False)
+            return X if units is None else block_in_units(X, units)
         if settled[0].levels is None:
             return X
         arrays = X.arrays if isinstance(X, Columns) else X.to_array().T
@@ -142,6 +172,26 @@ class Judge:
             return None
         keys = self.keys[self.asked]
         return np.arange(n) if room >= n else np.sort(np.argsort(keys, kind="stable")[:room])
+
+
+def _crossed(x: Floats, values: NDArray[Any], y: NDArray[np.intp], w: Floats, K: int) -> Floats:
+    """How often each class has each of these values, (V, K)."""
+    there = ~np.isnan(x)
+    at = np.searchsorted(values.astype(np.float64), x[there])
+    cells = np.minimum(at, len(values) - 1) * K + y[there]
+    found = np.bincount(cells, w[there], len(values) * K).astype(np.float64)
+    return found.reshape(len(values), K)
+
+
+def _risk(N: Floats, Z: Floats) -> float:
+    """From counts and scores of values by class, (V, K) both."""
+    n, every = N.sum(axis=0), N.sum(axis=1)
+    new = np.where((N == 0) & (n > 0), every[:, None], 0.0)  # as often as others have it
+    share = new / np.maximum(new.sum(axis=0), np.finfo(np.float64).tiny)
+    tables = np.log((N + 1) / (n + len(N)))
+    lost, allowed = (S.max(axis=1, keepdims=True) - S for S in (Z, tables))
+    each = (share * np.maximum(lost - allowed, 0.0)).sum(axis=0) / (n + 1)
+    return float(n @ each / max(n.sum(), np.finfo(np.float64).tiny))
 
 
 def _chance(N: Floats) -> float | None:
@@ -191,6 +241,7 @@ class Together:
     rows: NDArray[np.intp]
     scores: Mapping[tuple[int, str], Floats]  # (rows, K), by column and family
     excess: Mapping[tuple[int, str], float]  # how much of the loss is due to the sample
+    risks: Mapping[tuple[int, str], float]  # how much more there will be than rows left out have shown
 
     def improved(self, picked: Mapping[int, str], names: Mapping[int, Sequence[str]]) -> dict[int, str]:
         """Families that tell more together, from those that tell most alone; of columns that have others.
@@ -215,6 +266,14 @@ class Together:
                 break
         return best
 
+    def alone(self, losses: Mapping[int, Mapping[str, float]]) -> dict[int, str]:
+        """The families that tell most alone, of columns that have any."""
+        return {
+            j: min(found, key=lambda name: found[name] + self.risks.get((j, name), 0.0))
+            for j, found in losses.items()
+            if found
+        }
+
     def safer(self, alone: Mapping[int, str], losses: Mapping[int, Mapping[str, float]]) -> dict[int, str]:
         """The families that tell most alone; a table, if one tells nearly as much."""
         tables = {
@@ -225,7 +284,8 @@ class Together:
         found = dict(alone)
         for block in self.judge.blocks(list(tables)):
             curves, others = (self._losses_alone(block, names) for names in (alone, tables))
-            better = self._better(curves - others, SURE)
+            risks = np.array([self.risks.get((j, alone[j]), 0.0) for j in block])
+            better = self._better(curves - others + risks, SURE)
             found |= {j: tables[j] for j, sure in zip(block, better.tolist(), strict=True) if not sure}
         return found
 
@@ -243,7 +303,7 @@ class Together:
         gains = {
             other: self.judge.losses(rest + self.scores[j, other], self.rows)
             - held
-            + (self.excess[j, name] - self.excess[j, other])
+            + (self._more(j, other) - self._more(j, name))
             for other in candidates
             if other != name
         }
@@ -275,4 +335,8 @@ class Together:
         return self.judge.losses(self._sum(picked), self.rows)
 
     def _excess(self, picked: Mapping[int, str]) -> float:
-        return -sum(self.excess[j, name] for j, name in picked.items())
+        return sum(self._more(j, name) for j, name in picked.items())
+
+    def _more(self, j: int, name: str) -> float:
+        """By how much the loss will be more than that of rows left out."""
+        return self.risks.get((j, name), 0.0) - self.excess[j, name]

@@ -51,6 +51,7 @@ class Tried(Weights):
     steps: NDArray[np.int32]  # (folds, r, c)
     C: float
     ratio: float
+    totals: Floats | None = None  # (K,), of the classes by weight; None: a file of an earlier version
 
     @property
     def shown(self) -> dict[str, Any]:
@@ -164,6 +165,10 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
             model = self._best(grid, results, objective)
         return self._publish(model, None, target, source.names)
 
+    def _training_shares(self) -> Floats:
+        n = self._model.totals if isinstance(self._model, Tried) else None
+        return super()._training_shares() if n is None else np.asarray(n / n.sum())
+
     # ---- what is asked for -------------------------------------------------------------------------
     def _grid(self) -> Grid:
         Cs, ratios = self.Cs, ratios_of(self)
@@ -236,6 +241,7 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
             ratios=grid.ratios,
             paths=results.paths[..., :d],
             trials=results.scores,
+            totals=objective.totals,
             steps=results.steps,
             C=C,
             ratio=ratio,

@@ -22,6 +22,7 @@ from likelier.estimators.generative import Contributions, Generative, Scaling, s
 from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.onepass import Names, Start
 from likelier.estimators.plan import Choice, Plan, Planned, PlannedBayes, PlannedParts
+from likelier.estimators.typical import Counted
 from likelier.families import Mixed, MixedFamily
 from likelier.families.named import Smoothing
 from likelier.families.reading import Reading, reading_of
@@ -111,6 +112,10 @@ class NaiveBayes(Generative):
 
     def _family(self, K: int) -> MixedFamily:
         return self._plan.family(self._smoothing())
+
+    def _counted(self, model: Bayes, statistics: Any) -> Counted | None:
+        assert isinstance(model, PlannedBayes)
+        return None if statistics is None else Counted(model.plan.family(self._smoothing()), statistics)
 
     def _start(self, source: Source, target: NDArray[Any]) -> Start:
         plan = unwrapped(source, Planned).plan

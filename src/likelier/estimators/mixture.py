@@ -84,7 +84,7 @@ class GaussianMixture(Components):
         self.select = select
 
     # ---- what is tried -----------------------------------------------------------------------------
-    def _candidates(self) -> list[Candidate]:
+    def _candidates(self, names: Names) -> list[Candidate]:
         check_starts(self, starts.INITS)
         most = int(door.number("n_components", self.n_components, 1, whole=True))
         ridge = door.number("reg_covar", self.reg_covar, 0.0)
@@ -159,7 +159,7 @@ class GaussianMixture(Components):
             )
         return before
 
-    def _family_of(self, model: Blend) -> Family:
+    def _family_of(self, model: Blend, names: Names) -> Family:
         return ridged(model.shape, float(self.reg_covar))  # type: ignore[arg-type]
 
     def _floor_acts(self, params: Any) -> bool:
@@ -205,9 +205,11 @@ class GaussianMixture(Components):
 class Mixture(Components):
     """A mixture of any family by EM: p(x) = Σ_m w_m p_m(x).
 
-    families: a `Family`, or the name of one. Starts are by k-means of standardised columns, or "random".
-    Families estimate with pseudo-counts, so that EM may make the rows less likely by a little, in steps
-    that `trace_["floored"]` marks.
+    families: a `Family`, the name of one, or a dict of them by the names or numbers of columns, as in
+    {("a", "b"): "categorical", "age": "gaussian"}; categories are codes, whole numbers from 0 on, and of
+    nothing else it is an analysis of latent classes. Starts are by k-means of standardised columns, or
+    "random". Families estimate with pseudo-counts, so that EM may make the rows less likely by a little, in
+    steps that `trace_["floored"]` marks.
 
     Examples
     --------
@@ -245,10 +247,10 @@ class Mixture(Components):
         self.verbose = verbose
         self.verbose_interval = verbose_interval
 
-    def _candidates(self) -> list[Candidate]:
+    def _candidates(self, names: Names) -> list[Candidate]:
         check_starts(self, ("kmeans", "random"))
         M = int(door.number("n_components", self.n_components, 1, whole=True))
-        return [Candidate(M, "", family_of(self.families))]
+        return [Candidate(M, "", family_of(self.families, names))]
 
-    def _family_of(self, model: Blend) -> Family:
-        return family_of(self.families)
+    def _family_of(self, model: Blend, names: Names) -> Family:
+        return family_of(self.families, names)

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -14,23 +15,24 @@ from sklearn.utils import check_random_state
 from likelier.callers import outside
 from likelier.data import Arrays, Source
 from likelier.estimators import door, partly, shapes, starts
+from likelier.estimators.callbacks import Observable, Step, steps
 from likelier.estimators.checkpoints import Resumable, resumable
 from likelier.estimators.components import check_climb, check_sound, collapsed, counted_in, mean_log_unit
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.generative import Answering
 from likelier.estimators.naming import family_of
 from likelier.estimators.publishing import Names
-from likelier.estimators.typical import watching
+from likelier.estimators.typical import Expected, watching
 from likelier.estimators.units import scaling_of, units_for
 from likelier.families import SHAPES, Family, Mixture, ridged, variances_exceed
 from likelier.families.mixture import Owners
 from likelier.mixing import Blend, Climb, Climbed, Problem, by_class
-from likelier.model import log_of
+from likelier.model import Bayes, log_of
 
 Floats = NDArray[np.float64]
 
 
-class MixtureDiscriminantAnalysis(Resumable, ClassifierMixin, Decisions, Answering):
+class MixtureDiscriminantAnalysis(Resumable, Observable, ClassifierMixin, Decisions, Answering):
     """Each class a mixture: p(x | C_k) = Σ_m w_m p_m(x), by EM (Hastie & Tibshirani 1996).
 
     Rows whose label is None or NaN, or equals `unlabelled` where that is set, have no label: they take
@@ -100,7 +102,8 @@ class MixtureDiscriminantAnalysis(Resumable, ClassifierMixin, Decisions, Answeri
 
         def fit(rows: Source) -> Climbed:
             rows = counted_in(rows, units)
-            return self._best(Problem(rows, family, len(owner), owner, log_prior), owner, classes)
+            problem = Problem(rows, family, len(owner), owner, log_prior)
+            return self._best(problem, owner, classes, source.names)
 
         with door.naming(source):
             end, typical = watching(fit, source)
@@ -108,7 +111,8 @@ class MixtureDiscriminantAnalysis(Resumable, ClassifierMixin, Decisions, Answeri
         shape = self.covariance_type if self.families is None else ""
         model = Blend(mixtures.params, mixtures.log_prior, shape=shape, way=end.way)
         model = model.counted_in(units, mean_log_unit(source, units), 0.0)
-        model = replace(model, typical=typical(model))
+        counted = None if end.stats is None else Expected(family, end.stats)
+        model = replace(model, typical=typical(model, counted))
         if not end.way.converged and self.max_iter > 0:
             warnings.warn(
                 f"{type(self).__name__}: EM did not converge ({end.way.reason}). Increase max_iter or tol.",
@@ -155,17 +159,37 @@ class MixtureDiscriminantAnalysis(Resumable, ClassifierMixin, Decisions, Answeri
             )
         return [int(door.number("n_components", each, 1, whole=True)) for each in listed]
 
-    def _best(self, problem: Problem, owner: Owners, classes: NDArray[Any]) -> Climbed:
+    def _best(self, problem: Problem, owner: Owners, classes: NDArray[Any], names: Names) -> Climbed:
         """The best of several starts."""
         rows, random_state = starts.rows_for(problem.source), check_random_state(self.random_state)
-        climb, ends = Climb(self.tol, self.max_iter, self._floor_acts, self.families is not None), []
+        ends = []
         for _ in range(self.n_init):
             codes = self._start(rows, owner, classes, random_state)
             stats = starts.counted(rows, codes, problem.family, problem.M)
-            ends.append(climb(problem, problem.maximise(stats)))
+            with steps(self, "em-iter") as step:
+                climb = Climb(self.tol, self.max_iter, self._floor_acts, self.families is not None)
+                if step is not None:
+                    climb = replace(climb, watch=partial(self._tell, step, owner, classes, names))
+                ends.append(climb(problem, problem.maximise(stats)))
         best = max(ends, key=lambda end: end.way.last)
         check_sound(best)
         return best
+
+    def _tell(
+        self,
+        told: Step,
+        owner: Owners,
+        classes: NDArray[Any],
+        names: Names,
+        step: int,
+        log_likelihood: float,
+        at: Bayes,
+    ) -> None:
+        """Callbacks hear of each step, and may ask for the classes so far."""
+        mixtures = by_class(at, owner, len(classes))
+        shape = self.covariance_type if self.families is None else ""
+        so_far = Blend(mixtures.params, mixtures.log_prior, shape=shape)
+        told(lambda: self._attributes(so_far, None, classes, names))
 
     def _start(
         self, rows: Arrays, owner: Owners, classes: NDArray[Any], random_state: Any

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from likelier import _core
 from likelier.data.wrapped import cluster_of
 from likelier.estimators import door
+from likelier.estimators.adapting import Adapting
 from likelier.estimators.collections import by_block, gathered
 from likelier.estimators.decisions import Decisions
 from likelier.estimators.met import Met
@@ -31,7 +32,7 @@ MANY = 1 << 16  # rows: more are not held hashed all at once
 _MEETING = RLock()  # labels that are new come one after another, from whichever threads
 
 
-class OnlineClassifier(Met, Decisions, ClassifierMixin, InNotebooks):
+class OnlineClassifier(Met, Adapting, Decisions, ClassifierMixin, InNotebooks):
     """Linear scores of hashed features, moved a step by every row that has a label.
 
     A row is a dict of features, or a row of a table or an array. Numbers count as they are (0: absent),
@@ -183,7 +184,7 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, InNotebooks):
         settings = self._settings()
         X, y, sample_weight = gathered(X, y, sample_weight)
         rows = rows_of(self, X, known=False)
-        found, y, w = labels_in(self, rows, y, sample_weight)
+        found, y, w = labels_in(self, rows, y, sample_weight, all_rows=True)
         door.weighty(len(found))
         model = Online(settings, found.tolist())
         shown = rows.shown
@@ -258,6 +259,11 @@ class OnlineClassifier(Met, Decisions, ClassifierMixin, InNotebooks):
         batches = [self._learner.predict(batch) for batch in rows.hashed(self._intake, Marks())]
         P = np.concatenate(batches) if len(batches) != 1 else batches[0]
         return P if self._model.K > 1 else np.ones((len(P), 1))
+
+    def _class_totals(self) -> Floats | None:
+        codes, counts = self._model.codes, dict(enumerate(self._model.intake.counts))
+        n = np.array([counts.get(codes[label], 0.0) for label in self.classes_.tolist()])
+        return n if n.any() else None
 
     @by_block
     def predict_log_proba(self, X: Any) -> Floats:

@@ -1,19 +1,18 @@
 """What all classifiers do with labels: find the classes, and judge by them."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
-from likelier.callers import outside
 from likelier.data import Source, code
 from likelier.estimators import door
 from likelier.estimators.collections import gathered
 from likelier.estimators.saying import found_share, itself
 from likelier.estimators.sources import stored
-from likelier.model import levels, targets
+from likelier.estimators.weighing import warn_of_many
+from likelier.model import levels, surveyed, targets
 
 
 class Scoring(ClassifierMixin):
@@ -23,9 +22,9 @@ class Scoring(ClassifierMixin):
 
     def _target_of(self, source: Source) -> NDArray[Any]:
         """The classes of a source."""
-        found = levels(source)
+        found, rows = surveyed(source)
         door.weighty(len(found))
-        _warn_of_many(len(found), source.rows)
+        warn_of_many(len(found), rows)
         return found
 
     def _known_classes(self, classes: Any) -> NDArray[Any]:
@@ -60,18 +59,6 @@ class Scoring(ClassifierMixin):
         found = self._target_of(labels)
         codes, weights = targets(labels.coded(found))
         return found[codes], weights
-
-
-def _warn_of_many(K: int, n: int | None) -> None:
-    """As scikit-learn does, where most rows have a class of their own."""
-    if n is not None and n > 20 and K > n / 2:
-        warnings.warn(
-            f"The number of unique classes is greater than 50% of the number of samples: {K} classes in "
-            f"{n} rows. `y` could represent a regression problem, not a classification problem, "
-            "or it is an id.",
-            UserWarning,
-            stacklevel=outside(),
-        )
 
 
 def refuse_new(source: Source, known: NDArray[Any]) -> None:

@@ -13,6 +13,7 @@ from likelier import links
 from likelier.data import Source
 from likelier.data.wrapped import cluster_of
 from likelier.estimators import deprecated, door
+from likelier.estimators.adapting import Adapting
 from likelier.estimators.collections import by_block
 from likelier.estimators.courses import course_of, one_of
 from likelier.estimators.decisions import Decisions
@@ -38,7 +39,7 @@ def _probable(self: Any) -> bool:
     return True
 
 
-class SGDClassifier(Decisions, Striding):
+class SGDClassifier(Adapting, Decisions, Striding):
     """min Σ ℓ(y, w·x + b) / n + α R(w), by a step against the slope of each row's loss in turn.
 
     Drop-in for scikit-learn's, with the same weights for the same `random_state` (Bottou 2012). More than
@@ -144,6 +145,10 @@ class SGDClassifier(Decisions, Striding):
         return partial(averaged_epochs, route)
 
     decide = available_if(_probable)(Decisions.decide)
+    adapt_priors = available_if(_probable)(Adapting.adapt_priors)
+
+    def _class_totals(self) -> Floats | None:
+        return None if self._statistics is None else self._statistics.n
 
     # ---- probabilities -----------------------------------------------------------------------------
     @available_if(_probable)  # type: ignore[untyped-decorator]

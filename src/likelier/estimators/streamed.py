@@ -21,7 +21,8 @@ from likelier.data.sparse_files import SparseScan
 from likelier.engines import chunks
 from likelier.estimators import door
 from likelier.estimators.sources import stored
-from likelier.model import levels
+from likelier.estimators.weighing import warn_of_many
+from likelier.model import surveyed
 
 ROWS = 1 << 12  # that are hashed at a time: few enough to stay near the processor
 Batches = Iterator["_core.HashedRows"]
@@ -302,15 +303,21 @@ def _array_names(estimator: Any, p: int) -> list[str]:
 
 
 # ---- y -----------------------------------------------------------------------------------------------
-def labels_in(estimator: Any, rows: Rows, y: Any, sample_weight: Any) -> tuple[NDArray[Any], Any, Any]:
-    """The labels of rows that weigh something, sorted; y and weights, checked."""
+def labels_in(
+    estimator: Any, rows: Rows, y: Any, sample_weight: Any, *, all_rows: bool = False
+) -> tuple[NDArray[Any], Any, Any]:
+    """The labels of rows that weigh something, sorted; y and weights, checked.
+
+    all_rows: none will follow, so that a class for most of them is warned of.
+    """
     if isinstance(rows, Scanned):
         if y is not None or sample_weight is not None:
             raise ValueError("X is a source, and brings y and weights along: pass neither of them.")
         if len(rows.source.targets) != 1:
             raise ValueError("the source needs one target: name its column, as in scan(path, target='y').")
-        found = levels(rows.source)
+        found, n = surveyed(rows.source)
         door.weighty(len(found))
+        warn_of_many(len(found), n if all_rows else 0)
         return found, None, None
     assert rows.n is not None
     y = door.labels_of(estimator, y)
@@ -320,7 +327,9 @@ def labels_in(estimator: Any, rows: Rows, y: Any, sample_weight: Any) -> tuple[N
             f"X has {rows.n} rows, y has {len(y)}."
         )
     w = door.weights_of(sample_weight, len(y))
-    return levels_of(y if w is None else y[w > 0]), y, w
+    found = levels_of(y if w is None else y[w > 0])
+    warn_of_many(len(found), len(y) if all_rows else 0)
+    return found, y, w
 
 
 def marked(rows: Rows, found: NDArray[Any], y: Any, w: Any, codes: Mapping[Any, int]) -> tuple[Rows, Marks]:

@@ -7,19 +7,28 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from math import sqrt
 from threading import Lock
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from likelier.data import Arrays, Chunk, Source
+from likelier import _core
+from likelier.data import Arrays, Block, Chunk, Source, code
+from likelier.data.units import block_in_units
 from likelier.data.wrapped import Beside
 from likelier.engines.numbering import numbered
-from likelier.links import log_sum_exp
+from likelier.families import Family, Mixture, TiedGaussian
+from likelier.families.downdating import Rows
+from likelier.families.leaving_out import change
+from likelier.links import identity, log_sum_exp
 from likelier.model import Bayes, Question
 from likelier.states import Sample, Typical
 from likelier.states.typical import MOST
+from likelier.states.units import plain
 
+Floats = NDArray[np.float64]
 Fitted = TypeVar("Fitted")
+AT_ONCE = 1 << 20  # cells or scores that are computed together
 MOST_BYTES = 1 << 25  # of rows that are kept until their scores are asked for
 
 
@@ -37,11 +46,11 @@ class Drawing:
     def __call__(self) -> "Drawn":
         return Drawn(self, Sample(self.most, below=self.below))
 
-    def of_all(self, source: Arrays) -> "Drawn":
+    def of_all(self, source: Arrays, classes: Any = None) -> "Drawn":
         """Rows in memory need not pass by: that would cost more than to pick them."""
         n = len(source) if source.w is None else int(np.count_nonzero(source.w))
-        found = Drawn(self, Sample(self.most, below=self.least(n)))
-        found.update(Chunk(source.X, None, source.w))
+        found = Drawn(self, Sample(self.most, below=min(self.below, self.least(n))), classes=classes)
+        found.update(Chunk(source.X, source.y, source.w))
         return found
 
     def least(self, n: int) -> int:
@@ -57,6 +66,7 @@ class Drawn:
     drawing: Drawing
     sample: Sample
     rows: int = 0
+    classes: Any = None  # that y are labels of; None: they are codes
 
     @property
     def nbytes(self) -> int:
@@ -78,9 +88,9 @@ class Drawn:
         if self.sample.below < self.drawing.below:
             self.drawing.below = self.sample.below
 
-    def typical(self, model: Bayes) -> "Unscored":
-        """How likely the sample is under a model."""
-        return Unscored(self.rows, partial(_scores, self.sample, self.rows, model))
+    def typical(self, model: Bayes, counted: "Counted | Expected | None" = None) -> "Unscored":
+        """How likely the sample is under a model; each row without itself, if its statistics are known."""
+        return Unscored(self.rows, partial(_scores, self, model, counted))
 
 
 class Unscored:
@@ -110,15 +120,105 @@ class Unscored:
         return Typical, (held.keys, held.scores, held.w, held.rows)
 
 
-def _scores(sample: Sample, rows: int, model: Bayes) -> Typical:
-    if not sample.pieces:
-        return Typical(np.empty(0, np.uint64), np.empty(0), np.empty(0), rows)
-    keys, chunk = sample.drawn()
+class Counted(NamedTuple):
+    """What a model was estimated from: a row can be taken out of it again."""
+
+    family: Family
+    statistics: Any
+
+    def joint(self, model: Bayes, rows: Chunk) -> Floats:
+        """ln p(x, C_k) (n, K), each row left out of its class: once, if its weight is more than 1."""
+        assert rows.y is not None
+        Z, stats = np.empty((len(rows.y), len(model.log_prior))), plain(self.statistics)
+        Question(model.joint, identity, model.params.support).answer(rows, Z)
+        known = np.flatnonzero(rows.y >= 0)
+        some = rows if len(known) == len(rows.y) else rows.take(known)
+        w = np.ones(len(known)) if some.w is None else np.minimum(some.w, 1.0)
+        X = some.X if model.units is None else block_in_units(some.X, model.units)
+        assert some.y is not None
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            moved = change(self.family, stats, model.params, Rows(X, some.y, w))
+            own, n = (known, some.y), stats.n
+            if moved is not None and moved.ndim == 2:
+                Z[known] += moved
+            elif moved is not None:
+                Z[own] += moved
+            left = n[some.y] - w
+            if np.allclose(model.prior, n / n.sum(), rtol=1e-9, atol=0):  # not as users gave them
+                Z[own] += np.log(np.maximum(left, 0.0) / n[some.y])
+                Z[known] -= np.log1p(-w / n.sum())[:, None]
+            Z[own] = np.where(left > 1e-9 * w, Z[own], -np.inf)  # of a class of one row nothing is left
+        return Z
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a mixture was estimated from: a row is taken out of each component by its responsibility.
+
+    Responsibilities stay as they are: to fit anew without each row would take a fit for each.
+    """
+
+    family: Family
+    statistics: Any
+    scale: float = 1.0  # of the weights of rows, as the statistics count them
+
+    def joint(self, model: Bayes, rows: Chunk) -> Floats:
+        """ln p(x, m) (n, M) of components."""
+        parts, n = by_component(model), self.statistics.n
+        Z = np.empty((rows.X.shape[0], len(n)))
+        Question(parts.joint, identity, parts.params.support).answer(rows, Z)
+        R = Z.copy()
+        owner = getattr(model.params, "owner", None)
+        if owner is not None and rows.y is not None:
+            R[(rows.y[:, None] >= 0) & (rows.y[:, None] != owner)] = -np.inf
+        _core.responsibilities(R, np.empty(len(R)))
+        w = np.full(len(R), self.scale) if rows.w is None else self.scale * np.minimum(rows.w, 1.0)
+        R = np.minimum(R * w[:, None], n * (1 - 1e-9))
+        X = rows.X if model.units is None else block_in_units(rows.X, model.units)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            self._take_out(parts, X, R, Z)
+            Z += np.log1p(-R / n) - np.log1p(-w / n.sum())[:, None]
+        return Z
+
+    def _take_out(self, parts: Bayes, X: Block, R: Floats, Z: Floats) -> None:
+        """Each row out of each component; if these share a covariance, out of the likeliest alone."""
+        each = np.arange(len(R))
+        if isinstance(self.family, TiedGaussian):
+            y = R.argmax(axis=1)
+            moved = change(self.family, self.statistics, parts.params, Rows(X, y, R[each, y]))
+            Z += 0.0 if moved is None else moved
+            return
+        for m in range(R.shape[1]):
+            some = Rows(X, np.full(len(R), m), R[:, m])
+            moved = change(self.family, self.statistics, parts.params, some)
+            Z[:, m] += 0.0 if moved is None else moved
+
+
+def by_component(model: Bayes) -> Bayes:
+    """A mixture, or classes that are mixtures, as components with weights of their own."""
+    if not isinstance(model.params, Mixture):
+        return model
+    params = model.params
+    return Bayes(params.components, params.log_weight + model.log_prior[params.owner], units=model.units)
+
+
+def _scores(drawn: Drawn, model: Bayes, counted: Counted | Expected | None) -> Typical:
+    if not drawn.sample.pieces:
+        return Typical(np.empty(0, np.uint64), np.empty(0), np.empty(0), drawn.rows)
+    keys, chunk = drawn.sample.drawn()
+    if drawn.classes is not None and chunk.y is not None:
+        chunk = chunk._replace(y=code(chunk.y, drawn.classes))
     scores = np.empty(len(keys))
-    Question(model.joint, log_sum_exp, model.params.support).answer(chunk, scores)
+    if counted is None or (chunk.y is None and isinstance(counted, Counted)):
+        Question(model.joint, log_sum_exp, model.params.support).answer(chunk, scores)
+    else:
+        step = max(1, AT_ONCE // len(model.log_prior))
+        for i in range(0, len(keys), step):
+            some = slice(i, i + step)
+            log_sum_exp.apply(counted.joint(model, chunk.take(some)), scores[some])
     w = np.ones(len(keys)) if chunk.w is None else np.asarray(chunk.w, dtype=np.float64)
     good = ~np.isnan(scores)  # densities that have overflowed say nothing
-    return Typical(keys[good], scores[good], w[good], rows)
+    return Typical(keys[good], scores[good], w[good], drawn.rows)
 
 
 def scored(kept: Any) -> Typical | None:
@@ -127,13 +227,23 @@ def scored(kept: Any) -> Typical | None:
 
 
 def watching(
-    fit: Callable[[Source], Fitted], source: Source, before: int = 0
-) -> tuple[Fitted, Callable[[Bayes], Unscored]]:
-    """What a fit makes of a source, and what finds how likely its rows are under a model."""
+    fit: Callable[[Source], Fitted], source: Source, kept: Typical | None = None, classes: Any = None
+) -> tuple[Fitted, Callable[..., Unscored]]:
+    """What a fit makes of a source, and what finds how likely its rows are under a model.
+
+    kept: of earlier rows, among whose sample these may take a place. classes: those that the y of rows in
+    memory are labels of.
+    """
     width = source.X.row_bytes if isinstance(source, Arrays) else 8 * source.p
-    drawing = Drawing(before, min(MOST, max(1, MOST_BYTES // max(1, width))), source.rows)
+    drawing = Drawing(
+        0 if kept is None else kept.rows,
+        min(MOST, max(1, MOST_BYTES // max(1, width))),
+        source.rows,
+    )
+    if kept is not None and len(kept.keys) >= MOST:
+        drawing.below = int(kept.keys.max()) + 1
     if isinstance(source, Arrays):
-        return fit(source), drawing.of_all(source).typical
+        return fit(source), drawing.of_all(source, classes).typical
     last: deque[Drawn] = deque(maxlen=1)  # of the last pass
     fitted = fit(Beside(numbered(source), drawing, last.append))
     return fitted, last[0].typical

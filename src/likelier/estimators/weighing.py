@@ -1,5 +1,6 @@
 """Weights by class."""
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -8,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier.callers import outside
 from likelier.data import Arrays, Chunk, Part, Source
 from likelier.data.wrapped import Wrapped
 from likelier.engines import run
@@ -94,3 +96,15 @@ def weighed(source: Source, totals: Floats, factor: Floats | None) -> tuple[Sour
     if isinstance(source, Arrays):
         return replace(source, w=times(factor, source.y, source.w)), totals * factor
     return ByClass(source, factor), totals * factor
+
+
+def warn_of_many(K: int, n: int) -> None:
+    """As scikit-learn does, where most rows have a class of their own."""
+    if n > 20 and K > n / 2:
+        warnings.warn(
+            f"The number of unique classes is greater than 50% of the number of samples: {K} classes in "
+            f"{n} rows. `y` could represent a regression problem, not a classification problem, "
+            "or it is an id.",
+            UserWarning,
+            stacklevel=outside(),
+        )

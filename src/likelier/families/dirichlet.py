@@ -153,7 +153,7 @@ class Dirichlet:
     def stats(self, K: int, p: int) -> PositiveMoments:
         return PositiveMoments.start(K, p, Shares())
 
-    def estimate(self, stats: PositiveMoments) -> Dirichlets:
-        mean, gap = spreads(stats, self.smoothing, self.floor, together=True)
+    def estimate(self, stats: PositiveMoments, among: PositiveMoments | None = None) -> Dirichlets:
+        mean, gap = spreads(stats, self.smoothing, self.floor, together=True, among=among)
         alpha = dirichlet_alpha(mean / mean.sum(axis=1, keepdims=True), gap)
         return Dirichlets(alpha, np.zeros(len(alpha)))

@@ -140,7 +140,7 @@ class Multinomial:
     def stats(self, K: int, p: int) -> Sums:
         return Sums.start(K, p, "multinomial")
 
-    def estimate(self, stats: Sums) -> Multinomials:
+    def estimate(self, stats: Sums, among: Sums | None = None) -> Multinomials:
         total = completed_counts(stats)
         smoothed = total + self.alpha
         whole = smoothed.sum(axis=1, keepdims=True)

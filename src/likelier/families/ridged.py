@@ -24,14 +24,15 @@ class RidgedDiagonal:
     def stats(self, K: int, p: int) -> ColumnMoments:
         return ColumnMoments.start(K, p)
 
-    def estimate(self, stats: ColumnMoments) -> Diagonal:
-        mean, var = self._moments(stats)
-        total, _, S = stats.pooled()
+    def estimate(self, stats: ColumnMoments, among: ColumnMoments | None = None) -> Diagonal:
+        among = stats if among is None else among
+        mean, var = self._moments(stats, among)
+        total, _, S = among.pooled()
         spread = np.divide(S, total, out=np.ones_like(S), where=total > 0)
         return Diagonal(mean, above_nothing(var + self.ridge, spread))  # without a ridge it may be 0
 
-    def _moments(self, stats: ColumnMoments) -> tuple[Floats, Floats]:
-        total, pooled, S = stats.pooled()
+    def _moments(self, stats: ColumnMoments, among: ColumnMoments) -> tuple[Floats, Floats]:
+        total, pooled, S = among.pooled()
         spread = np.divide(S, total, out=np.ones_like(S), where=total > 0)
         seen = stats.seen > 0
         var = np.where(seen, stats.S / np.where(seen, stats.seen, 1.0), spread)
@@ -42,8 +43,8 @@ class RidgedDiagonal:
 class RidgedSpherical(RidgedDiagonal):
     """N(x; m_k, v_k I), v_k = Σ_j S_kj / Σ_j n_kj + ridge: one variance for all columns of a class."""
 
-    def _moments(self, stats: ColumnMoments) -> tuple[Floats, Floats]:
-        mean, spread = super()._moments(stats)
+    def _moments(self, stats: ColumnMoments, among: ColumnMoments) -> tuple[Floats, Floats]:
+        mean, spread = super()._moments(stats, among)
         seen = stats.seen.sum(axis=1)
         own = np.divide(stats.S.sum(axis=1), seen, out=spread.mean(axis=1), where=seen > 0)
         return mean, np.repeat(own[:, None], mean.shape[1], axis=1)

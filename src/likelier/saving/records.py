@@ -379,7 +379,7 @@ RECORDS = {
         Tried,
         {
             **{"W": "q p", "b": "q", "shift": "p", "Cs": "c", "ratios": "r"},
-            **{"paths": "f r c q d", "trials": "f r c", "steps": "f r c"},
+            **{"paths": "f r c q d", "trials": "f r c", "steps": "f r c", "totals": "K"},
         },
     ),
     "model.Course": Kind(Course, {"trace": "s 3"}, gaps=("trace",)),

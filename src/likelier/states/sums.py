@@ -110,7 +110,8 @@ class Sums:
     def without(self, X: Floats, codes: NDArray[Any], w: Floats) -> Self:
         """Of each row (n of them stand for classes), its class's statistics but for w of itself."""
         missing = np.isnan(X)
-        total = self.total[codes] - np.where(missing, 0.0, X) * w[:, None]
+        counted = X if self.threshold is None else X > self.threshold
+        total = self.total[codes] - np.where(missing, 0.0, counted) * w[:, None]
         gone = None
         if self.gone is not None:
             gone = np.maximum(self.gone[codes] - missing * w[:, None], 0.0)

@@ -11,9 +11,10 @@ from likelier.data import Chunk, Columns, levels_of
 
 @dataclass
 class Survey:
-    """The distinct labels, sorted, of all rows that have a weight."""
+    """The distinct labels, sorted, of all rows that have a weight, and how many rows there are."""
 
     levels: NDArray[Any] | None = field(default=None)
+    rows: int = 0
 
     @property
     def nbytes(self) -> int:
@@ -22,9 +23,10 @@ class Survey:
     def update(self, chunk: Chunk) -> None:
         assert chunk.y is not None
         y = chunk.y if chunk.w is None else chunk.y[chunk.w > 0]
-        self.merge(type(self)(levels_of(y)))
+        self.merge(type(self)(levels_of(y), chunk.X.shape[0]))
 
     def merge(self, other: Self) -> None:
+        self.rows += other.rows
         if self.levels is None or other.levels is None:
             self.levels = other.levels if self.levels is None else self.levels
         elif not np.array_equal(self.levels, other.levels):
