@@ -198,7 +198,7 @@ def best(problem: Problem) -> Choice:
         return Choice("lbfgs", why, "newton-cg" if problem.in_memory else "")
     if _wide(problem) and not ABILITIES["dual"].lacks(problem):
         why = f"{problem.n} rows of {p} columns: row by row is fastest"
-        return Choice("dual", why, "newton" if q * (p + 1) <= NEXT_HESSIAN else "lbfgs")
+        return Choice("dual", why, "newton" if work.newton < work.lbfgs else "lbfgs")
     if q * (p + 1) > LARGEST_HESSIAN or work.lbfgs < work.newton:
         # Classes that are nearly separated bend far less than the metric says: then a Hessian pays. Its
         # products do not where each of them reads the rows anew.
@@ -223,8 +223,12 @@ def _cornered(problem: Problem) -> Choice:
 
 
 def _wide(problem: Problem) -> bool:
-    """So few rows for its columns that steps row by row are all but independent of each other."""
-    return problem.n <= WIDE * problem.objective.setting.p
+    """So few rows for its columns that steps row by row are all but independent of each other.
+
+    Of sparse rows and one score, steps of L-BFGS cost a part of those of rows: there must be fewer still.
+    """
+    single = problem.sparse and problem.objective.setting.q == 1
+    return problem.n <= (WIDE_SINGLE if single else WIDE) * problem.objective.setting.p
 
 
 def _held(problem: Problem) -> bool:
@@ -239,7 +243,7 @@ def _held(problem: Problem) -> bool:
 
 
 FEW_COLUMNS = 500  # up to which sparse rows are taken as any others
-WIDE = 2  # rows for a column, up to which a dual ascent needs few epochs
+WIDE, WIDE_SINGLE = 2, 0.25  # rows for a column, up to which a dual ascent needs few epochs
 HINGE_ROWS = 20  # the same for a hinge, the faces of whose dual are looked at,
 HINGE_CELLS = 5000  # and cells, up to which epochs cost nothing
 LOOSE = 10.0  # of ‖x‖² by the penalty: more lets each row's step undo what those before it have done

@@ -21,6 +21,7 @@ from likelier.states import Expansion, Gram, Halves, Peaks, Product, Reach, Sett
 Floats = NDArray[np.float64]
 
 FULL_METRIC = 2000  # columns up to which the metric is a full matrix,
+FULL_ANYWAY = 1000  # the same where a problem turned out to be hard,
 WORTH = 30  # if rows are in memory: and up to which it takes no longer than so many gradients
 
 
@@ -195,6 +196,12 @@ class Objective:
         self.passes += 1
         return self.measured(run(self.source, self.measuring))
 
+    def measure_fully(self) -> None:
+        """A full matrix, whatever it costs up to a size: where steps in a diagonal metric were too slow."""
+        if not self.fully_measured and self.width <= FULL_ANYWAY:
+            self.passes += 1
+            self.know(self.measured(run(self.source, partial(Gram.about, self.setting.shift))))
+
     @property
     def measuring(self) -> Callable[[], Gram | Squares]:
         """What absorbs the rows for the metric."""
@@ -347,7 +354,7 @@ def _ordinary(X: Block) -> bool:
     """Whether no cell is so large that its column needs a unit."""
     if not isinstance(X, Dense) or X.array.dtype.kind != "f":
         return False
-    return bool(max(X.array.max(initial=0.0), -X.array.min(initial=0.0)) < 2.0**FAR)
+    return max(float(X.array.max(initial=0.0)), -float(X.array.min(initial=0.0))) < 2.0**FAR
 
 
 FEW_BYTES = 8_000_000  # of X, that are all looked at

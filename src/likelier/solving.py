@@ -154,6 +154,7 @@ def _gone_on(
         return spanned
     ends = np.stack([theta, before.last.theta])
     F = objective.value(ends)
+    objective.measure_fully()
     better = ends[np.argmin(np.where(np.isfinite(F), F, np.inf))]
     why = f"{choice.why}; after {before.iterations} steps of {choice.name}, which was too slow"
     then, rest = Choice(choice.then, why), terms._replace(fresh=False)
@@ -191,7 +192,9 @@ def _in_span(
 def _many(problem: Problem) -> bool:
     """Whether a part of the rows tells enough to begin with."""
     few = problem.n // SAMPLED
-    return problem.n >= MANY or problem.in_memory and few >= max(ENOUGH, PER_WEIGHT * problem.objective.size)
+    return problem.n >= MANY or (
+        problem.in_memory and few >= max(ENOUGH, PER_WEIGHT * problem.objective.size)
+    )
 
 
 def _beginning(objective: Objective, theta: Floats, choice: Choice, seed: int) -> tuple[Floats, str]:
