@@ -225,10 +225,13 @@ def _cornered(problem: Problem) -> Choice:
 def _wide(problem: Problem) -> bool:
     """So few rows for its columns that steps row by row are all but independent of each other.
 
-    Of sparse rows and one score, steps of L-BFGS cost a part of those of rows: there must be fewer still.
+    Of sparse rows and one score, steps of L-BFGS cost a part of those of rows: there must be fewer still,
+    and each of them must tell something.
     """
-    single = problem.sparse and problem.objective.setting.q == 1
-    return problem.n <= (WIDE_SINGLE if single else WIDE) * problem.objective.setting.p
+    source, setting = problem.objective.source, problem.objective.setting
+    if isinstance(source, Arrays) and isinstance(source.X, CSR) and setting.q == 1:
+        return problem.n <= WIDE_SINGLE * setting.p and len(source.X.values) >= TELLING * problem.n
+    return problem.n <= WIDE * setting.p
 
 
 def _held(problem: Problem) -> bool:
@@ -243,7 +246,8 @@ def _held(problem: Problem) -> bool:
 
 
 FEW_COLUMNS = 500  # up to which sparse rows are taken as any others
-WIDE, WIDE_SINGLE = 2, 0.25  # rows for a column, up to which a dual ascent needs few epochs
+TELLING = 10  # cells of a sparse row
+WIDE, WIDE_SINGLE = 2, 1.1  # rows for a column, up to which a dual ascent needs few epochs
 HINGE_ROWS = 20  # the same for a hinge, the faces of whose dual are looked at,
 HINGE_CELLS = 5000  # and cells, up to which epochs cost nothing
 LOOSE = 10.0  # of ‖x‖² by the penalty: more lets each row's step undo what those before it have done

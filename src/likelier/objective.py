@@ -21,7 +21,7 @@ from likelier.states import Expansion, Gram, Halves, Peaks, Product, Reach, Sett
 Floats = NDArray[np.float64]
 
 FULL_METRIC = 2000  # columns up to which the metric is a full matrix,
-FULL_ANYWAY = 1000  # the same where a problem turned out to be hard,
+FULL_ANYWAY = 700  # the same where a problem turned out to be hard,
 WORTH = 30  # if rows are in memory: and up to which it takes no longer than so many gradients
 
 
