@@ -154,7 +154,8 @@ def _gone_on(
         return spanned
     ends = np.stack([theta, before.last.theta])
     F = objective.value(ends)
-    objective.measure_fully()
+    if choice.then == "newton-cg":  # a system in each of many steps: they are worth a good metric
+        objective.measure_fully()
     better = ends[np.argmin(np.where(np.isfinite(F), F, np.inf))]
     why = f"{choice.why}; after {before.iterations} steps of {choice.name}, which was too slow"
     then, rest = Choice(choice.then, why), terms._replace(fresh=False)
