@@ -33,7 +33,7 @@ PARAMETERS = {
 # each pass: they are given fewer.
 FEWER_CLASSES = {
     "BayesClassifier": 50,  # an estimator is cloned and fitted for each
-    "LogisticRegression": 200,  # tens of passes, or hundreds of products
+    "LogisticRegression": 150,  # tens of passes, or hundreds of products
     "LinearSVC": 100,  # one against the rest: a Newton fit to all rows for each
     "NaiveBayes": 1000,  # every family of a column is scored for all classes, fold by fold
     "OnlineClassifier": 1000,  # every row moves the weights of all classes
