@@ -4,7 +4,7 @@ BIN := .venv/bin
 CORE := $(wildcard src/core/*) CMakeLists.txt pyproject.toml
 SANITIZED := build/sanitized
 
-.PHONY: demo docs test check compat coverage lint format sanitize race cliffs scale kernels clean help
+.PHONY: demo docs test check compat coverage lint format sanitize race cliffs scale kernels solvers clean help
 
 demo: .venv/.installed ## compare the classifiers on the wine data, and write report.html
 	$(BIN)/likelier compare
@@ -93,6 +93,9 @@ scale: .venv/.dev ## what passes over files cost
 
 kernels: .venv/.dev ## the kernels alone, in GB/s and GFLOP/s
 	$(BIN)/python -m pytest benchmarks/kernels --benchmark-enable --benchmark-only -p no:cacheprovider
+
+solvers: .venv/.dev ## whether `auto` is near the best solver, on 200 shapes of table
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.solvers $(ARGS)
 
 clean: ## remove all that was made
 	rm -rf .venv build dist report.html .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

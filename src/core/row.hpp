@@ -61,8 +61,14 @@ class DenseRow {
 
     void open(int64_t i) {
         const T* from = X.data + i * X.row;
-        for (int64_t k = 0; k < X.p; ++k) x[k] = static_cast<double>(from[k * X.column]) - shift[k];
+        double* to = x.data();
+        if (X.column == 1)  // by itself, so that the compiler makes vectors of it
+            for (int64_t k = 0; k < X.p; ++k) to[k] = static_cast<double>(from[k]) - shift[k];
+        else
+            for (int64_t k = 0; k < X.p; ++k) to[k] = static_cast<double>(from[k * X.column]) - shift[k];
     }
+
+    const double* data() const { return x.data(); }
 
     void fetch(int64_t i) const {
         const T* from = X.data + i * X.row;
@@ -127,11 +133,49 @@ LIKELIER_INLINE double row_dot(const Row& row, const double* w) {
     return (s[0] + s[1]) + (s[2] + s[3]);
 }
 
+// The same of cells that adjoin, in four vectors of sums: one of them would wait for itself.
+template <class T>
+LIKELIER_INLINE double row_dot(const DenseRow<T>& row, const double* w) {
+    const double* x = row.data();
+    const int64_t n = row.cells();
+    vd s[4] = {};
+    int64_t c = 0;
+    for (; c + 4 * kLanes <= n; c += 4 * kLanes) LIKELIER_UNROLL
+    for (int v = 0; v < 4; ++v) s[v] += load(x + c + v * kLanes) * load(w + c + v * kLanes);
+    for (; c + kLanes <= n; c += kLanes) s[0] += load(x + c) * load(w + c);
+    double rest = 0;
+    for (; c < n; ++c) rest += x[c] * w[c];
+    return total((s[0] + s[1]) + (s[2] + s[3])) + rest;
+}
+
+// ‖x‖²
+template <class Row>
+LIKELIER_INLINE double square_of(const Row& row) {
+    double s = 0;
+    for (int64_t c = 0; c < row.cells(); ++c) s += row.value(c) * row.value(c);
+    return s;
+}
+
+template <class T>
+LIKELIER_INLINE double square_of(const DenseRow<T>& row) {
+    return row_dot(row, row.data());
+}
+
 // w_j += a x_j
 template <class Row>
 LIKELIER_INLINE void row_add(const Row& row, double a, double* w) {
     const int64_t n = row.cells();
     for (int64_t c = 0; c < n; ++c) w[row.column(c)] += a * row.value(c);
+}
+
+template <class T>
+LIKELIER_INLINE void row_add(const DenseRow<T>& row, double a, double* w) {
+    const double* x = row.data();
+    const int64_t n = row.cells();
+    const vd step = splat(a);
+    int64_t c = 0;
+    for (; c + kLanes <= n; c += kLanes) store(w + c, load(w + c) + step * load(x + c));
+    for (; c < n; ++c) w[c] += a * x[c];
 }
 
 // f(first vector, count) over the vectors of a line, in groups that registers hold.
@@ -198,9 +242,7 @@ inline void square_norms(const Matrix& X, const double* shift, double* out) {
     with_rows(X, shift, [&](auto& row) {
         for (int64_t i = 0; i < row_count(X); ++i) {
             row.open(i);
-            double s = 0;
-            for (int64_t c = 0; c < row.cells(); ++c) s += row.value(c) * row.value(c);
-            out[i] = s;
+            out[i] = square_of(row);
         }
     });
 }

@@ -207,7 +207,7 @@ def best(problem: Problem) -> Choice:
         return Choice("lbfgs", why, "newton-cg" if problem.in_memory else "")
     if _wide(problem) and not ABILITIES["dual"].lacks(problem):
         why = f"{problem.n} rows of {p} columns: row by row is fastest"
-        return Choice("dual", why, "newton" if q * (p + 1) <= NEXT_HESSIAN else "lbfgs")
+        return Choice("dual", why, "newton" if work.newton < work.lbfgs else "lbfgs")
     if q * (p + 1) > LARGEST_HESSIAN or work.lbfgs < work.newton:
         # Classes that are nearly separated bend far less than the metric says: then a Hessian pays. Its
         # products do not where each of them reads the rows anew.
@@ -248,8 +248,15 @@ def _low(problem: Problem) -> bool:
 
 
 def _wide(problem: Problem) -> bool:
-    """So few rows for its columns that steps row by row are all but independent of each other."""
-    return problem.n <= WIDE * problem.objective.setting.p
+    """So few rows for its columns that steps row by row are all but independent of each other.
+
+    Of sparse rows and one score, steps of L-BFGS cost a part of those of rows: there must be fewer still,
+    and each of them must tell something.
+    """
+    source, setting = problem.objective.source, problem.objective.setting
+    if isinstance(source, Arrays) and isinstance(source.X, CSR) and setting.q == 1:
+        return problem.n <= WIDE_SINGLE * setting.p and len(source.X.values) >= TELLING * problem.n
+    return problem.n <= WIDE * setting.p
 
 
 def _held(problem: Problem) -> bool:
@@ -264,7 +271,8 @@ def _held(problem: Problem) -> bool:
 
 
 FEW_COLUMNS = 500  # up to which sparse rows are taken as any others
-WIDE = 2  # rows for a column, up to which a dual ascent needs few epochs
+TELLING = 10  # cells of a sparse row
+WIDE, WIDE_SINGLE = 2, 1.1  # rows for a column, up to which a dual ascent needs few epochs
 MARGIN_COLUMNS = 600  # up to which lines with a margin are found by Newton's method on a copy of the rows,
 MARGIN_CELLS = 50_000_000  # and cells, so that the copy is no burden,
 FEW_MARGINS = 64  # and columns, up to which that is so whatever the rows

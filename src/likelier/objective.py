@@ -7,10 +7,10 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.data import CSR, Arrays, Block, Source
+from likelier.data import CSR, Arrays, Block, Dense, Source
 from likelier.data.selected import selected
 from likelier.data.spread import Spread, Thinned
-from likelier.data.units import Units, largest, needed
+from likelier.data.units import FAR, Units, largest, needed
 from likelier.data.zoomed import Zoomed
 from likelier.engines import first_chunk, run
 from likelier.losses import Loss
@@ -20,7 +20,9 @@ from likelier.states import Expansion, Gram, Halves, Peaks, Product, Reach, Sett
 
 Floats = NDArray[np.float64]
 
-FULL_METRIC = 2000  # columns up to which the metric is a full matrix
+FULL_METRIC = 2000  # columns up to which the metric is a full matrix,
+FULL_ANYWAY = 700  # the same where a problem turned out to be hard,
+WORTH = 30  # if rows are in memory: and up to which it takes no longer than so many gradients
 
 
 @dataclass
@@ -189,16 +191,29 @@ class Objective:
 
     @cached_property
     def _metric(self) -> FullMetric | DiagonalMetric:
-        if self.width > FULL_METRIC:
+        if not self.fully_measured:
             return DiagonalMetric(self.diagonal())
         self.passes += 1
         return self.measured(run(self.source, self.measuring))
 
+    def measure_fully(self) -> None:
+        """A full matrix, whatever it costs up to a size: where steps in a diagonal metric were too slow."""
+        if not self.fully_measured and self.width <= FULL_ANYWAY:
+            self.passes += 1
+            self.know(self.measured(run(self.source, partial(Gram.about, self.setting.shift))))
+
     @property
     def measuring(self) -> Callable[[], Gram | Squares]:
         """What absorbs the rows for the metric."""
-        full = self.width <= FULL_METRIC
-        return partial(Gram.about if full else Squares.start, self.setting.shift)
+        return partial(Gram.about if self.fully_measured else Squares.start, self.setting.shift)
+
+    @property
+    def fully_measured(self) -> bool:
+        """Whether the metric is a full matrix."""
+        if not isinstance(self.source, Arrays) or self.width > FULL_METRIC:
+            return self.width <= FULL_METRIC
+        metric, gradient = costs(self.source, self.setting.q)
+        return metric <= WORTH * gradient
 
     def measured(self, found: Gram | Squares) -> FullMetric | DiagonalMetric:
         """bound · (1/n) Σ w x xᵀ + l2, or its diagonal where that is too large."""
@@ -297,15 +312,26 @@ class Objective:
         return T.ravel()
 
 
+def costs(source: Arrays, q: int) -> tuple[float, float]:
+    """Of a full metric and of a gradient, in multiplications; rows of few scores wait for their cells."""
+    n, p = len(source), source.p
+    cells = len(source.X.values) / max(n, 1) if isinstance(source.X, CSR) else p  # of a row
+    return PASS + n * cells**2 / 2 + p**3 / 3, PASS + n * cells * (4 * q + 8)
+
+
+PASS = 3e5  # multiplications in the time that a pass takes beside its rows
+
+
 def shift_of(source: Source) -> Floats:
     """A vector near the means of the columns; 0 for CSR, which has to stay sparse."""
     X, w = _glance(source)
     if isinstance(X, CSR):
         return np.zeros(source.p)
     rows = X.to_array()
-    w = np.ones(len(rows)) if w is None else w
     with np.errstate(all="ignore"):
-        mean = rows[0] + w @ (rows - rows[0]) / w.sum()  # exact if a column is constant
+        off = rows - rows[0]  # exact if a column is constant
+        # Not by BLAS, which would wake its threads for it.
+        mean = rows[0] + (off.mean(axis=0) if w is None else np.einsum("i,ij->j", w, off) / w.sum())
     return np.where(np.isfinite(mean), mean, 0.0)
 
 
@@ -315,19 +341,31 @@ def units_of(source: Source, l2: Floats) -> Units | None:
     By all rows where these are few, else by some of them. Penalties count, so that neither they nor the
     squares of cells overflow: the larger of the two has size 1.
     """
-    few = isinstance(source, Arrays) and len(source) * source.X.row_bytes <= FEW_BYTES
-    X = source.X if isinstance(source, Arrays) and few else _glance(source)[0]
-    return needed(np.maximum(largest(X), np.sqrt(l2)), together=False)
+    some = largest(_glance(source)[0])
+    found = needed(np.maximum(some, np.sqrt(l2)), together=False)
+    if not isinstance(source, Arrays) or len(source) * source.X.row_bytes > FEW_BYTES:
+        return found
+    if found is None and some.all() and _ordinary(source.X):  # other rows make no column smaller
+        return None
+    return needed(np.maximum(largest(source.X), np.sqrt(l2)), together=False)
+
+
+def _ordinary(X: Block) -> bool:
+    """Whether no cell is so large that its column needs a unit."""
+    if not isinstance(X, Dense) or X.array.dtype.kind != "f":
+        return False
+    return max(float(X.array.max(initial=0.0)), -float(X.array.min(initial=0.0))) < 2.0**FAR
 
 
 FEW_BYTES = 8_000_000  # of X, that are all looked at
+SOME_ROWS, SOME_CELLS, FEWEST_ROWS = 1000, 100_000, 32  # that are glanced at
 
 
 def _glance(source: Source) -> tuple[Block, Floats | None]:
-    """Some rows and their weights: of those in memory about a thousand from all over, else the first."""
+    """Some rows and their weights: of those in memory some from all over, else the first."""
     chunk = first_chunk(source)
     if not isinstance(source, Arrays) or isinstance(chunk.X, CSR):
         return chunk.X, chunk.w
-    n = len(source)
-    at = np.arange(0, n, max(1, n // 1000), dtype=np.intp)
+    some = min(SOME_ROWS, max(FEWEST_ROWS, SOME_CELLS // max(1, source.p)))
+    at = slice(0, None, max(1, len(source) // some))
     return source.X.take(at), None if source.w is None else source.w[at]

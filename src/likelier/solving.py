@@ -18,7 +18,8 @@ from likelier.spans import Span
 Floats = NDArray[np.float64]
 
 FEW_WEIGHTS = 800  # up to which no factorisation is worth the threads of BLAS
-SAMPLED = 16  # of so many runs of rows one is enough to begin with
+SAMPLED = 16  # of so many runs of rows one is enough to begin with,
+ENOUGH, PER_WEIGHT = 500, 20  # if that has so many rows, and so many for each weight
 
 
 class Terms(NamedTuple):
@@ -34,10 +35,17 @@ def solve(
     objective: Objective, theta: Floats, choice: Choice, terms: Terms, watch: Watch | None = None
 ) -> Solution:
     """Minimise, from θ on."""
-    with one_thread_if(objective.size <= FEW_WEIGHTS or choice.name == "dual"):  # its systems are small
+    with one_thread_if(_largest_system(objective, choice) <= FEW_WEIGHTS):
         found = _followed(objective, theta, choice, terms, watch)
         slow = found.last.stuck == SLOW
         return _gone_on(objective, theta, choice, terms, watch, found) if slow else found
+
+
+def _largest_system(objective: Objective, choice: Choice) -> int:
+    """How many equations a solver solves at once: where they are few, threads cost more than they save."""
+    if ABILITIES[choice.name].curved:
+        return objective.size if choice.name != "newton-cg" else 0
+    return objective.width if choice.name != "dual" and objective.fully_measured else 0
 
 
 def _followed(
@@ -146,6 +154,8 @@ def _gone_on(
         return spanned
     ends = np.stack([theta, before.last.theta])
     F = objective.value(ends)
+    if choice.then == "newton-cg":  # a system in each of many steps: they are worth a good metric
+        objective.measure_fully()
     better = ends[np.argmin(np.where(np.isfinite(F), F, np.inf))]
     why = f"{choice.why}; after {before.iterations} steps of {choice.name}, which was too slow"
     then, rest = Choice(choice.then, why), terms._replace(fresh=False)
@@ -180,13 +190,21 @@ def _in_span(
     return replace(found, last=last, trace=trace)
 
 
+def _many(problem: Problem) -> bool:
+    """Whether a part of the rows tells enough to begin with."""
+    few = problem.n // SAMPLED
+    return problem.n >= MANY or (
+        problem.in_memory and few >= max(ENOUGH, PER_WEIGHT * problem.objective.size)
+    )
+
+
 def _beginning(objective: Objective, theta: Floats, choice: Choice, seed: int) -> tuple[Floats, str]:
     """Near the optimum, at a part of the cost; and what it is, if passes were to be saved."""
     problem, able = Problem.of(objective), ABILITIES[choice.name]
     if able.averages and objective.setting.loss.smooth:
         start = averaged(objective, theta, seed=seed, measured=objective.penalty.smooth)
         return (start, "") if np.isfinite(start).all() else (theta, "")
-    if not able.samples or problem.n < MANY:
+    if not able.samples or not _many(problem):
         return theta, ""
     if problem.in_memory:  # the solution for a few of the rows
         method, few = able.make(0, 1e-2), objective.sampled(SAMPLED)

@@ -33,7 +33,7 @@ PARAMETERS = {
 # each pass: they are given fewer.
 FEWER_CLASSES = {
     "BayesClassifier": 300,  # an estimator is cloned and fitted for each
-    "LogisticRegression": 100,  # a Hessian of all pairs of classes, or tens of passes
+    "LogisticRegression": 150,  # tens of passes, or hundreds of products
     "LinearSVC": 3000,  # one against the rest: a Newton fit to all rows for each
     "OnlineClassifier": 1500,  # every row moves the weights of all classes
     "Perceptron": 1000,  # one against the rest: epochs of all rows for each

@@ -5,6 +5,8 @@ import warnings
 
 import numpy as np
 import pytest
+from benchmarks.solvers import SOLVERS, shapes
+from benchmarks.solvers import seconds as seconds_of
 from scipy import sparse
 from sklearn import svm
 
@@ -52,6 +54,34 @@ def test_auto_is_not_much_slower_than_the_best(make, shape):
     others = [seconds(make(solver=name), X, y) for name in cheap]
     auto = seconds(make(solver="auto"), X, y)
     assert auto <= 4 * min(others) + LATE
+
+
+# Of those that `make solvers` goes through: sparse rows of few cells, and classes that overlap.
+SOME = [3, 45, 90, 118, 130, 153, 196]
+
+
+@pytest.mark.parametrize("number", SOME)
+def test_auto_is_at_most_twice_as_slow_as_the_best(number):
+    shape = shapes(max(SOME) + 1)[number]
+    X, y = shape.table()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        others = [seconds_of(name, shape, X, y)[0] for name in SOLVERS if name != "newton"]
+        assert seconds_of("auto", shape, X, y)[0] <= 2 * min(others) + LATE
+
+
+@pytest.mark.parametrize("K", [2, 4])
+@pytest.mark.parametrize("C", [1.0, 100.0])
+def test_what_a_diagonal_metric_promises_holds(K, C):
+    """Sparse rows of more columns than a matrix may have: the norm is a guess, and a careful one."""
+    rng = np.random.default_rng(K)
+    X = sparse.random_array((3000, 2100), density=0.01, format="csr", rng=rng)
+    X.data[:] = 1 + np.floor(3 * X.data)
+    y = rng.integers(0, K, 3000)
+    model = lk.LogisticRegression(C=C, solver="lbfgs", max_iter=2000).fit(X, y)
+    best = lk.LogisticRegression(C=C, solver="newton-cg", tol=1e-7, max_iter=2000).fit(X, y)
+    assert model.converged_
+    assert model.trace_[-1, 0] - best.trace_[-1, 0] <= 1e-8
 
 
 @pytest.mark.parametrize("shape", [(40, 600, 2), (120, 120, 3), (150, 13, 3), (300, 30, 2)], ids=str)

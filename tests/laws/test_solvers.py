@@ -24,6 +24,7 @@ from likelier.losses import Loss, criterion, hinge, logistic, softmaxed, squared
 from likelier.objective import Objective, shift_of
 from likelier.penalties import Penalty
 from likelier.solvers import Iterate, Solution, gradient, newton, run_solver
+from likelier.solvers.lbfgs import Pairs
 from likelier.states import Expansion, Halves, Reach, Setting
 
 # A new batch solver of smooth problems joins here.
@@ -227,6 +228,28 @@ def test_iterative_scaling_is_for_probabilities():
 
 
 # ---- passes --------------------------------------------------------------------------------------
+def test_pairs_of_lbfgs_turn_a_gradient_as_two_loops_do():
+    """(Nocedal & Wright, algorithm 7.4), also after the oldest pairs were dropped."""
+    rng, m, memory = np.random.default_rng(0), 30, 5
+    A = rng.normal(size=(m, m))
+    A = A @ A.T + np.eye(m)
+    M = np.diagonal(A)
+    pairs, kept = Pairs(m, memory), []
+    for _ in range(4 * memory + 3):
+        s, g = rng.normal(size=(2, m))
+        pairs.add(s, A @ s, A @ s / M)
+        kept = [*kept, (s, A @ s)][-memory:]
+        q, alphas = g.copy(), []
+        for s, r in reversed(kept):
+            alphas.append(s @ q / (s @ r))
+            q -= alphas[-1] * r
+        s, r = kept[-1]
+        B = q / M * (s @ r) / (r @ (r / M))
+        for (s, r), alpha in zip(kept, reversed(alphas), strict=True):
+            B += (alpha - r @ B / (s @ r)) * s
+        np.testing.assert_allclose(pairs.turned(g, g / M), B, rtol=1e-8, atol=1e-10)
+
+
 def test_lbfgs_needs_few_passes():
     """Correlated columns, condition 1e4: in the metric that is no matter, and a step is a pass."""
     rng = np.random.default_rng(0)

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from threading import Event
 from typing import Any, Protocol, TypeVar
 
@@ -52,6 +52,7 @@ def _in_flight(
         yield running.popleft().result()
 
 
+@cache  # a small table must not pay for making it
 def threads(count: int) -> Engine:
     """`count` threads (the kernels release the GIL), two parts in flight for each."""
 

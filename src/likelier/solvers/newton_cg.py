@@ -11,13 +11,15 @@ from likelier.solvers.steps import NO_STEP, Measure, ratio, stepped
 Floats = NDArray[np.float64]
 
 MOST = 100  # products for one direction
+ROUGH = 0.7  # of the gradient: what is left where the Hessian does not hold as far as the step goes
 
 
 def newton_cg(oracle: Oracle, theta: Floats) -> Iterator[Iterate]:
     """θ += η d with H d ≈ -g, by conjugate gradients that end early (Dembo, Eisenstat & Steihaug 1982).
 
     A direction is sought no further than it pays: to a residual of min(½, √norm) of the gradient, so
-    that convergence is still faster than linear. A step costs a pass for each product and one more.
+    that convergence is still faster than linear; after a step that had to be shortened, less far. A step
+    costs a pass for each product and one more.
 
     The norm's κ is gᵀH⁻¹g / gᵀM⁻¹g of the last direction.
     """
@@ -29,7 +31,8 @@ def newton_cg(oracle: Oracle, theta: Floats) -> Iterator[Iterate]:
         size = float(g @ Mg)
         here = Iterate(theta, F, measure.norm(size, kappa), length, g)
         yield here
-        d = truncated(oracle, metric, theta, g, Mg, min(0.5, here.norm**0.5))
+        share = ROUGH if 0 < length < 1 else min(0.5, here.norm**0.5)
+        d = truncated(oracle, metric, theta, g, Mg, share)
         slope = float(g @ d)
         kappa = ratio(-slope, size)
         step = stepped(oracle, theta, d, F, slope)

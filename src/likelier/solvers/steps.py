@@ -10,6 +10,7 @@ from likelier.solvers.base import Metric, Oracle, enough, shorter
 
 Floats = NDArray[np.float64]
 
+UNSEEN = 10.0  # of κ gᵀ M⁻¹ g, where M is diagonal
 NO_STEP = "no step along the direction of descent decreases the objective: rounding has the last word"
 
 
@@ -17,17 +18,18 @@ class Measure:
     """√(κ gᵀ M⁻¹ g), about √(2 (F - F*)): κ is how far H lies below M, the most of the last few steps.
 
     Where rows are all but told apart, H is a small part of M, and M alone would end a fit too early. A
-    metric that bounds H allows no κ below 1, whatever a few steps seem to say; a diagonal one does.
+    metric that bounds H allows no κ below 1, whatever a few steps seem to say; a diagonal one does, and
+    knows less of H: what is left was found to be up to ten times κ gᵀ M⁻¹ g / 2 there.
     """
 
     def __init__(self, metric: Metric) -> None:
-        self._least = 1.0 if metric.bounds else 0.0
+        self._least, self._unseen = (1.0, 1.0) if metric.bounds else (0.0, UNSEEN)
         self._kappas = deque([1.0], maxlen=10)
 
     def norm(self, size: float, kappa: float) -> float:
         """From gᵀ M⁻¹ g and what the last step says of κ."""
         self._kappas.append(kappa)
-        return float(np.sqrt(max(max(*self._kappas, self._least) * size, 0.0)))
+        return float(np.sqrt(max(self._unseen * max(*self._kappas, self._least) * size, 0.0)))
 
 
 class Step(NamedTuple):
