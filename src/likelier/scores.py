@@ -78,17 +78,8 @@ class Affine(Based):
     W: Floats  # (K, p)
     shift: Floats  # (p,)
 
-    @cached_property
-    def _turned(self) -> tuple[Floats, Floats]:
-        """W by columns, and the scores of a row of zeros: as the kernel for CSR takes them."""
-        return turned(self.W), self.b - self.W @ self.shift
-
     def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None:
-        X = chunk.X.native()
-        if isinstance(chunk.X, CSR):
-            refuse(chunk, _core.sparse_affine(X, *self._turned, None, None, -np.inf, Z, add))
-        else:
-            refuse(chunk, _core.affine(X, self.W, self.b, self.shift, Z, add))
+        refuse(chunk, _core.affine(chunk.X.native(), self.W, self.b, self.shift, Z, add))
 
 
 @dataclass(frozen=True)
