@@ -70,13 +70,26 @@ def turned(W: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Affine(Based):
-    """W (x - shift) + b. The shift keeps the digits of columns far from 0."""
+    """W (x - shift) + b. The shift keeps the digits of columns far from 0.
+
+    W has a row for each class, or for the last ones alone: the first then score b, whatever x is.
+    """
 
     by_class = ("b", "W")
     shared = ("shift",)
 
-    W: Floats  # (K, p)
+    W: Floats  # (q, p), q <= K
     shift: Floats  # (p,)
+
+    def beside(self, others: Sequence[Any]) -> Self | None:
+        return super(Affine, self._whole()).beside([other._whole() for other in others])
+
+    def _whole(self) -> Self:
+        """The same with a row of W for each class."""
+        gone = len(self.b) - len(self.W)
+        if gone == 0:
+            return self
+        return replace(self, W=np.concatenate([np.zeros((gone, self.W.shape[1])), self.W]))
 
     def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None:
         refuse(chunk, _core.affine(chunk.X.native(), self.W, self.b, self.shift, Z, add))
