@@ -6,6 +6,7 @@ Each term writes (or adds) its scores of a block of rows to Z (n, K) in one nati
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import isfinite
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -288,6 +289,8 @@ def write_comparable(scores: Scores, chunk: Chunk, Z: Floats) -> None:
     afar classes compare alike at any distance.
     """
     scores.write(chunk, Z)
+    if isfinite(Z[:, 0].sum()):  # of almost all tables
+        return
     far = np.flatnonzero(~np.isfinite(Z[:, 0]))
     if len(far):  # a class that has no rows, or rows like these
         far = far[~np.isfinite(Z[far]).any(axis=1)]

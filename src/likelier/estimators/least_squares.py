@@ -21,6 +21,7 @@ from likelier.estimators.collections import by_block, gathered
 from likelier.estimators.onepass import Names, OnePass, Start
 from likelier.estimators.saying import itself, valued
 from likelier.estimators.sources import brought, numeric, stored
+from likelier.estimators.weights import same
 from likelier.evaluation import ValueCard
 from likelier.inference import Covariance, Solution, Summary, summarise, target_fit
 from likelier.model import ask
@@ -71,8 +72,8 @@ class Lines:
     def assigned(self, coef: Any, intercept: Any) -> "Lines":
         """The same, or, where others were put in the place of those shown, the lines that these are."""
         B, b = self._compared
-        given = np.atleast_2d(coef)
-        if np.array_equal(given, B) and np.equal(intercept, b).all():
+        given = coef[None] if type(coef) is np.ndarray and coef.ndim == 1 else np.atleast_2d(coef)
+        if same(given, B) and np.asarray(intercept == b).all():
             return self
         at = np.broadcast_to(np.asarray(intercept, dtype=np.float64), len(given)).copy()
         W = np.array(given, dtype=np.float64, order="C")
