@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import sqrt
 from threading import Lock
@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from likelier.data import Arrays, Chunk, Source
+from likelier.data import Arrays, Chunk, Dense, Source
 from likelier.data.wrapped import Beside
 from likelier.engines.numbering import numbered
 from likelier.links import log_sum_exp
@@ -43,6 +43,11 @@ class Drawing:
         found = Drawn(self, Sample(self.most, below=self.least(n)))
         found.update(Chunk(source.X, None, source.w))
         return found
+
+    def every(self, source: Arrays, model: Bayes) -> "Unscored":
+        """Of rows so few that all are in the sample, which stays where it is until somebody asks."""
+        rows = replace(source, y=None, levels=None, offset=None)
+        return Unscored(len(source), lambda: _scores(self.of_all(rows).sample, len(rows), model))
 
     def least(self, n: int) -> int:
         """The hash below which there are so many of n rows: too few of them but once in 10⁹ times."""
@@ -133,6 +138,8 @@ def watching(
     width = source.X.row_bytes if isinstance(source, Arrays) else 8 * source.p
     drawing = Drawing(before, min(MOST, max(1, MOST_BYTES // max(1, width))), source.rows)
     if isinstance(source, Arrays):
+        if source.w is None and len(source) <= drawing.most and isinstance(source.X, Dense):
+            return fit(source), partial(drawing.every, source)
         return fit(source), drawing.of_all(source).typical
     last: deque[Drawn] = deque(maxlen=1)  # of the last pass
     fitted = fit(Beside(numbered(source), drawing, last.append))
