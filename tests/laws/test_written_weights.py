@@ -39,7 +39,9 @@ def scores(model: Any, X: Any) -> np.ndarray:
 
 def held(model: Any, X: Any) -> None:
     """Answers to all rows, and to one, are those of the weights as they are."""
-    ask = model.predict if hasattr(model, "rank_") or isinstance(model, lk.Ridge) else model.decision_function
+    ask = (
+        model.predict if hasattr(model, "rank_") or isinstance(model, lk.Ridge) else model.decision_function
+    )
     expected, found = scores(model, X), ask(X)
     room = 1e-5 if X.dtype == np.float32 else 1e-9
     if expected.ndim == 2 and found.ndim == 1:

@@ -16,9 +16,10 @@ def at_once(random_state: Any) -> np.random.RandomState:
     A number seeds one that each thread keeps: to make one takes fifty times as long.
     """
     if not isinstance(random_state, Integral):
-        return check_random_state(random_state)
+        made: np.random.RandomState = check_random_state(random_state)
+        return made
     if not hasattr(_here, "rng"):
         _here.rng = np.random.RandomState()
     rng: np.random.RandomState = _here.rng
-    rng.seed(random_state)
+    rng.seed(int(random_state))
     return rng

@@ -143,7 +143,6 @@ class Told(Protocol):
         """Epochs have been made."""
 
 
-
 def walk(
     rows: Rows,
     course: Course,
