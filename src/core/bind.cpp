@@ -16,6 +16,7 @@
 #include "mixture.hpp"
 #include "moments.hpp"
 #include "qr.hpp"
+#include "row_scores.hpp"
 #include "sample.hpp"
 #include "scores.hpp"
 #include "sums.hpp"
@@ -127,14 +128,15 @@ void py_higher_moments(const Held& X, std::optional<Vector<int32_t>> codes, std:
 }
 
 Where py_affine(const Held& X, In W, In b, In shift, Out Z, bool add) {
-    const auto K = static_cast<int64_t>(b.shape(0));
+    const auto K = static_cast<int64_t>(b.shape(0)), q = static_cast<int64_t>(W.shape(0));
+    const RowsOut out{Z.data(), K, add};
     nb::gil_scoped_release free;
     return where(std::visit(
         [&](const auto& m) -> Cell {
             if constexpr (requires { m.starts; })
-                return sparse_affine(m, W.data(), b.data(), shift.data(), K, Z.data(), add);
+                return sparse_affine(m, W.data(), b.data(), shift.data(), q, out);
             else
-                return affine(X.view, W.data(), b.data(), shift.data(), K, Z.data(), add);
+                return affine(X.view, W.data(), b.data(), shift.data(), q, out);
         },
         X.view));
 }
@@ -142,17 +144,14 @@ Where py_affine(const Held& X, In W, In b, In shift, Out Z, bool add) {
 // Without b and constant a missing cell is refused.
 Where py_sparse_affine(const Held& X, In turned, In zero, std::optional<In> b, std::optional<In> constant,
                        double threshold, Out Z, bool add) {
-    const Lines lines{turned.data(),
-                      zero.data(),
-                      b ? b->data() : nullptr,
-                      b && constant ? constant->data() : nullptr,
-                      threshold,
-                      static_cast<int64_t>(zero.shape(0))};
+    const Lines lines{zero.data(), b ? b->data() : nullptr, b && constant ? constant->data() : nullptr,
+                      threshold, static_cast<int64_t>(zero.shape(0))};
     nb::gil_scoped_release free;
     return where(std::visit(
         [&](const auto& m) -> Cell {
             if constexpr (requires { m.starts; })
-                return SparseAffine(m, lines).write(Z.data(), add);
+                return SparseAffine(m, Adjoining{turned.data(), padded(lines.K)}, lines)
+                    .write(Z.data(), add);
             else
                 throw std::invalid_argument("sparse_affine is for CSR");
         },

@@ -70,31 +70,6 @@ Cell each_tile(const Matrix& X, int64_t K, double* Z, bool add, Score&& score) {
     return {};
 }
 
-// Σ_j W_kj (x_j - shift_j) + b_k.
-inline Cell affine(const Matrix& X, const double* W, const double* b, const double* shift, int64_t K,
-                   double* Z, bool add) {
-    const int64_t p = column_count(X);
-    Buffer d(p * kHeight);
-    return each_tile(X, K, Z, add, [&](const TurnedTile& tile, double* z, int64_t, int64_t) {
-        tile.centred(shift, d.data());
-        for (int64_t k = 0; k < K; k += kProducts)
-            with_count<kProducts>(std::min<int64_t>(kProducts, K - k), [&](auto some) {
-                constexpr int count = decltype(some)::value;
-                for (int64_t r = 0; r < kHeight; r += kSpan * kLanes) {
-                    vd sum[count][kSpan];
-                    LIKELIER_UNROLL
-                    for (int i = 0; i < count; ++i) LIKELIER_UNROLL
-                    for (int v = 0; v < kSpan; ++v) sum[i][v] = splat(b[k + i]);
-                    products<count>(W + k * p, p, &d[r], p, sum);
-                    LIKELIER_UNROLL
-                    for (int i = 0; i < count; ++i) LIKELIER_UNROLL
-                    for (int v = 0; v < kSpan; ++v)
-                        store(z + (k + i) * kHeight + r + v * kLanes, sum[i][v]);
-                }
-            });
-    });
-}
-
 // b_k - ½ Σ_j ((x_j - m_kj) s_kj)².
 inline Cell diagonal(const Matrix& X, const double* mean, const double* scale, const double* b, int64_t K,
                      double* Z, bool add) {

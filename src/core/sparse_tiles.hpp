@@ -69,24 +69,14 @@ class SparseTiles {
 
   private:
     void gathered(const double* W, double zero, double* z) const {
-        for (int64_t r = 0; r < at.n; ++r) {
-            double sum[4] = {zero, 0, 0, 0};
-            I i = at.starts[r];
-            const I stop = at.starts[r + 1];
-            for (; i + 4 <= stop; i += 4)
-                for (int c = 0; c < 4; ++c)
-                    sum[c] += static_cast<double>(at.values[i + c]) * W[at.columns[i + c]];
-            for (; i < stop; ++i) sum[0] += static_cast<double>(at.values[i]) * W[at.columns[i]];
-            z[r] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-        }
+        for (int64_t r = 0; r < at.n; ++r) z[r] = sparse_dot(at, r, W, zero);
         std::fill(z + at.n, z + height, 0.0);
     }
 
     void together(const Lines& lines, double* z, int64_t count) {
         byrow.resize(height * count);
-        const likelier::Lines all{
-            lines.turned.data(), lines.zero.data(), nullptr, nullptr, kNoThreshold, count};
-        SparseAffine<T, I>(at, all).write(byrow.data(), false);
+        const likelier::Lines all{lines.zero.data(), nullptr, nullptr, kNoThreshold, count};
+        SparseAffine(at, Adjoining{lines.turned.data(), padded(count)}, all).write(byrow.data(), false);
         for (int64_t k = 0; k < count; ++k) {
             for (int64_t r = 0; r < at.n; ++r) z[k * height + r] = byrow[r * count + k];
             std::fill(z + k * height + at.n, z + (k + 1) * height, 0.0);

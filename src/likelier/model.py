@@ -36,13 +36,13 @@ class Question:
         """Room for the answers to n rows."""
         return self.link.start(n, self.scores.K)
 
-    def answer(self, chunk: Chunk, out: NDArray[Any]) -> Counter[int]:
-        """Write the answers to `out`; returns how many cells of which columns were skipped."""
-        skipped: Counter[int] = Counter()
+    def answer(self, chunk: Chunk, out: NDArray[Any]) -> list[int]:
+        """Write the answers to `out`; returns the columns of the cells that were skipped."""
+        skipped: list[int] = []
         if self.support is not None:
             cells = self.support.outside(chunk.X)
             if len(cells[0]):
-                skipped.update(cells[1].tolist())
+                skipped = cells[1].tolist()
                 chunk = chunk._replace(X=chunk.X.without(cells))
         Z = out if self.link.dtype is None else np.empty((len(out), self.scores.K))
         if self.link.compares and self.support is None:
@@ -88,7 +88,8 @@ class Answers:
 
     def update(self, chunk: Chunk) -> None:
         rows = slice(chunk.first, chunk.first + chunk.X.shape[0])
-        self.skipped.update(self.question.answer(chunk, self.out[rows]))
+        if skipped := self.question.answer(chunk, self.out[rows]):
+            self.skipped.update(skipped)
 
     def merge(self, other: Self) -> None:
         assert other.out is self.out

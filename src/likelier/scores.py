@@ -70,25 +70,29 @@ def turned(W: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Affine(Based):
-    """W (x - shift) + b. The shift keeps the digits of columns far from 0."""
+    """W (x - shift) + b. The shift keeps the digits of columns far from 0.
+
+    W has a row for each class, or for the last ones alone: the first then score b, whatever x is.
+    """
 
     by_class = ("b", "W")
     shared = ("shift",)
 
-    W: Floats  # (K, p)
+    W: Floats  # (q, p), q <= K
     shift: Floats  # (p,)
 
-    @cached_property
-    def _turned(self) -> tuple[Floats, Floats]:
-        """W by columns, and the scores of a row of zeros: as the kernel for CSR takes them."""
-        return turned(self.W), self.b - self.W @ self.shift
+    def beside(self, others: Sequence[Any]) -> Self | None:
+        return super(Affine, self._whole()).beside([other._whole() for other in others])
+
+    def _whole(self) -> Self:
+        """The same with a row of W for each class."""
+        gone = len(self.b) - len(self.W)
+        if gone == 0:
+            return self
+        return replace(self, W=np.concatenate([np.zeros((gone, self.W.shape[1])), self.W]))
 
     def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None:
-        X = chunk.X.native()
-        if isinstance(chunk.X, CSR):
-            refuse(chunk, _core.sparse_affine(X, *self._turned, None, None, -np.inf, Z, add))
-        else:
-            refuse(chunk, _core.affine(X, self.W, self.b, self.shift, Z, add))
+        refuse(chunk, _core.affine(chunk.X.native(), self.W, self.b, self.shift, Z, add))
 
 
 @dataclass(frozen=True)
@@ -284,6 +288,9 @@ def write_comparable(scores: Scores, chunk: Chunk, Z: Floats) -> None:
     afar classes compare alike at any distance.
     """
     scores.write(chunk, Z)
+    first = Z[:, 0]
+    if first.max(initial=0.0) < np.inf and first.min(initial=0.0) > -np.inf:  # of almost all tables
+        return
     far = np.flatnonzero(~np.isfinite(Z[:, 0]))
     if len(far):  # a class that has no rows, or rows like these
         far = far[~np.isfinite(Z[far]).any(axis=1)]

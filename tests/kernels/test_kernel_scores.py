@@ -71,6 +71,35 @@ def test_every_layout_has_the_same_scores(core, kernel, layout):
             check(core, kernel, size, add, layout)
 
 
+@pytest.mark.parametrize("size", [(9, 3, 1), (70, 4, 2), (600, 13, 1), (66, 30, 7), (40, 21, 3)], ids=str)
+def test_affine_scores_of_a_row_are_the_same_bits_alone_and_in_any_layout(core, size):
+    """Beside them, whatever the number of lines, a first class without one scores its constant."""
+    X, (W, b, shift), expected = problem("affine", *size)
+    whole = np.empty_like(expected)
+    assert core.affine(matrix(core, X), W, b, shift, whole, False) is None
+    for layout in (layout for layout in LAYOUTS if "CSR" not in str(layout[0])):
+        Z = np.empty_like(expected)
+        assert core.affine(matrix(core, X, layout), W, b, shift, Z, False) is None
+        np.testing.assert_array_equal(Z, whole, err_msg=str(layout))
+    one, wide = np.empty((1, size[2])), np.empty((size[0], size[2] + 1))
+    for r in range(size[0]):
+        core.affine(matrix(core, X[r : r + 1]), W, b, shift, one, False)
+        np.testing.assert_array_equal(one[0], whole[r])
+    core.affine(matrix(core, X), W, np.append(0.5, b), shift, wide, False)
+    np.testing.assert_array_equal(wide, np.column_stack([np.full(size[0], 0.5), whole]))
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_few_sparse_cells_score_as_many_do(core, K):
+    """Weights are turned over only where there are more cells than columns: no bit may tell."""
+    X, (W, b, shift), _ = problem("affine", 130, 50, K)
+    whole, one = np.empty((130, K)), np.empty((1, K))
+    core.affine(matrix(core, X, ("CSR, 32 bit", np.float64)), W, b, shift, whole, False)
+    for r in range(130):
+        core.affine(matrix(core, X[r : r + 1], ("CSR, 32 bit", np.float64)), W, b, shift, one, False)
+        np.testing.assert_array_equal(one[0], whole[r])
+
+
 @every_kernel
 @pytest.mark.parametrize("size", [(5, 3, 0), (5, 0, 0), (0, 0, 0)], ids=str)
 def test_no_classes_are_fine(core, kernel, size):

@@ -56,11 +56,17 @@ class Arrays:
     def parts(self, state_bytes: int) -> Sequence[Part]:
         rows = max(1, max(PART_BYTES, 4 * state_bytes) // max(1, self.X.row_bytes))
         n = len(self)
-        count = max(1, -(-n // rows))
+        if n <= rows:
+            return [partial(self._read, 0, n)]
+        count = -(-n // rows)
         cuts = [n * i // count for i in range(count + 1)]
         return [partial(self._read, *ends) for ends in pairwise(cuts)]
 
     def _read(self, start: int, stop: int) -> Iterator[Chunk]:
+        if stop - start == len(self):
+            y = self.y if self.y is None or self.levels is None else code(self.y, self.levels)
+            yield Chunk(self.X, y, self.w, start, self.offset)
+            return
         y = None if self.y is None else self.y[start:stop]
         if y is not None and self.levels is not None:
             y = code(y, self.levels)

@@ -12,7 +12,7 @@ from likelier.data import Part, Source
 from likelier.data.wrapped import Beside, cluster_of, within
 from likelier.engines.journal import current
 from likelier.engines.tree import Tree
-from likelier.engines.watching import Done, Pass, kind_of, passing
+from likelier.engines.watching import Done, Pass, kind_of, observed, passing
 from likelier.states import State, Together
 
 S = TypeVar("S", bound=State)
@@ -53,31 +53,39 @@ def _in_flight(
 
 
 @cache  # a small table must not pay for making it
-def threads(count: int) -> Engine:
-    """`count` threads (the kernels release the GIL), two parts in flight for each."""
+def threads(count: int | None = None) -> Engine:
+    """`count` threads (the kernels release the GIL), by default one for each core; two parts in flight."""
 
     def engine(source: Source, start: Callable[[], S], tree: Tree | None = None) -> S:
         empty = start()
-        parts, tree, ended = source.parts(empty.nbytes), tree or Tree(), Event()
-        left = parts[tree.count :]
+        parts = source.parts(empty.nbytes)
+        if len(parts) == 1 and tree is None and not observed():  # a small table must not pay for the rest
+            return absorb(lambda: empty, parts[0])
+        tree = tree or Tree()
         with passing(Pass(kind_of(empty), source.rows, len(parts))) as done:
-
-            def go_on(rows: int) -> bool:
-                done(rows=rows)
-                return not ended.is_set()
-
             done(parts=tree.count)
-            work = partial(absorb, start, go_on=go_on)
-            if count == 1 or len(left) <= 1:  # a small table must not pay for a pool
-                return _merged(tree, map(work, left), done)
-            with ThreadPoolExecutor(min(count, len(left))) as pool:
-                try:
-                    return _merged(tree, _in_flight(pool, work, left, 2 * count), done)
-                finally:  # after a failure what runs ends with its chunk, and nothing else begins
-                    ended.set()
-                    pool.shutdown(wait=False, cancel_futures=True)
+            return _pooled(parts[tree.count :], start, tree, done, count or cores())
 
     return engine
+
+
+def _pooled(parts: Sequence[Part], start: Callable[[], S], tree: Tree, done: Done, count: int) -> S:
+    """These parts, absorbed by so many threads, and merged with those before them."""
+    ended = Event()
+
+    def go_on(rows: int) -> bool:
+        done(rows=rows)
+        return not ended.is_set()
+
+    work = partial(absorb, start, go_on=go_on)
+    if count == 1 or len(parts) <= 1:
+        return _merged(tree, map(work, parts), done)
+    with ThreadPoolExecutor(min(count, len(parts))) as pool:
+        try:
+            return _merged(tree, _in_flight(pool, work, parts, 2 * count), done)
+        finally:  # after a failure what runs ends with its chunk, and nothing else begins
+            ended.set()
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _merged(tree: Tree, states: Iterable[S], done: Done) -> S:
@@ -92,7 +100,7 @@ def engine_of(source: Source) -> Engine:
     """Who has the rows runs the pass: a Dask cluster, or the cores of this machine."""
     cluster = cluster_of(source)
     if cluster is None:
-        return threads(cores())
+        return threads()
     from likelier.engines.cluster import passing as on_dask  # Dask is an extra, and slow to load
 
     return on_dask(cluster)

@@ -57,6 +57,11 @@ def watching(observer: Observer | None) -> Iterator[None]:
         _observer.reset(before)
 
 
+def observed() -> bool:
+    """Whether somebody wants to know."""
+    return _observer.get() is not None
+
+
 @contextmanager
 def passing(what: Pass) -> Iterator[Done]:
     """A pass, which says what it has done."""

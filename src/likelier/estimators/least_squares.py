@@ -3,8 +3,8 @@
 import math
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -15,12 +15,13 @@ from sklearn.utils.validation import check_array
 from likelier import links
 from likelier.callers import outside
 from likelier.data import DegenerateWarning, Source, frames
-from likelier.estimators import door
+from likelier.estimators import door, precision
 from likelier.estimators.alike import Named, check, check_statistics, numbered
 from likelier.estimators.collections import by_block, gathered
 from likelier.estimators.onepass import Names, OnePass, Start
 from likelier.estimators.saying import itself, valued
 from likelier.estimators.sources import brought, numeric, stored
+from likelier.estimators.weights import same
 from likelier.evaluation import ValueCard
 from likelier.inference import Covariance, Solution, Summary, summarise, target_fit
 from likelier.model import ask
@@ -59,6 +60,31 @@ class Lines:
     @property
     def scores(self) -> Scores:
         return Scores((Affine(self.at, self.B, self.shift),))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What it is made of, not what it has worked out since."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def coef(self, *, flat: bool) -> Floats:
+        """A copy to show: users may write to it."""
+        return self.B[0].copy() if flat else self.B.copy()
+
+    def assigned(self, coef: Any, intercept: Any) -> "Lines":
+        """The same, or, where others were put in the place of those shown, the lines that these are."""
+        B, b = self._compared
+        given = coef[None] if type(coef) is np.ndarray and coef.ndim == 1 else np.atleast_2d(coef)
+        if same(given, B) and np.asarray(intercept == b).all():
+            return self
+        at = np.broadcast_to(np.asarray(intercept, dtype=np.float64), len(given)).copy()
+        W = np.array(given, dtype=np.float64, order="C")
+        return replace(self, B=W, at=at, shift=np.zeros(W.shape[1]), intercept=at)
+
+    @cached_property
+    def _compared(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """What is shown, as long as nobody has written to it."""
+        lines = {"B": self.B, "intercept": self.intercept}
+        shown = precision.shown(self, lines, frozenset(lines))
+        return shown["B"], shown["intercept"]
 
 
 class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
@@ -122,9 +148,10 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         """ŷ of each row, (n,) or (n, q)."""
         door.fitted(self)
         rows = door.known_rows(self, X)
+        model = self._model.assigned(self.coef_, self.intercept_)
         with door.naming(rows):
-            Y = ask(self._model.scores, rows, links.identity).out
-        return np.asarray(Y[:, 0]) if self.coef_.ndim == 1 else np.asarray(Y)
+            Y = ask(model.scores, rows, links.identity).out
+        return np.asarray(Y[:, 0]) if np.ndim(self.coef_) == 1 else np.asarray(Y)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """R², the share of the variance of y that is found; a source brings y and weights along."""

@@ -113,9 +113,8 @@ class Followed(Route):
         tasks, stands = self.tasks(seeds), self.begun(start.stands(self.apart))
         followers = [self._follower(rows, start, k, task, decay) for k, task in enumerate(tasks)]
         records = [Record.of(*one) for one in zip(stands, start.tallies, followers, strict=True)]
-        told = [record.after for record in records]
         epochs = self.epochs_of(most)
-        walks = walk_all(rows, self.courses, stands, tasks, epochs, self.workers, watch, told)
+        walks = walk_all(rows, self.courses, stands, tasks, epochs, self.workers, watch, records)
         found = Journey.of(start, rows, walks)
         after = found.strides
         assert isinstance(after, Progress)

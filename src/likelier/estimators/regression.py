@@ -69,7 +69,7 @@ class LinearRegression(LeastSquares):
 
     def _shown(self, model: Lines, statistics: Any, target: tuple[int, ...]) -> dict[str, Any]:
         flat = target == ()
-        shown: dict[str, Any] = {"coef_": model.B[0] if flat else model.B, "intercept_": 0.0}
+        shown: dict[str, Any] = {"coef_": model.coef(flat=flat), "intercept_": 0.0}
         shown["n_features_in_"] = model.B.shape[1]
         if self.fit_intercept:
             shown["intercept_"] = model.intercept[0] if flat else model.intercept
@@ -169,7 +169,7 @@ class Ridge(LeastSquares):
 
     def _shown(self, model: Lines, statistics: Any, target: tuple[int, ...]) -> dict[str, Any]:
         # A single column of y leaves flat coefficients but not a flat intercept: so in scikit-learn.
-        shown: dict[str, Any] = {"coef_": model.B[0] if len(model.B) == 1 else model.B, "intercept_": 0.0}
+        shown: dict[str, Any] = {"coef_": model.coef(flat=len(model.B) == 1), "intercept_": 0.0}
         if self.fit_intercept:
             shown["intercept_"] = model.intercept[0] if target == () else model.intercept
         # A solver that was asked for by scikit-learn's name is repeated; else it is the one that the shape

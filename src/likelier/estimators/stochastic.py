@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedShuffleSplit
-from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from likelier.callers import outside
@@ -20,6 +19,7 @@ from likelier.data import Arrays, Chunk, Source
 from likelier.engines import run
 from likelier.estimators import door
 from likelier.estimators.callbacks import Observable, called, listened_to, steps
+from likelier.estimators.chance import at_once
 from likelier.estimators.discriminative import precoded, single
 from likelier.estimators.scoring import refuse_new
 from likelier.estimators.sources import stored
@@ -177,15 +177,14 @@ class Striding(Observable, Weighted):
         """A seed for each problem, and the rows held out, drawn as and when scikit-learn draws them."""
         if self._apart(K):
             held = self._held(chunk)
-            drawn = check_random_state(self.random_state).randint(SEEDS, size=K)
-            # One generator, seeded anew: to make one takes a hundred times as long.
-            rng, seeds = np.random.RandomState(), []
+            drawn = at_once(self.random_state).randint(SEEDS, size=K)
+            seeds = []
             for seed in drawn:
-                rng.seed(seed)
+                rng = at_once(seed)
                 rng.randint(1, SEEDS)  # the seed of an order that is never asked for
                 seeds.append(int(rng.randint(SEEDS)))
             return seeds, held
-        rng = check_random_state(self.random_state)
+        rng = at_once(self.random_state)
         rng.randint(1, SEEDS)
         held = self._held(chunk)
         return [int(rng.randint(SEEDS))], held

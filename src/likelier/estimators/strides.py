@@ -81,9 +81,10 @@ class Journey(NamedTuple):
 
 def mean_losses(of_problems: Sequence[Any]) -> Floats:
     """By epoch; a problem that ended before others keeps its last."""
-    epochs = max(map(len, of_problems))
-    padded = [np.pad(np.asarray(one), (0, epochs - len(one)), mode="edge") for one in of_problems]
-    return np.asarray(np.mean(padded, axis=0))
+    padded = np.empty((len(of_problems), max(map(len, of_problems))))
+    for row, losses in zip(padded, of_problems, strict=True):
+        row[: len(losses)], row[len(losses) :] = losses, losses[-1]
+    return np.asarray(padded.mean(axis=0))
 
 
 @dataclass

@@ -31,8 +31,8 @@ def units_of(source: Source, *, together: bool, columns: NDArray[np.bool_]) -> U
         return None
     few = source.X.rows(0, LOOKED_AT) if isinstance(source, Arrays) else first_chunk(source, LOOKED_AT).X
     seen = magnitudes(few)
-    usual = (seen == 0) | ((seen > 2.0**-FAR) & (seen < 2.0**FAR))
-    if usual[columns].all():
+    usual = (seen < 2.0**FAR) & ((seen > 2.0**-FAR) | (seen == 0))
+    if usual.all() or usual[columns].all():
         return None
     most = run(source, partial(Magnitudes.start, source.p)).most
     return needed(np.where(columns, most, 0.0), together=together)

@@ -1,6 +1,7 @@
 """What a discriminative fit leaves: weights, and how they were come by."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -70,12 +71,19 @@ class Weights:
             W, shift = W / setting.unit, shift * setting.unit
         return cls(W, b, shift, course, single)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What it is made of, not what it has worked out since."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
     def assigned(self, coef: Any, intercept: Any) -> Self:
-        """The same, or, where other weights were put in the place of those shown, a model of them."""
-        shown = self.lines
-        if issparse(coef) or (
-            np.array_equal(coef, shown["coef_"]) and np.array_equal(intercept, shown["intercept_"])
-        ):
+        """The same, or, where other weights were put in the place of those shown, a model of them.
+
+        What is shown may be our own arrays: then whatever was written to them is what we are.
+        """
+        if issparse(coef) or (coef is self.W and intercept is self.b):
+            return self
+        W, b = self._compared
+        if same(coef, W) and same(intercept, b):
             return self
         W = np.array(np.atleast_2d(coef), dtype=np.float64)
         b = np.broadcast_to(np.asarray(intercept, dtype=np.float64), len(W)).copy()
@@ -89,8 +97,10 @@ class Weights:
     @property
     def scores(self) -> Scores:
         """A score for each class: of two, 0 and z, whose softmax is σ(z)."""
-        W, b = by_class(self.W, self.b)
-        return Scores((Affine(b, np.ascontiguousarray(W), self.shift),))
+        b = self.b
+        if len(b) == 1:
+            b = np.array([0.0, b[0]])
+        return Scores((Affine(b, np.ascontiguousarray(self.W), self.shift),))
 
     def theta(self, setting: Setting) -> Floats:
         """About another shift, and in the units of another fit, flat."""
@@ -100,17 +110,34 @@ class Weights:
 
     @property
     def lines(self) -> dict[str, Any]:
-        """The weights, as they are shown."""
+        """The weights, as they are shown: our own arrays, unless they are about a shift or rounded."""
+        if not self.single and not self.shift.any():
+            return {"coef_": self.W, "intercept_": self.b}
+        W, b = self._compared
+        return {"coef_": W.copy(), "intercept_": b.copy()}
+
+    @cached_property
+    def _compared(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """What the weights that are shown would be, had nobody written to them."""
         W, b = self.W, self.intercept
+        if not self.single:
+            return W, b
         # Of float32 rows in float32, as scikit-learn shows them, but for weights that would be infinite.
         most = max(np.abs(W).max(initial=0.0), np.abs(b).max(initial=0.0))
-        kind = np.float32 if self.single and most <= np.finfo(np.float32).max else np.float64
-        return {"coef_": W.astype(kind), "intercept_": b.astype(kind)}
+        kind = np.float32 if most <= np.finfo(np.float32).max else np.float64
+        return W.astype(kind), b.astype(kind)
 
     @property
     def shown(self) -> dict[str, Any]:
         """As fitted attributes."""
         return self.lines | self.course.shown
+
+
+def same(given: Any, kept: NDArray[Any]) -> bool:
+    """Whether what users may have written to is what it was."""
+    if type(given) is np.ndarray and given.shape == kept.shape:
+        return bool((given == kept).all())  # np.array_equal takes three times as long
+    return np.array_equal(given, kept)
 
 
 def by_class(W: Floats, b: Floats) -> tuple[Floats, Floats]:

@@ -116,6 +116,10 @@ class DiagonalGaussian:
     def floor(self, stats: ColumnMoments) -> float | Floats:
         """var_smoothing times the largest column variance of all rows (1 if all columns are constant)."""
         total, _, S = stats.pooled()
+        return self._floor(total, S)
+
+    def _floor(self, total: Floats, S: Floats) -> float | Floats:
+        """The same from the weight and scatter of each column."""
         var = np.divide(S, total, out=np.zeros_like(S), where=total > 0)
         if self.by_column:
             return np.asarray(self.var_smoothing * np.where(var > 0, var, 1.0))
@@ -137,7 +141,7 @@ class DiagonalGaussian:
         if self.lent:
             v = within(among, spread, self.unit)
             own = predictive(stats.S, N, self.lent * self.unit, v, self.unit)
-        var = np.where(seen, own, spread) + self.floor(among)
+        var = np.where(seen, own, spread) + self._floor(total, S)
         return Diagonal(mean, above_nothing(var, spread))  # without smoothing it may be 0
 
 

@@ -25,7 +25,8 @@ class Tally:
     passed: int = 0  # rows that were held out, as often as they were: they had no turn
     doublings: Numbers = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # (d,)
 
-    def after(self, epoch: Epoch) -> Self:
+    def after(self, epoch: Epoch, latest: int | None = None) -> Self:
+        """latest: the mistakes of the last of several epochs, if it stands for these."""
         turns = self.turns + epoch.turns
         new = 2 ** np.arange(len(self.doublings), turns.bit_length())  # in this epoch
         counts = self.mistakes + np.searchsorted(epoch.at, new - self.turns, side="right")
@@ -33,7 +34,7 @@ class Tally:
             self,
             turns=turns,
             mistakes=self.mistakes + len(epoch.at),
-            latest=len(epoch.at),
+            latest=len(epoch.at) if latest is None else latest,
             doublings=np.append(self.doublings, counts).astype(np.int64),
         )
 
@@ -68,6 +69,8 @@ class Pool(NamedTuple):
 class Follower:
     """What is kept of the weight vectors beside the last, and their mean: nothing."""
 
+    each_epoch = False  # whether it is to see epochs one by one
+
     def after(self, epoch: Epoch, theta: Floats, turns: int) -> None:
         """An epoch that began at θ (p + 1,), after so many turns in all."""
 
@@ -75,6 +78,8 @@ class Follower:
 @dataclass
 class Poll(Follower):
     """All of them; beyond `most` mistakes, the latest."""
+
+    each_epoch = True
 
     voters: Voters
     pool: Pool
@@ -100,6 +105,8 @@ class Draw(Follower):
     A turn of an epoch replaces the one drawn before with the chance that it is among all turns so far.
     """
 
+    each_epoch = True
+
     drawn: Floats  # (p + 1,)
     X: Block
     worth: Floats  # (n,), of a step at each row
@@ -116,10 +123,13 @@ class Draw(Follower):
         self.drawn = theta + np.append(weighted_sum(self.X, rows, steps), self.decay * steps.sum())
 
 
+LONGEST = 1 << 16  # turns that a diary of several epochs may have
+
+
 # ---- the run -----------------------------------------------------------------------------------------
 @dataclass
 class Record:
-    """Told of each epoch, whose diary it takes: none is ever longer than one of them."""
+    """Told of each epoch, or of some, whose diary it takes: none is longer than one, or LONGEST."""
 
     theta: Floats  # (1, p + 1), where the next epoch begins,
     t: int  # and at which turn
@@ -130,10 +140,15 @@ class Record:
     def of(cls, stand: Stand, tally: Tally, follower: Follower) -> Self:
         return cls(stand.theta.copy(), int(stand.t), tally, follower)
 
+    def at_once(self, rows: int) -> int:
+        """How many epochs over so many rows it can be told of together."""
+        return 1 if self.follower.each_epoch else max(1, LONGEST // max(1, rows))
+
     def after(self, native: _core.Stochastic) -> None:
+        """The next epochs."""
         epoch = Epoch(int(native.t) - self.t, native.diary_turns - self.t + 1, native.diary_rows)
         self.follower.after(epoch, self.theta[0], self.tally.turns)
-        self.tally = self.tally.after(epoch)
+        self.tally = self.tally.after(epoch, int(native.steps[-1]))
         self.t = int(native.t)
         native.theta(self.theta)
         native.forget()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,7 +131,16 @@ class Task(NamedTuple):
 
 
 Watch = Callable[[float], None]  # after an epoch: its mean loss
-Told = Callable[[_core.Stochastic], None]  # after an epoch: all that can be known
+
+
+class Told(Protocol):
+    """Whoever is to know, after some epochs, all that can be known."""
+
+    def at_once(self, rows: int) -> int:
+        """How many epochs over so many rows it can be told of together."""
+
+    def after(self, native: _core.Stochastic, /) -> None:
+        """Epochs have been made."""
 
 
 def walk(
@@ -148,7 +157,9 @@ def walk(
         none = np.empty(0, dtype=np.int64)
         return Walk(stand, np.empty(0), np.empty(0), none, none, True, none, none, 0)
     native = _native(rows, course, stand, task)
-    at_once = 1 if watch is not None or told is not None else max(1, AT_ONCE // _cells(rows.X))
+    at_once = 1 if watch is not None else max(1, AT_ONCE // _cells(rows.X))
+    if told is not None:
+        at_once = min(at_once, told.at_once(len(rows.codes)))
     made = 0
     while made < epochs and not native.ended:
         native.run(min(at_once, epochs - made))
@@ -156,7 +167,7 @@ def walk(
             _refuse(rows, native.bad, epoch=len(native.steps) + 1)
         made = len(native.steps)
         if told is not None:
-            told(native)
+            told.after(native)
         if watch is not None:
             watch(float(native.losses[-1]))
     return Walk(
