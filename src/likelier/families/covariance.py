@@ -1,13 +1,18 @@
 """Arithmetic on covariance matrices: factors, conditioning, shrinkage."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from likelier.cores import one_thread_if
+
 Floats = NDArray[np.float64]
 
+SMALL = 3e8  # operations: fewer are done before the threads of BLAS are awake
+WELL_ENOUGH = 1e-4  # reciprocal condition of products of rows up to which ten digits and more are left
 PART = 128  # columns of many that are looked at first
 
 
@@ -90,6 +95,96 @@ def factors(cov: Floats, tol: float) -> Factors:
         A = np.ascontiguousarray((U / roots).T / sd)
         F = sd[:, None] * U * roots
     return Factors(A, F, 2 * float(np.log(sd).sum() + np.log(roots).sum()))
+
+
+@dataclass(frozen=True)
+class Span:
+    """Σ = DᵀD by way of the products of its rows, D (n, p), n < p: nothing of p² cells.
+
+    Columns standardised, D Dᵀ = LLᵀ, L (n, r) by Cholesky with pivots; of the r rows that these choose,
+    U = L₁⁻¹ D₁ is orthonormal, and Σ = Uᵀ(LᵀL)U. With LᵀL = MMᵀ, A = M⁻¹U whitens, and F = UᵀM.
+    """
+
+    D: Floats  # (r, p), the rows chosen, standardised
+    L: Floats  # (r, r)
+    M: Floats  # (r, r)
+    sd: Floats  # (p,)
+
+    @classmethod
+    def of(cls, D: Floats, tol: float) -> "Span | Axes":
+        """Without directions whose deviation, columns standardised, is at most `tol`.
+
+        Where there are such, or products of rows would cost digits, by singular values.
+        """
+        sd = np.sqrt(np.einsum("ij,ij->j", D, D))
+        sd[sd == 0] = 1.0
+        Z = D / sd
+        with one_thread_if(Z.size * len(Z) < SMALL):
+            return cls._of(Z, max(tol**2, Z.shape[1] * np.finfo(float).eps), sd)
+
+    @classmethod
+    def _of(cls, Z: Floats, least: float, sd: Floats) -> "Span | Axes":
+        G = Z @ Z.T
+        L, pivots, rank, _ = lapack.dpstrf(G, tol=least / 4, lower=1)
+        L = np.tril(L[:, :rank])
+        M = L.T @ L
+        if rank and exceeds(M, least):
+            size = np.abs(M).sum(axis=0).max()
+            half = lapack.dpotrf(M, lower=1)[0]
+            if lapack.dpocon(half, size, uplo="L")[0] > WELL_ENOUGH:
+                return cls(Z[pivots[:rank] - 1], L[:rank], half, sd)
+        return Axes.of(Z, np.sqrt(least), sd)
+
+    @property
+    def rank(self) -> int:
+        return len(self.D)
+
+    def whitened(self, D: Floats) -> Floats:
+        """D Aᵀ."""
+        inner = lapack.dtrtrs(self.L, self.D @ (D / self.sd).T, lower=1)[0]
+        return np.asarray(lapack.dtrtrs(self.M, inner, lower=1)[0].T)
+
+    def directions(self, C: Floats) -> Floats:
+        """C A."""
+        outer = lapack.dtrtrs(self.M, C.T, lower=1, trans=1)[0]
+        return np.asarray(lapack.dtrtrs(self.L, outer, lower=1, trans=1)[0].T @ self.D / self.sd)
+
+    def factors(self) -> Factors:
+        U = lapack.dtrtrs(self.L, self.D, lower=1)[0]
+        A = np.ascontiguousarray(lapack.dtrtrs(self.M, U, lower=1)[0] / self.sd)
+        roots = np.diagonal(self.M)
+        F = self.sd[:, None] * (U.T @ np.tril(self.M))
+        return Factors(A, F, 2 * float(np.log(self.sd).sum() + np.log(roots).sum()))
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The same by singular values, D = V S Uᵀ: A = S⁻¹Uᵀ."""
+
+    U: Floats  # (r, p)
+    roots: Floats  # (r,)
+    sd: Floats  # (p,)
+
+    @classmethod
+    def of(cls, Z: Floats, least: float, sd: Floats) -> "Axes":
+        _, roots, U = np.linalg.svd(Z, full_matrices=False)
+        keep = roots > least
+        return cls(np.ascontiguousarray(U[keep]), roots[keep], sd)
+
+    @property
+    def rank(self) -> int:
+        return len(self.roots)
+
+    def whitened(self, D: Floats) -> Floats:
+        return np.asarray((D / self.sd) @ self.U.T / self.roots)
+
+    def directions(self, C: Floats) -> Floats:
+        return np.asarray((C / self.roots) @ self.U / self.sd)
+
+    def factors(self) -> Factors:
+        A = np.ascontiguousarray(self.U / self.roots[:, None] / self.sd)
+        F = self.sd[:, None] * self.U.T * self.roots
+        return Factors(A, F, 2 * float(np.log(self.sd).sum() + np.log(self.roots).sum()))
 
 
 def upper_whitenings(cov: Floats) -> tuple[Floats, Floats]:

@@ -16,7 +16,7 @@ from likelier import _core
 from likelier.families.cells import pays, solve_cells
 from likelier.families.climb import Climbed, Point, climb, put_back, taken, too_close, varying
 from likelier.families.covariance import steady_precision
-from likelier.states import ColumnMoments, Moments, PatternMoments, ShrinkageMoments
+from likelier.states import ColumnMoments, Deviations, Moments, PatternMoments, ShrinkageMoments
 
 Floats = NDArray[np.float64]
 
@@ -180,12 +180,12 @@ def beginnings(columns: ColumnMoments, *, tied: bool) -> list[Point]:
     return [Point(m[None], np.diag(v)) for m, v in zip(mean, own, strict=True)]
 
 
-Countable = Moments | PatternMoments | ShrinkageMoments
+Countable = Moments | Deviations | PatternMoments | ShrinkageMoments
 
 
-def completed(stats: Countable) -> Moments:
+def completed(stats: Countable) -> Moments | Deviations:
     """The moments of the rows; if cells are missing, those that they would have had without."""
-    if isinstance(stats, Moments):
+    if isinstance(stats, Moments | Deviations):
         return stats
     if isinstance(stats, ShrinkageMoments):
         joint = stats.joint()
