@@ -102,7 +102,7 @@ class Span:
     """Σ = DᵀD by way of the products of its rows, D (n, p), n < p: nothing of p² cells.
 
     Columns standardised, D Dᵀ = LLᵀ, L (n, r) by Cholesky with pivots; of the r rows that these choose,
-    U = L₁⁻¹ D₁ is orthonormal, and Σ = Uᵀ(LᵀL)U. With LᵀL = MMᵀ, A = M⁻¹U whitens, and F = UᵀM.
+    U = L₁⁻¹ D₁ is orthonormal, and Σ = Uᵀ(LᵀL)U. With LᵀL = MMᵀ, A = M⁻¹U whitens.
     """
 
     D: Floats  # (r, p), the rows chosen, standardised
@@ -147,14 +147,18 @@ class Span:
     def directions(self, C: Floats) -> Floats:
         """C A."""
         outer = lapack.dtrtrs(self.M, C.T, lower=1, trans=1)[0]
-        return np.asarray(lapack.dtrtrs(self.L, outer, lower=1, trans=1)[0].T @ self.D / self.sd)
+        weights = lapack.dtrtrs(self.L, outer, lower=1, trans=1)[0].T @ self.D
+        weights /= self.sd
+        return np.asarray(weights)
 
-    def factors(self) -> Factors:
-        U = lapack.dtrtrs(self.L, self.D, lower=1)[0]
-        A = np.ascontiguousarray(lapack.dtrtrs(self.M, U, lower=1)[0] / self.sd)
-        roots = np.diagonal(self.M)
-        F = self.sd[:, None] * (U.T @ np.tril(self.M))
-        return Factors(A, F, 2 * float(np.log(self.sd).sum() + np.log(roots).sum()))
+    def whitening(self) -> Floats:
+        """A (r, p)."""
+        return self.directions(np.eye(self.rank))
+
+    @property
+    def log_det(self) -> float:
+        """ln|Σ| over the directions that count."""
+        return 2 * float(np.log(self.sd).sum() + np.log(np.diagonal(self.M)).sum())
 
 
 @dataclass(frozen=True)
@@ -181,10 +185,12 @@ class Axes:
     def directions(self, C: Floats) -> Floats:
         return np.asarray((C / self.roots) @ self.U / self.sd)
 
-    def factors(self) -> Factors:
-        A = np.ascontiguousarray(self.U / self.roots[:, None] / self.sd)
-        F = self.sd[:, None] * self.U.T * self.roots
-        return Factors(A, F, 2 * float(np.log(self.sd).sum() + np.log(self.roots).sum()))
+    def whitening(self) -> Floats:
+        return np.ascontiguousarray(self.U / self.roots[:, None] / self.sd)
+
+    @property
+    def log_det(self) -> float:
+        return 2 * float(np.log(self.sd).sum() + np.log(self.roots).sum())
 
 
 def upper_whitenings(cov: Floats) -> tuple[Floats, Floats]:

@@ -181,7 +181,7 @@ class Spanned(OneCovariance):
 
     @cached_property
     def _factors(self) -> Factors:
-        return self._span.factors()
+        return Factors(self._span.whitening(), self.D.T, self._span.log_det)
 
     @property
     def rank(self) -> int:
