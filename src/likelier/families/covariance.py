@@ -224,7 +224,7 @@ def regress(
 WELL = 1e-9  # reciprocal condition, of standardised columns, from which on an inverse is to be trusted
 
 
-def precision(cov: Floats) -> tuple[Floats, float] | None:
+def precision(cov: Floats, least: float = WELL) -> tuple[Floats, float] | None:
     """Σ⁻¹ and ln|Σ|; None where Σ is so nearly singular that the inverse would be rounding errors."""
     if len(cov) == 0:
         return cov, 0.0
@@ -233,7 +233,7 @@ def precision(cov: Floats) -> tuple[Floats, float] | None:
     sd = deviations(cov)
     C = cov / np.outer(sd, sd)
     L, info = lapack.dpotrf(C, lower=1)
-    if info != 0 or lapack.dpocon(L, np.abs(C).sum(axis=0).max(), uplo="L")[0] < WELL:
+    if info != 0 or (least > 0 and lapack.dpocon(L, np.abs(C).sum(axis=0).max(), uplo="L")[0] < least):
         return None
     # Not dpotri: OpenBLAS runs it on all threads however small, and on a busy machine waits for them.
     half = np.tril(lapack.dtrtri(L, lower=1)[0])
