@@ -16,6 +16,7 @@
 #include "mixture.hpp"
 #include "moments.hpp"
 #include "qr.hpp"
+#include "ridge.hpp"
 #include "row_scores.hpp"
 #include "sample.hpp"
 #include "scores.hpp"
@@ -156,6 +157,36 @@ Where py_sparse_affine(const Held& X, In turned, In zero, std::optional<In> b, s
                 throw std::invalid_argument("sparse_affine is for CSR");
         },
         X.view));
+}
+
+void py_sparse_spread(const Held& X, Vector<double> w, bool centred, Out mean, Out squares) {
+    nb::gil_scoped_release free;
+    std::visit(
+        [&](const auto& m) {
+            if constexpr (requires { m.starts; })
+                sparse_spread(m, w.data(), centred, mean.data(), squares.data());
+            else
+                throw std::invalid_argument("sparse_spread is for CSR");
+        },
+        X.view);
+}
+
+int64_t py_ridge_steps(const Held& X, Vector<double> root, Vector<double> mean, Vector<double> squares,
+                       double alpha, bool by_rows, int64_t most, Vector<double> gains, Out b, Out r, Out d,
+                       Out now) {
+    const RidgeSteps at{b.data(), r.data(), d.data(), now.data()};
+    const Gains enough{gains(0), gains(1), gains(2)};
+    nb::gil_scoped_release free;
+    return std::visit(
+        [&](const auto& m) -> int64_t {
+            if constexpr (requires { m.starts; }) {
+                CentredRows A(m, root.data(), mean.data(), squares.data());
+                return RidgeSolver(A, squares.data(), alpha, by_rows).run(at, most, enough);
+            } else {
+                throw std::invalid_argument("ridge_steps is for CSR");
+            }
+        },
+        X.view);
 }
 
 Where py_additive(const Held& X, In W, In constant, In b, double threshold, Out Z, bool add) {
@@ -429,6 +460,12 @@ NB_MODULE(LIKELIER_MODULE, m) {
     m.def("sparse_affine", &py_sparse_affine, nb::arg("X"), nb::arg("turned"), nb::arg("zero"),
           nb::arg("b").none(), nb::arg("constant").none(), nb::arg("threshold"), nb::arg("Z").noconvert(),
           nb::arg("add"));
+    m.def("sparse_spread", &py_sparse_spread, nb::arg("X"), nb::arg("w"), nb::arg("centred"),
+          nb::arg("mean").noconvert(), nb::arg("squares").noconvert());
+    m.def("ridge_steps", &py_ridge_steps, nb::arg("X"), nb::arg("root"), nb::arg("mean"),
+          nb::arg("squares"), nb::arg("alpha"), nb::arg("by_rows"), nb::arg("most"), nb::arg("gains"),
+          nb::arg("b").noconvert(), nb::arg("r").noconvert(), nb::arg("d").noconvert(),
+          nb::arg("now").noconvert());
     m.def("additive", &py_additive, nb::arg("X"), nb::arg("W"), nb::arg("constant"), nb::arg("b"),
           nb::arg("threshold"), nb::arg("Z").noconvert(), nb::arg("add"));
     m.def("sums", &py_sums, nb::arg("X"), nb::arg("codes").none(), nb::arg("R").none(),

@@ -9,6 +9,7 @@ from laws.generators import Array, Table, positive
 from likelier.families.pooled import OfAll
 from likelier.states import (
     ColumnMoments,
+    Deviations,
     Extent,
     Kept,
     Moments,
@@ -81,6 +82,9 @@ def assert_close(a: Any, b: Any, rows: Table, tied: bool = False) -> None:
         return
     if isinstance(a, Extent):
         rows = replace(rows, y=np.zeros_like(rows.y), K=1)
+    if isinstance(a, Deviations):
+        assert_close(a.moments(), b.moments(), rows)
+        return
     if isinstance(a, PositiveMoments):
         rows = positive(rows)
     if isinstance(a, Kept):

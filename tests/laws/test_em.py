@@ -1,10 +1,13 @@
 """The laws of fits to rows with missing cells (NaN): the most likely parameters, however found."""
 
 import copy
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -646,25 +649,67 @@ def test_few_cells_find_what_all_rows_do(shape, n, p, K, lacking, cells, monkeyp
     )
 
 
-@every_shape
-@pytest.mark.parametrize("far", [0.0, 1e6])
-def test_indicators_that_add_up_to_1_have_an_end(shape, far):
-    """Columns that follow from each other, some missing together: soon, and completed rows add up too."""
+def indicators(far: float = 0.0) -> Table:
+    """Columns that follow from each other, some missing together."""
     rng = np.random.default_rng(0)
-    sizes = (3, 4, 14, 9, 2)
-    blocks = [np.eye(k)[rng.integers(0, k, 690)] for k in sizes]
-    X = np.concatenate([rng.standard_normal((690, 6)) + far, *blocks], axis=1)
-    y = (X[:, 0] - far + X[:, 7] + rng.standard_normal(690) > 0).astype(np.int32)
+    sizes = (3, 4, 9, 2)
+    blocks = [np.eye(k)[rng.integers(0, k, 400)] for k in sizes]
+    X = np.concatenate([rng.standard_normal((400, 6)) + far, *blocks], axis=1)
+    y = (X[:, 0] - far + X[:, 7] + rng.standard_normal(400) > 0).astype(np.int32)
     first = 6
     for size in sizes[:3]:
-        X[rng.choice(690, 9, replace=False), first : first + size] = np.nan
+        X[rng.choice(400, 7, replace=False), first : first + size] = np.nan
         first += size
-    X[rng.choice(690, 13, replace=False), 1] = np.nan
-    found = completed(state_of(Table(X, y, None, 2), shape))
+    X[rng.choice(400, 13, replace=False), 1] = np.nan
+    return Table(X, y, None, 2)
+
+
+def too_few() -> Table:
+    """Rows that have all of some columns are fewer than columns: likelihoods without a greatest value."""
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((60, 30)), (np.arange(60) % 2).astype(np.int32)
+    for j in range(3):
+        X[rng.choice(60, 25, replace=False), j] = np.nan
+    return Table(X, y, None, 2)
+
+
+@pytest.mark.parametrize("make", [indicators, too_few])
+def test_cells_rows_and_passes_add_the_same_to_columns_that_follow_from_others(make, monkeypatch):
+    """One rule for what is added where the likelihood has no greatest value, whoever takes the steps."""
+    rows = make()
+    state = state_of(rows, "tied")
+    cells, steps = completed(copy.deepcopy(state)), by_rows(state, monkeypatch)
+    passes = completed_by_passes(Arrays(Dense(rows.X), rows.y), rows.K, "tied")
+    for found in (cells, steps, passes):
+        assert found.converged
+        assert_same_moments(found, steps, 1e-5)  # where likelihoods are flat, ends are that far apart
+
+
+@pytest.mark.parametrize("make", [indicators, too_few])
+def test_an_array_and_two_files_with_dependent_columns_make_one_model(make, tmp_path):
+    rows = make()
+    p = rows.X.shape[1]
+    table = pa.table({f"x{j}": pa.array(rows.X[:, j], from_pandas=True) for j in range(p)} | {"y": rows.y})
+    cut = len(rows.y) // 3
+    for i, part in enumerate((table.slice(0, cut), table.slice(cut))):
+        pq.write_table(part, tmp_path / f"{i}.parquet")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of directions that are left out
+        ours = lk.LinearDiscriminantAnalysis().fit(rows.X, rows.y)
+        theirs = lk.LinearDiscriminantAnalysis().fit(lk.scan(tmp_path / "*.parquet", target="y"))
+    np.testing.assert_allclose(ours.means_, theirs.means_, rtol=1e-7, atol=1e-7)
+    a, b = (model._model.params.cov for model in (ours, theirs))
+    np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-7)
+
+
+@every_shape
+@pytest.mark.parametrize("far", [0.0, 1e6])
+def test_completed_indicators_add_up_to_1(shape, far):
+    found = completed(state_of(indicators(far), shape))
     assert found.converged
     assert found.steps < 60
     np.testing.assert_allclose(found.mean[:, 6:9].sum(axis=1), 1, atol=1e-6)
-    one = np.zeros(X.shape[1])
+    one = np.zeros(found.mean.shape[1])
     one[6:9] = 1
     assert (np.abs(covariances(found) @ one) < 1e-6).all()
 

@@ -38,6 +38,7 @@ from likelier.states import (
     Bins,
     ColumnMoments,
     Counts,
+    Deviations,
     Extent,
     HigherMoments,
     Kept,
@@ -105,8 +106,10 @@ STATES = [
     Kind("column moments", ColumnMoments.start, gaps=True),
     Kind("moments, full", partial(Moments.start, shape="full")),
     Kind("moments, tied", partial(Moments.start, shape="tied")),
+    Kind("deviations", Deviations.start),
     Kind("pattern moments, full", partial(PatternMoments.start, shape="full"), gaps=True),
     Kind("pattern moments, tied", partial(PatternMoments.start, shape="tied"), gaps=True),
+    Kind("pattern moments, rows", partial(PatternMoments.start, shape="tied", rows=True), gaps=True),
     Kind("higher moments", HigherMoments.start),
     Kind("shrinkage moments", ShrinkageMoments.start, gaps=True),
     Kind("counts", lambda K, p: Counts.start(K, np.arange(p) % 5 + 1), by_class=False, view=of_codes),
@@ -296,7 +299,8 @@ def counted(state: Any) -> list[Any]:
         return [state.higher, state.gaps.whole]
     if isinstance(state, Parts):
         return [part for one in state.states for part in counted(one)]
-    return [state.whole if isinstance(state, PatternMoments) else state]
+    one = state.whole if isinstance(state, PatternMoments) else state
+    return [one.moments() if isinstance(one, Deviations) else one]  # the most that it may become
 
 
 def held_by(state: Any) -> int:

@@ -63,6 +63,21 @@ def sparse_affine(
     add: bool,
     /,
 ) -> Where: ...
+def sparse_spread(X: Matrix, w: Floats, centred: bool, mean: Floats, squares: Floats) -> None: ...
+def ridge_steps(
+    X: Matrix,
+    root: Floats,
+    mean: Floats,
+    squares: Floats,
+    alpha: float,
+    by_rows: bool,
+    most: int,
+    gains: Floats,
+    b: Floats,
+    r: Floats,
+    d: Floats,
+    now: Floats,
+) -> int: ...
 def additive(
     X: Matrix, W: Floats, constant: Floats, b: Floats, threshold: float, Z: Floats, add: bool, /
 ) -> Where: ...

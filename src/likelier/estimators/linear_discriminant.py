@@ -16,7 +16,15 @@ from likelier.estimators.discriminant import Discriminant, covariance_by
 from likelier.estimators.generative import Contributions
 from likelier.estimators.linear import LinearClassifier
 from likelier.estimators.onepass import Names
-from likelier.families import Discriminants, Tied, TiedGaussian, by_eigen, by_least_squares, by_svd
+from likelier.families import (
+    Discriminants,
+    OneCovariance,
+    Tied,
+    TiedGaussian,
+    by_eigen,
+    by_least_squares,
+    by_svd,
+)
 from likelier.families.discriminants import parts_about
 from likelier.model import Bayes, ask, log_of
 from likelier.scores import Affine, Scores
@@ -80,7 +88,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         given = None if self.priors is None else self._given_priors(K)
         if self.solver == "svd":
             by_class = given is not None and self.store_covariance
-            return TiedGaussian(tol=float(self.tol), by_class=by_class)
+            return TiedGaussian(tol=float(self.tol), by_class=by_class, rows=True)
         return TiedGaussian(self.shrinkage, weights=given)
 
     def _check_enough(self, statistics: Any, source: Source, target: NDArray[Any]) -> None:
@@ -115,7 +123,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return self._linear_model(params, log_of(prior), between, self.tol)
 
     def _linear_model(
-        self, params: Tied, log_prior: Floats, between: Floats | None, tol: float
+        self, params: OneCovariance, log_prior: Floats, between: Floats | None, tol: float
     ) -> "LinearBayes":
         prior = np.exp(log_prior)
         if self.solver == "svd":
@@ -127,14 +135,14 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return LinearBayes(params, log_prior, lines.scores(), lines=lines)
 
     def _derived(self, model: Bayes, columns: NDArray[np.intp], given: Mapping[str, Any]) -> Any:
-        assert isinstance(model.params, Tied)
+        assert isinstance(model.params, OneCovariance)
         # tol=0: priors that evidence has made tiny must not make the axes of their classes vanish.
         lines = self._linear_model(model.params, model.log_prior, None, tol=0.0)
         return super()._derived(replace(lines, units=model.units), columns, given)
 
     def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
         assert isinstance(model, LinearBayes)
-        assert isinstance(model.params, Tied)
+        assert isinstance(model.params, OneCovariance)
         lines, (K, p) = model.lines, model.params.shape
         W, b = lines.coef, lines.intercept + model.log_prior
         if K == 2:
@@ -158,10 +166,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
         yield from super()._remarks(model, statistics, target, names)
-        assert isinstance(model.params, Tied)
-        rank, p = model.params.whitening.shape
+        assert isinstance(model.params, OneCovariance)
+        rank, p = model.params.rank, model.params.shape[1]
         if rank < p:
-            still = np.flatnonzero(np.diagonal(model.params.cov) == 0)
+            still = np.flatnonzero(model.params.variances == 0)
             which = f"; constant: {door.named(names, still)}" if len(still) else ""
             yield (
                 f"within the classes, the {p} columns vary in {rank} directions only (too few rows, or "
@@ -216,7 +224,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         A missing cell contributes 0; Σ is then that of the columns that are there.
         """
         lines, params = self._lines, self._model.params
-        assert isinstance(params, Tied)
+        assert isinstance(params, OneCovariance)
         rows = door.dense_rows(self, X, gaps=True)
         values = self._model.parts(rows, lambda X: parts_about(params, lines, X))
         return Contributions.of(self, values, self._model.log_prior)

@@ -5,7 +5,7 @@ from likelier.families.bernoulli import Bernoulli, Bernoullis
 from likelier.families.beta import Beta, Betas
 from likelier.families.categorical import Categorical, Categories
 from likelier.families.counts import AffineColumns
-from likelier.families.covaried import Full, FullGaussian, Tied, TiedGaussian
+from likelier.families.covaried import Full, FullGaussian, OneCovariance, Spanned, Tied, TiedGaussian
 from likelier.families.dirichlet import Dirichlet, Dirichlets
 from likelier.families.discriminants import Discriminants, by_eigen, by_least_squares, by_svd
 from likelier.families.gamma import Gamma, Gammas
@@ -68,11 +68,13 @@ __all__ = [
     "Mixture",
     "Multinomial",
     "Multinomials",
+    "OneCovariance",
     "Params",
     "Poisson",
     "Poissons",
     "ProductKernel",
     "Range",
+    "Spanned",
     "Support",
     "Tied",
     "TiedGaussian",

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from likelier.families.climb import MOST_STEPS, Climbed, Point, climb, too_close
+from likelier.families.climb import Climbed, Point, Singular, climb
 from likelier.families.covariance import WELL, deviations, precision
 
 if TYPE_CHECKING:
@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 MOST = 1500  # missing cells from which on a system of them costs more than the steps that it saves
-
-
-class Singular(ArithmeticError):
-    """Columns follow from others, or rows are too few, so that the likelihood has no greatest value."""
 
 
 @dataclass(frozen=True)
@@ -284,20 +280,9 @@ def pays(problem: "Problem") -> bool:
     return bool(0 < cells <= MOST and cells**3 / 3 <= 4 * (1.5 * p**3 + rows * p**2) + 1e6)
 
 
-# Variance added to each column, as a share of its own. None, if that will do; then as little as makes
-# columns that follow from others harmless; and at last so much that too few rows lead somewhere, and soon.
-RIDGES = ((0.0, MOST_STEPS), (1e-8, 50), (1e-3, MOST_STEPS))
-
-
-def solve_cells(problem: "Problem", start: Point) -> Climbed:
+def solve_cells(problem: "Problem", start: Point, ridge: float) -> Climbed:
     """The most likely parameters of one problem all of whose columns vary."""
-    for ridge, most in RIDGES:
-        try:
-            whole = Regression.of(problem, start, ridge)
-            m = len(whole.M)
-            end = climb(whole.cells.tried, [Point(np.zeros((0, m)), np.eye(m))], most)
-            if end.converged or ridge == RIDGES[-1][0]:
-                return end._replace(ends=[whole.parameters(end.ends[0].cov)])
-        except Singular:
-            continue
-    raise too_close(len(start.cov))
+    whole = Regression.of(problem, start, ridge)
+    m = len(whole.M)
+    end = climb(whole.cells.tried, [Point(np.zeros((0, m)), np.eye(m))])
+    return end._replace(ends=[whole.parameters(end.ends[0].cov)])

@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
-from likelier.families.covariance import deviations, steady_precision
+from likelier.families.covariance import deviations
 
 Floats = NDArray[np.float64]
 
@@ -78,12 +79,14 @@ def climb(step: Step, start: list[Point], most: int = MOST_STEPS) -> Climbed:
     """To the most likely parameters. `step` maps parameters to their log-likelihood and their successors.
 
     Successors are never less likely; points by `Mixing` may be, and then the way goes on from the last
-    successor.
+    successor. A successor that is no covariance any more: Singular.
     """
     at, mixing, best, sure = start, Mixing(), -np.inf, start
     least, stalled = np.inf, 0
     for steps in range(1, most + 1):
         likelihood, new = step(at)
+        if at is sure and likelihood == -np.inf:
+            raise Singular
         if likelihood < best - 1e-9 * abs(best):
             mixing, at, best = Mixing(), sure, -np.inf
             continue
@@ -96,9 +99,41 @@ def climb(step: Step, start: list[Point], most: int = MOST_STEPS) -> Climbed:
         if moved < TOL or (moved < 1e4 * TOL and stalled >= 5):
             return Climbed(new, steps, True)
         at = _raised(mixing.next(point, image), start)
-        if any(steady_precision(one.cov) is None for one in at):
+        if not all(definite(one.cov) for one in at):
             at = new
     return Climbed(sure, steps, False)
+
+
+def definite(cov: Floats) -> bool:
+    """Whether all variances are above 0, in every direction."""
+    return len(cov) == 0 or bool(lapack.dpotrf(cov, lower=1, clean=0)[1] == 0)
+
+
+class Singular(ArithmeticError):
+    """Columns follow from others, or rows are too few, so that the likelihood has no greatest value."""
+
+
+# Variance added to each column, as a share of its own, where without any there is no end: as little as
+# makes columns that follow from others harmless, and, where complete rows are too few to tell these from
+# columns that only seem so, as much as lets such rows lead somewhere, and soon.
+SLIGHT, STRONG = 1e-8, 1e-3
+
+
+def ridge_for(p: int, K: int, complete: float) -> float:
+    """The share for p columns of K classes with this weight of complete rows, wherever the rows are."""
+    return SLIGHT if complete >= p + K else STRONG
+
+
+def by_ridges(p: int, K: int, complete: float, way: Callable[[float], Climbed]) -> Climbed:
+    """The end of a way, which is given the share of each variance to add."""
+    for ridge in (0.0, ridge_for(p, K, complete)):
+        try:
+            end = way(ridge)
+        except Singular:
+            continue
+        if end.converged or ridge:
+            return end
+    raise too_close(p)
 
 
 def too_close(p: int) -> ValueError:

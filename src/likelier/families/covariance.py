@@ -1,13 +1,18 @@
 """Arithmetic on covariance matrices: factors, conditioning, shrinkage."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from likelier.cores import one_thread_if
+
 Floats = NDArray[np.float64]
 
+SMALL = 3e8  # operations: fewer are done before the threads of BLAS are awake
+WELL_ENOUGH = 1e-4  # reciprocal condition of products of rows up to which ten digits and more are left
 PART = 128  # columns of many that are looked at first
 
 
@@ -92,6 +97,102 @@ def factors(cov: Floats, tol: float) -> Factors:
     return Factors(A, F, 2 * float(np.log(sd).sum() + np.log(roots).sum()))
 
 
+@dataclass(frozen=True)
+class Span:
+    """Σ = DᵀD by way of the products of its rows, D (n, p), n < p: nothing of p² cells.
+
+    Columns standardised, D Dᵀ = LLᵀ, L (n, r) by Cholesky with pivots; of the r rows that these choose,
+    U = L₁⁻¹ D₁ is orthonormal, and Σ = Uᵀ(LᵀL)U. With LᵀL = MMᵀ, A = M⁻¹U whitens.
+    """
+
+    D: Floats  # (r, p), the rows chosen, standardised
+    L: Floats  # (r, r)
+    M: Floats  # (r, r)
+    sd: Floats  # (p,)
+
+    @classmethod
+    def of(cls, D: Floats, tol: float) -> "Span | Axes":
+        """Without directions whose deviation, columns standardised, is at most `tol`.
+
+        Where there are such, or products of rows would cost digits, by singular values.
+        """
+        sd = np.sqrt(np.einsum("ij,ij->j", D, D))
+        sd[sd == 0] = 1.0
+        Z = D / sd
+        with one_thread_if(Z.size * len(Z) < SMALL):
+            return cls._of(Z, max(tol**2, Z.shape[1] * np.finfo(float).eps), sd)
+
+    @classmethod
+    def _of(cls, Z: Floats, least: float, sd: Floats) -> "Span | Axes":
+        G = Z @ Z.T
+        L, pivots, rank, _ = lapack.dpstrf(G, tol=least / 4, lower=1)
+        L = np.tril(L[:, :rank])
+        M = L.T @ L
+        if rank and exceeds(M, least):
+            size = np.abs(M).sum(axis=0).max()
+            half = lapack.dpotrf(M, lower=1)[0]
+            if lapack.dpocon(half, size, uplo="L")[0] > WELL_ENOUGH:
+                return cls(Z[pivots[:rank] - 1], L[:rank], half, sd)
+        return Axes.of(Z, np.sqrt(least), sd)
+
+    @property
+    def rank(self) -> int:
+        return len(self.D)
+
+    def whitened(self, D: Floats) -> Floats:
+        """D Aᵀ."""
+        inner = lapack.dtrtrs(self.L, self.D @ (D / self.sd).T, lower=1)[0]
+        return np.asarray(lapack.dtrtrs(self.M, inner, lower=1)[0].T)
+
+    def directions(self, C: Floats) -> Floats:
+        """C A."""
+        outer = lapack.dtrtrs(self.M, C.T, lower=1, trans=1)[0]
+        weights = lapack.dtrtrs(self.L, outer, lower=1, trans=1)[0].T @ self.D
+        weights /= self.sd
+        return np.asarray(weights)
+
+    def whitening(self) -> Floats:
+        """A (r, p)."""
+        return self.directions(np.eye(self.rank))
+
+    @property
+    def log_det(self) -> float:
+        """ln|Σ| over the directions that count."""
+        return 2 * float(np.log(self.sd).sum() + np.log(np.diagonal(self.M)).sum())
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The same by singular values, D = V S Uᵀ: A = S⁻¹Uᵀ."""
+
+    U: Floats  # (r, p)
+    roots: Floats  # (r,)
+    sd: Floats  # (p,)
+
+    @classmethod
+    def of(cls, Z: Floats, least: float, sd: Floats) -> "Axes":
+        _, roots, U = np.linalg.svd(Z, full_matrices=False)
+        keep = roots > least
+        return cls(np.ascontiguousarray(U[keep]), roots[keep], sd)
+
+    @property
+    def rank(self) -> int:
+        return len(self.roots)
+
+    def whitened(self, D: Floats) -> Floats:
+        return np.asarray((D / self.sd) @ self.U.T / self.roots)
+
+    def directions(self, C: Floats) -> Floats:
+        return np.asarray((C / self.roots) @ self.U / self.sd)
+
+    def whitening(self) -> Floats:
+        return np.ascontiguousarray(self.U / self.roots[:, None] / self.sd)
+
+    @property
+    def log_det(self) -> float:
+        return 2 * float(np.log(self.sd).sum() + np.log(self.roots).sum())
+
+
 def upper_whitenings(cov: Floats) -> tuple[Floats, Floats]:
     """U_k (K, p, p), upper triangular, with |U d|² = dᵀΣ⁻¹d, and ln|Σ_k| (K,).
 
@@ -123,7 +224,7 @@ def regress(
 WELL = 1e-9  # reciprocal condition, of standardised columns, from which on an inverse is to be trusted
 
 
-def precision(cov: Floats) -> tuple[Floats, float] | None:
+def precision(cov: Floats, least: float = WELL) -> tuple[Floats, float] | None:
     """Σ⁻¹ and ln|Σ|; None where Σ is so nearly singular that the inverse would be rounding errors."""
     if len(cov) == 0:
         return cov, 0.0
@@ -132,7 +233,7 @@ def precision(cov: Floats) -> tuple[Floats, float] | None:
     sd = deviations(cov)
     C = cov / np.outer(sd, sd)
     L, info = lapack.dpotrf(C, lower=1)
-    if info != 0 or lapack.dpocon(L, np.abs(C).sum(axis=0).max(), uplo="L")[0] < WELL:
+    if info != 0 or (least > 0 and lapack.dpocon(L, np.abs(C).sum(axis=0).max(), uplo="L")[0] < least):
         return None
     # Not dpotri: OpenBLAS runs it on all threads however small, and on a busy machine waits for them.
     half = np.tril(lapack.dtrtri(L, lower=1)[0])

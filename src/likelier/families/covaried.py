@@ -12,7 +12,9 @@ from likelier import scores as terms
 from likelier.data import Chunk, Dense
 from likelier.families.base import Columns, Floats
 from likelier.families.covariance import (
+    Axes,
     Factors,
+    Span,
     common_deviations,
     factors,
     lifted,
@@ -21,12 +23,13 @@ from likelier.families.covariance import (
     shrunk,
     upper_whitenings,
 )
-from likelier.families.gaps import Gaps, GaussianMarginals, by_pattern, share_out
+from likelier.families.gaps import Gaps, GaussianMarginals, Marginals, by_pattern, share_out
 from likelier.families.gaussian import LOG_2PI, Gaussian
 from likelier.families.missing import Countable, completed
 from likelier.families.shrinkage import ledoit_wolf
 from likelier.scores import Scores
-from likelier.states import PatternMoments, ShrinkageMoments
+from likelier.states import Deviations, PatternMoments, ShrinkageMoments
+from likelier.states.deviations import LEAST
 
 Shrinkage = float | Literal["auto"] | None
 
@@ -38,9 +41,13 @@ class _Covaried(Gaussian):
     @abstractmethod
     def expect(self, rest: Columns, given: Columns, X: Floats) -> Floats: ...
 
+    @abstractmethod
+    def whitening_of(self, columns: Columns, k: int = 0) -> Floats:
+        """A (r, c) with A Σ Aᵀ = I, Σ being the covariance of these columns in class k."""
+
     @property
     @abstractmethod
-    def _law(self) -> GaussianMarginals:
+    def _law(self) -> Marginals:
         """Kept: so are the factors that it makes."""
 
     @property
@@ -57,11 +64,10 @@ class _Covaried(Gaussian):
         With d = x - m_k over the columns that are there, -½ d_j (Σ⁻¹d)_j, and an equal share of the
         constant: together they are the density of these columns.
         """
-        law, out = self._law, np.zeros((len(X), *self.shape))
+        out = np.zeros((len(X), *self.shape))
         for rows, here, _ in by_pattern(X):
             for k, mean in enumerate(self.mean):
-                cov = law.cov[k if len(law.cov) > 1 else 0]
-                A = factors(cov[np.ix_(here, here)], law.tol).A
+                A = self.whitening_of(here, k)
                 d = X[np.ix_(rows, here)] - mean[here]
                 out[rows[:, None], k, here] = -0.5 * d * (d @ A.T @ A)
         Z = np.empty(out.shape[:2])
@@ -71,31 +77,71 @@ class _Covaried(Gaussian):
 
 
 # ---- one covariance for all ----------------------------------------------------------------------
-@dataclass(frozen=True)
-class Tied(_Covaried):
+class OneCovariance(_Covaried):
     """N(x; m_k, Σ). Directions in which Σ vanishes are left out: the density is on the others."""
 
     cov: Floats  # (p, p)
-    tol: float = 1e-7  # smallest standard deviation, of standardised columns, that counts
+    tol: float  # smallest standard deviation, of standardised columns, that counts
+
+    @property
+    @abstractmethod
+    def variances(self) -> Floats:
+        """The diagonal of Σ, (p,)."""
+
+    @property
+    @abstractmethod
+    def _factors(self) -> Factors: ...
 
     @property
     def free(self) -> int:
         K, p = self.shape
         return K * p + p * (p + 1) // 2
 
-    @cached_property
-    def _factors(self) -> Factors:
-        return factors(self.cov, self.tol)
+    @property
+    def rank(self) -> int:
+        """Of Σ, the number r of directions that count."""
+        return len(self._factors.A)
 
     @property
     def whitening(self) -> Floats:
         """A (r, p) with A Σ Aᵀ = I."""
         return self._factors.A
 
+    def whitened(self, D: Floats) -> Floats:
+        """D Aᵀ, of rows D (n, p)."""
+        return np.asarray(D @ self.whitening.T)
+
+    def directions(self, C: Floats) -> Floats:
+        """C A, of rows C (n, r): weights of columns whose scores have the covariance C Cᵀ."""
+        return np.asarray(C @ self.whitening)
+
     def scores(self) -> Scores:
         (A, _, log_det), shift = self._factors, self.mean.mean(axis=0)
         b = np.full(self.shape[0], -0.5 * (log_det + len(A) * LOG_2PI))
         return Scores((terms.Whitened(b, A, shift, (self.mean - shift) @ A.T),), self.gaps)
+
+    def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+        F = self._factors.F
+        return np.asarray(self.mean[codes] + rng.standard_normal((len(codes), F.shape[1])) @ F.T)
+
+
+@dataclass(frozen=True)
+class Tied(OneCovariance):
+    """Σ as a matrix."""
+
+    cov: Floats  # (p, p)
+    tol: float = 1e-7
+
+    @property
+    def variances(self) -> Floats:
+        return np.diagonal(self.cov)
+
+    @cached_property
+    def _factors(self) -> Factors:
+        return factors(self.cov, self.tol)
+
+    def whitening_of(self, columns: Columns, k: int = 0) -> Floats:
+        return factors(self.cov[np.ix_(columns, columns)], self.tol).A
 
     @cached_property
     def _law(self) -> GaussianMarginals:
@@ -106,16 +152,74 @@ class Tied(_Covaried):
         d = X - self.mean[:, None, given]  # (K, n, given)
         return np.asarray(self.mean[:, None, rest] + d @ gain.T)
 
-    def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
-        F = self._factors.F
-        return np.asarray(self.mean[codes] + rng.standard_normal((len(codes), F.shape[1])) @ F.T)
-
     def marginal(self, columns: Columns) -> "Tied":
         return Tied(self.mean[:, columns], self.cov[np.ix_(columns, columns)], self.tol)
 
     def _rest(self, rest: Columns, given: Columns, values: Floats) -> "Tied":
         gain, cov = regress(self.cov, rest, given, self.tol)
         return Tied(self.mean[:, rest] + (values - self.mean[:, given]) @ gain.T, cov, self.tol)
+
+
+@dataclass(frozen=True)
+class Spanned(OneCovariance):
+    """Σ = DᵀD, of fewer rows D than columns: nothing of p² cells is made unless it is asked for."""
+
+    D: Floats  # (n, p)
+    tol: float = 1e-7
+
+    @cached_property
+    def cov(self) -> Floats:  # type: ignore[override]
+        return np.asarray(self.D.T @ self.D)
+
+    @property
+    def variances(self) -> Floats:
+        return np.asarray(np.einsum("ij,ij->j", self.D, self.D))
+
+    @cached_property
+    def _span(self) -> Span | Axes:
+        return Span.of(self.D, self.tol)
+
+    @cached_property
+    def _factors(self) -> Factors:
+        return Factors(self._span.whitening(), self.D.T, self._span.log_det)
+
+    @property
+    def rank(self) -> int:
+        return self._span.rank
+
+    def whitened(self, D: Floats) -> Floats:
+        return self._span.whitened(D)
+
+    def directions(self, C: Floats) -> Floats:
+        return self._span.directions(C)
+
+    def whitening_of(self, columns: Columns, k: int = 0) -> Floats:
+        return self.marginal(columns).whitening
+
+    @cached_property
+    def _law(self) -> Marginals:
+        return Marginals(self)
+
+    def marginal(self, columns: Columns) -> OneCovariance:
+        mean, D = self.mean[:, columns], np.ascontiguousarray(self.D[:, columns])
+        return Spanned(mean, D, self.tol) if len(D) < len(columns) else Tied(mean, D.T @ D, self.tol)
+
+    def _known(self, given: Columns) -> tuple[Floats, Floats]:
+        """A of columns that are known, and D Aᵀ (n, r), orthonormal."""
+        A = self.whitening_of(given)
+        return A, self.D[:, given] @ A.T
+
+    def expect(self, rest: Columns, given: Columns, X: Floats) -> Floats:
+        A, Q = self._known(given)
+        d = X - self.mean[:, None, given]  # (K, n, given)
+        return np.asarray(self.mean[:, None, rest] + d @ A.T @ (Q.T @ self.D[:, rest]))
+
+    def _rest(self, rest: Columns, given: Columns, values: Floats) -> "Spanned":
+        A, Q = self._known(given)
+        D = self.D[:, rest]
+        half = Q.T @ D
+        mean = self.mean[:, rest] + (values - self.mean[:, given]) @ A.T @ half
+        return Spanned(mean, D - Q @ half, self.tol)
 
 
 @dataclass(frozen=True)
@@ -131,15 +235,20 @@ class TiedGaussian:
     tol: float = 1e-7
     by_class: bool = False  # keep a scatter per class in any case
     ridge: float = 0.0  # added to every variance
+    rows: bool = False  # fewer rows than columns stay rows
 
     def stats(self, K: int, p: int) -> PatternMoments | ShrinkageMoments:
         if self.shrinkage == "auto":
             return ShrinkageMoments.start(K, p)
-        tied = self.weights is None and not self.by_class
-        return PatternMoments.start(K, p, "tied" if tied else "full")
+        if self.weights is not None or self.by_class:
+            return PatternMoments.start(K, p, "full")
+        return PatternMoments.start(K, p, "tied", rows=self.rows and p >= LEAST)
 
-    def estimate(self, stats: Countable) -> Tied:
-        return Tied(completed(stats).mean.copy(), self.within(stats), self.tol)
+    def estimate(self, stats: Countable) -> OneCovariance:
+        rows = completed(stats)
+        if self.rows and isinstance(rows, Deviations) and rows.scatter is None:
+            return Spanned(rows.mean.copy(), rows.rows() / np.sqrt(rows.n.sum()), self.tol)
+        return Tied(rows.mean.copy(), self.within(stats), self.tol)
 
     def within(self, stats: Countable) -> Floats:
         """The covariance of rows about their class means."""
@@ -180,6 +289,9 @@ class Full(_Covaried):
 
     cov: Floats  # (K, p, p), each of full rank
     deficient: tuple[int, ...] = ()  # classes whose covariance was not, and had to be lifted
+
+    def whitening_of(self, columns: Columns, k: int = 0) -> Floats:
+        return factors(self.cov[k][np.ix_(columns, columns)], 0.0).A
 
     @property
     def free(self) -> int:

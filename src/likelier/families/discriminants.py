@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from likelier.data import Chunk, Dense
-from likelier.families.covariance import factors
-from likelier.families.covaried import Tied
+from likelier.families.covaried import OneCovariance
 from likelier.families.gaps import by_pattern, share_out
 from likelier.scores import Affine, Scores
 
@@ -52,11 +51,11 @@ class Discriminants:
         return np.asarray(self.b + 0.5 * self.centre @ self.origin - self.coef @ self.centre)
 
 
-def parts_about(params: Tied, lines: Discriminants, X: Floats) -> Floats:
+def parts_about(params: OneCovariance, lines: Discriminants, X: Floats) -> Floats:
     """ln p(x | C_k) as a sum over the columns that are there, linear in x but for what classes share."""
     out, c = np.zeros((len(X), *params.shape)), lines.centre
     for rows, here, gone in by_pattern(X):
-        A = factors(params.cov[np.ix_(here, here)], params.tol).A
+        A = params.whitening_of(here)
         d, e = X[np.ix_(rows, here)] - c[here], (params.mean - c)[:, here]
         W = e @ A.T @ A if len(gone) else lines.W
         shared = -0.5 * d * (d @ A.T @ A)
@@ -73,24 +72,23 @@ def _fixed(axes: Floats) -> Floats:
     return np.asarray(axes * np.where(largest < 0, -1.0, 1.0))
 
 
-def by_svd(params: Tied, prior: Floats, tol: float) -> Discriminants:
+def by_svd(params: OneCovariance, prior: Floats, tol: float) -> Discriminants:
     """Whiten, then take the axes of the whitened means. A direction without variance is left out.
 
     tol: axes along which the means are closer than this share of the longest are left out as well.
     """
     centre = prior @ params.mean
-    A = params.whitening
-    between = np.sqrt(prior)[:, None] * (params.mean - centre) @ A.T  # (K, r)
+    D = params.whitened(params.mean - centre)  # (K, r)
+    between = np.sqrt(prior)[:, None] * D
     _, S, Vt = np.linalg.svd(between, full_matrices=False)
     rank = int((S > tol * S[:1].sum()).sum())
-    scalings = _fixed(A.T @ Vt[:rank].T)
+    scalings = _fixed(np.ascontiguousarray(params.directions(Vt[:rank]).T))
     total = (S**2).sum()
-    D = (params.mean - centre) @ A.T  # (K, r)
     if tol > 0:
         D = D @ Vt[:rank].T @ Vt[:rank]
     return Discriminants(
         centre=centre,
-        W=np.ascontiguousarray(D @ A),
+        W=np.ascontiguousarray(params.directions(D)),
         b=-0.5 * (D**2).sum(axis=1),
         origin=np.zeros_like(centre),
         scalings=scalings,
@@ -98,7 +96,7 @@ def by_svd(params: Tied, prior: Floats, tol: float) -> Discriminants:
     )
 
 
-def by_least_squares(params: Tied) -> Discriminants:
+def by_least_squares(params: OneCovariance) -> Discriminants:
     """Solve Σ W = m, over the directions in which Σ has variance. No axes."""
     centre = _middle(params)
     D = params.mean - centre
@@ -107,12 +105,12 @@ def by_least_squares(params: Tied) -> Discriminants:
     return Discriminants(centre, W, -0.5 * (D * W).sum(axis=1), centre @ A.T @ A)
 
 
-def _middle(params: Tied) -> Floats:
+def _middle(params: OneCovariance) -> Floats:
     """A point among the class means; the median, so that one class far away does not move it far."""
     return np.asarray(np.median(params.mean, axis=0))
 
 
-def by_eigen(params: Tied, prior: Floats, between: Floats | None) -> Discriminants:
+def by_eigen(params: OneCovariance, prior: Floats, between: Floats | None) -> Discriminants:
     """The axes that maximise the variance between the classes over that within (Fisher 1936).
 
     If Σ is singular there is no largest such ratio: directions without variance are left out first.

@@ -31,6 +31,7 @@ def absorb(stats: Any, chunk: Chunk, params: Params) -> None:
             except BadCell as bad:
                 raise bad.among(columns) from None
     elif isinstance(stats, PatternMoments):
+        assert isinstance(stats.whole, Moments)
         _absorb_rows(stats.whole, chunk, params)
     else:
         stats.update(chunk)

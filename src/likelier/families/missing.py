@@ -13,14 +13,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
+from likelier.cores import one_thread_if
 from likelier.families.cells import pays, solve_cells
-from likelier.families.climb import Climbed, Point, climb, put_back, taken, too_close, varying
-from likelier.families.covariance import steady_precision
-from likelier.states import ColumnMoments, Moments, PatternMoments, ShrinkageMoments
+from likelier.families.climb import (
+    Climbed,
+    Point,
+    Singular,
+    by_ridges,
+    climb,
+    definite,
+    put_back,
+    taken,
+    varying,
+)
+from likelier.families.covariance import WELL, precision
+from likelier.states import ColumnMoments, Deviations, Moments, PatternMoments, ShrinkageMoments
 
 Floats = NDArray[np.float64]
 
 LOG_2PI = float(np.log(2 * np.pi))
+SMALL = 3e8  # operations: fewer are done before the threads of BLAS are awake
 
 
 @dataclass
@@ -116,14 +128,18 @@ def problems(stats: PatternMoments) -> list[Problem]:
     return found
 
 
-def expect(problem: Problem, at: Point) -> Sums:
-    """The sums that the rows of a problem are expected to have under these parameters."""
+def expect(problem: Problem, at: Point, ridge: float = 0.0, var: Floats | None = None) -> Sums:
+    """The sums that the rows of a problem are expected to have under these parameters.
+
+    ridge: the share of the variances `var` (p,) that is in the covariance beside what rows say. Each row
+    then counts as another that has this share as its scatter: a prior, and the likelihood with it.
+    """
     first, second = np.zeros_like(at.mean), np.zeros_like(at.cov)
     if len(at.cov) == 0:  # no column varies
         return Sums(problem.total, first, second, 0.0)
-    inverse = steady_precision(at.cov)
+    inverse = precision(at.cov, 0.0 if ridge else WELL)
     if inverse is None:
-        raise too_close(len(at.cov))
+        raise Singular
     total = problem.total
     logs, lacking = _core.expect(*problem.items, at.mean, inverse[0], first, second)
     d = problem.mean - at.mean
@@ -131,6 +147,8 @@ def expect(problem: Problem, at: Point) -> Sums:
     second += problem.S + (problem.n[:, None] * d).T @ d
     n, p = total.sum(), len(at.cov)
     square = float((inverse[0] * second).sum()) - lacking
+    if var is not None:
+        square += n * ridge * float(np.diagonal(inverse[0]) @ var)
     likelihood = -0.5 * (n * inverse[1] + logs + (n * p - lacking) * LOG_2PI + square)
     return Sums(total, first, second, likelihood)
 
@@ -151,17 +169,32 @@ def maximise(sums: Sums, at: Point) -> Point:
 def solve(problem: Problem, start: Point) -> Climbed:
     """The most likely parameters of one problem."""
     columns = np.intersect1d(varying(start), problem.seen)
-    some = problem.take(columns)
-    if pays(some):
-        (end,), steps, converged = solve_cells(some, taken(start, columns))
-        return Climbed([put_back(end, columns, start)], steps, converged)
+    some, begin, p = problem.take(columns), taken(start, columns), len(columns)
+    solver = solve_cells if pays(some) else solve_rows
+    with one_thread_if(p**3 < SMALL):
+        (end,), steps, converged = by_ridges(
+            p, len(problem.n), float(problem.n.sum()), lambda ridge: solver(some, begin, ridge)
+        )
+    return Climbed([put_back(end, columns, start)], steps, converged)
+
+
+def solve_rows(problem: Problem, start: Point, ridge: float) -> Climbed:
+    """By steps over all columns."""
 
     def step(at: list[Point]) -> tuple[float, list[Point]]:
-        sums = expect(some, at[0])
-        return sums.log_likelihood, [maximise(sums, at[0])]
+        if not definite(at[0].cov):
+            return -np.inf, at  # a point that is no covariance is less likely than any
+        sums = expect(problem, at[0], ridge, var)
+        return sums.log_likelihood, [ridged(maximise(sums, at[0]), ridge, var)]
 
-    (end,), steps, converged = climb(step, [taken(start, columns)])
-    return Climbed([put_back(end, columns, start)], steps, converged)
+    var = np.diagonal(start.cov)
+    end = climb(step, [ridged(start, ridge, var)])
+    return end._replace(ends=[ridged(one, -ridge, var) for one in end.ends])
+
+
+def ridged(at: Point, ridge: float, var: Floats) -> Point:
+    """With a share of these variances (p,) added."""
+    return Point(at.mean, at.cov + np.diag(ridge * var)) if ridge else at
 
 
 def beginnings(columns: ColumnMoments, *, tied: bool) -> list[Point]:
@@ -180,12 +213,12 @@ def beginnings(columns: ColumnMoments, *, tied: bool) -> list[Point]:
     return [Point(m[None], np.diag(v)) for m, v in zip(mean, own, strict=True)]
 
 
-Countable = Moments | PatternMoments | ShrinkageMoments
+Countable = Moments | Deviations | PatternMoments | ShrinkageMoments
 
 
-def completed(stats: Countable) -> Moments:
+def completed(stats: Countable) -> Moments | Deviations:
     """The moments of the rows; if cells are missing, those that they would have had without."""
-    if isinstance(stats, Moments):
+    if isinstance(stats, Moments | Deviations):
         return stats
     if isinstance(stats, ShrinkageMoments):
         joint = stats.joint()

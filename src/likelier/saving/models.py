@@ -47,8 +47,8 @@ from likelier.families import (
     Kernels,
     Mixed,
     Multinomials,
+    OneCovariance,
     Poissons,
-    Tied,
 )
 from likelier.families import Mixture as Mixtures
 from likelier.inference import Information
@@ -82,7 +82,7 @@ ESTIMATORS = {
         Face(MultinomialNB, Bayes, Multinomials),
         Face(ComplementNB, Unweighed, Complements),
         Face(PoissonNB, Bayes, Poissons),
-        Face(LinearDiscriminantAnalysis, LinearBayes, Tied),
+        Face(LinearDiscriminantAnalysis, LinearBayes, OneCovariance),
         Face(QuadraticDiscriminantAnalysis, Bayes, Full),
         Face(NaiveBayes, PlannedBayes, Mixed),
         Face(GaussianMixture, Blend),
@@ -303,7 +303,7 @@ def _become_fitted(estimator: Any, face: Face, parts: dict[str, Any]) -> Any:
     require(isinstance(model, face.model), f"the model is not a {face.model.__name__}")
     check(model, sizes)
     if face.params is not None:
-        require(type(model.params) is face.params, f"the densities are not {face.params.__name__}")
+        require(isinstance(model.params, face.params), f"the densities are not {face.params.__name__}")
         require(model.params.shape == (sizes["K"], p), f"the densities are not of {p} columns")
     if statistics is not None:
         kept = (Information, Steps, Strides) if face.model is Weights else None

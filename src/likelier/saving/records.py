@@ -37,6 +37,7 @@ from likelier.families import (
     Mixture,
     Multinomials,
     Poissons,
+    Spanned,
     Tied,
 )
 from likelier.families.beta import TwoShares
@@ -58,6 +59,7 @@ from likelier.states import (
     Bins,
     ColumnMoments,
     Counts,
+    Deviations,
     Gathered,
     HigherMoments,
     Kept,
@@ -267,6 +269,9 @@ RECORDS = {
     "states.Moments": Kind(
         Moments, {"n": "K", "mean": "K p", "S": lambda state: _SCATTER[state.shape]}, _counted
     ),
+    "states.Deviations": Kind(
+        Deviations, {"n": "K", "mean": "K p", "D": "m p", "scatter": "p p"}, _counted
+    ),
     "states.ColumnMoments": Kind(
         ColumnMoments, {"n": "K", **dict.fromkeys(("seen", "mean", "S"), "K p")}, _counted
     ),
@@ -310,6 +315,7 @@ RECORDS = {
         lambda d: (d.alpha > 0).all() and (d.rest >= 0).all() and d.whole > 0,
     ),
     "families.Tied": Kind(Tied, {"mean": "K p", "cov": "p p"}, lambda d: d.tol >= 0),
+    "families.Spanned": Kind(Spanned, {"mean": "K p", "D": "m p"}, lambda d: d.tol >= 0),
     "families.Full": Kind(Full, {"mean": "K p", "cov": "K p p"}),
     "families.Bernoulli": Kind(
         Bernoullis, {"log_yes": "K p", "log_no": "K p"}, _chances, logs=("log_yes", "log_no")

@@ -4,6 +4,7 @@ from likelier.states.base import Fold, State
 from likelier.states.bins import Bins, edges_of
 from likelier.states.columns import ColumnMoments
 from likelier.states.counts import BinCounts, Counts
+from likelier.states.deviations import Deviations
 from likelier.states.expansion import Expansion, Gram, Peaks, Product, Setting, Squares, Values
 from likelier.states.extent import Extent
 from likelier.states.folds import Folds, Together, all_but_one
@@ -28,6 +29,7 @@ __all__ = [
     "Bins",
     "ColumnMoments",
     "Counts",
+    "Deviations",
     "Equations",
     "Expansion",
     "Extent",

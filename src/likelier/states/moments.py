@@ -72,7 +72,7 @@ class Moments:
         else:  # a merge with nothing is what is new
             self.n, self.mean, self.S = new.n, new.mean, new.S
 
-    def merge(self, other: Self) -> None:
+    def merge(self, other: Any) -> None:
         f = shares(self.n, other.n)
         d = other.mean - self.mean  # (K, p)
         blend = self.n * f  # n n' / (n + n')

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from likelier import _core
 from likelier.data import Chunk, Dense, NonFinite, by_gaps
 from likelier.states.columns import ColumnMoments
+from likelier.states.deviations import Deviations
 from likelier.states.moments import Floats, Moments, Shape
 
 MOST_BYTES = 256 << 20  # of rows with gaps, and scatters of them, that one state keeps
@@ -35,7 +36,7 @@ class PatternMoments:
     Rubin 2002, ch. 11).
     """
 
-    whole: Moments
+    whole: Moments | Deviations
     X: Floats  # (r, p), NaN where missing
     codes: NDArray[np.int32]  # (r,)
     w: Floats  # (r,)
@@ -47,9 +48,10 @@ class PatternMoments:
     solved: Moments | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
-    def start(cls, K: int, p: int, shape: Shape, most: int = MOST_BYTES) -> Self:
+    def start(cls, K: int, p: int, shape: Shape, most: int = MOST_BYTES, *, rows: bool = False) -> Self:
+        """rows: fewer complete rows than columns are kept as such (of classes that share a scatter)."""
         return cls(
-            Moments.start(K, p, shape),
+            Deviations.start(K, p) if rows else Moments.start(K, p, shape),
             np.zeros((0, p)),
             np.zeros(0, dtype=np.int32),
             np.zeros(0),
@@ -90,7 +92,8 @@ class PatternMoments:
 
     def apart(self, chunk: Chunk) -> Self:
         """The state of a chunk alone: its complete rows as ever, an item for each of the others."""
-        new = type(self).start(len(self.blank), chunk.X.shape[1], self.shape, self.most)
+        kept = isinstance(self.whole, Deviations)
+        new = type(self).start(len(self.blank), chunk.X.shape[1], self.shape, self.most, rows=kept)
         whole, some, _ = by_gaps(chunk)
         new.whole.update(whole)
         X = some.X.to_array()

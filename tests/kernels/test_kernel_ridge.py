@@ -1,0 +1,30 @@
+"""Ridge regression of sparse rows by conjugate gradients, against NumPy's solution for dense rows."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from likelier.data import CSR
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize(("n", "p"), [(40, 90), (90, 40), (7, 7)])
+def test_steps_end_at_the_solution(core, n, p, index, dtype):
+    rng = np.random.default_rng(n)
+    X = sparse.random(n, p, 0.2, format="csr", random_state=0)
+    dense = X.toarray().astype(dtype).astype(np.float64)
+    held = CSR(X.data.astype(dtype), X.indices.astype(index), X.indptr.astype(index), p)
+    rows = core.Matrix.csr(held.values, held.columns, held.starts, p)
+    w, y, alpha = rng.uniform(0.5, 2, n), rng.standard_normal(n), 0.5
+    mean, squares = np.zeros((2, p))
+    core.sparse_spread(rows, w, True, mean, squares)
+    np.testing.assert_allclose(mean, w @ dense / w.sum(), rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(squares, w @ (dense - mean) ** 2, rtol=1e-12, atol=1e-15)
+    A = np.sqrt(w)[:, None] * (dense - mean)
+    b, r, d, now = np.zeros(p), y.copy(), np.zeros(min(n, p) if n < p else p), np.full(5, -1.0)
+    gains = np.array([1e-8, 1e-11, 1e-9])
+    taken = core.ridge_steps(rows, np.sqrt(w), mean, squares, alpha, n < p, 500, gains, b, r, d, now)
+    assert -500 <= taken < 0
+    wanted = np.linalg.solve(A.T @ A + alpha * np.eye(p), A.T @ y)
+    np.testing.assert_allclose(b, wanted, rtol=1e-7, atol=1e-8 * np.abs(wanted).max())
