@@ -18,7 +18,7 @@ from likelier.engines.numbering import counting
 from likelier.families import Params, Support
 from likelier.links import Link, log_softmax, log_sum_exp
 from likelier.scores import InUnits, Scores, write_comparable
-from likelier.states import Survey
+from likelier.states import RowCount, Survey, Together
 
 Floats = NDArray[np.float64]
 
@@ -166,9 +166,10 @@ def levels(source: Source) -> NDArray[Any]:
 
 def surveyed(source: Source) -> tuple[NDArray[Any], int]:
     """The classes of a source, sorted, and how many rows it has."""
-    found = run(counting(source, source.labels()), Survey)
+    both = partial(Together.start, (Survey, RowCount))
+    found, count = run(counting(source, source.labels()), both).states
     assert found.levels is not None
-    return found.levels, found.rows
+    return found.levels, count.rows
 
 
 def glimpse(source: Source) -> NDArray[Any] | None:

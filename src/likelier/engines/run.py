@@ -60,7 +60,7 @@ def threads(count: int | None = None) -> Engine:
         empty = start()
         parts = source.parts(empty.nbytes)
         if len(parts) == 1 and tree is None and not observed():  # a small table must not pay for the rest
-            return absorb(lambda: empty, parts[0])
+            return absorb(lambda: empty, parts[0], lambda rows: True)
         tree = tree or Tree()
         with passing(Pass(kind_of(empty), source.rows, len(parts))) as done:
             done(parts=tree.count)

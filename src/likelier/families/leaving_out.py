@@ -21,7 +21,7 @@ from likelier.families.histogram import Histogram
 from likelier.families.kernel import Kernel, ProductKernel
 from likelier.families.kernels import Kernels
 from likelier.families.mixed import Mixed, MixedFamily
-from likelier.families.multinomial import Multinomial
+from likelier.families.multinomial import Complement, Multinomial
 from likelier.families.pooled import Pooled, Shared
 from likelier.families.tabled import Tally, tallies
 from likelier.states import Sums
@@ -118,6 +118,11 @@ def _(family: Multinomial, stats: Any, params: Any, rows: Rows) -> Floats | None
         drawn = np.bincount(row, x, len(rows.y))
         cells = np.bincount(row, np.where(x > 0, cells, 0.0), len(rows.y))
         return np.asarray(cells - drawn * np.log(1 - rows.w * drawn / all_counts))
+
+
+@change.register
+def _(family: Complement, stats: Any, params: Any, rows: Rows) -> None:
+    """Its scores are weights of the other classes' rows, and no densities."""
 
 
 @change.register

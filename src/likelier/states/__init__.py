@@ -20,7 +20,7 @@ from likelier.states.qr import Equations, Triangle
 from likelier.states.sample import Sample
 from likelier.states.shrinkage import ShrinkageMoments
 from likelier.states.sums import RULES, Rule, Sums
-from likelier.states.survey import Levels, Survey
+from likelier.states.survey import Levels, RowCount, Survey
 from likelier.states.typical import Typical
 
 __all__ = [
@@ -48,6 +48,7 @@ __all__ = [
     "PositiveMoments",
     "Product",
     "Reach",
+    "RowCount",
     "Rule",
     "Sample",
     "Setting",

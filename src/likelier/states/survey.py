@@ -11,10 +11,9 @@ from likelier.data import Chunk, Columns, levels_of
 
 @dataclass
 class Survey:
-    """The distinct labels, sorted, of all rows that have a weight, and how many rows there are."""
+    """The distinct labels, sorted, of all rows that have a weight."""
 
     levels: NDArray[Any] | None = field(default=None)
-    rows: int = 0
 
     @property
     def nbytes(self) -> int:
@@ -23,14 +22,30 @@ class Survey:
     def update(self, chunk: Chunk) -> None:
         assert chunk.y is not None
         y = chunk.y if chunk.w is None else chunk.y[chunk.w > 0]
-        self.merge(type(self)(levels_of(y), chunk.X.shape[0]))
+        self.merge(type(self)(levels_of(y)))
 
     def merge(self, other: Self) -> None:
-        self.rows += other.rows
         if self.levels is None or other.levels is None:
             self.levels = other.levels if self.levels is None else self.levels
         elif not np.array_equal(self.levels, other.levels):
             self.levels = levels_of(np.concatenate([self.levels, other.levels]))
+
+
+@dataclass
+class RowCount:
+    """How many rows there are, whatever their weights."""
+
+    rows: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        return 0
+
+    def update(self, chunk: Chunk) -> None:
+        self.rows += chunk.X.shape[0]
+
+    def merge(self, other: Self) -> None:
+        self.rows += other.rows
 
 
 @dataclass
