@@ -17,9 +17,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import likelier as lk
-from likelier.data import heights
+from likelier.comparison import read
 
-HEIGHT, WEIGHT = np.array(heights.HEIGHT), np.array(heights.WEIGHT)
+HEIGHT, WEIGHT = np.array(read.HEIGHT), np.array(read.WEIGHT)
 MODELS = {"height": 1, "height³": 3}
 
 

@@ -32,7 +32,7 @@ def cluster() -> Iterator[Any]:
 
 def _load() -> None:
     """What takes a worker a second when it is first asked, and is no part of any pass."""
-    for name in ("likelier.estimators.generative", "pyarrow.parquet", "pandas"):
+    for name in ("likelier.estimators.generative.base", "pyarrow.parquet", "pandas"):
         import_module(name)
 
 

@@ -148,7 +148,7 @@ class Foretold:
 
 def foretell(cost: Cost, p: int, K: int, total: float, cluster: Cluster, group: float = 0) -> Foretold:
     """A pass over so many bytes of rows; group: bytes of a row group, which is not cut."""
-    from likelier.engines.cluster import MERGED, run_length
+    from likelier.engines.dask import MERGED, run_length
 
     n, state = total / cost.row(p), cost.state(p, K)
     parts = max(1, ceil(total / max(cost.part(p, K), group)))

@@ -9,11 +9,11 @@ import numpy as np
 from benchmarks.race.scale_contenders import in_memory, scanned
 from benchmarks.race.tables import Tables
 from likelier.data import CSR, Arrays, Dense, Source, code
+from likelier.em import Problem
 from likelier.engines import run
 from likelier.families import FullGaussian, TiedGaussian
 from likelier.families.gaussian import DiagonalGaussian
 from likelier.losses import logistic, softmaxed
-from likelier.mixing import Problem
 from likelier.states import Expansion, Setting
 
 

@@ -4,86 +4,88 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _WHERE = {
-    "CategoricalNB": "likelier.estimators.categorical",
-    "BernoulliNB": "likelier.estimators.counts",
-    "ComplementNB": "likelier.estimators.counts",
-    "BayesClassifier": "likelier.estimators.bayes",
+    "CategoricalNB": "likelier.estimators.generative.categorical_nb",
+    "BernoulliNB": "likelier.estimators.generative.naive_bayes",
+    "ComplementNB": "likelier.estimators.generative.naive_bayes",
+    "BayesClassifier": "likelier.estimators.generative.bayes",
     "ClippedWarning": "likelier.streams.model",
     "DegenerateWarning": "likelier.data",
-    "GaussianMixture": "likelier.estimators.mixture",
-    "GaussianNB": "likelier.estimators.naive_bayes",
-    "KernelDensityClassifier": "likelier.estimators.kernel_density",
-    "LinearDiscriminantAnalysis": "likelier.estimators.linear_discriminant",
-    "LogisticRegression": "likelier.estimators.logistic",
-    "LinearSVC": "likelier.estimators.margin",
-    "LogisticRegressionCV": "likelier.estimators.logistic_cv",
-    "LinearRegression": "likelier.estimators.regression",
-    "NaiveBayes": "likelier.estimators.mixed_bayes",
-    "MultinomialNB": "likelier.estimators.counts",
-    "OnlineClassifier": "likelier.estimators.online",
-    "Pending": "likelier.streams.pending",
-    "Perceptron": "likelier.estimators.perceptron",
-    "PoissonNB": "likelier.estimators.counts",
-    "Mixture": "likelier.estimators.mixture",
-    "MixtureDiscriminantAnalysis": "likelier.estimators.mixture_discriminant",
-    "QuadraticDiscriminantAnalysis": "likelier.estimators.quadratic_discriminant",
-    "Ridge": "likelier.estimators.regression",
-    "SGDClassifier": "likelier.estimators.sgd_classifier",
+    "GaussianMixture": "likelier.estimators.generative.mixture",
+    "GaussianNB": "likelier.estimators.generative.naive_bayes",
+    "KernelDensityClassifier": "likelier.estimators.generative.kernel_density",
+    "LinearDiscriminantAnalysis": "likelier.estimators.generative.discriminant",
+    "LogisticRegression": "likelier.estimators.discriminative.logistic",
+    "LinearSVC": "likelier.estimators.discriminative.linear_svc",
+    "LogisticRegressionCV": "likelier.estimators.discriminative.logistic_cv",
+    "LinearRegression": "likelier.estimators.linear_regression",
+    "NaiveBayes": "likelier.estimators.generative.mixed_nb",
+    "MultinomialNB": "likelier.estimators.generative.naive_bayes",
+    "OnlineClassifier": "likelier.estimators.online.classifier",
+    "Pending": "likelier.streams.delayed",
+    "Perceptron": "likelier.estimators.discriminative.perceptron",
+    "PoissonNB": "likelier.estimators.generative.naive_bayes",
+    "Mixture": "likelier.estimators.generative.mixture",
+    "MixtureDiscriminantAnalysis": "likelier.estimators.generative.mixture_discriminant",
+    "QuadraticDiscriminantAnalysis": "likelier.estimators.generative.discriminant",
+    "Ridge": "likelier.estimators.linear_regression",
+    "SGDClassifier": "likelier.estimators.discriminative.sgd",
     "SeparationWarning": "likelier.data",
     "SkippedWarning": "likelier.data",
-    "average": "likelier.estimators.merging",
-    "compare": "likelier.comparing",
-    "evaluate": "likelier.estimators.evaluating",
+    "average": "likelier.estimators.merge",
+    "compare": "likelier.comparison",
+    "evaluate": "likelier.estimators.evaluate",
     "load": "likelier.saving.models",
-    "merge": "likelier.estimators.merging",
+    "merge": "likelier.estimators.merge",
     "progressive": "likelier.evaluation.progressive",
-    "scan": "likelier.data.files",
+    "scan": "likelier.data.files.scan",
     "save": "likelier.saving.models",
 }
 
 if TYPE_CHECKING:
     from likelier import plot as plot
-    from likelier.comparing import compare as compare
+    from likelier.comparison import compare as compare
     from likelier.data import DegenerateWarning as DegenerateWarning
     from likelier.data import SeparationWarning as SeparationWarning
     from likelier.data import SkippedWarning as SkippedWarning
-    from likelier.data.files import scan as scan
-    from likelier.estimators.bayes import BayesClassifier as BayesClassifier
-    from likelier.estimators.categorical import CategoricalNB as CategoricalNB
-    from likelier.estimators.counts import BernoulliNB as BernoulliNB
-    from likelier.estimators.counts import ComplementNB as ComplementNB
-    from likelier.estimators.counts import MultinomialNB as MultinomialNB
-    from likelier.estimators.counts import PoissonNB as PoissonNB
-    from likelier.estimators.evaluating import evaluate as evaluate
-    from likelier.estimators.kernel_density import KernelDensityClassifier as KernelDensityClassifier
-    from likelier.estimators.linear_discriminant import (
+    from likelier.data.files.scan import scan as scan
+    from likelier.estimators.discriminative.linear_svc import LinearSVC as LinearSVC
+    from likelier.estimators.discriminative.logistic import LogisticRegression as LogisticRegression
+    from likelier.estimators.discriminative.logistic_cv import LogisticRegressionCV as LogisticRegressionCV
+    from likelier.estimators.discriminative.perceptron import Perceptron as Perceptron
+    from likelier.estimators.discriminative.sgd import SGDClassifier as SGDClassifier
+    from likelier.estimators.evaluate import evaluate as evaluate
+    from likelier.estimators.generative.bayes import BayesClassifier as BayesClassifier
+    from likelier.estimators.generative.categorical_nb import CategoricalNB as CategoricalNB
+    from likelier.estimators.generative.discriminant import (
         LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
     )
-    from likelier.estimators.logistic import LogisticRegression as LogisticRegression
-    from likelier.estimators.logistic_cv import LogisticRegressionCV as LogisticRegressionCV
-    from likelier.estimators.margin import LinearSVC as LinearSVC
-    from likelier.estimators.merging import average as average
-    from likelier.estimators.merging import merge as merge
-    from likelier.estimators.mixed_bayes import NaiveBayes as NaiveBayes
-    from likelier.estimators.mixture import GaussianMixture as GaussianMixture
-    from likelier.estimators.mixture import Mixture as Mixture
-    from likelier.estimators.mixture_discriminant import (
-        MixtureDiscriminantAnalysis as MixtureDiscriminantAnalysis,
-    )
-    from likelier.estimators.naive_bayes import GaussianNB as GaussianNB
-    from likelier.estimators.online import OnlineClassifier as OnlineClassifier
-    from likelier.estimators.perceptron import Perceptron as Perceptron
-    from likelier.estimators.quadratic_discriminant import (
+    from likelier.estimators.generative.discriminant import (
         QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis,
     )
-    from likelier.estimators.regression import LinearRegression as LinearRegression
-    from likelier.estimators.regression import Ridge as Ridge
-    from likelier.estimators.sgd_classifier import SGDClassifier as SGDClassifier
+    from likelier.estimators.generative.kernel_density import (
+        KernelDensityClassifier as KernelDensityClassifier,
+    )
+    from likelier.estimators.generative.mixed_nb import NaiveBayes as NaiveBayes
+    from likelier.estimators.generative.mixture import GaussianMixture as GaussianMixture
+    from likelier.estimators.generative.mixture import Mixture as Mixture
+    from likelier.estimators.generative.mixture_discriminant import (
+        MixtureDiscriminantAnalysis as MixtureDiscriminantAnalysis,
+    )
+    from likelier.estimators.generative.naive_bayes import BernoulliNB as BernoulliNB
+    from likelier.estimators.generative.naive_bayes import ComplementNB as ComplementNB
+    from likelier.estimators.generative.naive_bayes import GaussianNB as GaussianNB
+    from likelier.estimators.generative.naive_bayes import MultinomialNB as MultinomialNB
+    from likelier.estimators.generative.naive_bayes import PoissonNB as PoissonNB
+    from likelier.estimators.linear_regression import LinearRegression as LinearRegression
+    from likelier.estimators.linear_regression import Ridge as Ridge
+    from likelier.estimators.merge import average as average
+    from likelier.estimators.merge import merge as merge
+    from likelier.estimators.online.classifier import OnlineClassifier as OnlineClassifier
     from likelier.evaluation.progressive import progressive as progressive
     from likelier.saving.models import load as load
     from likelier.saving.models import save as save
+    from likelier.streams.delayed import Pending as Pending
     from likelier.streams.model import ClippedWarning as ClippedWarning
-    from likelier.streams.pending import Pending as Pending
 
 __all__ = [*_WHERE, "plot"]
 

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
-
-Floats = NDArray[np.float64]
+from likelier.array_types import Floats
 
 
 @dataclass(frozen=True)

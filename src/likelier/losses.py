@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logsumexp, softmax
 
-Floats = NDArray[np.float64]
+from likelier.array_types import Floats
+
 Signs = NDArray[Any]  # (n,), 1 and -1
 
 

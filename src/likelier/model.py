@@ -9,18 +9,17 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier.array_types import Floats
 from likelier.data import Chunk, Source
-from likelier.data.problems import TooLarge
+from likelier.data.errors import TooLarge
+from likelier.data.transforms import cluster_of, innermost
 from likelier.data.units import Units, in_units
-from likelier.data.wrapped import cluster_of, innermost
 from likelier.engines import run
-from likelier.engines.numbering import counting
+from likelier.engines.row_numbers import counting
 from likelier.families import Params, Support
 from likelier.links import Link, log_softmax, log_sum_exp
 from likelier.scores import InUnits, Scores, write_comparable
 from likelier.states import RowCount, Survey, Together
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

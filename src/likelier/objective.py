@@ -7,18 +7,15 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier.array_types import Floats
 from likelier.data import CSR, Arrays, Block, Dense, Source
-from likelier.data.selected import selected
-from likelier.data.spread import Spread, Thinned
+from likelier.data.transforms import Spread, Thinned, Zoomed, selected
 from likelier.data.units import FAR, Units, largest, needed
-from likelier.data.zoomed import Zoomed
 from likelier.engines import first_chunk, run
 from likelier.losses import Loss
 from likelier.penalties import Penalty
 from likelier.solvers import DiagonalMetric, FullMetric
 from likelier.states import Expansion, Gram, Halves, Peaks, Product, Reach, Setting, Squares, Values
-
-Floats = NDArray[np.float64]
 
 FULL_METRIC = 2000  # columns up to which the metric is a full matrix,
 FULL_ANYWAY = 700  # the same where a problem turned out to be hard,

@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-
+from likelier.array_types import Floats
 
 LEAST = 1e-280  # of a penalty, that its sums with others stay numbers
 

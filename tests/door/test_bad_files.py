@@ -355,8 +355,8 @@ LONG = "a,b,y\n" + "1.25,2.5,u\n0.5,-1,v\n3,2,u\n-1,1,v\n" * 400
     ],
 )
 def test_the_line_of_what_is_found_only_in_the_pass(tmp_path, monkeypatch, last, words):
-    monkeypatch.setattr("likelier.data.delimited.FIRST_BYTES", LOOKED_AT)
-    monkeypatch.setattr("likelier.data.files.BLOCK_BYTES", LOOKED_AT)
+    monkeypatch.setattr("likelier.data.files.csv.FIRST_BYTES", LOOKED_AT)
+    monkeypatch.setattr("likelier.data.files.scan.BLOCK_BYTES", LOOKED_AT)
     path = text(tmp_path, LONG + last)
     source = lk.scan(path, target="y")
     model = lk.GaussianNB()

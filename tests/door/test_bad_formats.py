@@ -28,7 +28,7 @@ def text(folder: Path, lines: list[str], name: str) -> Path:
 @pytest.fixture
 def small_blocks(monkeypatch):
     """What is wrong is met far behind what was looked at first."""
-    monkeypatch.setattr("likelier.data.json_lines.FIRST_BYTES", 200)
+    monkeypatch.setattr("likelier.data.files.jsonl.FIRST_BYTES", 200)
     for name in ("lines.UNIT", "files.BLOCK_BYTES", "sparse_files.BLOCK_BYTES", "sparse_files.PART_BYTES"):
         monkeypatch.setattr(f"likelier.data.{name}", 150)
 

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 import likelier as lk
 from likelier.families import FullGaussian, Gamma
-from likelier.saving import records
+from likelier.saving import schema
 
 GM, MDA = lk.GaussianMixture, lk.MixtureDiscriminantAnalysis
 X = np.random.default_rng(0).standard_normal((60, 3)) + np.arange(60)[:, None] % 3 * 3
@@ -243,9 +243,9 @@ def test_labels_must_be_labels():
 def test_components_in_a_file_belong_to_the_classes_there_are(wrong):
     """Kernels read them by their owners."""
     mixture = MDA([1, 2], random_state=0).fit(X, Y > 0)._model.params
-    records.check(mixture, {"K": 2, "p": 3})
+    schema.check(mixture, {"K": 2, "p": 3})
     with pytest.raises(ValueError, match=r"Mixture|Full"):
-        records.check(replace(mixture, **wrong), {"K": 2, "p": 3})
+        schema.check(replace(mixture, **wrong), {"K": 2, "p": 3})
 
 
 def test_a_file_with_priors_for_other_classes_is_refused():
@@ -253,4 +253,4 @@ def test_a_file_with_priors_for_other_classes_is_refused():
     one = replace(model, params=replace(model.params, owner=np.zeros(3, dtype=np.intp),
                                         log_weight=np.log(np.full(3, 1 / 3))))  # fmt: skip
     with pytest.raises(ValueError, match="contradict"):
-        records.check(one, {"K": 2, "p": 3})
+        schema.check(one, {"K": 2, "p": 3})

@@ -24,8 +24,8 @@ from sklearn.preprocessing import StandardScaler
 
 import likelier as lk
 from door.conftest import X, Y, inside
-from likelier.saving import disk
-from likelier.saving.describing import describe
+from likelier.saving import format
+from likelier.saving.describe import describe
 from likelier.saving.models import content_of
 from likelier.storing.values import encode
 
@@ -195,8 +195,8 @@ def rewritten(content, edit, **how):
     """The file with header and members changed by `edit`, and all checksums made to fit again."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
-    header = json.loads(members.pop(disk.HEADER))
-    del members[disk.DIGEST]
+    header = json.loads(members.pop(format.HEADER))
+    del members[format.DIGEST]
     edit(header, members)
     for name, entry in header["arrays"].items():
         if f"{name}.npy" in members:
@@ -207,8 +207,8 @@ def rewritten(content, edit, **how):
 def zipped(text, members, extra=(), **how):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", **how) as archive:
-        archive.writestr(disk.HEADER, text)
-        archive.writestr(disk.DIGEST, hashlib.sha256(text).hexdigest())
+        archive.writestr(format.HEADER, text)
+        archive.writestr(format.DIGEST, hashlib.sha256(text).hexdigest())
         for name, member in [*members.items(), *extra]:
             archive.writestr(name, member)
     return out.getvalue()
@@ -216,10 +216,12 @@ def zipped(text, members, extra=(), **how):
 
 def rebuilt(content, edit):
     """The file with its arrays changed by `edit(header, arrays)`, and described as they are now."""
-    archive = disk.Archive(io.BytesIO(content))
+    archive = format.Archive(io.BytesIO(content))
     header, arrays = copy.deepcopy(archive.header), {name: archive.array(name) for name in archive.names}
     edit(header, arrays)
-    return disk.packed(header, {name: arrays[name] for name in archive.header["arrays"] if name in arrays})
+    return format.packed(
+        header, {name: arrays[name] for name in archive.header["arrays"] if name in arrays}
+    )
 
 
 def test_an_edit_that_changes_nothing_is_accepted(tmp_path):
@@ -402,8 +404,8 @@ def test_what_is_compressed_is_refused(refuse):
 def test_members_with_one_name_are_refused(refuse):
     with zipfile.ZipFile(io.BytesIO(saved())) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
-    text = members.pop(disk.HEADER)
-    del members[disk.DIGEST]
+    text = members.pop(format.HEADER)
+    del members[format.DIGEST]
     with pytest.warns(UserWarning, match="Duplicate"):
         content = zipped(text, members, extra=[(f"{MEAN}.npy", members[f"{MEAN}.npy"])])
     refuse(content, "one name")

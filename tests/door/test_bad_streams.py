@@ -14,7 +14,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import likelier as lk
-from likelier.saving import disk
+from likelier.saving import format
 from likelier.saving.online import load_online
 
 Online = lk.OnlineClassifier
@@ -115,8 +115,8 @@ def test_a_bad_row_among_many_is_named_and_none_is_learned(model):
 
 
 def test_later_batches_leave_the_model_as_it_was(model, monkeypatch):
-    monkeypatch.setattr("likelier.estimators.online.MANY", 2)
-    monkeypatch.setattr("likelier.estimators.streamed.ROWS", 2)
+    monkeypatch.setattr("likelier.estimators.online.classifier.MANY", 2)
+    monkeypatch.setattr("likelier.estimators.online.rows.ROWS", 2)
     before = learned(model)
     with pytest.raises(TypeError, match="row 2: feature 'a'"):
         model.partial_fit([{"a": 1}, {"a": 2}, {"a": 1j}], ["no"] * 3)
@@ -234,18 +234,18 @@ def test_online_models_are_averaged_not_merged(model):
 # ---- files ---------------------------------------------------------------------------------------------
 def header_of(path):
     with zipfile.ZipFile(path) as archive:
-        return json.loads(archive.read(disk.HEADER))
+        return json.loads(archive.read(format.HEADER))
 
 
 def rewritten(path, change):
     """The file with another header, or other arrays, whose checksums are right."""
     header = header_of(path)
-    with disk.opened(path) as archive:
+    with format.opened(path) as archive:
         arrays = {name: archive.array(name) for name in archive.names}
     change(header, arrays)
     for name in ("format", "version", "arrays"):
         header.pop(name)
-    path.write_bytes(disk.packed(header, arrays))
+    path.write_bytes(format.packed(header, arrays))
 
 
 @pytest.mark.parametrize(

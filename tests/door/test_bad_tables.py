@@ -7,7 +7,7 @@ import pytest
 
 from likelier.data import Chunk, Dense
 from likelier.families import Categorical, Histogram
-from likelier.saving.records import check
+from likelier.saving.schema import check
 from likelier.states import BinCounts, Bins, Counts, edges_of
 
 X = np.random.default_rng(0).integers(0, 4, (60, 2)).astype(np.float64)

@@ -58,9 +58,9 @@ every_format = pytest.mark.parametrize("ending", list(WRITERS))
 def written(tmp_path, monkeypatch):
     """Three files of a format; parts and chunks are small."""
     monkeypatch.setenv("LIKELIER_THREADS", "2")
-    monkeypatch.setattr("likelier.data.files.PART_BYTES", 1 << 12)
-    monkeypatch.setattr("likelier.data.delimited.BLOCK_BYTES", 1 << 12, raising=False)
-    monkeypatch.setattr("likelier.data.files.BLOCK_BYTES", 1 << 12, raising=False)
+    monkeypatch.setattr("likelier.data.files.scan.PART_BYTES", 1 << 12)
+    monkeypatch.setattr("likelier.data.files.csv.BLOCK_BYTES", 1 << 12, raising=False)
+    monkeypatch.setattr("likelier.data.files.scan.BLOCK_BYTES", 1 << 12, raising=False)
 
     def write(ending):
         for i in range(3):
@@ -267,7 +267,7 @@ def test_a_checkpoint_on_a_full_disk(full, tmp_path, monkeypatch):
     """The fit ends with what is wrong; the checkpoint that was there is as it was, and is gone on from."""
     monkeypatch.setattr(JOURNAL, "EVERY", 0.0)
     monkeypatch.setattr(JOURNAL, "PAUSE", 0.0)
-    monkeypatch.setattr("likelier.data.arrays.PART_BYTES", 1 << 12)
+    monkeypatch.setattr("likelier.data.chunk.PART_BYTES", 1 << 12)
     path, X, y = tmp_path / "fit.ck", FRAME[["a", "b"]], FRAME["y"]
     write, count = JOURNAL.Journal.write, 0
 
@@ -291,7 +291,7 @@ def test_a_checkpoint_on_a_full_disk(full, tmp_path, monkeypatch):
 
 def test_an_interruption_stays_one_if_the_disk_is_full_as_well(tmp_path, monkeypatch):
     monkeypatch.setenv("LIKELIER_THREADS", "1")
-    monkeypatch.setattr("likelier.data.arrays.PART_BYTES", 1 << 12)
+    monkeypatch.setattr("likelier.data.chunk.PART_BYTES", 1 << 12)
     absorb, read = RUN.absorb, []
 
     def interrupted(start, part, go_on):

@@ -23,7 +23,7 @@ from sklearn.datasets import load_diabetes, load_iris
 import likelier as lk
 from likelier.cli import main, progress
 from likelier.engines import Pass
-from likelier.saving.describing import describe
+from likelier.saving.describe import describe
 
 SPECIES = np.array(["setosa", "versicolor", "virginica"])
 FEATURES = ["sepal length (cm)", "sepal width (cm)", "petal length (cm)", "petal width (cm)"]
@@ -371,7 +371,7 @@ def test_what_was_there_stays_if_predict_is_interrupted(model, monkeypatch, caps
 
 
 def test_predict_writes_a_folder_of_parts(model, monkeypatch, capsys):
-    monkeypatch.setattr("likelier.data.files.PART_BYTES", 1 << 19)
+    monkeypatch.setattr("likelier.data.files.scan.PART_BYTES", 1 << 19)
     big = pd.concat([table()] * 400, ignore_index=True)
     big["id"] = np.arange(len(big))
     big.to_parquet("big.parquet", row_group_size=20_000)
@@ -402,7 +402,7 @@ def test_predict_writes_a_folder_of_parts(model, monkeypatch, capsys):
 
 
 def test_notes_of_many_parts_are_cut_short(folder, monkeypatch, capsys):
-    monkeypatch.setattr("likelier.data.files.PART_BYTES", 1 << 9)
+    monkeypatch.setattr("likelier.data.files.scan.PART_BYTES", 1 << 9)
     rng = np.random.default_rng(0)
     rows = pd.DataFrame({"n": rng.poisson(3, 400).astype(float), "y": np.arange(400) % 2})
     rows.to_parquet("rows.parquet")
@@ -944,7 +944,7 @@ def test_a_process_that_is_killed_is_gone_on_from_to_the_same_bytes(model, folde
     assert Path("fit.ck").exists()
     assert not Path("killed.lk").exists()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("likelier.data.files.PART_BYTES", 1 << 8)
+        patch.setattr("likelier.data.files.scan.PART_BYTES", 1 << 8)
         run(*train, "-o", "killed.lk")
         run(*train[:-2], "-o", "whole.lk")
     assert Path("killed.lk").read_bytes() == Path("whole.lk").read_bytes()

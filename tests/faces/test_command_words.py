@@ -16,9 +16,9 @@ import pytest
 from sklearn.datasets import load_iris
 
 import likelier as lk
-from likelier.cli import inspecting, main, parser
-from likelier.data import delimited
-from likelier.saving.describing import describe
+from likelier.cli import inspect, main, parser
+from likelier.data.files import csv
+from likelier.saving.describe import describe
 
 SCRIPT = Path(sys.executable).with_name("likelier")
 COMMANDS = ["compare", "train", "predict", "stream", "inspect", "merge", "completion"]
@@ -135,7 +135,7 @@ def broken(monkeypatch):
     def run(options):
         raise KeyError("lost")
 
-    monkeypatch.setattr(inspecting, "run", run)
+    monkeypatch.setattr(inspect, "run", run)
 
 
 def test_a_defect_is_one_line_and_another_code(broken, capsys):
@@ -163,7 +163,7 @@ def test_a_package_that_is_not_there_is_no_defect(monkeypatch, capsys):
     def run(options):
         raise ImportError("fsspec is not installed: pip install fsspec")
 
-    monkeypatch.setattr(inspecting, "run", run)
+    monkeypatch.setattr(inspect, "run", run)
     assert "pip install fsspec" in bad(capsys, "inspect", "m.lk")
 
 
@@ -354,7 +354,7 @@ def test_tables_that_are_wrong_are_named_with_what_to_do(content, words, folder,
 
 
 def test_what_the_first_rows_do_not_say(folder, capsys, monkeypatch):
-    monkeypatch.setattr(delimited, "FIRST_BYTES", 1)
+    monkeypatch.setattr(csv, "FIRST_BYTES", 1)
     Path("t.csv").write_bytes(b"a,y\n" + b"1,u\n2,v\n" * 1000 + b"n.a.,u\n")
     common = ("train", "t.csv", "--target", "y", "--model", "naive-bayes", "-o", "m.lk")
     found = bad(capsys, *common)

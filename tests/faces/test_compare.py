@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import likelier as lk
-from likelier.comparing.catalogue import classifiers
+from likelier.comparison.models import classifiers
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 import likelier as lk
-from likelier.comparing import preparing
-from likelier.comparing.reading import opened
+from likelier.comparison import prepare
+from likelier.comparison.read import opened
 
 LABELS = np.array(["no", "yes"] * 30)
 
@@ -183,16 +183,16 @@ def test_words_are_learned_from_training_rows_alone():
 @pytest.mark.parametrize(
     "diet",
     [
-        preparing.numbers,
-        preparing.table,
-        preparing.table_or_words,
-        preparing.design,
-        preparing.contrasts,
-        preparing.plain,
-        preparing.numbers_and_indicators,
-        preparing.bins,
-        preparing.truths,
-        preparing.counts,
+        prepare.numbers,
+        prepare.table,
+        prepare.table_or_words,
+        prepare.design,
+        prepare.contrasts,
+        prepare.plain,
+        prepare.numbers_and_indicators,
+        prepare.bins,
+        prepare.truths,
+        prepare.counts,
     ],
 )
 def test_nothing_is_learned_from_rows_that_are_held_out(diet):
@@ -221,7 +221,7 @@ def test_nothing_is_learned_from_rows_that_are_held_out(diet):
     )
     if isinstance(one, dict):
         assert one == two
-    elif diet is preparing.bins:  # codes of all categories, in their order: as good as names
+    elif diet is prepare.bins:  # codes of all categories, in their order: as good as names
         np.testing.assert_array_equal(one[:, 0], two[:, 0])
         np.testing.assert_array_equal(
             *(np.unique(each[:, 1], return_inverse=True)[1] for each in (one, two))
@@ -234,17 +234,17 @@ def test_missing_cells_are_filled_by_training_means_for_those_that_need_it():
     X = np.array([[1.0], [np.nan], [3.0], [100.0], [np.nan]] * 12)
     rows = opened(X, LABELS)
     train = np.flatnonzero(X[:, 0] != 100)
-    found = preparing.plain(rows, train)(np.array([0, 1, 3]))
+    found = prepare.plain(rows, train)(np.array([0, 1, 3]))
     np.testing.assert_array_equal(found, [[1, 0], [2, 1], [100, 0]])
-    scaled = preparing.design(rows, train)(np.array([0, 1, 2]))
+    scaled = prepare.design(rows, train)(np.array([0, 1, 2]))
     np.testing.assert_allclose(scaled, [[-1, 0], [0, 1], [1, 0]])
 
 
 def test_numbers_are_cut_so_that_some_lie_above():
     rows = opened(np.column_stack([np.arange(60) % 10, np.r_[np.zeros(5), np.ones(55)]]), LABELS)
     every = np.arange(60)
-    assert preparing.truths(rows, every)(every).mean(axis=0).tolist() == [0.5, 55 / 60]
-    assert len(np.unique(preparing.bins(rows, every)(every)[:, 0])) == 10
+    assert prepare.truths(rows, every)(every).mean(axis=0).tolist() == [0.5, 55 / 60]
+    assert len(np.unique(prepare.bins(rows, every)(every)[:, 0])) == 10
 
 
 def test_sparse_matrices_and_lines(tmp_path):
@@ -268,9 +268,9 @@ def test_wide_tables_leave_out_models_that_take_too_long():
 
 
 def test_kernels_learn_from_a_sample_of_each_class(monkeypatch):
-    from likelier.comparing import catalogue
+    from likelier.comparison import models as candidate_models
 
-    monkeypatch.setattr(catalogue, "KERNELS", 40)
+    monkeypatch.setattr(candidate_models, "KERNELS", 40)
     X, y = load_wine(return_X_y=True)
     y = np.where(np.arange(178) < 5, 3, y)
     found = by_name(lk.compare(X[:, :2], y, ["kernel-density"]))["KernelDensity"]

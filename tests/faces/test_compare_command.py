@@ -12,7 +12,7 @@ from sklearn.datasets import dump_svmlight_file, load_diabetes, load_iris
 
 import likelier as lk
 from likelier.cli import main
-from likelier.comparing import Comparison
+from likelier.comparison import Comparison
 
 QUICK = ("--models", "lda,gaussian-nb", "--no-report")
 

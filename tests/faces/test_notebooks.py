@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import likelier as lk
-from likelier.estimators.notebook import caption
-from likelier.shown import Table, html, text
+from likelier.display import Table, html, text
+from likelier.estimators.base import caption
 
 HOSTILE = "<script>alert('1')</script> & \"b\""
 

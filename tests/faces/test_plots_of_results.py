@@ -16,10 +16,10 @@ from sklearn import metrics
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
 import likelier as lk
-from likelier.comparing.growing import Fewer, _order, grown
+from likelier.comparison.cross_validate import Fewer, _order, grown
 from likelier.plot.axes import color
-from likelier.plot.calibration import wilson
-from likelier.plot.steps import climbed
+from likelier.plot.curves import wilson
+from likelier.plot.mixture import climbed
 
 pytestmark = pytest.mark.usefixtures("closed_figures")
 

@@ -17,14 +17,11 @@ from sklearn.metrics import confusion_matrix, roc_auc_score, roc_curve
 from sklearn.tree import DecisionTreeClassifier
 
 import likelier as lk
-from likelier.comparing.ranking import roc_points
-from likelier.reporting import written
-from likelier.reporting.curves import wilson
-from likelier.reporting.page import page
-from likelier.reporting.pictures import picture
-from likelier.reporting.plane import FAR, GRID
-from likelier.reporting.stills import _order, coefficients
-from likelier.reporting.telling import telling
+from likelier.comparison.cross_validate import roc_points
+from likelier.report import written
+from likelier.report.charts import FAR, GRID, telling, wilson
+from likelier.report.figures import _order, coefficients, picture
+from likelier.report.page import page
 
 HOSTILE = ["</script><script>alert(1)</script>", "<b>&amp;\"'", "x' onload='y", "年齢 $title ${style}"]
 LIKE_MARKUP = ["$\\frac{$", "#ff0000", 'id="a" href="#b" url(#c)', "a $ b $ c"]
@@ -293,7 +290,7 @@ def test_many_weights_have_no_intervals(monkeypatch):
     for found in (classes, numbers):
         assert "95 % interval" in coefficients(found, found.results[:1])
         with monkeypatch.context() as patch:
-            patch.setattr("likelier.reporting.stills.MOST_WEIGHTS", 5)
+            patch.setattr("likelier.report.figures.MOST_WEIGHTS", 5)
             drawn = coefficients(found, found.results[:1])
         assert "weight per standard" in drawn
         assert "interval" not in drawn
@@ -345,10 +342,10 @@ def test_nothing_but_the_baseline_has_a_report():
 # ---- writing -------------------------------------------------------------------------------------
 def test_written_whole_or_not_at_all(wine, tmp_path, monkeypatch):
     path = tmp_path / "report.html"
-    monkeypatch.setattr("likelier.reporting.page.page", lambda _: "π")
+    monkeypatch.setattr("likelier.report.page.page", lambda _: "π")
     assert written(wine, path) == path == wine.to_html(path)
     assert path.read_bytes() == "π".encode()
-    monkeypatch.setattr("likelier.reporting.page.page", lambda _: "\ud800")  # that no file can hold
+    monkeypatch.setattr("likelier.report.page.page", lambda _: "\ud800")  # that no file can hold
     with pytest.raises(UnicodeEncodeError):
         written(wine, path)
     assert path.read_bytes() == "π".encode()

@@ -9,9 +9,9 @@ import pytest
 
 import likelier as lk
 from golden.write_models import answers
-from likelier.estimators.components import Components
-from likelier.saving.describing import describe
-from likelier.saving.disk import VERSION
+from likelier.estimators.generative.mixture_base import Components
+from likelier.saving.describe import describe
+from likelier.saving.format import VERSION
 from likelier.saving.models import ESTIMATORS
 
 FILES = sorted((Path(__file__).parent / "models").glob("v*/*.lk"))

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 
 import likelier as lk
-from likelier.saving.disk import VERSION
+from likelier.saving.format import VERSION
 
 FOLDER = Path(__file__).parent / "models"
 NB, LDA, QDA = lk.GaussianNB, lk.LinearDiscriminantAnalysis, lk.QuadraticDiscriminantAnalysis

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from laws.generators import Array, Table, positive
-from likelier.families.pooled import OfAll
+from likelier.families.mixed import OfAll
 from likelier.states import (
     ColumnMoments,
     Deviations,

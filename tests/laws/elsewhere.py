@@ -13,7 +13,7 @@ from uuid import uuid4
 import numpy as np
 
 from likelier.data import Arrays, Chunk, Part
-from likelier.data.wrapped import Wrapped
+from likelier.data.transforms import Wrapped
 
 
 @dataclass(frozen=True)

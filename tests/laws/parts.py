@@ -10,5 +10,5 @@ import pytest
 def parts_of(size: int) -> Iterator[None]:
     """Arrays are cut into parts of `size` bytes, or four times the state, whichever is more."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("likelier.data.arrays.PART_BYTES", size)
+        patch.setattr("likelier.data.chunk.PART_BYTES", size)
         yield

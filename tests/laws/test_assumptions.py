@@ -13,13 +13,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 import likelier as lk
 from laws.generators import SEEDS
-from likelier.comparing import assumptions
-from likelier.comparing.assumptions import check
-from likelier.comparing.assumptions.rules import RULES
-from likelier.comparing.assumptions.sample import MOST_CLASSES, MOST_NUMBERS
-from likelier.comparing.catalogue import Nature, classifiers, regressions
-from likelier.comparing.reading import opened
-from likelier.comparing.rows import Rows
+from likelier.comparison import assumptions
+from likelier.comparison.assumptions import check
+from likelier.comparison.assumptions.sample import MOST_CLASSES, MOST_NUMBERS
+from likelier.comparison.assumptions.verdicts import RULES
+from likelier.comparison.models import Nature, classifiers, regressions
+from likelier.comparison.read import opened
+from likelier.comparison.rows import Rows
 
 
 def checked(X, y, **options):

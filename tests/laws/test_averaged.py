@@ -24,22 +24,21 @@ from sklearn.linear_model import SGDClassifier as Theirs
 
 import likelier as lk
 from laws.generators import SEEDS
-from likelier.abilities import chosen
+from likelier.choose_solver import chosen
 from likelier.data import Arrays, Chunk, Part, Source, block
-from likelier.data.collected import collected
-from likelier.data.spread import Thinned
-from likelier.data.wrapped import Wrapped
+from likelier.data.dask import collected
+from likelier.data.transforms import Thinned, Wrapped
 from likelier.engines import run, serial
-from likelier.estimators.pooling import Apart
-from likelier.estimators.streamed import Batching
-from likelier.estimators.strides import Route, Strides
-from likelier.estimators.taught import Taught
+from likelier.estimators.discriminative.sgd import Apart
+from likelier.estimators.discriminative.sgd_base import Route, Strides
+from likelier.estimators.online.classifier import Taught
+from likelier.estimators.online.rows import Batching
 from likelier.losses import Loss, hinge, logistic, softmaxed, squared_hinge
 from likelier.objective import Objective, shift_of
-from likelier.online import Averaged, begun
-from likelier.online.stochastic import Course
 from likelier.penalties import Penalty
-from likelier.solving import Terms, solve
+from likelier.row_solvers import Averaged, begun
+from likelier.row_solvers.sklearn_sgd import Course
+from likelier.solve import Terms, solve
 from likelier.states import Peaks, Setting
 from likelier.streams.model import Online
 
@@ -214,8 +213,8 @@ def test_threads_are_serial_bit_for_bit(kind):
 @pytest.fixture
 def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is done for many rows is done for a thousand."""
-    monkeypatch.setattr("likelier.solving.MANY", 1000)
-    monkeypatch.setattr("likelier.online.starting.MANY", 1000)
+    monkeypatch.setattr("likelier.solve.MANY", 1000)
+    monkeypatch.setattr("likelier.row_solvers.averaged.MANY", 1000)
 
 
 def wide(seed: int) -> tuple[Any, Any]:
@@ -347,7 +346,7 @@ def accuracy(model: Any, X: Any, y: Any) -> float:
 
 def scanned(table: Any, K: int, *, there: bool, monkeypatch: Any) -> Any:
     """there: on a cluster, run by Dask's scheduler of this thread."""
-    monkeypatch.setattr("likelier.data.files.PART_BYTES", 8 * 5 * 500)
+    monkeypatch.setattr("likelier.data.files.scan.PART_BYTES", 8 * 5 * 500)
     source = lk.scan(table[2] / f"{K}.parquet", target="y")
     return replace(source, cluster=dask.get) if there else source
 
@@ -502,7 +501,7 @@ def optimum(name: str, folder: Path) -> tuple[Any, Any, Any, Any]:
 @pytest.mark.parametrize("name", ["dense", "seven", "wide"])
 def test_two_workers_find_the_optimum_of_one_machine(name, client, tmp_path, few_are_many, monkeypatch):
     X, y, there, labels = optimum(name, tmp_path)
-    monkeypatch.setattr("likelier.data.files.PART_BYTES", 8 * X.shape[1] * 1000)  # a row group
+    monkeypatch.setattr("likelier.data.files.scan.PART_BYTES", 8 * X.shape[1] * 1000)  # a row group
     there = there if name == "wide" else there.on(client)
     near = lk.LogisticRegression(C=0.1, tol=1e-9, max_iter=1000).fit(X, y)
     alpha = 10 / len(y)
@@ -592,8 +591,8 @@ def test_sorted_rows_from_any_source_are_at_the_optimum(kind, C, few_are_many, t
     X, y = X[at], y[at]
     near = lk.LogisticRegression(C=C, solver="newton", tol=1e-9).fit(X, y)
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]).assign(y=y)
-    monkeypatch.setattr("likelier.data.files.PART_BYTES", 8 * X.shape[1] * 100)
-    monkeypatch.setattr("likelier.data.arrays.PART_BYTES", 8 * X.shape[1] * 100)
+    monkeypatch.setattr("likelier.data.files.scan.PART_BYTES", 8 * X.shape[1] * 100)
+    monkeypatch.setattr("likelier.data.chunk.PART_BYTES", 8 * X.shape[1] * 100)
     if kind == "parquet":
         frame.to_parquet(tmp_path / "rows.parquet", row_group_size=100)
     elif kind == "csv":

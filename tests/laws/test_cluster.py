@@ -24,7 +24,8 @@ from laws.parts import parts_of
 from laws.test_files import pieces_of
 from laws.test_states import every_state
 from likelier.data import Arrays, Chunk, Dense, NonFinite
-from likelier.engines import chunks, clients, cluster, first_chunk, run, serial, watching
+from likelier.engines import chunks, first_chunk, run, serial, watching
+from likelier.engines import dask as dask_engine
 from likelier.states import ColumnMoments, Moments
 
 
@@ -46,12 +47,12 @@ class Tree:
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("tasks", [1, 2, 5])
 def test_the_tree_is_that_of_merging_in_order_however_parts_are_grouped(threads, tasks, monkeypatch):
-    monkeypatch.setattr(cluster, "TASKS", tasks)
+    monkeypatch.setattr(dask_engine, "TASKS", tasks)
     lengths = set()
     for count in range(1, 41):
         source = Elsewhere(Dense(np.zeros((count, 1))), cluster=dask.get)
         with parts_of(8):
-            made = cluster.Pass.of(source, Tree, threads, lambda task: task)
+            made = dask_engine.Pass.of(source, Tree, threads, lambda task: task)
             alike = serial(source, Tree).said
         lengths.add(-(-count // len(made.leaves)))
         assert dask.get(made.graph, made.root).said == alike
@@ -62,10 +63,10 @@ def test_the_tree_is_that_of_merging_in_order_however_parts_are_grouped(threads,
 def test_a_run_is_a_power_of_two_and_not_too_long():
     for parts in (1, 7, 100, 5000, 10**6):
         for threads in (0, 1, 2, 64, 1000):
-            length = cluster.run_length(parts, threads)
+            length = dask_engine.run_length(parts, threads)
             assert length & (length - 1) == 0
-            assert length <= cluster.MOST_PARTS
-            assert length == 1 or parts >= length * cluster.TASKS * max(1, threads)
+            assert length <= dask_engine.MOST_PARTS
+            assert length == 1 or parts >= length * dask_engine.TASKS * max(1, threads)
 
 
 def test_merging_leaves_what_was_merged_as_it_was():
@@ -75,8 +76,8 @@ def test_merging_leaves_what_was_merged_as_it_was():
     a.update(rows.chunk())
     b.update(rows.chunk())
     before = a.mean.copy(), a.S.copy(), a.n.copy()
-    total = cluster.merged(a, b)
-    assert_same_bits(cluster.merged(a, b), total)
+    total = dask_engine.merged(a, b)
+    assert_same_bits(dask_engine.merged(a, b), total)
     for held, was in zip((a.mean, a.S, a.n), before, strict=True):
         np.testing.assert_array_equal(held, was)
     np.testing.assert_array_equal(total.n, 2 * a.n)
@@ -159,8 +160,8 @@ def test_text_of_every_format_is_the_same_bit_for_bit(client, table, tmp_path, e
     rows = [dict(zip("abcyw", row.values(), strict=True)) for row in table.to_pylist()]
     (tmp_path / f"t.{ending}").write_text("".join(form.format(**row) for row in rows))
     with pieces_of(1200), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("likelier.data.lines.UNIT", 1200)
-        patch.setattr("likelier.data.sparse_files.PART_BYTES", 2400)
+        patch.setattr("likelier.data.files.base.UNIT", 1200)
+        patch.setattr("likelier.data.files.svmlight.PART_BYTES", 2400)
         here = lk.scan(tmp_path, **({"target": "y"} if ending == "jsonl" else {}))
         assert len(here.parts(0)) > 5
         for model in (lk.BernoulliNB(), lk.OnlineClassifier(shuffle=False)):
@@ -252,7 +253,7 @@ def test_an_interrupted_pass_leaves_nothing(client, tmp_path, monkeypatch):
             time.sleep(0.01)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cluster, "watch", interrupted)
+    monkeypatch.setattr(dask_engine, "watch", interrupted)
     there = Elsewhere(Dense(np.zeros((100, 1))), np.zeros(100, np.int32), cluster=client)
     with parts_of(8), pytest.raises(KeyboardInterrupt):
         run(Slow(there, tmp_path), partial(ColumnMoments.start, 1, 1))
@@ -283,7 +284,7 @@ class Pretending:
 
 def test_a_worker_without_likelier_is_named():
     with pytest.raises(RuntimeError, match="likelier is not installed on worker b and 1 others: install"):
-        clients.check_workers(Pretending(a=("1", "v4"), c=None, b=None))
+        dask_engine.check_workers(Pretending(a=("1", "v4"), c=None, b=None))
 
 
 def test_levels_that_differ_are_said_once():
@@ -291,15 +292,15 @@ def test_levels_that_differ_are_said_once():
     with pytest.warns(
         UserWarning, match="1 at level v4 on .*; likelier|1 at level v4 on c; 1 at level v3 on b"
     ):
-        clients.check_workers(differing)
-    clients.check_workers(differing)
-    clients.check_workers(Pretending(a=("1", "v4"), b=("1", "v4")))
+        dask_engine.check_workers(differing)
+    dask_engine.check_workers(differing)
+    dask_engine.check_workers(Pretending(a=("1", "v4"), b=("1", "v4")))
 
 
 def test_the_workers_here_are_as_this_process_is(client):
-    clients.CHECKED.discard(client)
-    clients.check_workers(client)
-    assert client in clients.CHECKED
+    dask_engine.CHECKED.discard(client)
+    dask_engine.check_workers(client)
+    assert client in dask_engine.CHECKED
 
 
 # ---- passes that are observed, and kept ----------------------------------------------------------

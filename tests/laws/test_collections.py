@@ -24,15 +24,15 @@ from laws.elsewhere import counting, nothing_left
 from laws.generators import SEEDS, large_table
 from laws.test_states import BY_CLASS
 from likelier.data import Chunk, Dense
-from likelier.data.collected import collected
-from likelier.data.wrapped import partitions_of
+from likelier.data.dask import collected
+from likelier.data.transforms import partitions_of
 from likelier.engines import chunks, first_chunk, run
-from likelier.engines.numbering import numbered
+from likelier.engines.row_numbers import numbered
 from likelier.engines.run import absorb
-from likelier.engines.tree import merge_in_order
-from likelier.estimators.weighing import class_totals
+from likelier.estimators.common import class_totals
 from likelier.model import levels
 from likelier.states import ColumnMoments
+from likelier.states.base import merge_in_order
 
 NAMES = ["a", "b", "c"]
 SCHEDULERS = ["synchronous", "threads"]
@@ -255,7 +255,7 @@ def test_rows_are_numbered_and_found():
 
 
 def test_a_large_partition_is_several_chunks(monkeypatch):
-    monkeypatch.setattr("likelier.data.partition.PART_BYTES", 24 * 64)
+    monkeypatch.setattr("likelier.data.dask.PART_BYTES", 24 * 64)
     X, y, _ = problem()
     source = collected(*spread(X, y, sizes=(100, 200)))
     assert [(c.first, len(c.y)) for c in chunks(source)] == [

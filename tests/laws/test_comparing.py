@@ -17,9 +17,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 import likelier as lk
-from likelier.comparing.apart import indistinct, p_value, standard_error
-from likelier.comparing.parameters import parameters
-from likelier.comparing.ranking import auc, mean_auc
+from likelier.comparison.cross_validate import auc, mean_auc, parameters
+from likelier.comparison.result import indistinct, p_value, standard_error
 from likelier.data import Factor
 
 SEEDS = st.integers(0, 2**32 - 1)

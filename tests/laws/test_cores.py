@@ -2,7 +2,7 @@
 
 from threading import Barrier, Thread
 
-from likelier.cores import _blas, one_blas_thread, one_thread_if
+from likelier.threads import _blas, one_blas_thread, one_thread_if
 
 
 def _threads() -> list[int]:

@@ -23,7 +23,7 @@ from laws.parts import parts_of
 from likelier.data import Chunk, Dense, SkippedWarning, block
 from likelier.families import Multinomial, Multinomials
 from likelier.families.base import log_density
-from likelier.saving import disk
+from likelier.saving import format
 from likelier.saving.models import _estimator, content_of
 from likelier.scores import Affine, Scores
 
@@ -152,11 +152,11 @@ def test_saved_and_pickled_models_are_the_same(estimator):
     X, y = counts()
     for rows in (X, gappy(X)):
         model = clone(estimator).fit(rows, y)
-        archive = disk.Archive(BytesIO(content_of(model, statistics=True)))
+        archive = format.Archive(BytesIO(content_of(model, statistics=True)))
         for loaded in (_estimator(archive), pickle.loads(pickle.dumps(model))):
             assert_same(loaded, model, rows, exactly=True)
             assert_same(loaded.merge(loaded), model.merge(model), rows, exactly=True)
-        lean = _estimator(disk.Archive(BytesIO(content_of(model, statistics=False))))
+        lean = _estimator(format.Archive(BytesIO(content_of(model, statistics=False))))
         np.testing.assert_array_equal(lean.predict_proba(rows), model.predict_proba(rows))
 
 
@@ -168,7 +168,7 @@ def test_derived_models_can_be_saved(estimator):
         (model.marginal([3, 0]), X[:, [3, 0]]),
         (model.condition({1: 2.0}), X[:, [0, 2, 3, 4]]),
     ):
-        loaded = _estimator(disk.Archive(BytesIO(content_of(derived, statistics=True))))
+        loaded = _estimator(format.Archive(BytesIO(content_of(derived, statistics=True))))
         assert_same(loaded, derived, rows, exactly=True)
 
 

@@ -14,9 +14,9 @@ import likelier as lk
 from laws.generators import SEEDS
 from likelier.data import Chunk, Dense, NonFinite, OutOfSupport
 from likelier.families import Beta, Dirichlet, Dirichlets, Family, Gamma, MixedFamily, Params
-from likelier.families.digamma import dirichlet_alpha, gamma_shape, log_gap, log_gap_slope, stirling
+from likelier.families.gamma_beta import dirichlet_alpha, gamma_shape, log_gap, log_gap_slope, stirling
 from likelier.scores import abreast
-from likelier.states.positive import excess
+from likelier.states.sums import excess
 
 
 def fitted(family: Family, X: Any, y: Any = None, w: Any = None, K: int = 1) -> Any:

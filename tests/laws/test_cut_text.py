@@ -13,12 +13,11 @@ from sklearn.base import clone
 
 import likelier as lk
 from laws.test_files import may_be_degenerate, parameters, pieces_of, problem, write
-from likelier.data import cutting
-from likelier.data.delimited import Delimited
-from likelier.data.files import Scan
-from likelier.data.heading import Dialect
+from likelier.data.files import csv
+from likelier.data.files.csv import Delimited, Dialect
+from likelier.data.files.scan import Scan
 from likelier.engines import chunks, run
-from likelier.engines.numbering import numbered
+from likelier.engines.row_numbers import numbered
 
 CELLS = st.one_of(
     st.text('ab",;\n\r é€', max_size=9).filter(lambda cell: cell not in ("", " ")),  # missing
@@ -99,7 +98,7 @@ def test_a_fit_depends_on_the_file_and_not_on_the_threads_that_looked_at_it(tmp_
     with pieces_of(500):
         for threads in ("1", "2", "5"):
             monkeypatch.setenv("LIKELIER_THREADS", threads)
-            cutting.cuts.cache_clear()
+            csv.cuts_of.cache_clear()
             source = lk.scan(path, target="y")
             assert len(source.parts(0)) > 10
             found.add(b"".join(np.asarray(p).tobytes() for p in parameters(lk.GaussianNB().fit(source))))
@@ -131,7 +130,7 @@ def test_a_file_that_grows_or_shrinks_between_passes_is_named(tmp_path, change):
         path.write_text(change(path.read_text()))
         with pytest.raises(ValueError, match=r"t\.csv: the file has changed since it was scanned"):
             model.fit(source)
-        cutting.cuts.cache_clear()  # nor is it cut anew
+        csv.cuts_of.cache_clear()  # nor is it cut anew
         with pytest.raises(ValueError, match=r"t\.csv: the file has changed since it was scanned"):
             source.parts(0)
 
@@ -149,7 +148,7 @@ def test_a_file_without_rows_has_no_parts(tmp_path):
 def surveyed(model: lk.GaussianNB, source: Scan) -> lk.GaussianNB:
     """The fit that begins with a survey of all rows."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("likelier.estimators.classes.glimpse", lambda source: None)
+        patch.setattr("likelier.estimators.one_pass.glimpse", lambda source: None)
         return model.fit(source)
 
 
@@ -161,7 +160,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         seen.append(type(start()).__name__)
         return run(source, start)
 
-    monkeypatch.setattr("likelier.estimators.onepass.run", counted)
+    monkeypatch.setattr("likelier.estimators.one_pass.run", counted)
     monkeypatch.setattr("likelier.model.run", counted)
     return seen
 
@@ -237,8 +236,8 @@ def test_a_fit_with_a_checkpoint_keeps_no_pass_by_a_guess(tmp_path, monkeypatch)
     path = tmp_path / "t.csv"
     lines = csv_of(2000, ["a", "b"]).splitlines(keepends=True)
     path.write_text("".join([*lines[:120], "1.5,2.5,zz\n", "2.5,2,zz\n", *lines[120:]]))
-    monkeypatch.setattr("likelier.engines.journal.EVERY", 0.0)
-    monkeypatch.setattr("likelier.engines.journal.PAUSE", 0.0)
+    monkeypatch.setattr("likelier.engines.checkpoint.EVERY", 0.0)
+    monkeypatch.setattr("likelier.engines.checkpoint.PAUSE", 0.0)
     with pieces_of(1000):
         found = lk.GaussianNB().fit(lk.scan(path, target="y"), checkpoint=tmp_path / "fit.ck")
     assert found.class_count_.tolist() == [1000, 1000, 2]
@@ -270,7 +269,7 @@ def test_cells_are_split_where_it_is_said(tmp_path, delimiter, ending, header):
     for i, some in enumerate((frame[:1], frame[1:40], frame[40:])):
         some.to_csv(tmp_path / f"{i}.{ending}", sep=delimiter, index=False, header=header)
     with pieces_of(60):
-        cutting.cuts.cache_clear()
+        csv.cuts_of.cache_clear()
         target = "y" if header else "2"
         found = lk.scan(str(tmp_path / "*"), target=target, delimiter=delimiter, header=header)
         assert list(found.names) == (["a", "b"] if header else ["0", "1"])

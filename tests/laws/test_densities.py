@@ -33,7 +33,7 @@ from likelier.families import (
     Poisson,
     ProductKernel,
 )
-from likelier.families.ridged import RidgedDiagonal, RidgedSpherical
+from likelier.families.gaussian import RidgedDiagonal, RidgedSpherical
 from likelier.states import edges_of
 
 K = 3

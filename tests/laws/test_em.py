@@ -22,9 +22,9 @@ from laws.test_estimators import ESTIMATORS, LDA, QDA, every_estimator, problem
 from likelier.data import Arrays, Dense
 from likelier.em import completed_by_passes
 from likelier.families import FullGaussian, TiedGaussian, completed
-from likelier.families.cells import pays
-from likelier.families.climb import MOST_STEPS, Mixing, Point, climb
 from likelier.families.covariance import exceeds, regress, steady_precision
+from likelier.families.em_acceleration import MOST_STEPS, Mixing, Point, climb
+from likelier.families.few_missing import pays
 from likelier.families.missing import expect, maximise, problems
 from likelier.states import Moments, PatternMoments, TooManyPatterns
 

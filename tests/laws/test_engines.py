@@ -19,10 +19,10 @@ from laws.parts import parts_of
 from laws.test_states import STATES, every_state
 from likelier.data import Arrays, Chunk, Dense, NonFinite
 from likelier.engines import serial, threads
+from likelier.engines.observers import Pass, watching
 from likelier.engines.run import absorb, cores, run
-from likelier.engines.tree import Tree, merge_in_order
-from likelier.engines.watching import Pass, watching
 from likelier.states import Moments
+from likelier.states.base import Tree, merge_in_order
 
 MODULE = import_module("likelier.engines.run")  # its name in the package is that of the function
 # A new engine joins here.

@@ -26,11 +26,11 @@ from sklearn.svm import LinearSVC as TheirLinearSVC
 
 import likelier as lk
 from laws.generators import SEEDS
-from likelier.comparing.ranking import mean_auc
+from likelier.comparison.cross_validate import mean_auc
 from likelier.data import Chunk, Dense
-from likelier.estimators.saying import Naming, _of_chunk, _start, itself, said
+from likelier.estimators.predictions import Naming, _of_chunk, _start, itself, said
 from likelier.evaluation import LabelSums, Said, ValueSums
-from likelier.evaluation.judged import ranked, unranked
+from likelier.evaluation.metrics import ranked, unranked
 
 PROMISED = {"rtol": 1e-12, "atol": 1e-12}
 
@@ -349,7 +349,7 @@ def table(tmp_path):
 def test_a_source_is_judged_as_its_rows_in_memory(kind, model, table, monkeypatch):
     frame, folder = table
     columns = ["a", "b"] if isinstance(model, lk.LinearDiscriminantAnalysis) else ["a", "b", "sky"]
-    monkeypatch.setattr("likelier.data.files.PART_BYTES", 1 << 13)  # parts of many threads
+    monkeypatch.setattr("likelier.data.files.scan.PART_BYTES", 1 << 13)  # parts of many threads
     source = lk.scan(folder / f"rows.{kind}", "y", columns, "w")
     model = clone(model).fit(source)
     found = lk.evaluate(model, source)

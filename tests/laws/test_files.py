@@ -23,7 +23,7 @@ from sklearn.base import clone
 import likelier as lk
 from laws.generators import SEEDS
 from laws.parts import parts_of
-from likelier.data.stored import ahead
+from likelier.data.files.base import ahead
 
 fewer = settings(max_examples=max(20, settings.default.max_examples // 2))
 may_be_degenerate = pytest.mark.filterwarnings("ignore::likelier.DegenerateWarning")
@@ -40,11 +40,11 @@ MISSING = 1 << 40
 def pieces_of(size: int) -> Iterator[None]:
     """Files are read in parts of `size` bytes of X, CSV in pieces and blocks of so much text."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("likelier.data.files.PART_BYTES", size)
-        patch.setattr("likelier.data.files.BLOCK_BYTES", size)
-        patch.setattr("likelier.data.cutting.UNIT", size)
-        patch.setattr("likelier.data.lines.UNIT", size)
-        patch.setattr("likelier.data.delimited.CELL_BYTES", 40)
+        patch.setattr("likelier.data.files.scan.PART_BYTES", size)
+        patch.setattr("likelier.data.files.scan.BLOCK_BYTES", size)
+        patch.setattr("likelier.data.files.csv.UNIT", size)
+        patch.setattr("likelier.data.files.base.UNIT", size)
+        patch.setattr("likelier.data.files.csv.CELL_BYTES", 40)
         yield
 
 

@@ -24,12 +24,9 @@ from laws.parts import parts_of
 from laws.test_em import little_room
 from laws.test_states import every_state
 from likelier.data import Arrays, Dense
-from likelier.engines.identity import LARGE, Digests
-from likelier.engines.journal import MAGIC, Journal
-from likelier.engines.keeping import RECORDS, changes, restored
+from likelier.engines.checkpoint import LARGE, MAGIC, RECORDS, Digests, Journal, changes, restored
 from likelier.saving.models import content_of
-from likelier.storing.disk import Archive, packed
-from likelier.storing.frames import Frames
+from likelier.storing.files import Archive, Frames, packed
 from likelier.storing.values import decode, encode
 
 RUN, JOURNAL = (import_module(f"likelier.engines.{name}") for name in ("run", "journal"))
@@ -183,8 +180,8 @@ def files(tmp_path, monkeypatch):
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize("model", [lk.GaussianNB(), lk.NaiveBayes(), lk.LogisticRegression()], ids=str)
 def test_over_files(model, kind, files, alone, monkeypatch):
-    monkeypatch.setattr("likelier.data.files.PART_BYTES", 1 << 8)
-    monkeypatch.setattr("likelier.data.cutting.UNIT", 1 << 9)
+    monkeypatch.setattr("likelier.data.files.scan.PART_BYTES", 1 << 8)
+    monkeypatch.setattr("likelier.data.files.csv.UNIT", 1 << 9)
 
     def fit(**how):
         return clone(model).fit(lk.scan(f"*.{kind}", target="species"), **how)
@@ -286,7 +283,7 @@ def test_other_versions_and_parts_are_refused(path, monkeypatch):
     cut_off(path)
     with parts_of(1 << 11), pytest.raises(ValueError, match="pass 1 of this fit is cut into other parts"):
         lk.GaussianNB().fit(IRIS.data, IRIS.target, checkpoint=path)
-    monkeypatch.setattr("likelier.estimators.checkpoints.version", lambda name: "99")
+    monkeypatch.setattr("likelier.estimators.base.version", lambda name: "99")
     assert "the version of likelier was" in refused(path)
 
 

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 import likelier as lk
 from likelier.cli.parquet_feed import ParquetFeed
-from likelier.streams.feeding import TextFeed, Wish
-from likelier.streams.model import Online
+from likelier.streams.model import Online, Settings
+from likelier.streams.reader import TextFeed, Wish
 from likelier.streams.session import Session
-from likelier.streams.settings import Settings
 
 LOSSES = ["log_loss", "hinge", "modified_huber"]
 

@@ -35,7 +35,7 @@ from laws.test_estimators import (
 )
 from likelier.data import Chunk, Dense
 from likelier.families import Full, Tied
-from likelier.families.gaps import GaussianMarginals, Marginals
+from likelier.families.missing import GaussianMarginals, Marginals
 
 # Kernels with gaps have their own laws, in test_kernels.py.
 every_estimator = pytest.mark.parametrize("estimator", GAUSSIAN, ids=repr)

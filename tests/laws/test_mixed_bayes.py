@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import likelier as lk
 from laws.parts import parts_of
 from likelier.data import Chunk, Dense
-from likelier.estimators.choosing import kind_of
+from likelier.estimators.generative.family_choice import kind_of
 from likelier.families import DiagonalGaussian
 from likelier.states import Extent
 

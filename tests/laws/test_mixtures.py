@@ -21,6 +21,7 @@ import likelier as lk
 from laws.generators import SEEDS
 from laws.parts import parts_of
 from likelier.data import Arrays, Chunk, Dense
+from likelier.em import Climb, Problem
 from likelier.families import (
     DiagonalGaussian,
     Exponential,
@@ -31,8 +32,7 @@ from likelier.families import (
     Poisson,
     ridged,
 )
-from likelier.mixing import Climb, Problem
-from likelier.saving import disk
+from likelier.saving import format
 from likelier.saving.models import _estimator, content_of
 
 GM, MDA = lk.GaussianMixture, lk.MixtureDiscriminantAnalysis
@@ -366,13 +366,13 @@ def test_a_loaded_mixture_is_the_same(mixture):
     X, z = rows()
     X[3, 1] = np.nan
     model = clone(mixture).fit(X, z)
-    loaded = _estimator(disk.Archive(BytesIO(content_of(model, statistics=True))))
+    loaded = _estimator(format.Archive(BytesIO(content_of(model, statistics=True))))
     assert_same_bits(loaded, model, X)
     if hasattr(model, "partial_fit"):
         assert_same_bits(loaded.partial_fit(X[::2]), model.partial_fit(X[::2]), X)
     less, given_ = model.marginal([0, 2]), model.condition({1: 0.5})
     for derived in (less, given_):
-        again = _estimator(disk.Archive(BytesIO(content_of(derived, statistics=True))))
+        again = _estimator(format.Archive(BytesIO(content_of(derived, statistics=True))))
         assert_same_bits(again, derived, X[:, :2])
 
 

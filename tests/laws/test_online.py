@@ -159,7 +159,7 @@ def test_an_array_of_objects_is_dicts_by_number():
 def test_batches_of_any_size_give_the_same_bits(monkeypatch):
     X, y = load_breast_cancer(return_X_y=True)
     whole = Online(bits=10, shuffle=False).fit(X, y)
-    monkeypatch.setattr("likelier.estimators.streamed.ROWS", 7)
+    monkeypatch.setattr("likelier.estimators.online.rows.ROWS", 7)
     for rows in (X, csr_array(X), [dict(enumerate(x)) for x in X.tolist()]):
         assert bits(Online(bits=10, shuffle=False).fit(rows, y)) == bits(whole)
         again = Online(bits=10).partial_fit(X[:100], y[:100], [0, 1]).partial_fit(X[100:], y[100:])

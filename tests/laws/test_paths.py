@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from laws.test_proximal import assert_optimal, objective, solution
 from likelier import objective as objectives
 from likelier.engines import run
-from likelier.paths import Recalling, path
 from likelier.penalties import Penalty
-from likelier.solving import Terms
+from likelier.solve import Recalling, Terms, path
 
 
 def penalties(problem, count=8, ratio=0.5):

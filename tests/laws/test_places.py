@@ -16,7 +16,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 import likelier as lk
 from likelier import _core
-from likelier.data import places
+from likelier.data.files import locations
 
 RNG = np.random.default_rng(0)
 N = 90
@@ -182,7 +182,7 @@ def test_places_that_cannot_be_reached():
 def test_without_fsspec(monkeypatch):
     import sys
 
-    places._fsspec_system.cache_clear()
+    locations._fsspec_system.cache_clear()
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
     with pytest.raises(ImportError, match=r"memory://t\.csv: .*pip install fsspec"):
         lk.scan("memory://t.csv")

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 import likelier as lk
-from likelier.streams.curve import MOST, Curve
-from likelier.streams.figures import Figures
+from likelier.streams.figures import MOST, Curve, Figures
 
 
 class Frequencies:

@@ -19,11 +19,11 @@ from sklearn.datasets import dump_svmlight_file
 
 import likelier as lk
 from laws.elsewhere import counting
-from likelier.comparing.reading import opened
+from likelier.comparison.read import opened
 from likelier.data import Hashed
-from likelier.data.collected import collected
+from likelier.data.dask import collected
 from likelier.engines import chunks, run
-from likelier.engines.numbering import numbered
+from likelier.engines.row_numbers import numbered
 from likelier.states import Sample
 
 N = 24_000  # more than any sample has
@@ -166,7 +166,7 @@ def test_files_are_counted_only_where_rows_are_drawn_and_then_once(tmp_path, mon
     counted: list[Any] = []
     true = lk.data.delimited.Delimited.count
     monkeypatch.setattr(
-        "likelier.data.delimited.Delimited.count", lambda file: counted.append(file.path) or true(file)
+        "likelier.data.files.csv.Delimited.count", lambda file: counted.append(file.path) or true(file)
     )
     frame = table(300).drop(columns="d")
     source = cut(tmp_path, frame, [100, 200], "csv.gz")
@@ -215,7 +215,7 @@ def test_a_fit_that_was_cut_off_goes_on(tmp_path, ending):
         raise Stop
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("likelier.estimators.mixed_bayes.NaiveBayes._sound_model", stop)
+        patch.setattr("likelier.estimators.generative.mixed_nb.NaiveBayes._sound_model", stop)
         with pytest.raises(Stop):
             lk.NaiveBayes().fit(source, checkpoint=at)
     there = lk.NaiveBayes().fit(source, checkpoint=at)

@@ -12,12 +12,12 @@ from scipy import sparse
 from sklearn.svm import LinearSVC
 
 from likelier import LogisticRegression
-from likelier.abilities import chosen
+from likelier.choose_solver import chosen
 from likelier.data import Arrays, Chunk, NonFinite, block
 from likelier.losses import LOSSES
 from likelier.objective import Objective, shift_of
-from likelier.online import Descent, Pace, dual, sgd
 from likelier.penalties import Penalty
+from likelier.row_solvers import Descent, Pace, dual, sgd
 from likelier.solvers import Solution, newton, run_solver
 from likelier.states import Setting
 

@@ -37,11 +37,11 @@ from laws.test_estimators import (
 from laws.test_mixtures import DISCRIMINANTS, MIXTURES
 from laws.test_qr import triangle
 from laws.test_states import RAW_LABELS, STATES
-from likelier.saving import disk, records
-from likelier.saving.describing import describe
+from likelier.saving import format, schema
+from likelier.saving.describe import describe
 from likelier.saving.models import ESTIMATORS as SAVED
 from likelier.saving.models import _estimator, content_of
-from likelier.saving.records import CLASSES, RECORDS, Kind, check
+from likelier.saving.schema import CLASSES, RECORDS, Kind, check
 from likelier.states import Extent
 from likelier.storing import values
 
@@ -58,7 +58,7 @@ REGRESSIONS = [
 def through_a_file(value: Any) -> Any:
     arrays: dict[str, Any] = {}
     plain = values.encode(value, "value", arrays, CLASSES)
-    archive = disk.Archive(BytesIO(disk.packed({"value": plain}, arrays)))
+    archive = format.Archive(BytesIO(format.packed({"value": plain}, arrays)))
     return values.decode(archive.header["value"], archive.array, CLASSES)
 
 
@@ -75,7 +75,7 @@ def again(tmp_path):
 
 def bytes_again(model: Any, **how: Any) -> Any:
     """The same in memory: hypothesis runs many examples in one test, and one folder."""
-    return _estimator(disk.Archive(BytesIO(content_of(model, **how))))
+    return _estimator(format.Archive(BytesIO(content_of(model, **how))))
 
 
 # ---- states --------------------------------------------------------------------------------------
@@ -134,8 +134,8 @@ def patterned(**changes):
 def joined(monkeypatch):
     """The one line by which a record joins."""
     kind = Kind(Patterned, {"n": "K", "rows": "m p", "codes": "c"})
-    monkeypatch.setitem(records._KINDS, Patterned, kind)
-    monkeypatch.setitem(records.CLASSES, "patterned", Patterned)
+    monkeypatch.setitem(schema._KINDS, Patterned, kind)
+    monkeypatch.setitem(schema.CLASSES, "patterned", Patterned)
 
 
 def test_a_record_of_dicts_and_lists_joins_by_one_line(joined):
@@ -444,7 +444,7 @@ def test_a_description_says_what_is_in_a_file(statistics, tmp_path):
     assert found.classes.tolist() == data.classes.tolist()
     assert (found.n_features, found.feature_names) == (4, list("abcd"))
     assert (found.weight, found.statistics) == (len(data.y), statistics)
-    assert found.header["version"] == disk.VERSION
+    assert found.header["version"] == format.VERSION
 
 
 def test_a_description_of_lines_has_no_classes(tmp_path):
@@ -457,7 +457,7 @@ def test_a_description_of_lines_has_no_classes(tmp_path):
 def test_describing_loads_no_estimators(tmp_path):
     lk.save(fit(lk.GaussianNB(), problem()), tmp_path / "m.lk")
     code = (
-        "import sys; from likelier.saving.describing import describe\n"
+        "import sys; from likelier.saving.describe import describe\n"
         f"print(describe({str(tmp_path / 'm.lk')!r}).estimator, 'sklearn' in sys.modules)"
     )
     said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout

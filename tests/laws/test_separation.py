@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 import likelier as lk
-from likelier.abilities import ABILITIES
+from likelier.choose_solver import ABILITIES
 from likelier.inference import separation
 
 seeds = st.integers(0, 2**32 - 1)

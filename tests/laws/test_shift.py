@@ -8,8 +8,8 @@ from sklearn.datasets import load_iris, load_wine
 import likelier as lk
 from laws.generators import SEEDS
 from likelier.data import DegenerateWarning
-from likelier.estimators import door
-from likelier.estimators.shift import adapted
+from likelier.estimators import validation
+from likelier.estimators.priors import adapted
 
 MODELS = [
     lk.GaussianNB(),
@@ -44,7 +44,7 @@ def test_the_end_is_that_of_plain_em_and_the_way_goes_up(model, load):
     model = model.fit(X, y)
     some = X[(y == 0) | (np.arange(len(y)) % 4 == 0)]
     np.testing.assert_allclose(model.adapt_priors(some), plain(model, some), atol=1e-9)
-    trace = adapted(model._model, door.known_rows(model, some), 1e-10, 1000).trace
+    trace = adapted(model._model, validation.known_rows(model, some), 1e-10, 1000).trace
     assert len(trace) > 1
     assert (np.diff(trace) >= -1e-12 * np.abs(trace[0])).all()
 

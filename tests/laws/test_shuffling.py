@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_digits, load_iris
 
 import likelier as lk
-from likelier.comparing.growing import grown
-from likelier.estimators import shuffled
+from likelier.comparison.cross_validate import grown
+from likelier.estimators.online import shuffle as shuffling
 
 Online = lk.OnlineClassifier
 
@@ -87,7 +87,7 @@ def test_a_seed_says_the_order_whatever_rows_come_as(tmp_path):
 
 def test_every_row_is_learned_once_from_blocks_and_pools(monkeypatch, tmp_path):
     """Where there are too many cells to shuffle all at once: the same rows, each once a pass."""
-    monkeypatch.setattr(shuffled, "POOL", 1000)
+    monkeypatch.setattr(shuffling, "POOL", 1000)
     X, y = sorted_rows(4321)
     w = np.arange(4321) % 3 / 2
     pq.write_table(
@@ -102,7 +102,7 @@ def test_every_row_is_learned_once_from_blocks_and_pools(monkeypatch, tmp_path):
 
 
 def test_large_tables_are_mixed_from_all_over(monkeypatch):
-    monkeypatch.setattr(shuffled, "POOL", 20_000)
+    monkeypatch.setattr(shuffling, "POOL", 20_000)
     X, y = sorted_rows(30_000)
     order = np.random.default_rng(1).permutation(len(y))
     best = Online(shuffle=False).fit(X[order], y[order]).score(X, y)
@@ -121,8 +121,8 @@ def test_skipped_cells_are_counted_once():
 @pytest.mark.parametrize("group", [200, 2000, 40_000])
 def test_sorted_files_give_about_the_accuracy_of_shuffled_ones(tmp_path, monkeypatch, group):
     """Parts that hold one class alone, and a pool that holds a part of the rows."""
-    monkeypatch.setattr(shuffled, "POOL", 60_000)
-    monkeypatch.setattr("likelier.data.files.PART_BYTES", group * 4 * 8)
+    monkeypatch.setattr(shuffling, "POOL", 60_000)
+    monkeypatch.setattr("likelier.data.files.scan.PART_BYTES", group * 4 * 8)
     X, y = sorted_rows(40_000)
     frame = pd.DataFrame(X, columns=list("abcd"))
     table = frame.assign(y=y)

@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 
 import likelier as lk
 from laws.generators import SEEDS
-from likelier.abilities import ABILITIES, chosen
+from likelier.choose_solver import ABILITIES, chosen
 from likelier.data import CSR, Arrays, Chunk, NonFinite, Source, block
 from likelier.engines import run
 from likelier.losses import Loss, criterion, hinge, logistic, softmaxed, squared, squared_hinge
@@ -434,7 +434,7 @@ def test_halves_are_sums_over_rows_in_any_layout_and_cut(loss, monkeypatch):
     repeated = Arrays(block(np.repeat(X, counts, axis=0)), np.repeat(y, counts))
     found = sparse.csr_array(X)
     rows = CSR(found.data, found.indices.astype(np.int32), found.indptr.astype(np.int32), 4)
-    monkeypatch.setattr("likelier.data.arrays.PART_BYTES", 200)
+    monkeypatch.setattr("likelier.data.chunk.PART_BYTES", 200)
     for source in (repeated, Arrays(rows, y, w), Arrays(block(np.asfortranarray(X)), y, w)):
         for one, other in zip(sums_of(source, setting, theta), whole, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)

@@ -15,10 +15,9 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 import likelier as lk
 from likelier import _core
-from likelier.data import lines, sparse_files
-from likelier.streams.feeding import TextFeed, Wish
-from likelier.streams.model import Online
-from likelier.streams.settings import Settings
+from likelier.data.files import base, svmlight
+from likelier.streams.model import Online, Settings
+from likelier.streams.reader import TextFeed, Wish
 
 MODELS = [
     lk.MultinomialNB(),
@@ -68,9 +67,9 @@ def small_pieces(monkeypatch):
     """Files are cut every few hundred bytes."""
 
     def cut(size: int) -> None:
-        monkeypatch.setattr(lines, "UNIT", size)
-        monkeypatch.setattr(sparse_files, "PART_BYTES", 3 * size)
-        monkeypatch.setattr(sparse_files, "BLOCK_BYTES", size)
+        monkeypatch.setattr(base, "UNIT", size)
+        monkeypatch.setattr(svmlight, "PART_BYTES", 3 * size)
+        monkeypatch.setattr(svmlight, "BLOCK_BYTES", size)
 
     return cut
 
@@ -86,9 +85,9 @@ def test_any_cut_gives_the_rows_of_the_reference(tmp_path_factory, seed, zero, s
     text = io.BytesIO(b"".join((folder / f"{i}.svm").read_bytes() for i in range(files)))
     expected, labels = load_svmlight_file(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines, "UNIT", size)
-        patch.setattr(sparse_files, "PART_BYTES", 3 * size)
-        patch.setattr(sparse_files, "BLOCK_BYTES", size)
+        patch.setattr(base, "UNIT", size)
+        patch.setattr(svmlight, "PART_BYTES", 3 * size)
+        patch.setattr(svmlight, "BLOCK_BYTES", size)
         source = lk.scan(folder / "*.svm")
         found, y_found = rows_of(source)
     same(found, expected)
@@ -194,7 +193,7 @@ def vw_lines(n: int = 200, seed: int = 0) -> str:
 @pytest.mark.parametrize("bits", [6, 18])
 def test_columns_of_vw_are_the_slots_of_a_learner(tmp_path, small_pieces, monkeypatch, bits):
     small_pieces(400)
-    monkeypatch.setattr(sparse_files, "VW_BITS", bits)
+    monkeypatch.setattr(svmlight, "VW_BITS", bits)
     path = tmp_path / "t.vw"
     path.write_text(vw_lines())
     source = lk.scan(path)

@@ -31,8 +31,8 @@ from laws.generators import (
 )
 from likelier.data import Chunk, Columns, Dense, NonFinite
 from likelier.families import DiagonalGaussian, Histogram, MixedFamily
-from likelier.families.gamma import Itself
-from likelier.families.pooled import Pooled
+from likelier.families.gamma_beta import Itself
+from likelier.families.mixed import Pooled
 from likelier.states import (
     BinCounts,
     Bins,

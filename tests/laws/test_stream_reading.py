@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likelier import _core
-from likelier.streams import reading
-from likelier.streams.reading import Format, Text, format_of
+from likelier.streams import reader
+from likelier.streams.reader import Format, Text, format_of
 
 LINES = st.lists(st.binary(max_size=30).map(lambda line: line.replace(b"\0", b"")), max_size=20).map(
     b"\n".join
@@ -22,7 +22,7 @@ LINES = st.lists(st.binary(max_size=30).map(lambda line: line.replace(b"\0", b""
 
 
 def is_plain(text: bytes) -> bool:
-    return not text.startswith((b"\x1f\x8b", *reading._OTHERS))
+    return not text.startswith((b"\x1f\x8b", *reader._OTHERS))
 
 
 @given(LINES.filter(is_plain), st.integers(1, 50), st.lists(st.integers(0, 300), max_size=3), st.booleans())
@@ -75,7 +75,7 @@ def test_of_a_damaged_packed_file_what_came_before_is_read(tmp_path, what):
 def pipe(monkeypatch) -> Iterator[int]:
     """What is written to it comes from standard input."""
     out, into = os.pipe()
-    monkeypatch.setattr(reading, "_STANDARD_INPUT", out)
+    monkeypatch.setattr(reader, "_STANDARD_INPUT", out)
     yield into
     os.close(out)
 
@@ -109,7 +109,7 @@ def test_rows_of_a_pipe_are_handed_on_as_they_come(pipe, packed):
 
 
 def test_a_pause_is_an_empty_block_and_settles_what_is_known(pipe, monkeypatch):
-    monkeypatch.setattr(reading, "PAUSE", 0.01)
+    monkeypatch.setattr(reader, "PAUSE", 0.01)
     os.write(pipe, b"x,y\n1,a\n")
     parser, rows = _core.TextParser("csv", target="y"), _core.HashedRows()
     with Text("-") as opened:

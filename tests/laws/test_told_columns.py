@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import likelier as lk
-from likelier.data import cutting, delimited
-from likelier.data.delimited import MARKS
+from likelier.data.files import csv
+from likelier.data.files.csv import MARKS
 
 N = 40
 Y = np.where(np.arange(N) % 3 == 0, "u", "v")
@@ -97,7 +97,7 @@ def test_marked_cells_are_missing_wherever_a_file_is_cut(tmp_path_factory, marks
 
 
 def test_kinds_hold_in_every_piece_of_a_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(cutting, "UNIT", 64)
+    monkeypatch.setattr(csv, "UNIT", 64)
     zips = np.array([f"0{i % 4}" for i in range(N)])
     when = pd.date_range("1969-12-31", periods=N, freq="36h").astype(str)
     source = table(tmp_path, zip=zips, when=when, how={"types": {"zip": "category", "when": "date"}})
@@ -215,7 +215,7 @@ def test_text_in_another_encoding_is_named_with_its_line(tmp_path, monkeypatch):
     path.write_bytes("a,y\nx,1\ncafé,2\n".encode("latin-1"))
     with pytest.raises(ValueError, match=r"line 3: no UTF-8; .* encoding='latin-1'"):
         lk.NaiveBayes().fit(lk.scan(path, target="y"))
-    monkeypatch.setattr(delimited, "FIRST_BYTES", 1)
+    monkeypatch.setattr(csv, "FIRST_BYTES", 1)
     path.write_bytes(b"a,y\n" + b"x,1\ny,2\n" * 1000 + "é,2\n".encode("latin-1"))
     with pytest.raises(ValueError, match=r"line 2002, column 'a': this is no UTF-8"):
         lk.NaiveBayes().fit(lk.scan(path, target="y"))

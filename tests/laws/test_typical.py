@@ -15,9 +15,9 @@ from sklearn.datasets import load_breast_cancer, load_iris
 import likelier as lk
 from laws.generators import SEEDS
 from likelier.data import Arrays, Dense
-from likelier.estimators.typical import Drawing, scored
+from likelier.estimators.generative.outliers import Drawing, scored
 from likelier.states import Typical
-from likelier.states.typical import MOST
+from likelier.states.rows import MOST
 
 MODELS = [
     lk.GaussianNB(),

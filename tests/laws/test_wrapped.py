@@ -12,15 +12,11 @@ import pytest
 
 import likelier as lk
 from likelier.data import Source
-from likelier.data.files import Scan
-from likelier.data.recoded import Recoded
-from likelier.data.selected import Selected
-from likelier.data.spread import Few, Spread, Thinned
-from likelier.data.wrapped import Beside
-from likelier.data.zoomed import Zoomed
+from likelier.data.files.scan import Scan
+from likelier.data.transforms import Beside, ByClass, Few, Recoded, Selected, Spread, Thinned, Zoomed
 from likelier.engines import chunks
 from likelier.engines.run import run
-from likelier.estimators.weighing import ByClass, ClassTotals
+from likelier.estimators.common import ClassTotals
 
 # A new wrapper joins here.
 WRAPPERS: dict[str, Callable[[Source], Any]] = {

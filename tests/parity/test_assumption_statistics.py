@@ -13,12 +13,18 @@ from statsmodels.stats.multivariate import test_cov_diagonal as cov_diagonal
 from statsmodels.stats.multivariate import test_cov_oneway as cov_oneway
 from statsmodels.tools import add_constant
 
-from likelier.comparing.assumptions import check
-from likelier.comparing.assumptions.chances import holm
-from likelier.comparing.assumptions.covariances import box_m, mardia
-from likelier.comparing.assumptions.pairs import bartlett, correlation_ratio, correlations, cramer
-from likelier.comparing.assumptions.shapes import CHANCE, gaussian
-from likelier.comparing.reading import opened
+from likelier.comparison.assumptions import check
+from likelier.comparison.assumptions.columns import (
+    CHANCE,
+    bartlett,
+    correlation_ratio,
+    correlations,
+    cramer,
+    gaussian,
+)
+from likelier.comparison.assumptions.covariances import box_m, mardia
+from likelier.comparison.assumptions.sample import holm
+from likelier.comparison.read import opened
 
 SHAPES = {
     "normal": lambda rng, n: rng.normal(5, 3, n),

@@ -10,9 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import likelier as lk
-from likelier.online import stochastic
+from likelier.row_solvers import sklearn_sgd
 
-LOSSES = [loss for loss in stochastic.LOSSES if loss != "softmax"]
+LOSSES = [loss for loss in sklearn_sgd.LOSSES if loss != "softmax"]
 BITS = {"rtol": 1e-12, "atol": 1e-13}  # steps as large as the default's enlarge any difference
 CALM = {"learning_rate": "invscaling", "eta0": 0.02}
 
@@ -53,7 +53,7 @@ def test_the_face_is_scikit_learns():
     for name in ("fit", "partial_fit"):
         found = inspect.signature(getattr(lk.SGDClassifier, name)).parameters
         assert list(found) == list(inspect.signature(getattr(theirs, name)).parameters)
-    for loss in stochastic.LOSSES:
+    for loss in sklearn_sgd.LOSSES:
         ours = lk.SGDClassifier(loss)
         if loss != "softmax":
             assert hasattr(ours, "predict_proba") == hasattr(theirs(loss), "predict_proba")
@@ -142,7 +142,7 @@ def test_learning_on_and_starting_warm(table, name, kind):
 @kinds
 @pytest.mark.parametrize("name", ["iris", "breast_cancer", "digits"])
 def test_many_rows_are_summed_by_vectors_to_rounding(table, name, kind, monkeypatch):
-    monkeypatch.setattr(stochastic, "IN_ORDER", 0)
+    monkeypatch.setattr(sklearn_sgd, "IN_ORDER", 0)
     X, y = scaled(table, name, kind)
     for how in (
         {},

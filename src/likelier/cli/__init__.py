@@ -4,16 +4,15 @@ import os
 import sys
 from collections.abc import Sequence
 
-from likelier.cli import comparing, completing, inspecting, merging, predicting, streaming, training
-from likelier.cli.parsing import Parser, corrected, in_options
-from likelier.cli.words import Terminated, say, terminable
+from likelier.cli import compare, completion, inspect, merge, predict, stream, train
+from likelier.cli.arguments import Parser, Terminated, corrected, in_options, say, terminable
 
 # What is wrong with data, files and arguments; anything else is a defect. Either is said in one line.
 WRONG = (ValueError, TypeError, OSError, NotImplementedError, MemoryError, ImportError)
 BAD, DEFECT = 2, 70  # the latter as sysexits.h has it
 BROKEN_PIPE, INTERRUPTED, TERMINATED = 141, 130, 143  # as shells have it: 128 and the number of the signal
 
-COMMANDS = (comparing, training, predicting, streaming, inspecting, merging, completing)
+COMMANDS = (compare, train, predict, stream, inspect, merge, completion)
 ABOUT = """\
 likelier COMMAND --help (or likelier help COMMAND) says more, with examples.
 

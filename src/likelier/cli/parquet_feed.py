@@ -13,9 +13,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from likelier import _core
-from likelier.data.cells import frame_columns
-from likelier.streams.ahead import Fill
-from likelier.streams.feeding import NUMBER, WORD, Told, Wish
+from likelier.data.frames import frame_columns
+from likelier.streams.reader import NUMBER, WORD, Fill, Told, Wish
 
 ROWS = 2048  # of a batch
 

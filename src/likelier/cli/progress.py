@@ -9,7 +9,7 @@ from typing import Any
 from tqdm import tqdm
 
 from likelier.engines import Pass, watching
-from likelier.engines.numbering import Heights
+from likelier.engines.row_numbers import Heights
 from likelier.states import Survey
 
 PATIENCE = 1.0  # seconds before anything is shown

@@ -1,12 +1,17 @@
 """Where rows come from: chunks, the sources that cut them, labels as codes."""
 
-from likelier.data.arrays import PART_BYTES, Arrays
-from likelier.data.chunk import Chunk, Part, Source, Stored, Widening, by_gaps, columns_of
-from likelier.data.factors import Factor
-from likelier.data.folds import Assignment, Hashed, Listed, consecutive, runs, stratified
-from likelier.data.labels import code, first_seen, levels_of
-from likelier.data.matrix import CSR, Block, Columns, Dense, block, row_sums
-from likelier.data.problems import (
+from likelier.data.chunk import (
+    PART_BYTES,
+    Arrays,
+    Chunk,
+    Part,
+    Source,
+    Stored,
+    Widening,
+    by_gaps,
+    columns_of,
+)
+from likelier.data.errors import (
     BadCell,
     DegenerateWarning,
     NonFinite,
@@ -15,6 +20,9 @@ from likelier.data.problems import (
     SkippedWarning,
     refuse_cells,
 )
+from likelier.data.labels import Factor, code, first_seen, levels_of
+from likelier.data.matrix import CSR, Block, Columns, Dense, block, row_sums
+from likelier.data.splits import Assignment, Hashed, Listed, consecutive, runs, stratified
 
 __all__ = [
     "CSR",

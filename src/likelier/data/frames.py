@@ -1,9 +1,6 @@
-"""Frames of pandas, polars and Arrow: each column where it lies, copied once, and only if it must be.
+"""Frames of pandas, polars and Arrow as NumPy columns: each is copied once, and only if it must be."""
 
-narwhals says what a column is, whoever made the frame; what it cannot hand over as numbers is named.
-"""
-
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any, Literal, NamedTuple
@@ -11,11 +8,136 @@ from typing import Any, Literal, NamedTuple
 import narwhals
 import narwhals.stable.v2 as nw
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from likelier.data import arrow
-from likelier.data.factors import Factor
-from likelier.data.matrix import Columns, readable
+from likelier import _core
+from likelier.data.labels import Factor, code, first_seen
+from likelier.data.matrix import Columns, Dense, readable
+
+# Arrow columns as NumPy arrays, without a loop over rows: numbers, and labels as codes.
+
+
+def values_type(kind: Any) -> Any:
+    """The type of the cells, whether or not they are stored as a dictionary."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def is_text(kind: Any) -> bool:
+    """Strings of any kind."""
+    cells, types = values_type(kind), pa.types
+    return any(test(cells) for test in (types.is_string, types.is_large_string, types.is_string_view))
+
+
+def is_date(kind: Any) -> bool:
+    """Dates, with or without the time of the day."""
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
+
+
+def described(name: str, kind: Any) -> str:
+    """The type of a column for whoever wants numbers of it."""
+    return f"{kind}; days since 1970 by types={{{name!r}: 'date'}}" if is_date(kind) else str(kind)
+
+
+def plain(column: Any) -> Any:
+    """The cells themselves, where they are stored as a dictionary."""
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def is_truth(kind: Any) -> bool:
+    """Truth values."""
+    return bool(pa.types.is_boolean(values_type(kind)))
+
+
+def same_type(a: Any, b: Any) -> bool:
+    """Whether labels of both types can be those of one list."""
+    return values_type(a) == values_type(b) or (is_text(a) and is_text(b))
+
+
+def same_kind(a: Any, b: Any) -> bool:
+    """Whether cells of both types can stand in one column: a number is a number, and a truth is none."""
+    return same_type(a, b) or (is_number(a) and is_number(b) and is_truth(a) == is_truth(b))
+
+
+def is_number(kind: Any) -> bool:
+    """Numbers and truths; a column with no value at all is one of missing numbers."""
+    cells, types = values_type(kind), pa.types
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+    return any(test(cells) for test in tests)
+
+
+def is_fractional(kind: Any) -> bool:
+    """Floats and decimals."""
+    cells = values_type(kind)
+    return bool(pa.types.is_floating(cells) or pa.types.is_decimal(cells))
+
+
+def is_label(kind: Any) -> bool:
+    """What a class can be called: a number, a string or a date."""
+    return is_text(kind) or is_date(values_type(kind)) or is_number(kind)
+
+
+def width(kind: Any) -> int:
+    """Bytes of a cell once it is an array."""
+    try:
+        return max(1, int(kind.bit_width) // 8)
+    except ValueError:  # of any length: as codes
+        return 4
+
+
+def arrow_numbers(column: Any) -> NDArray[Any]:
+    """The cells, NaN where one is missing; not copied where none is."""
+    column = plain(column)
+    exact = pa.types.is_decimal(column.type)
+    if column.null_count or exact:
+        column = column.cast(pa.float64(), safe=False)  # safe: refuses integers beyond 2^53
+    cells: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    return cells
+
+
+def encoded(column: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Labels as codes, -1 where one is missing, and the values that the codes stand for."""
+    if not (column.null_count or is_text(column.type) or pa.types.is_dictionary(column.type)):
+        return _without_missing(*first_seen(column.to_numpy(zero_copy_only=False)))
+    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    codes = coded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    listed = coded.dictionary
+    if is_text(listed.type):
+        values = np.array(listed.to_pylist(), dtype=str)
+    else:
+        values = listed.to_numpy(zero_copy_only=False)
+    return _without_missing(codes, values)
+
+
+def _without_missing(codes: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    missing = values != values  # NaN
+    if missing.any():
+        codes = _places(np.where(missing, -1, np.arange(len(values))), codes)
+    return codes, values
+
+
+def arrow_factor(column: Any) -> Factor:
+    """A column of categories."""
+    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    if isinstance(coded, pa.ChunkedArray):
+        coded = coded.unify_dictionaries().combine_chunks()
+    codes = coded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    return Factor.of(codes, coded.dictionary.to_pylist())
+
+
+def recoded(column: Any, levels: NDArray[Any]) -> NDArray[np.int32]:
+    """Labels as their places among the sorted `levels`, -1 for any other."""
+    codes, values = encoded(column)
+    return _places(code(values, levels), codes).astype(np.int32, copy=False)
+
+
+def _places(of_values: NDArray[Any], codes: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(np.append(of_values, -1)[codes])  # the last is for what is missing, whose code is -1
+
+
+# Frames of pandas, polars and Arrow: each column where it lies, copied once, and only if it must be.
+#
+# narwhals says what a column is, whoever made the frame; what it cannot hand over as numbers is named.
 
 Frame = nw.DataFrame[Any]
 Series = narwhals.Series[Any]
@@ -73,7 +195,7 @@ def columns(X: Frame, *, categories: bool = False) -> Columns:
         if values is not None:
             found.append(values)
         elif categories and kind == "category":
-            found.append(factor(series))
+            found.append(series_factor(series))
         else:
             refused.append((kind, series))
     if refused:
@@ -193,10 +315,10 @@ def _objects(series: Series) -> Read:
     return Read("number", numbers)
 
 
-def factor(series: Series) -> Factor:
+def series_factor(series: Series) -> Factor:
     """A column of categories as codes."""
     column: Any = series.to_arrow()
-    return arrow.factor(column)
+    return arrow_factor(column)
 
 
 def of_objects(X: NDArray[Any]) -> Columns:
@@ -230,7 +352,7 @@ def values_of(y: Any) -> Any:
     if not isinstance(series, nw.Series):
         return y
     if series.dtype in (nw.Categorical, nw.Enum):
-        return _decoded(factor(series))
+        return _decoded(series_factor(series))
     values = read(series).values
     return series.to_numpy() if values is None else values
 
@@ -272,3 +394,103 @@ def _described(kind: Kind, series: Series) -> str:
     kinds = sorted({type(value).__name__ for value in values})
     odd = next(value for value in values if not isinstance(value, Real | Decimal | np.bool_))
     return f"{dtype} of {' and '.join(kinds)}, such as {odd!r}"
+
+
+# Tables as columns of features: numbers as they are, text, categories and truths as words.
+#
+# A dict of a row's cells by their columns' names gives the same features.
+
+_NATIVE = "fdbBhHiIlLqQ"  # the types of numbers that are read where they lie
+_TRUTHS = ["False", "True"]
+
+
+def frame_columns(X: Frame, *, strict: bool) -> list["_core.Column"]:
+    """The columns of a frame; dates and times are refused, by their names."""
+    found, refused = [], []
+    for series in X.iter_columns():
+        column = _native_column(series, strict)
+        if column is None:
+            refused.append(f"{series.name!r} ({series.dtype})")
+        else:
+            found.append(column)
+    if refused:
+        raise ValueError(
+            f"Input X has columns that are neither numbers nor words: {', '.join(refused)}. Drop them, or "
+            f"{ADVICE['time']}."
+        )
+    return found
+
+
+def _native_column(series: Any, strict: bool) -> "_core.Column | None":
+    name, plain = str(series.name), getattr(series.to_native(), "dtype", None)
+    if isinstance(plain, np.dtype) and plain.kind == "O":  # each is read as a dict's values are
+        return _core.Column.objects(name, series.to_list(), strict)
+    kind, values = read(series)
+    if kind == "time":
+        return None
+    if kind == "bool":
+        return _truths(name, series, values)
+    if kind == "number" and values is not None:
+        return _native_without_nulls(name, series, values)
+    if series.dtype in (nw.Categorical, nw.Enum):
+        if kind == "mixed" and series.implementation.is_pandas():
+            cells = series.to_native().cat  # of any objects, such as the intervals of `cut`
+            return _core.Column.coded(name, cells.codes.to_numpy(np.int32), [*map(str, cells.categories)])
+        return _words(name, series_factor(series))
+    if series.dtype == nw.String:
+        return _text(name, series.to_arrow())
+    return _core.Column.objects(name, series.to_list(), strict)
+
+
+def _native_without_nulls(name: str, series: Any, values: NDArray[Any]) -> "_core.Column":
+    # A null is no feature, nor is 0; NaN is a number gone wrong. pandas' plain arrays have no nulls.
+    if not isinstance(getattr(series.to_native(), "dtype", None), np.dtype) and series.null_count():
+        values = np.where(series.is_null().to_numpy(), 0, values)
+    return native_numbers(name, values)
+
+
+def native_numbers(name: str, values: NDArray[Any]) -> "_core.Column":
+    """A column of numbers of any type."""
+    if values.dtype.char not in _NATIVE or not values.dtype.isnative:
+        values = values.astype(np.float64)
+    return _core.Column.numbers(name, values)
+
+
+def _truths(name: str, series: Any, values: NDArray[Any] | None) -> "_core.Column":
+    assert values is not None
+    codes = np.where(np.isnan(values), -1, values) if values.dtype.kind == "f" else values
+    return _core.Column.coded(name, codes.astype(np.int32), _TRUTHS)
+
+
+def _words(name: str, factor: Factor) -> "_core.Column":
+    return _core.Column.coded(name, factor.codes, [str(level) for level in factor.levels])
+
+
+def _text(name: str, column: Any) -> "_core.Column":
+    """Arrow's strings, where they lie: starts of words, and their bytes."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    if column.type not in (pa.string(), pa.large_string()):
+        column = column.cast(pa.large_string())
+    width = np.int32 if column.type == pa.string() else np.int64
+    _, starts, data = column.buffers()
+    at, n = column.offset, len(column)
+    found = np.zeros(1, width) if n == 0 else np.frombuffer(starts, width)[at : at + n + 1]
+    there = column.is_valid().to_numpy(zero_copy_only=False) if column.null_count else None
+    content = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    return _core.Column.text(name, found, content, there)
+
+
+def block_columns(X: Dense | Columns, names: Sequence[str] | None, *, gaps: bool) -> list["_core.Column"]:
+    """The columns of rows in memory; gaps: NaN is a cell that is not there."""
+    names = [str(j) for j in range(X.shape[1])] if names is None else names
+    arrays = X.arrays if isinstance(X, Columns) else [X.array[:, j] for j in range(X.shape[1])]
+    found = []
+    for name, values in zip(names, arrays, strict=True):
+        if isinstance(values, Factor):
+            found.append(_words(name, values))
+        elif isinstance(X, Columns) and values.dtype.kind == "b":
+            found.append(_core.Column.coded(name, values.astype(np.int32), _TRUTHS))
+        else:
+            found.append(native_numbers(name, np.where(np.isnan(values), 0, values) if gaps else values))
+    return found

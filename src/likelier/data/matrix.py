@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
-from likelier.data.factors import Factor
-from likelier.data.labels import levels_of
+from likelier.data.labels import Factor, levels_of
 
 Rows = slice | NDArray[np.intp]  # of a block: from one to another, or these
 Cells = tuple[NDArray[np.intp], NDArray[np.intp]]  # the row and the column of each

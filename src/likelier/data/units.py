@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.data.arrays import Arrays
-from likelier.data.chunk import Chunk, Part, Source
-from likelier.data.factors import Factor
+from likelier.array_types import Floats
+from likelier.data.chunk import Arrays, Chunk, Part, Source
+from likelier.data.labels import Factor
 from likelier.data.matrix import CSR, Block, Columns, Dense
-from likelier.data.wrapped import Wrapped
+from likelier.data.transforms import Wrapped
 
 Units = NDArray[np.int64]  # (p,): x is counted in 2^u
-Floats = NDArray[np.float64]
 
 FAR = 200  # powers of two from 1 up to which a column stays as it is: fourth powers of it are numbers
 MOST = 1e300  # stands for what is too large to be counted

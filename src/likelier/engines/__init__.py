@@ -1,8 +1,7 @@
 """Who runs the parts of a source. The result is the same, bit for bit."""
 
-from likelier.engines.reading import chunks, first_chunk, loaded, scattered
-from likelier.engines.run import Engine, run, serial, threads
-from likelier.engines.watching import Observer, Pass, reached, watching
+from likelier.engines.observers import Observer, Pass, reached, watching
+from likelier.engines.run import Engine, chunks, first_chunk, loaded, run, scattered, serial, threads
 
 __all__ = [
     "Engine",

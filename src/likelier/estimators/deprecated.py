@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likelier.callers import outside
-from likelier.estimators import door
+from likelier.estimators import validation
+from likelier.warning_location import outside
 
 NOT_GIVEN = "deprecated"  # the default of a parameter that scikit-learn is about to remove
 CHANGING = "warn"  # the default of a parameter whose default is about to change
@@ -34,12 +34,14 @@ def strength_of(model: Any) -> Strength:
     penalty = _penalty_of(model)
     if penalty is None:
         return Strength(np.inf, 0.0)
-    C = door.allowance("C", model.C)
+    C = validation.allowance("C", model.C)
     if penalty in ("l1", "l2"):
         return Strength(C, float(penalty == "l1"))
     if penalty == "elasticnet" and model.l1_ratio is None:
         raise ValueError("l1_ratio must be specified when penalty is elasticnet.")
-    return Strength(C, 0.0 if model.l1_ratio is None else door.number("l1_ratio", model.l1_ratio, 0.0, 1.0))
+    return Strength(
+        C, 0.0 if model.l1_ratio is None else validation.number("l1_ratio", model.l1_ratio, 0.0, 1.0)
+    )
 
 
 def ratios_of(model: Any) -> Any:
@@ -74,7 +76,7 @@ def legacy_of(model: Any) -> bool:
     """Whether its attributes have the shapes of scikit-learn 1.9."""
     if _is(model.use_legacy_attributes, CHANGING):
         return True
-    return door.truth("use_legacy_attributes", model.use_legacy_attributes)
+    return validation.truth("use_legacy_attributes", model.use_legacy_attributes)
 
 
 def _penalty_of(model: Any) -> str | None:

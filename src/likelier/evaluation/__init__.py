@@ -1,10 +1,18 @@
 """How well models predict rows that they were not fitted to."""
 
-from likelier.evaluation.bounds import MistakeBound, Problem, mistake_bound
-from likelier.evaluation.judged import Judged, LabelSums, Said, ValueSums
-from likelier.evaluation.record import CrossValidation
-from likelier.evaluation.report import Evaluation, LabelEvaluation, Roc, ValueEvaluation
-from likelier.evaluation.scorecard import Card, LabelCard, Trial, ValueCard, predictions
+from likelier.evaluation.metrics import (
+    Card,
+    Judged,
+    LabelCard,
+    LabelSums,
+    Said,
+    Trial,
+    ValueCard,
+    ValueSums,
+    predictions,
+)
+from likelier.evaluation.mistake_bounds import MistakeBound, Problem, mistake_bound
+from likelier.evaluation.report import CrossValidation, Evaluation, LabelEvaluation, Roc, ValueEvaluation
 
 __all__ = [
     "Card",

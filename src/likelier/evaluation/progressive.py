@@ -1,19 +1,341 @@
-"""Progressive validation: every row is answered before its label is learned, and judged by that answer.
+"""Progressive validation: every row is predicted before its label is learned."""
 
-Blum, Kalai & Langford 1999; with labels that come late, Grzenda, Gomes & Bifet 2020.
-"""
-
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from heapq import heappop, heappush
+from itertools import chain
+from typing import Any, NamedTuple, Self
 
-from likelier.evaluation.arriving import arriving, labels_of
-from likelier.evaluation.simulating import Batches, Delay, Moment, Rows, is_number
-from likelier.shown import Table, html
-from likelier.streams.asking import Asked
-from likelier.streams.curve import HEADING, HEADINGS, Curve, Snapshot, Windows, cells, line
-from likelier.streams.figures import Figures
-from likelier.streams.judging import Judge
-from likelier.streams.waiting import Waiting
+import numpy as np
+
+from likelier.data.frames import frame
+from likelier.display import Table, html
+from likelier.streams.delayed import Asked, Judge, Waiting, check_label, check_weight
+from likelier.streams.figures import HEADING, HEADINGS, Curve, Figures, Snapshot, Windows, cells, line
+
+# Streams of whatever make as rows, or as batches of rows.
+
+
+class One(NamedTuple):
+    """A row: features by name. y None: its label never comes."""
+
+    x: Any
+    y: Any
+    weight: float = 1.0
+
+    def rows(self) -> Iterator[Self]:
+        yield self
+
+
+class Many(NamedTuple):
+    """Some rows: an array, a CSR matrix or a frame."""
+
+    X: Any
+    y: Any
+    weights: Any = None
+
+    def rows(self) -> Iterator[One]:
+        """One after another; columns without names are called by their numbers."""
+        weights = (
+            np.ones(len(self.y)) if self.weights is None else np.asarray(self.weights, dtype=np.float64)
+        )
+        yield from map(One, _dicts(self.X), self.labels(), weights.tolist())
+
+    def checked(self) -> Self:
+        """Itself, if there is a label, and a weight, for every row."""
+        n = self.X.shape[0]
+        if len(self.y) != n:
+            raise ValueError(f"X has {n} rows and y {len(self.y)} labels")
+        if self.weights is not None and len(self.weights) != n:
+            raise ValueError(f"X has {n} rows and {len(self.weights)} weights")
+        return self
+
+    def labels(self) -> list[Any]:
+        return list(np.asarray(self.y).tolist())
+
+
+def arriving(stream: Any, target: Any, weight: Any, batch: int) -> Iterator[One | Many]:
+    """The rows of a stream in its order: tables as batches, all else as it comes.
+
+    stream: a frame, or an iterable of dicts, of which `target` (and `weight`) is a column; a pair of
+    arrays (X, y), or an iterable of (x, y) or (x, y, weight), in which x is a dict, a row or a batch.
+    """
+    table = frame(stream)
+    if table is not None or _is_pair(stream):
+        yield from _cut(_whole(stream, table, target, weight), batch)
+        return
+    if not isinstance(stream, Iterable):
+        raise TypeError(
+            f"a {type(stream).__name__} is no stream: give a frame, (X, y), or an iterable of rows"
+        )
+    for t, item in enumerate(stream):
+        yield _item(t, item, target, weight)
+
+
+def labels_of(stream: Any, target: Any, weight: Any) -> Any:
+    """All labels, sorted, where the whole stream is there; otherwise None."""
+    table = frame(stream)
+    if table is None and not _is_pair(stream):
+        return None
+    y = np.asarray(_whole(stream, table, target, weight).y)
+    return np.unique(y)
+
+
+def _is_pair(stream: Any) -> bool:
+    """(X, y) or (X, y, w): three tables, not three rows."""
+    return (
+        isinstance(stream, tuple)
+        and len(stream) in (2, 3)
+        and (getattr(stream[0], "ndim", 0) == 2 or frame(stream[0]) is not None)
+    )
+
+
+def _whole(stream: Any, table: Any, target: Any, weight: Any) -> Many:
+    if table is None:
+        X, *others = stream
+        return Many(X, *map(np.asarray, others)).checked()
+    names = [name for name in (target, weight) if name is not None]
+    missing = [name for name in names if name not in table.columns]
+    if target is None or missing:
+        what = f"no column {missing[0]!r}" if missing else "a target that is not named"
+        raise ValueError(f"the frame has {what}: target= and weight= name columns of {table.columns}")
+    w = None if weight is None else table[weight].to_numpy()
+    return Many(table.drop(names).to_native(), table[target].to_numpy(), w)
+
+
+def _cut(whole: Many, batch: int) -> Iterator[Many]:
+    if batch < 1:
+        raise ValueError(f"batch={batch}: a batch has one row at least")
+    table = frame(whole.X)
+    for first in range(0, len(whole.y), batch):
+        some = slice(first, first + batch)
+        X = whole.X[some] if table is None else table[some].to_native()
+        yield Many(X, whole.y[some], None if whole.weights is None else whole.weights[some])
+
+
+def _item(t: int, item: Any, target: Any, weight: Any) -> One | Many:
+    if isinstance(item, Mapping):
+        if target is None:
+            raise ValueError(f"row {t} is a dict: target= names the feature that is the label")
+        x = dict(item)
+        missing = [name for name in (target, weight) if name is not None and name not in x]
+        if missing:
+            raise ValueError(f"row {t} has no {missing[0]!r}, as target= or weight= has it: {list(x)[:10]}")
+        return One(x, x.pop(target), 1.0 if weight is None else float(x.pop(weight)))
+    if not isinstance(item, tuple | list) or len(item) not in (2, 3):
+        raise ValueError(f"row {t} is {item!r:.80}: give (x, y), (x, y, weight), or a dict and target=")
+    x = item[0]
+    if isinstance(x, Mapping):
+        return One(*item)
+    if getattr(x, "ndim", 1) == 2 or frame(x) is not None:
+        return Many(*item).checked()
+    return One({str(j): value for j, value in enumerate(np.asarray(x).tolist())}, *item[1:])
+
+
+def _dicts(X: Any) -> Iterator[dict[Any, Any]]:
+    table = frame(X)
+    if table is not None:
+        # By way of Arrow, where what is missing is None, whoever made the frame.
+        yield from table.to_arrow().select(table.columns).to_pylist()
+    elif hasattr(X, "tocsr"):
+        rows = X.tocsr()
+        for i in range(rows.shape[0]):
+            some = slice(rows.indptr[i], rows.indptr[i + 1])
+            yield dict(zip(map(str, rows.indices[some].tolist()), rows.data[some].tolist(), strict=True))
+    else:
+        names = [str(j) for j in range(X.shape[1])]
+        for row in np.asarray(X).tolist():
+            yield dict(zip(names, row, strict=True))
+
+
+# Rows and labels, each at its moment: what would have happened.
+
+Moment = str | Callable[[Any], Any] | None
+Delay = Any  # a number, a feature's name, or a function of (x, y, moment)
+
+
+@dataclass
+class Counts:
+    """What became of the rows."""
+
+    rows: int = 0
+    learned: int = 0
+    expired: int = 0
+    late: int = 0
+    unanswered: int = 0
+    backwards: int = 0
+
+
+class Rows:
+    """Rows and labels, each at its moment."""
+
+    def __init__(self, waiting: Waiting, judge: Judge, moment: Moment, delay: Delay) -> None:
+        self.waiting, self.judge, self.counts = waiting, judge, Counts()
+        self.moment, self.delay = moment, delay
+        self.coming: list[tuple[Any, int, Any]] = []  # labels: when, of which row, what
+
+    def run(self, items: Iterator[One | Many]) -> Counts:
+        for row in chain.from_iterable(each.rows() for each in items):
+            with _naming(self.counts.rows):
+                self._row(self.counts.rows, row)
+            self.counts.rows += 1
+        self._labels(lambda when: True)
+        if self.waiting.horizon is not None:
+            self._expire(self.waiting.rest())
+        self.counts.backwards = self.waiting.backwards
+        return self.counts
+
+    def _row(self, t: int, row: One) -> None:
+        """Labels of earlier moments are learned first; those of this one wait until it has passed."""
+        x, y = row.x, None if row.y is None or row.y != row.y else row.y
+        if y is not None:
+            check_label(y)
+        check_weight(row.weight)
+        at, x = self._moment(t, x)
+        delay, x = self._delay(x, y, at)
+        waiting = self.waiting
+        self._labels(lambda when: when < at)
+        at = self._go(at)
+        asked = waiting.answer(t, x, row.weight)
+        self._expire(waiting.crowded())
+        comes = y is not None and delay is not None
+        truth = y if comes else waiting.default if waiting.horizon is not None else None
+        if truth is not None:
+            self.judge.add(asked.answer, truth, row.weight, new=waiting.new(asked, truth))
+        if comes:
+            heappush(self.coming, (at if delay == 0 else at + delay, t, y))
+        elif waiting.horizon is None:
+            waiting.rows.pop(t, None)  # nothing will ever be learned from it
+        if self.moment is None:
+            self._labels(lambda when: when <= at)  # there is but one row to a moment
+
+    def _labels(self, due: Callable[[Any], bool]) -> None:
+        """Learns the labels whose time has come."""
+        while self.coming and due(self.coming[0][0]):
+            when, t, y = heappop(self.coming)
+            self._go(when)
+            if self.waiting.waits(t):
+                with _naming(t):
+                    self.waiting.join(t, y)
+                self.counts.learned += 1
+            else:
+                self.counts.late += 1
+
+    def _go(self, at: Any) -> Any:
+        at = self.waiting.go(at)
+        self._expire(self.waiting.expired())
+        return at
+
+    def _expire(self, rows: Iterator[Any]) -> None:
+        self.counts.expired += sum(1 for _ in rows)
+
+    def _moment(self, t: int, x: Any) -> tuple[Any, Any]:
+        if self.moment is None:
+            return t, x
+        return (self.moment(x), x) if callable(self.moment) else _taken(x, self.moment)
+
+    def _delay(self, x: Any, y: Any, at: Any) -> tuple[Any, Any]:
+        if self.delay is None:
+            return 0, x
+        delay = self.delay
+        if callable(delay):
+            delay = delay(x, y, at)
+        elif isinstance(delay, str):
+            delay, x = _taken(x, delay)
+        if delay is None or delay != delay or delay == math.inf:
+            return None, x
+        if delay < type(delay)(0):
+            raise ValueError(f"a delay of {delay}: labels cannot come before their rows")
+        return delay, x
+
+
+@contextmanager
+def _naming(t: int) -> Iterator[None]:
+    """What goes wrong here is about this row, unless that is known already."""
+    try:
+        yield
+    except Exception as error:
+        if not getattr(error, "__notes__", ()):
+            error.add_note(f"at row {t} of the stream")
+        raise
+
+
+def _taken(x: dict[Any, Any], name: str) -> tuple[Any, dict[Any, Any]]:
+    """A feature, and the others."""
+    if name not in x:
+        raise ValueError(f"the row has no feature {name!r}, which moment= or delay= names")
+    return x[name], {each: value for each, value in x.items() if each != name}
+
+
+class Batches:
+    """Rows that a model answers together, and learns together once all their labels have come."""
+
+    def __init__(self, model: Any, judge: Judge, delay: float, classes: Any) -> None:
+        if not hasattr(model, "partial_fit"):
+            raise TypeError(
+                f"{type(model).__name__} has no learn_one and no partial_fit: it cannot learn on"
+            )
+        self.model, self.judge, self.counts = model, judge, Counts()
+        self.delay, self.classes = delay, classes
+        self.coming: deque[tuple[float, Many]] = deque()  # when the last label comes
+        # In the order in which they were first learned; what a model knew before may be any of its classes.
+        self.learned = dict.fromkeys(np.asarray(getattr(model, "classes_", ())).tolist())
+
+    def run(self, items: Iterator[One | Many]) -> Counts:
+        for some in items:
+            if isinstance(some, One):
+                raise TypeError(
+                    f"{type(self.model).__name__} learns arrays and frames, and a row came: cut the stream "
+                    f"into batches (X, y), or give a model with learn_one"
+                )
+            if hasattr(self.model, "classes_"):
+                P, labels = _answers(self.model, some.X)
+                self.judge.add_many(P, labels, some.labels(), some.weights, learned=self.learned)
+            else:
+                self.counts.unanswered += len(some.y)
+            self.counts.rows += len(some.y)
+            self.coming.append((self.counts.rows - 1 + self.delay, some))
+            self._labels(self.counts.rows)
+        self._labels(math.inf)
+        return self.counts
+
+    def _labels(self, before: float) -> None:
+        """Learns the batches whose labels have come before that moment."""
+        while self.coming and self.coming[0][0] < before:
+            _, some = self.coming.popleft()
+            settings = {} if some.weights is None else {"sample_weight": some.weights}
+            if self.classes is not None and not hasattr(self.model, "classes_"):
+                settings["classes"] = self.classes
+            self.model.partial_fit(some.X, some.y, **settings)
+            if not hasattr(self.model, "classes_"):
+                raise TypeError(f"{type(self.model).__name__} has no classes_: it is no classifier")
+            self.counts.learned += len(some.y)
+            y, w = some.labels(), some.weights
+            self.learned |= dict.fromkeys(
+                y if w is None else (one for one, a in zip(y, w, strict=True) if a)
+            )
+
+
+def _answers(model: Any, X: Any) -> tuple[Any, list[Any]]:
+    """P, and the labels of its columns; a model that foretells labels only is taken to be sure of them."""
+    labels = np.asarray(model.classes_).tolist()
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(X), dtype=np.float64), labels
+    found = np.asarray(model.predict(X))
+    return (found[:, None] == np.asarray(model.classes_)).astype(np.float64), labels
+
+
+def is_number(delay: Any) -> bool:
+    """Or none."""
+    return delay is None or (isinstance(delay, int | float | np.number) and not math.isnan(delay))
+
+
+# Progressive validation: every row is answered before its label is learned, and judged by that answer.
+#
+# Blum, Kalai & Langford 1999; with labels that come late, Grzenda, Gomes & Bifet 2020.
 
 
 @dataclass(frozen=True, eq=False)

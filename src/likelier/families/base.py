@@ -1,19 +1,22 @@
-"""What every family of class-conditional densities offers."""
+"""What every family of class-conditional densities offers, and families with independent columns."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
-from likelier.data import Block, Chunk, Dense, OutOfSupport
+from likelier.array_types import Floats
+from likelier.data import Block, Chunk, Dense, OutOfSupport, refuse_cells
 from likelier.data.matrix import Cells
 from likelier.scores import Scores
 from likelier.states import State
 
-Floats = NDArray[np.float64]
+# What every family of class-conditional densities offers.
+
 Columns = NDArray[np.intp]
 LEAST = float(np.nextafter(0.0, 1.0))  # "above 0" as "from the least number above 0 on"
 
@@ -131,3 +134,60 @@ def given_and_rest(given: Mapping[int, float], p: int) -> tuple[Columns, Floats,
     columns = np.array(list(given), dtype=np.intp)
     values = np.array(list(given.values()), dtype=np.float64)
     return columns, values, np.setdiff1d(np.arange(p), columns)
+
+
+# What follows if the columns are independent given the class.
+
+
+@dataclass(frozen=True)
+class Independent(ABC):
+    """p(x | C_k) = Π_j p(x_j | C_k), columns all of one family. A subclass's fields are arrays (K, p)."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        K, p = getattr(self, fields(self)[0].name).shape
+        return K, p
+
+    @property
+    def support(self) -> Support | None:
+        return None
+
+    @property
+    def free(self) -> int:
+        return sum(getattr(self, each.name).size for each in fields(self))
+
+    @property
+    @abstractmethod
+    def expected(self) -> Floats:
+        """E[x_j | C_k], (K, p)."""
+
+    @abstractmethod
+    def scores(self) -> Scores: ...
+
+    @abstractmethod
+    def each(self, x: Floats) -> Floats:
+        """ln p of single cells, x (…, p) held against the parameters (K, p); NaN where x is missing."""
+
+    def parts(self, X: Floats) -> Floats:
+        """ln p(x_j | C_k), column by column: (n, K, p); 0 where x_j is missing."""
+        return np.asarray(np.nan_to_num(self.each(X[:, None, :]), nan=0.0))
+
+    @abstractmethod
+    def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats: ...
+
+    def discriminants(self) -> Scores | None:
+        return None
+
+    def marginal(self, columns: Columns) -> Self:
+        return replace(self, **{f.name: getattr(self, f.name)[:, columns] for f in fields(self)})
+
+    def condition(self, given: Mapping[int, float]) -> Conditioned:
+        """What is known says nothing of the rest."""
+        columns, values, rest = given_and_rest(given, self.shape[1])
+        if len(columns) == 0:
+            return Conditioned(self, np.zeros(self.shape[0]))
+        return Conditioned(self.marginal(rest), log_density(self.marginal(columns), values))
+
+    def fill(self, X: Floats, P: Floats) -> Floats:
+        refuse_cells(X, gaps=True)
+        return np.where(np.isnan(X), P @ self.expected, X)

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from likelier.cores import one_thread_if
-
-Floats = NDArray[np.float64]
+from likelier.array_types import Floats
+from likelier.threads import one_thread_if
 
 SMALL = 3e8  # operations: fewer are done before the threads of BLAS are awake
 WELL_ENOUGH = 1e-4  # reciprocal condition of products of rows up to which ten digits and more are left

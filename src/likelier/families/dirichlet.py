@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier.array_types import Floats
 from likelier.data import Block, Chunk, OutOfSupport, refuse_cells
 from likelier.data.matrix import Cells
-from likelier.families.base import LEAST, Columns, Conditioned, Floats, Range, given_and_rest, log_density
-from likelier.families.digamma import dirichlet_alpha, stirling
-from likelier.families.gaps import Gaps, Marginals
-from likelier.families.ratios import Ratios, refuse_numbers, spreads
+from likelier.families.base import LEAST, Columns, Conditioned, Range, given_and_rest, log_density
+from likelier.families.gamma_beta import Ratios, dirichlet_alpha, refuse_numbers, spreads, stirling
+from likelier.families.missing import Gaps, Marginals
 from likelier.scores import Scores
-from likelier.states.positive import PositiveMoments
+from likelier.states.sums import PositiveMoments
 
 ROUNDING = 1e-6  # by how much a row's sum may be off
 

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import scores as terms
+from likelier.array_types import Floats
 from likelier.data import Chunk, refuse_cells
-from likelier.families.base import Columns, Conditioned, Floats, Support, given_and_rest, log_density
+from likelier.families.base import Columns, Conditioned, Support, given_and_rest, log_density
 from likelier.families.counts import TINY, Factorials, counted, log_of, range_of, ratio
 from likelier.scores import Affine, Based, Scores
 from likelier.states import Sums

@@ -1,8 +1,8 @@
 """What fits say beyond their coefficients: errors, tests, intervals, and whether there is a solution."""
 
-from likelier.inference.conjugate import conjugate
 from likelier.inference.information import Information
 from likelier.inference.least_squares import (
+    Covariance,
     Solution,
     Summary,
     bounded,
@@ -15,7 +15,7 @@ from likelier.inference.least_squares import (
 )
 from likelier.inference.likelihood import LikelihoodSummary
 from likelier.inference.separation import Separation, separation_of
-from likelier.inference.table import Covariance
+from likelier.inference.sparse_ridge import conjugate
 
 __all__ = [
     "Covariance",

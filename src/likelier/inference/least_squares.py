@@ -1,10 +1,10 @@
-"""What a regression says beyond its coefficients: their errors, tests and intervals."""
+"""Standard errors, tests and intervals of least-squares coefficients, and the table that shows them."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpocon as pocon
 from scipy.linalg.lapack import dpotrf as potrf
@@ -13,16 +13,56 @@ from scipy.linalg.lapack import dtrcon as trcon
 from scipy.special import fdtrc, stdtr, stdtrit
 
 from likelier import _core
-from likelier.cores import one_thread_if
+from likelier.array_types import Floats
 from likelier.data import Chunk, Dense, Source
+from likelier.display import Part, Shown, Table
 from likelier.engines import run
-from likelier.inference import table
-from likelier.inference.table import Covariance
-from likelier.shown import Part, Shown
 from likelier.states import Equations
 from likelier.states.qr import lengths
+from likelier.threads import one_thread_if
 
-Floats = NDArray[np.float64]
+# Coefficients as a table: what every summary prints.
+
+Covariance = Literal["classical", "HC0", "HC1", "HC2", "HC3"]
+Columns = Mapping[str, Floats]  # by heading
+
+TESTS = ("t", "z", "p")  # of which three digits are enough
+
+
+def interval(level: float) -> tuple[str, str]:
+    """The headings of both ends."""
+    tail = 50 * (1 - level)
+    return f"{tail:g} %", f"{100 - tail:g} %"
+
+
+def frame(names: Sequence[str], columns: Columns) -> Any:
+    """As a pandas frame."""
+    import pandas as pd
+
+    return pd.DataFrame(dict(columns), index=list(names))
+
+
+def cells(names: Sequence[str], columns: Columns) -> Table:
+    """As they are shown: a row of headings, and one for each coefficient."""
+    shown = [
+        [f"{v:.3g}" if heading in TESTS else f"{v:.6g}" for v in values]
+        for heading, values in columns.items()
+    ]
+    return Table([("", *columns), *zip(names, *shown, strict=True)])
+
+
+def wald(b: Floats, V: Floats) -> float:
+    """bᵀ V⁺ b (Wald 1943), the columns first brought to one unit, on which it does not depend."""
+    unit = np.sqrt(np.diagonal(V))
+    unit = np.where(unit > 0, unit, 1.0)
+    C = V / np.outer(unit, unit)
+    if not np.isfinite(C).all():
+        return np.nan
+    return float((b / unit) @ np.linalg.pinv(C, hermitian=True) @ (b / unit))
+
+
+# What a regression says beyond its coefficients: their errors, tests and intervals.
+
 
 EPS = float(np.finfo(np.float64).eps)
 WELL = 1e-10  # of a Gram matrix: 1 / its condition number, from which on refinement gives all digits
@@ -364,14 +404,14 @@ class Summary(Shown):
     note: str = ""
 
     @property
-    def _columns(self) -> table.Columns:
-        headings = ("estimate", "std. error", "t", "p", *table.interval(self.level))
+    def _columns(self) -> Columns:
+        headings = ("estimate", "std. error", "t", "p", *interval(self.level))
         values = (self.estimates, self.errors, self.t, self.p, self.low, self.high)
         return dict(zip(headings, values, strict=True))
 
     def to_frame(self) -> Any:
         """The coefficients as a pandas frame."""
-        return table.frame(self.names, self._columns)
+        return frame(self.names, self._columns)
 
     def _parts(self) -> list[Part]:
         above = f"{self.n:g} rows, {self.df:.4g} degrees of freedom left; {self.cov} errors"
@@ -382,7 +422,7 @@ class Summary(Shown):
             f"AIC {self.aic:.2f}, BIC {self.bic:.2f}",
         )
         below = [self.note] if self.note else []
-        return [above, table.cells(self.names, self._columns), *of_all, *below]
+        return [above, cells(self.names, self._columns), *of_all, *below]
 
 
 def summarise(
@@ -404,7 +444,7 @@ def summarise(
         explained = (
             (fit.tss - fit.rss) / np.float64(s2)
             if cov == "classical"
-            else table.wald(fit.b[first:], V[first:, first:])
+            else wald(fit.b[first:], V[first:, first:])
         )
         F = explained / np.float64(tested)
         deviance = n * (np.log(2 * np.pi * fit.rss / n) + 2 * fit.power * np.log(2) + 1)  # -2 ln L

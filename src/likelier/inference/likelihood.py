@@ -10,16 +10,13 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.special import chdtrc, ndtr, ndtri
 
+from likelier.array_types import Floats
+from likelier.display import Part, Shown
 from likelier.engines import run
-from likelier.inference import table
-from likelier.inference.information import Information
-from likelier.inference.root import Root
-from likelier.inference.sandwich import POWERS, Meat
-from likelier.inference.table import Covariance
+from likelier.inference import least_squares
+from likelier.inference.information import POWERS, Information, Meat, Root
+from likelier.inference.least_squares import Covariance
 from likelier.objective import Objective
-from likelier.shown import Part, Shown
-
-Floats = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -63,15 +60,15 @@ class LikelihoodSummary(Shown):
     odds: str = ""  # of two classes: which one's
 
     @property
-    def _columns(self) -> table.Columns:
-        ends = dict(zip(table.interval(self.level), (self.low, self.high), strict=True))
+    def _columns(self) -> least_squares.Columns:
+        ends = dict(zip(least_squares.interval(self.level), (self.low, self.high), strict=True))
         if self.penalised:
             return {"estimate": self.estimates, "posterior sd": self.errors, **ends}
         return {"estimate": self.estimates, "std. error": self.errors, "z": self.z, "p": self.p, **ends}
 
     def to_frame(self) -> Any:
         """The coefficients as a pandas frame."""
-        return table.frame(self.names, self._columns)
+        return least_squares.frame(self.names, self._columns)
 
     def _parts(self) -> list[Part]:
         kind = "approximate posterior" if self.penalised else f"{self.cov} errors"
@@ -88,7 +85,7 @@ class LikelihoodSummary(Shown):
             f"{self.nagelkerke:.5f} (Nagelkerke); AIC {self.aic:.2f}, BIC {self.bic:.2f}",
             *([self.note] if self.note else []),
         ]
-        return [above, table.cells(self.names, self._columns), *of_all]
+        return [above, least_squares.cells(self.names, self._columns), *of_all]
 
 
 class Point(NamedTuple):
@@ -120,7 +117,7 @@ class Estimate(NamedTuple):
         """The test that these are all 0: of those combinations of them that the rows determine."""
         _, s, W = np.linalg.svd(self.away[some].T)
         E = W[(s > 1e-6).sum() :] / self.unit[some]
-        return table.wald(E @ self.b[some], E @ self.V[np.ix_(some, some)] @ E.T)
+        return least_squares.wald(E @ self.b[some], E @ self.V[np.ix_(some, some)] @ E.T)
 
 
 def likelihood_summary(

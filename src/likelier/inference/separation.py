@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse import csr_array, hstack, vstack
 
+from likelier.array_types import Floats
 from likelier.data import Arrays, Chunk
 from likelier.engines import chunks, run
 from likelier.losses import squared
@@ -21,7 +22,6 @@ from likelier.objective import FULL_METRIC, Objective
 from likelier.solvers import Iterate, Solution, newton, run_solver, solved
 from likelier.states import Expansion, Setting
 
-Floats = NDArray[np.float64]
 Kind = Literal["complete", "quasi-complete"]
 
 

@@ -9,7 +9,8 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from likelier.plot.axes import MUTED, Floats, color, ink, label_rows, marker, pyplot
+from likelier.array_types import Floats
+from likelier.plot.axes import MUTED, color, ink, label_rows, marker, pyplot
 
 SPREAD = 0.6  # of the distance between two columns, for the classes of one
 NORMAL = 1.959964  # between ± so many standard errors are 95 % of a Gaussian

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from likelier.array_types import Floats
 from likelier.data import levels_of
 from likelier.families import Complements, Histograms, Mixed, Multinomials
-from likelier.plot.axes import Floats, Table, axes, color, label_rows, marker, tint
-from likelier.plot.supports import is_whole, outside, support_of
+from likelier.plot.axes import Table, axes, color, is_whole, label_rows, marker, outside, support_of, tint
 
 GRID = 400  # points of a curve
 AROUND = 0.15  # of the range of the column, left around it

@@ -6,12 +6,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 
-from likelier.comparing import Comparison, Result
-from likelier.comparing.ranking import commonest, gathered, roc_points
+from likelier.array_types import Floats
+from likelier.comparison import Comparison, Result
+from likelier.comparison.cross_validate import commonest, gathered, roc_points
 from likelier.data import code
-from likelier.estimators.evaluating import evaluate
+from likelier.estimators.evaluate import evaluate
 from likelier.evaluation import LabelEvaluation
-from likelier.plot.axes import MUTED, Floats, axes, color, ink, mixed
+from likelier.plot.axes import MUTED, axes, color, ink, mixed
 
 MOST_CURVES = 10  # classes of one model that have curves: the commonest
 MOST_SQUARES = 20  # classes of a matrix; the others are one

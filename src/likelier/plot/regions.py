@@ -8,8 +8,19 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from likelier.plot.axes import Columns, Floats, Table, axes, color, ink, label_rows, marker, tint
-from likelier.plot.supports import nearest, support_of
+from likelier.array_types import Floats
+from likelier.plot.axes import (
+    Columns,
+    Table,
+    axes,
+    color,
+    ink,
+    label_rows,
+    marker,
+    nearest,
+    support_of,
+    tint,
+)
 
 GRID = 300  # points along each axis
 AROUND = 0.08  # of the range of X, left around it

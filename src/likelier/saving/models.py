@@ -14,30 +14,37 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from likelier.data import Chunk, Dense
-from likelier.estimators import door
-from likelier.estimators.categorical import CategoricalNB
-from likelier.estimators.counts import BernoulliNB, ComplementNB, MultinomialNB, PoissonNB
-from likelier.estimators.kernel_density import KernelDensityClassifier
-from likelier.estimators.least_squares import LeastSquares, Lines
-from likelier.estimators.linear import LinearClassifier
-from likelier.estimators.linear_discriminant import LinearBayes, LinearDiscriminantAnalysis
-from likelier.estimators.logistic import LogisticRegression
-from likelier.estimators.logistic_cv import LogisticRegressionCV, Tried
-from likelier.estimators.margin import LinearSVC
-from likelier.estimators.mixed_bayes import NaiveBayes
-from likelier.estimators.mixture import GaussianMixture, Mixture
-from likelier.estimators.mixture_discriminant import MixtureDiscriminantAnalysis
-from likelier.estimators.naive_bayes import GaussianNB
-from likelier.estimators.online import OnlineClassifier
-from likelier.estimators.perceptron import Perceptron
-from likelier.estimators.plan import PlannedBayes
-from likelier.estimators.quadratic_discriminant import QuadraticDiscriminantAnalysis
-from likelier.estimators.regression import LinearRegression, Ridge
-from likelier.estimators.sgd_classifier import SGDClassifier
-from likelier.estimators.stepping import Steps
-from likelier.estimators.strides import Strides
-from likelier.estimators.typical import scored
-from likelier.estimators.weights import Weights
+from likelier.em import Blend, Stepwise
+from likelier.estimators import validation
+from likelier.estimators.common import LinearClassifier
+from likelier.estimators.discriminative.base import Weights
+from likelier.estimators.discriminative.linear_svc import LinearSVC
+from likelier.estimators.discriminative.logistic import LogisticRegression, Steps
+from likelier.estimators.discriminative.logistic_cv import LogisticRegressionCV, Tried
+from likelier.estimators.discriminative.perceptron import Perceptron
+from likelier.estimators.discriminative.sgd import SGDClassifier
+from likelier.estimators.discriminative.sgd_base import Strides
+from likelier.estimators.generative.categorical_nb import CategoricalNB
+from likelier.estimators.generative.discriminant import (
+    LinearBayes,
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from likelier.estimators.generative.family_choice import PlannedBayes
+from likelier.estimators.generative.kernel_density import KernelDensityClassifier
+from likelier.estimators.generative.mixed_nb import NaiveBayes
+from likelier.estimators.generative.mixture import GaussianMixture, Mixture
+from likelier.estimators.generative.mixture_discriminant import MixtureDiscriminantAnalysis
+from likelier.estimators.generative.naive_bayes import (
+    BernoulliNB,
+    ComplementNB,
+    GaussianNB,
+    MultinomialNB,
+    PoissonNB,
+)
+from likelier.estimators.generative.outliers import scored
+from likelier.estimators.linear_regression import LeastSquares, LinearRegression, Lines, Ridge
+from likelier.estimators.online.classifier import OnlineClassifier
 from likelier.families import (
     Bernoullis,
     Categories,
@@ -52,12 +59,10 @@ from likelier.families import (
 )
 from likelier.families import Mixture as Mixtures
 from likelier.inference import Information
-from likelier.mixing import Blend, Stepwise
 from likelier.model import Bayes, Unweighed
-from likelier.saving import disk, online
-from likelier.saving.disk import Archive, require
-from likelier.saving.kinds import Sizes
-from likelier.saving.records import CLASSES, PARAMETERS, check
+from likelier.saving import format, online
+from likelier.saving.format import Archive, require
+from likelier.saving.schema import CLASSES, PARAMETERS, Sizes, check
 from likelier.scores import Among, Scores
 from likelier.storing.values import Unsaveable, decode, encode
 
@@ -114,7 +119,7 @@ def save(
     statistics=False leaves out what `partial_fit` and `merge` go on from: a smaller file that can predict.
     about: what people want to know of it, plain enough for JSON; `describe` shows it, `load` passes it by.
     """
-    disk.write(Path(path), content_of(estimator, statistics=statistics, about=about))
+    format.write(Path(path), content_of(estimator, statistics=statistics, about=about))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -122,7 +127,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Loading runs nothing that the file brings; a file that is not whole and consistent is a ValueError.
     """
-    with disk.opened(Path(path)) as archive:
+    with format.opened(Path(path)) as archive:
         return _estimator(archive)
 
 
@@ -149,7 +154,7 @@ def content_of(estimator: Any, *, statistics: bool, about: Mapping[str, Any] | N
             for part, value in _fitted(estimator, statistics).items()
         },
     }
-    content = disk.packed(header, arrays)
+    content = format.packed(header, arrays)
     try:
         again = _estimator(Archive(BytesIO(content)))
     except ValueError as problem:
@@ -159,7 +164,7 @@ def content_of(estimator: Any, *, statistics: bool, about: Mapping[str, Any] | N
 
 
 def _kept(estimator: OnlineClassifier, about: Mapping[str, Any] | None) -> online.Kept:
-    door.fitted(estimator)
+    validation.fitted(estimator)
     estimator._check_settings()
     names = getattr(estimator, "feature_names_in_", None)
     return online.Kept(
@@ -209,7 +214,7 @@ def _params(estimator: Any, arrays: Arrays) -> dict[str, Any]:
 def _fitted(estimator: Any, statistics: bool) -> dict[str, Any]:
     if isinstance(estimator, LinearClassifier):
         return {}  # it is all hyper-parameters
-    door.fitted(estimator)
+    validation.fitted(estimator)
     counted = estimator._statistics
     if counted is not None and not statistics:
         if not (np.all(counted.n > 0) or isinstance(estimator._model, Weights)):  # weights are for all
@@ -254,7 +259,7 @@ def _same_bits(a: Any, b: Any) -> bool:
     for value in (a, b):
         arrays: Arrays = {}
         held = dict(value) if isinstance(value, dict) else value  # a table that is shown is a dict
-        contents.append(disk.packed({"value": encode(held, "value", arrays, CLASSES)}, arrays))
+        contents.append(format.packed({"value": encode(held, "value", arrays, CLASSES)}, arrays))
     return contents[0] == contents[1]
 
 
@@ -321,7 +326,7 @@ def _become_fitted(estimator: Any, face: Face, parts: dict[str, Any]) -> Any:
 def _classes(target: Any) -> Sizes:
     good = type(target) is np.ndarray and target.ndim == 1 and len(target) > 0
     require(good, "the classes are not a list of labels")
-    again = door.classes_of(None, target)
+    again = validation.classes_of(None, target)
     same = again.dtype == target.dtype and again.tolist() == target.tolist()
     require(same, "the classes are not sorted, each once")
     K = len(target)

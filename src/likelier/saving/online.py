@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.saving import disk
-from likelier.saving.disk import Archive, require
+from likelier.saving import format
+from likelier.saving.format import Archive, require
 from likelier.storing.values import decode, encode
-from likelier.streams.feeding import NUMBER, WORD
-from likelier.streams.model import Online, all_slots, few_slots, plain_label
-from likelier.streams.settings import Settings
+from likelier.streams.model import Online, Settings, all_slots, few_slots, plain_label
+from likelier.streams.reader import NUMBER, WORD
 
 NAME = "OnlineClassifier"
 FITTING = {"passes": 1, "shuffle": True, "random_state": None}
@@ -36,12 +35,12 @@ class Kept:
 
 def save_online(kept: Kept, path: str | os.PathLike[str]) -> None:
     """Write a model to a file, whole or not at all."""
-    disk.write(Path(path), content_of(kept))
+    format.write(Path(path), content_of(kept))
 
 
 def load_online(path: str | os.PathLike[str]) -> Kept:
     """The model in a file, which goes on as the one that was saved."""
-    with disk.opened(Path(path)) as archive:
+    with format.opened(Path(path)) as archive:
         return kept_in(archive)
 
 
@@ -69,7 +68,7 @@ def content_of(kept: Kept) -> bytes:
         "params": {key: encode(value, f"params/{key}", arrays, {}) for key, value in params.items()},
         "fitted": {key: encode(value, key, arrays, {}) for key, value in fitted.items()},
     }
-    return disk.packed(header, arrays)
+    return format.packed(header, arrays)
 
 
 def _objects(values: list[Any]) -> NDArray[Any]:

@@ -1,6 +1,8 @@
 """Solvers: they see a problem through its `Oracle`, and no data."""
 
 from likelier.solvers.base import (
+    DiagonalMetric,
+    FullMetric,
     Iterate,
     Metric,
     Oracle,
@@ -11,16 +13,11 @@ from likelier.solvers.base import (
     run_solver,
     shorter,
 )
-from likelier.solvers.cg import cg
-from likelier.solvers.gradient import gradient, subgradient
+from likelier.solvers.first_order import Halved, cg, gradient, iterative_scaling, subgradient
+from likelier.solvers.hinge import pocket, smoothing
 from likelier.solvers.lbfgs import lbfgs
-from likelier.solvers.metrics import DiagonalMetric, FullMetric
-from likelier.solvers.newton import newton, solved
-from likelier.solvers.newton_cg import newton_cg
-from likelier.solvers.pocket import pocket
+from likelier.solvers.newton import newton, newton_cg, solved
 from likelier.solvers.proximal import proximal
-from likelier.solvers.scaling import Halved, iterative_scaling
-from likelier.solvers.smoothing import smoothing
 
 __all__ = [
     "DiagonalMetric",

@@ -3,13 +3,11 @@
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.lapack import dtrtrs
 
+from likelier.array_types import Floats
 from likelier.solvers.base import Iterate, Oracle
-from likelier.solvers.steps import NO_STEP, Measure, ratio, stepped
-
-Floats = NDArray[np.float64]
+from likelier.solvers.first_order import NO_STEP, Measure, ratio, stepped
 
 MEMORY, MOST_MEMORY = 20, 40  # steps that are remembered: the more, the fewer are needed,
 CHEAP = 80_000  # and that many numbers of each kind are read faster than rows are

@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
+from likelier.array_types import Floats
 from likelier.penalties import Penalty
 from likelier.solvers.base import Iterate, Oracle, enough, shorter
 from likelier.solvers.newton import solved
-
-Floats = NDArray[np.float64]
 
 WIDE = 3000  # entries of θ up to which there is a Hessian of all of them
 FEW = 500  # the same for columns that were picked out of many, whose rows are mostly 0: gradients are cheap

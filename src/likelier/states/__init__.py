@@ -1,27 +1,26 @@
 """What a pass adds up: each state absorbs chunks and merges with its like."""
 
-from likelier.states.base import Fold, State
-from likelier.states.bins import Bins, edges_of
-from likelier.states.columns import ColumnMoments
-from likelier.states.counts import BinCounts, Counts
+from likelier.states.base import Fold, Folds, Parts, State, Together, all_but_one
+from likelier.states.counts import BinCounts, Bins, Counts, edges_of
 from likelier.states.deviations import Deviations
-from likelier.states.expansion import Expansion, Gram, Peaks, Product, Setting, Squares, Values
-from likelier.states.extent import Extent
-from likelier.states.folds import Folds, Together, all_but_one
-from likelier.states.gathered import Gathered
-from likelier.states.halves import Halves, Reach
-from likelier.states.higher import HigherMoments
-from likelier.states.kept import Kept
-from likelier.states.moments import Moments, Shape
-from likelier.states.parts import Parts
-from likelier.states.patterns import PatternMoments, TooManyPatterns
-from likelier.states.positive import PositiveMoments
+from likelier.states.loss_sums import (
+    Expansion,
+    Gram,
+    Halves,
+    Peaks,
+    Product,
+    Reach,
+    Setting,
+    Squares,
+    Values,
+)
+from likelier.states.missing import PatternMoments, ShrinkageMoments, TooManyPatterns
+from likelier.states.moments import ColumnMoments, HigherMoments, Moments, Shape
 from likelier.states.qr import Equations, Triangle
-from likelier.states.sample import Sample
-from likelier.states.shrinkage import ShrinkageMoments
-from likelier.states.sums import RULES, Rule, Sums
-from likelier.states.survey import Levels, RowCount, Survey
-from likelier.states.typical import Typical
+from likelier.states.regression_rows import Gathered
+from likelier.states.rows import Kept, Sample, Typical
+from likelier.states.sums import RULES, PositiveMoments, Rule, Sums
+from likelier.states.survey import Extent, Levels, RowCount, Survey
 
 __all__ = [
     "RULES",

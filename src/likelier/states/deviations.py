@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
+from likelier.array_types import Floats
 from likelier.data import Chunk
-from likelier.states.moments import Floats, Moments, Shape, memberships, refuse, shares, weights
+from likelier.states.moments import Moments, Shape, memberships, refuse, shares, weights
 
 LEAST = 64  # columns from which on their scatter is large enough to be put off
 

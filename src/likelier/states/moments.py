@@ -1,4 +1,4 @@
-"""Weights, means and central scatter by class."""
+"""Weights, means and scatter by class: of columns, of all pairs, and up to the fourth order."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -7,10 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
+from likelier.array_types import Floats
 from likelier.data import Chunk, NonFinite
 
+# Weights, means and central scatter by class.
+
 Shape = Literal["full", "tied"]
-Floats = NDArray[np.float64]
 
 
 def memberships(chunk: Chunk) -> tuple[NDArray[np.int32] | None, Floats | None]:
@@ -111,4 +113,164 @@ class Moments:
             wide.S[...] = self.S
         else:
             wide.S[at] = self.S
+        return wide
+
+
+# Weights, means and variances by class and column, of the cells that are there.
+
+
+@dataclass
+class ColumnMoments:
+    """Weight n (K,) of the rows; of each column's cells the weight, mean and central scatter (K, p).
+
+    Columns are taken one by one, so a cell that is missing (NaN) is missing in its column alone.
+    merge:  d = mean' - mean,  S += S' + d² N N'/(N + N'),  mean += d N'/(N + N').
+    """
+
+    n: Floats
+    seen: Floats
+    mean: Floats
+    S: Floats
+
+    @classmethod
+    def start(cls, K: int, p: int) -> Self:
+        return cls(np.zeros(K), *(np.zeros((K, p)) for _ in range(3)))
+
+    @property
+    def nbytes(self) -> int:
+        return self.n.nbytes + 3 * self.S.nbytes
+
+    def update(self, chunk: Chunk) -> None:
+        K, p = self.mean.shape
+        X, (codes, R), w = chunk.X.native(), memberships(chunk), weights(chunk)
+        new = type(self).start(K, p)
+        where = _core.moments(X, codes, R, w, False, new.n, new.mean, new.S)
+        if where is None:
+            new.seen = np.repeat(new.n[:, None], p, axis=1)
+        else:  # a cell is missing, or infinite
+            new = type(self).start(K, p)
+            refuse(chunk, _core.column_moments(X, codes, R, w, new.n, new.seen, new.mean, new.S))
+        self.merge(new)
+
+    def merge(self, other: Self) -> None:
+        if not self.n.any():  # a merge with nothing is what is new
+            self.n, self.seen = other.n.copy(), other.seen.copy()
+            self.mean, self.S = other.mean.copy(), other.S.copy()
+            return
+        f = shares(self.seen, other.seen)
+        d = other.mean - self.mean
+        self.S += other.S + self.seen * f * d * d
+        self.mean += f * d
+        self.seen += other.seen
+        self.n = self.n + other.n
+
+    def mergeable(self, other: Any) -> bool:
+        """Whether `other` counts the same things."""
+        return isinstance(other, ColumnMoments)
+
+    def finite(self) -> bool:
+        """False if squares or weights have overflowed."""
+        return all(np.isfinite(a).all() for a in (self.n, self.mean, self.S))
+
+    def pooled(self) -> "tuple[Floats, Floats, Floats]":
+        """Weight, mean and scatter of each column, classes forgotten: (p,) each."""
+        total = self.seen.sum(axis=0)
+        share = np.divide(self.seen, total, out=np.zeros_like(self.seen), where=total > 0)
+        mean = (share * self.mean).sum(axis=0)
+        return total, mean, (self.S + self.seen * (self.mean - mean) ** 2).sum(axis=0)
+
+    def without(self, X: Floats, codes: NDArray[Any], w: Floats) -> Self:
+        """Of each row (n of them stand for classes), its class's statistics but for w of itself."""
+        N, mean, S = self.seen[codes], self.mean[codes], self.S[codes]
+        gone = np.where(np.isnan(X), 0.0, w[:, None])
+        left = np.maximum(N - gone, 0.0)
+        d = np.where(gone > 0, X - mean, 0.0)
+        share = np.divide(gone, left, out=np.zeros_like(left), where=left > 0)
+        S = np.where(left > 0, np.maximum(S - gone * d * d * (1 + share), 0.0), 0.0)
+        return type(self)(np.maximum(self.n[codes] - w, 0.0), left, mean - share * d, S)
+
+    def widened(self, K: int, at: NDArray[np.intp]) -> Self:
+        """The same among K classes, in which ours stand at `at`."""
+        wide = type(self).start(K, self.mean.shape[1])
+        for name in ("n", "seen", "mean", "S"):
+            getattr(wide, name)[at] = getattr(self, name)
+        return wide
+
+
+# Moments up to the fourth order, for shrinkage that estimates its own strength.
+
+
+@dataclass
+class HigherMoments:
+    """n (K,), mean (K, p), and about it S = Σ c cᵀ, T = Σ c² cᵀ, Q = Σ c² (c²)ᵀ, each (K, p, p).
+
+    c² is taken column by column: T_ij = Σ c_i² c_j. Ledoit & Wolf (2004) need Q beyond S; Q cannot be
+    moved to another mean without T.
+    """
+
+    n: Floats
+    mean: Floats
+    S: Floats
+    T: Floats
+    Q: Floats
+
+    @classmethod
+    def start(cls, K: int, p: int) -> Self:
+        return cls(np.zeros(K), np.zeros((K, p)), *(np.zeros((K, p, p)) for _ in range(3)))
+
+    @property
+    def nbytes(self) -> int:
+        return self.n.nbytes + self.mean.nbytes + 3 * self.S.nbytes
+
+    def update(self, chunk: Chunk) -> None:
+        K, p = self.mean.shape
+        new = type(self).start(K, p)
+        X, (codes, R), w = chunk.X.native(), memberships(chunk), weights(chunk)
+        # Two readings of the chunk: the means first, so that the higher orders are centred on them.
+        refuse(chunk, _core.moments(X, codes, R, w, False, new.n, new.mean, new.S))
+        _core.higher_moments(X, codes, R, w, new.mean, new.T, new.Q)
+        self.merge(new)
+
+    def merge(self, other: Self) -> None:
+        mean = self.mean + shares(self.n, other.n)[:, None] * (other.mean - self.mean)
+        a, b = self._about(mean), other._about(mean)
+        self.mean = mean
+        self.n = self.n + other.n
+        self.S, self.T, self.Q = a.S + b.S, a.T + b.T, a.Q + b.Q
+
+    def _about(self, mean: Floats) -> Self:
+        """The same sums about another point: c + d, d = our mean - `mean`, expanded."""
+        d = self.mean - mean
+        di, dj = d[:, :, None], d[:, None, :]
+        n = self.n[:, None, None]
+        v = np.einsum("kii->ki", self.S)
+        vi, vj = v[:, :, None], v[:, None, :]
+        Tt = self.T.transpose(0, 2, 1)
+        S = self.S + n * di * dj
+        T = self.T + dj * vi + 2 * di * self.S + n * di**2 * dj
+        Q = self.Q + 2 * dj * self.T + 2 * di * Tt + dj**2 * vi + di**2 * vj
+        Q += 4 * di * dj * self.S + n * di**2 * dj**2
+        return type(self)(self.n, mean, S, T, Q)
+
+    def mergeable(self, other: Any) -> bool:
+        """Whether `other` counts the same things."""
+        return isinstance(other, HigherMoments)
+
+    def finite(self) -> bool:
+        """False if fourth powers or weights have overflowed."""
+        return all(np.isfinite(a).all() for a in (self.n, self.mean, self.S, self.T, self.Q))
+
+    def pooled(self) -> Self:
+        """All classes as one."""
+        total = type(self).start(1, self.mean.shape[1])
+        for k in range(len(self.n)):
+            at = slice(k, k + 1)
+            total.merge(type(self)(self.n[at], self.mean[at], self.S[at], self.T[at], self.Q[at]))
+        return total
+
+    def widened(self, K: int, at: NDArray[np.intp]) -> Self:
+        """The same among K classes, in which ours stand at `at`."""
+        wide = type(self).start(K, self.mean.shape[1])
+        for name in ("n", "mean", "S", "T", "Q"):
+            getattr(wide, name)[at] = getattr(self, name)
         return wide

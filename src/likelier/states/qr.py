@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
+from likelier.array_types import Floats
 from likelier.data import Block, Chunk, Dense
 from likelier.states.moments import refuse, weights
 
-Floats = NDArray[np.float64]
 Powers = NDArray[np.int64]  # of 2
 
 # A column of R that is shorter than this may have lost digits to squares that underflow.

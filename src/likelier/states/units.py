@@ -6,10 +6,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier.array_types import Floats
 from likelier.data import Chunk
 from likelier.data.units import Units, block_in_units, magnitudes
-
-Floats = NDArray[np.float64]
 
 
 @dataclass

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.storing.disk import dtype_of, require
+from likelier.storing.files import dtype_of, require
 
 Take = Callable[[str], NDArray[Any]]
 _CELLS = (str, bytes, int, float, np.generic)  # of an array of objects

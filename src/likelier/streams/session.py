@@ -7,16 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
-from likelier.streams.ahead import Fill, ahead
-from likelier.streams.curve import Curve
-from likelier.streams.feeding import Told
-from likelier.streams.judging import with_room
+from likelier.array_types import Floats
+from likelier.streams.delayed import with_room
+from likelier.streams.figures import Curve
 from likelier.streams.model import Online
+from likelier.streams.reader import Fill, Told, ahead
 
-Floats = NDArray[np.float64]
 SPARE = 4  # batches that are read ahead
 
 

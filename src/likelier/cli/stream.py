@@ -1,0 +1,356 @@
+"""`likelier stream`: learn and predict row by row; each prediction is made before its row is learned."""
+
+import csv
+import io
+import os
+import sys
+import time
+from argparse import Namespace
+from contextlib import ExitStack
+from dataclasses import fields
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.cli.arguments import add_settings, examples, kinds, names, place, same, say, size_of, spare
+from likelier.display import counted
+from likelier.streams.figures import HEADING, Curve, Snapshot, line
+from likelier.streams.model import Online
+from likelier.streams.reader import Told
+from likelier.streams.session import Session
+
+if TYPE_CHECKING:
+    from likelier.saving.online import Kept
+    from likelier.streams.model import Online
+    from likelier.streams.session import Session
+
+# `likelier stream`: learn and predict row by row; what is printed was said before the row was learned.
+
+# By the names that --format takes: how rows are written, and what stands between the cells of a line.
+TEXT = {"csv": ("csv", ","), "tsv": ("csv", "\t"), "jsonl": ("json",)}
+TEXT |= {kind: (kind,) for kind in ("json", "svmlight", "vw")}
+PARQUET = {".parquet", ".pq"}
+ASKED = (
+    "target",
+    "weight",
+    "features",
+    "ignore",
+    "missing",
+)  # which hold for --from, if nothing else is asked for
+
+
+def add(commands: Any) -> None:
+    """The arguments."""
+    parser = commands.add_parser(
+        "stream",
+        help="learn and predict row by row, with progressive figures",
+        description="Answer each row, then learn from it: numbers as they are, words as indicators, hashed "
+        "into weights. The figures are progressive: each row is judged by the answer that it got before "
+        "it was learned from. A line is printed at 1, 2, 4, 8, ... rows.",
+        epilog=examples(
+            "likelier stream clicks.tsv.gz --target click --set bits=22 -o clicks.lk",
+            "likelier stream day2.csv --from clicks.lk -o clicks.lk --quiet",
+            "likelier stream - --format csv --target y --types zip=category --predictions answers.csv",
+            "likelier stream - --from clicks.lk --no-learn --predictions -",
+        ),
+    )
+    _add_rows(parser.add_argument_group("what is read"))
+    _add_columns(parser.add_argument_group("columns"))
+    model = parser.add_argument_group("model")
+    add_settings(model, "a setting of OnlineClassifier, for example optimizer=ftrl")
+    model.add_argument("--from", dest="start", metavar="OLD.lk", help="go on from a model that was saved")
+    model.add_argument("--no-learn", action="store_true", help="answer only")
+    out = parser.add_argument_group("what is written")
+    out.add_argument("-o", "--output", type=place, metavar="M.lk", help="where to save the model")
+    out.add_argument(
+        "--predictions", type=place, metavar="FILE", help="the answers, a line for each row (CSV); - prints"
+    )
+    out.add_argument("--quiet", action="store_true", help="print the last line of figures only")
+    parser.set_defaults(run=run)
+
+
+def _add_rows(group: Any) -> None:
+    group.add_argument(
+        "data",
+        nargs="+",
+        metavar="DATA",
+        help="CSV, TSV, JSON lines, svmlight, VW or Parquet files, gzip as well; - is standard input",
+    )
+    group.add_argument("--format", choices=[*TEXT, "parquet"], help="where names do not say it")
+    group.add_argument("--no-header", action="store_true", help="the columns are called 0, 1, 2, ...")
+    group.add_argument(
+        "--missing",
+        type=names,
+        metavar="A,B",
+        help="cells of CSV that stand for a missing one, beside empty ones (NA, N/A, null in columns of "
+        "numbers)",
+    )
+    group.add_argument("--encoding", metavar="E", help="of text, for example latin-1 (UTF-8)")
+    group.add_argument("--strict", action="store_true", help="stop at the first line that cannot be read")
+
+
+def _add_columns(group: Any) -> None:
+    group.add_argument("--target", metavar="Y", help="the column to be predicted (not for svmlight, VW)")
+    group.add_argument(
+        "--features", type=names, metavar="A,B,C", help="the columns to predict from (all others)"
+    )
+    group.add_argument("--ignore", type=names, metavar="A,B,C", help="columns to leave out")
+    group.add_argument(
+        "--types",
+        type=kinds,
+        default={},
+        metavar="A=KIND,B=KIND",
+        help="what columns are where they look like something else: number, category or text",
+    )
+    group.add_argument(
+        "--words", type=names, default=[], metavar="A,B,C", help="columns that are no numbers, in short"
+    )
+    group.add_argument("--weight", metavar="W", help="a column of weights: each scales the step of its row")
+    group.add_argument(
+        "--cross",
+        type=names,
+        action="append",
+        default=[],
+        metavar="A,B",
+        help="columns (VW: namespaces) to be taken together as well; may be given again",
+    )
+
+
+def run(options: Namespace) -> None:
+    """Learn, print, save. A stream that ends before its time leaves the model of the rows that came."""
+    # Nothing here multiplies matrices, and the threads of a BLAS take a while to start.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from likelier.saving import format
+    from likelier.saving.online import save_online
+    from likelier.streams.session import BadLine, Session
+
+    if "-" in options.data and sys.stdin is None:
+        raise ValueError("DATA -: standard input is closed: name a file, or send rows into it")
+    if options.output:
+        format.place_for(Path(options.output))  # before hours of work, not after
+    _check_places(options)
+    kept = _kept(options)
+    feed = _feed(options, kept.model)
+    session = Session(kept.model, learning=not options.no_learn, strict=options.strict)
+    start, problem = time.perf_counter(), None
+    with Watching(session, feed.size, options.predictions, quiet=options.quiet) as watching:
+        try:
+            session.follow(feed)
+        except BadLine:
+            raise
+        except (KeyboardInterrupt, ValueError, OSError, MemoryError) as found:
+            problem = found
+    seconds = time.perf_counter() - start
+    if problem is None:
+        _check_learned(session, options)
+    if options.output and (session.rows or problem is None):
+        _note_columns(kept, feed.columns, options)
+        save_online(kept, options.output)
+    if session.rows or problem is None:
+        watching.summarise(seconds, options.output)
+    if problem is not None:
+        raise problem
+
+
+def _check_learned(session: "Session", options: Namespace) -> None:
+    """Refuse to go on as if something had been learned, where there was nothing to learn from."""
+    if not session.learning or session.model.learner.counters["steps"]:
+        return
+    told, names = session.told, ", ".join(options.data)
+    if session.rows:
+        raise ValueError(f"{names}: no row has a label in column {options.target!r}: nothing was learned")
+    bad = f": {told.bad} lines could not be read, first {told.first_bad[0]}" if told and told.bad else ""
+    raise ValueError(f"{names}: there are no rows{bad}: nothing was learned")
+
+
+def _check_places(options: Namespace) -> None:
+    """Nothing is written over what is read, nor over what else is written."""
+    answers, read = options.predictions, [path for path in options.data if path != "-"]
+    if options.output:
+        spare(options.output, read)
+    if answers and answers != "-":
+        spare(answers, [*read, *filter(None, [options.start])])
+        if options.output and same(answers, options.output):
+            raise ValueError("--predictions and -o are one file: name two")
+
+
+def _kept(options: Namespace) -> "Kept":
+    """The model to go on from, or a new one."""
+    from likelier.saving.online import Kept, load_online
+    from likelier.streams.model import Online, Settings
+
+    if options.start is None:
+        given = dict(options.settings) | ({"interactions": options.cross} if options.cross else {})
+        known = [one.name for one in fields(Settings)]
+        for name in given:
+            if name not in known:
+                raise ValueError(f"--set {name}: it is one of {', '.join(known)}")
+        return Kept(Online(Settings(**given)))
+    for asked, argument in ((options.settings, "--set"), (options.cross, "--cross")):
+        if asked:
+            raise ValueError(f"{argument} cannot be changed with --from: {options.start} goes on as it is")
+    kept = load_online(options.start)
+    before = {"features": kept.feature_names, **kept.about, **kept.model.reading}
+    for name in ASKED:
+        if getattr(options, name) is None:
+            setattr(options, name, before.get(name))
+    return kept
+
+
+def _note_columns(kept: "Kept", columns: dict[str, str], options: Namespace) -> None:
+    """What the next to read needs to know, and who asks what the model is of."""
+    kept.model.reading = {"columns": columns, **{name: getattr(options, name) for name in ASKED}}
+    kept.about |= {"target": options.target, "weight": options.weight}
+    if columns:  # JSON, svmlight and VW have no list of them
+        kept.feature_names = list(dict.fromkeys([*(kept.feature_names or []), *columns]))
+        kept.n_features = len(kept.feature_names)
+
+
+def _said(options: Namespace) -> dict[str, str]:
+    """What the columns are that somebody says it of."""
+    from likelier.streams.reader import NUMBER, WORD
+
+    dates = [name for name, kind in options.types.items() if kind == "date"]
+    if dates:
+        raise ValueError(f"--types {dates[0]}=date: a stream takes numbers and words, and no dates")
+    said = {name: NUMBER if kind == "number" else WORD for name, kind in options.types.items()}
+    return said | dict.fromkeys(options.words, WORD)
+
+
+def _feed(options: Namespace, model: "Online") -> Any:
+    """Parquet by name or by --format; all else is text."""
+    from likelier.streams.reader import Format, TextFeed, Wish
+
+    wish = Wish(
+        Format(*TEXT[options.format]) if options.format in TEXT else None,
+        options.target,
+        options.weight,
+        options.features,
+        options.ignore or [],
+        model.settings.interactions,
+        model.settings.non_finite == "raise",
+        False if options.no_header else None,
+        not options.no_learn,
+        options.missing or (),
+        options.encoding,
+    )
+    labels = [str(label) for label in model.labels]
+    if len(set(labels)) < len(labels):
+        raise ValueError(f"{options.start}: text cannot tell its labels apart: {model.labels!r:.200}")
+    columns = dict(model.reading.get("columns", {})) | _said(options)
+    endings = {Path(path).suffix.lower() for path in options.data}
+    if options.format != "parquet" and (options.format in TEXT or not endings & PARQUET):
+        return TextFeed(options.data, wish, labels, columns)
+    if options.format is None and not endings <= PARQUET:
+        raise ValueError("DATA: Parquet files and text cannot be one stream: make it two, with --from")
+    from likelier.cli.parquet_feed import ParquetFeed
+
+    return ParquetFeed(options.data, wish, labels, columns)
+
+
+# What is seen of a stream while it lasts: figures, answers, a bar.
+
+WINDOW = 1 << 20  # rows: nobody looks at windows here
+
+
+class Watching:
+    """Prints a line of figures at 1, 2, 4, ... rows; writes answers if they are wanted."""
+
+    def __init__(self, session: Session, size: int | None, answers: str | None, *, quiet: bool) -> None:
+        self.session, self.size, self.answers, self.quiet = session, size, answers, quiet
+        self.printed: IO[str] = sys.stderr if answers == "-" else sys.stdout
+        self.out: IO[bytes] | None = None
+        self.bar: Any = None
+        self._opened = ExitStack()
+        self._before = _odd(session.model)
+
+    def __enter__(self) -> Self:
+        self._open()
+        self.session.curve = Curve(WINDOW, watch=self._mark)
+        self.session.watch = self._watch
+        if not self.quiet:
+            print(HEADING, file=self.printed, flush=True)
+        return self
+
+    def __exit__(self, *problem: Any) -> Any:
+        return self._opened.__exit__(*problem)
+
+    def _open(self) -> None:
+        if sys.stderr.isatty():
+            from tqdm import tqdm
+
+            self.bar = self._opened.enter_context(
+                tqdm(total=self.size, unit="B", unit_scale=True, leave=False, delay=1.0, dynamic_ncols=True)
+            )
+        if self.answers == "-":
+            self.out = sys.stdout.buffer
+        elif self.answers is not None:
+            from likelier.saving.format import replacing
+
+            self.out = self._opened.enter_context(replacing(Path(self.answers)))
+        if self.out is not None:
+            self.out.write(b"prediction,probability\n")
+
+    def _mark(self, at: Snapshot) -> None:
+        if not self.quiet:
+            if self.bar is not None:
+                self.bar.clear()
+            print(line(at), file=self.printed, flush=True)
+
+    def _watch(self, P: NDArray[np.float64], told: Told) -> None:
+        if self.out is not None and len(P):
+            self.out.write(answers_of(P, self.session.model.labels).encode(errors="surrogateescape"))
+            self.out.flush()  # whoever asked waits for it
+        if self.bar is not None:
+            self.bar.update(told.read - self.bar.n)
+
+    # ---- at the end ----------------------------------------------------------------------------------
+    def summarise(self, seconds: float, output: str | None) -> None:
+        """Where it stands, what was learned, and what was wrong."""
+        session = self.session
+        model = session.model
+        table = session.curve.table()
+        if table and (self.quiet or len(table) > len(session.curve.snapshots)):
+            print(line(table[-1]), file=self.printed)
+        speed = f" ({session.rows / seconds:,.0f} a second)" if seconds > 0 else ""
+        kinds = counted(model.K, "class")
+        print(f"\n{counted(session.rows, 'row')}, {kinds}, {seconds:.2f} s{speed}", file=self.printed)
+        if output is not None and Path(output).exists():
+            print(f"{output} ({size_of(Path(output).stat().st_size)})", file=self.printed)
+        self._note()
+
+    def _note(self) -> None:
+        session, told = self.session, self.session.told
+        if told is not None and told.bad:
+            for problem in told.first_bad[:3]:
+                say(f"note: {problem}")
+            _say(told.bad, "line", "could not be read")
+        if told is not None:
+            for doubt in told.doubts:
+                say(f"note: {doubt}")
+            _say(told.changed, "cell", "of number columns taken as words")
+        skipped, clipped = (now - then for now, then in zip(_odd(session.model), self._before, strict=True))
+        _say(skipped, "cell", "skipped: NaN or infinite")
+        _say(clipped, "step", "cut short, lest weights run away: learning_rate may be too large")
+
+
+def _odd(model: Online) -> tuple[int, int]:
+    """Cells skipped and steps cut short since its first row."""
+    return model.intake.skipped, model.learner.counters["clipped"]
+
+
+def _say(n: int, noun: str, what: str) -> None:
+    if n:
+        say(f"note: {counted(n, noun)} {what}")
+
+
+def answers_of(P: NDArray[np.float64], labels: list[Any]) -> str:
+    """The likeliest label of each row and its probability, as lines of CSV."""
+    best = P.argmax(axis=1)
+    named = [*map(str, labels), *[""] * (P.shape[1] - len(labels))]  # a class that has not come yet
+    out = io.StringIO()
+    rows = ((named[k], f"{p:.6g}") for k, p in zip(best.tolist(), P.max(axis=1).tolist(), strict=True))
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()

@@ -1,0 +1,110 @@
+"""Whether data bear out what models assume: by how much they do not, and in plain words.
+
+With enough rows every test finds something. So a departure counts if it is more than chance (a test at the
+level 0.01, corrected for how many there are) and also large enough to matter (an effect size that does not
+grow with the rows).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from numpy.typing import NDArray
+
+from likelier.comparison.assumptions.columns import Pair, dispersions_of, pairs_of, shapes_of
+from likelier.comparison.assumptions.covariances import joint_of, spread_of
+from likelier.comparison.assumptions.evidence import Evidence
+from likelier.comparison.assumptions.linearity import Bends, bends_of, residuals_of
+from likelier.comparison.assumptions.sample import Sample, drawn
+from likelier.comparison.assumptions.text import column_sentences, said
+from likelier.comparison.assumptions.verdicts import RULES, Verdict, verdict
+from likelier.comparison.models import Nature, classifiers, regressions
+from likelier.comparison.rows import Rows
+from likelier.display import Table, html
+
+__all__ = ["Checks", "Pair", "Verdict", "check"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checks(Evidence):
+    """What was found about a table, and what that means for each model of the catalogue."""
+
+    @cached_property
+    def verdicts(self) -> dict[str, Verdict]:
+        """By the model's name in a comparison."""
+        known = regressions() if self.regression else classifiers()
+        names = ["(mean)" if self.regression else "(majority class)", *(entrant.name for entrant in known)]
+        return {name: verdict(*RULES[name], self) for name in names}
+
+    @property
+    def regression(self) -> bool:
+        """Whether the target is of numbers."""
+        return self.shapes is None
+
+    @cached_property
+    def columns(self) -> dict[str, str]:
+        """A sentence on each column of numbers."""
+        return column_sentences(self)
+
+    def dependences(self, most: int = 5) -> dict[Pair, str]:
+        """The pairs of columns that depend most on each other within a class, with a sentence each."""
+        return {} if self.pairs is None else {pair: said(pair) for pair in self.pairs.strongest(most)}
+
+    def of(self, model: str, nature: Nature | None = None) -> Verdict:
+        """On a model by its name; or, if it goes by another, on one of the same nature."""
+        if model in self.verdicts:
+            return self.verdicts[model]
+        for entrant in regressions() if self.regression else classifiers():
+            if entrant.nature == nature:
+                return self.verdicts[entrant.name]
+        return Verdict("", "not checked", "what it assumes is not known")
+
+    def sentence(self, model: str, nature: Nature | None = None) -> str:
+        """What a model assumes, and whether the data bear that out."""
+        found = self.of(model, nature)
+        if not found.assumes:
+            return f"{model}: {found.why}."
+        return f"{model} assumes {found.assumes}. {found.verdict.capitalize()}: {found.why}."
+
+    def __str__(self) -> str:
+        return "\n".join([*(self.sentence(model) for model in self.verdicts), *self.notes])
+
+    def _repr_html_(self) -> str:
+        rows = [(model, each.verdict, each.assumes, each.why) for model, each in self.verdicts.items()]
+        table = Table([("model", "verdict", "assumes", "because"), *rows], left=4)
+        return html([table, *self.dependences().values(), *self.columns.values(), *self.notes])
+
+
+def check(rows: Rows, classes: NDArray[Any] | None, seed: int = 0) -> Checks:
+    """Look at the columns within classes; of a target of numbers (classes: None) at what a line leaves."""
+    sample = drawn(rows, classes, seed)
+    found = {"residuals": residuals_of(sample)} if classes is None else _of_classes(sample, seed)
+    return Checks(
+        names=sample.names,
+        categories=sample.categories,
+        texts=tuple(column.name for column in rows.of("text")),
+        groups=sample.groups,
+        sizes=sample.sizes,
+        notes=(*sample.notes, *_narrowed(found.get("bends"), len(sample.names))),
+        **found,
+    )
+
+
+def _narrowed(bends: Any, p: int) -> Iterator[str]:
+    if isinstance(bends, Bends) and bends.columns < p:
+        yield f"linear models are tried on the {bends.columns} columns of numbers that tell most"
+
+
+def _of_classes(sample: Sample, seed: int) -> dict[str, Any]:
+    counts = dispersions_of(sample)
+    poisson, multinomial = (None, None) if counts is None else counts
+    return {
+        "shapes": shapes_of(sample),
+        "joint": joint_of(sample),
+        "pairs": pairs_of(sample),
+        "spread": spread_of(sample),
+        "bends": bends_of(sample, seed),
+        "poisson": poisson,
+        "multinomial": multinomial,
+    }

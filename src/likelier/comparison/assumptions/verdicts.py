@@ -1,0 +1,370 @@
+"""What each model assumes, and whether the data support it."""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from likelier.comparison.assumptions import linearity
+from likelier.comparison.assumptions.columns import Dispersion
+from likelier.comparison.assumptions.evidence import Evidence
+from likelier.comparison.assumptions.linearity import SOME_BEND
+from likelier.comparison.assumptions.sample import LEVEL
+from likelier.comparison.assumptions.text import percent, said, signed, some, times, worst_columns
+
+# What each model assumes, and whether the data bear that out.
+
+Kind = Literal["borne out", "doubtful", "violated", "not checked"]
+WORSE: tuple[Kind, ...] = ("not checked", "borne out", "doubtful", "violated")
+
+MANY, MOST = 0.25, 0.5  # the shares of columns from which large departures, and any, are those of the table
+ALIKE = 1.3  # of deviations: a ratio below is not what tells classes apart
+DIFFUSE, DENSE = 0.1, 0.3  # of the strength that pairs of columns have together
+HALF = 0.5  # of the mistakes of the commonest class: a plane that leaves more does not part classes well
+# The rows from which the density of p columns is known to 10 % where it is highest (Silverman 1986, p. 94).
+SILVERMAN = (4, 19, 67, 223, 768, 2790, 10_700, 43_700, 187_000, 842_000)
+
+
+class Verdict(NamedTuple):
+    """What a model assumes, whether that is so, and why."""
+
+    assumes: str
+    verdict: Kind
+    why: str
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at."""
+
+    verdict: Kind
+    why: str
+
+
+Look = Callable[[Evidence], Finding]
+
+
+def verdict(assumes: str, looks: tuple[Look, ...], found: Evidence) -> Verdict:
+    """The worst of what was found; the worst is said first."""
+    findings = sorted((look(found) for look in looks), key=lambda each: -WORSE.index(each.verdict))
+    why = dict.fromkeys(each.why for each in findings if each.why)
+    return Verdict(assumes, findings[0].verdict, "; ".join(why))
+
+
+# ---- what is looked at ---------------------------------------------------------------------------
+def gaussian(found: Evidence) -> Finding:
+    """Columns of numbers, one by one."""
+    shapes = found.shapes
+    if shapes is None or not shapes.checked.any():
+        few = "numbers enough to tell its shape" if found.names else "numbers"
+        return Finding("not checked", f"no column holds {few}")
+    columns, far = shapes.departs.any(axis=0), shapes.far[shapes.checked]
+    if not columns.any():
+        n = int(shapes.n[shapes.checked].min())
+        sure = f", as far as {n} rows can tell" if n < 30 else ""
+        return Finding("borne out", f"every column looks Gaussian in every class{sure}")
+    head = f"{some(columns)} not Gaussian in some class"
+    why = f"{head}: {' and '.join(worst_columns(found, 2))}"
+    much = far.mean() >= MANY or shapes.departs[shapes.checked].mean() >= MOST
+    return Finding("violated" if much else "doubtful", why)
+
+
+def jointly_gaussian(found: Evidence) -> Finding:
+    """Columns one by one, and all at once."""
+    alone = gaussian(found)
+    if alone.verdict != "borne out" or not found.joint:
+        return alone
+    departs = [each for each in found.joint if each.departs]
+    if not departs:
+        return alone
+    worst = max(departs, key=lambda each: abs(np.log(each.heavy)) + each.lopsided)
+    how = f"its kurtosis is {worst.heavy:.2f} times a Gaussian's"
+    why = f"each column looks Gaussian, but together they are not in class {worst.group}: {how}"
+    return Finding("violated" if worst.far else "doubtful", why)
+
+
+def independent(found: Evidence, numbers_only: bool = False) -> Finding:
+    """Pairs of columns within classes."""
+    if found.pairs is None or not len((pairs := found.pairs.among(numbers_only)).one):
+        if len(found.names) + (0 if numbers_only else len(found.categories)) > 1:
+            return Finding("not checked", "too few rows have two columns at once")
+        if found.texts and not numbers_only:
+            return Finding("not checked", "whether words of a text depend on each other is not looked at")
+        return Finding("borne out", "there are no two columns to depend on each other")
+    worst = pairs.strongest()
+    diffuse = pairs.overall >= DIFFUSE and bool((pairs.sphericity < LEVEL).any())
+    if not worst and not diffuse:
+        return Finding("borne out", "no two columns depend much on each other within a class")
+    twice = "what they share is counted twice"
+    if not worst:
+        why = f"columns depend a little on each other within classes (|r| ≈ {pairs.overall:.2f}): {twice}"
+        return Finding("doubtful", why)
+    many = f"{pairs.touched.sum()} of {len(pairs.names)} columns depend strongly on another"
+    head = f"{many if pairs.touched.any() else 'some columns depend on others'} within classes"
+    much = pairs.touched.mean() >= MANY or pairs.overall >= DENSE
+    return Finding("violated" if much else "doubtful", f"{head}: {said(worst[0])}; {twice}")
+
+
+def independent_numbers(found: Evidence) -> Finding:
+    """The same, of numbers alone."""
+    return independent(found, numbers_only=True) if found.names else Finding("not checked", "")
+
+
+def independent_counts(found: Evidence) -> Finding:
+    """The same, where numbers are counts."""
+    return Finding("not checked", "") if found.poisson is None else independent_numbers(found)
+
+
+def one_covariance(found: Evidence) -> Finding:
+    """Classes beside each other."""
+    spread = found.spread
+    if not found.names:
+        return Finding("not checked", "")
+    if isinstance(spread, str):
+        return Finding("not checked", f"covariances of classes are not compared: {spread}")
+    if not spread.differs:
+        return Finding("borne out", "classes spread alike")
+    two = f"in class {spread.wide} as in class {spread.narrow}"
+    how = f"{spread.column} spreads {times(spread.ratio)} as wide {two}"
+    if spread.ratio < ALIKE:
+        how = "columns correlate otherwise in one class than in another"
+    cost = f"one covariance for all costs {spread.nats:.2f} nats a row"
+    return Finding("violated" if spread.far else "doubtful", f"classes do not spread alike: {how}, {cost}")
+
+
+def no_indicators(found: Evidence) -> Finding:
+    """Categories, where numbers are modelled."""
+    if not found.categories:
+        return Finding("not checked", "")
+    return Finding("doubtful", "indicators, which stand for categories, are not Gaussian")
+
+
+def rows_for_covariances(found: Evidence) -> Finding:
+    """Rows of the smallest class against the numbers to estimate."""
+    p, k = len(found.names), int(np.argmin(found.sizes)) if len(found.sizes) else 0
+    if not p or not len(found.sizes):
+        return Finding("not checked", "")
+    n, needed = int(found.sizes[k]), p * (p + 1) // 2
+    numbers = f"the {needed:,} numbers of its covariance" if p > 1 else "its variance"
+    why = f"class {found.groups[k]} has {n:,} rows for {numbers}"
+    if n <= p:
+        return Finding("violated", f"{why}, no more than columns")
+    return Finding("borne out", why) if n >= needed else Finding("doubtful", f"{why}, which is few")
+
+
+def linear(found: Evidence) -> Finding:
+    """Log odds that bend, or do not."""
+    bends = found.bends
+    if isinstance(bends, str):
+        return Finding("not checked", f"whether the log odds are linear is not known: {bends}")
+    slopes = "slopes that change at the median of each column"
+    if not bends.bent:
+        less = "which may be chance" if bends.gain >= SOME_BEND else "which is little"
+        gain = f"lower it by {percent(bends.gain)}, {less}" if bends.gain > 0.005 else "do not lower it"
+        return Finding("borne out", f"the held-out log-loss is {bends.log_loss:.3f}, and {slopes} {gain}")
+    less = f"{slopes} lower the held-out log-loss by {percent(bends.gain)}"
+    why = f"the log odds bend, most in {bends.column}: {less}"
+    return Finding("violated" if bends.far else "doubtful", why)
+
+
+def parted(found: Evidence) -> Finding:
+    """A plane between classes: how many rows are on the wrong side, and whether it should bend."""
+    bends, straight = found.bends, linear(found)
+    if isinstance(bends, str):
+        return straight
+    blind = 1 - found.sizes.max() / found.sizes.sum()
+    wrong = f"a plane leaves {percent(bends.error, 1)} of held-out rows on the wrong side"
+    if straight.verdict == "borne out" and bends.error > HALF * blind:
+        return Finding("doubtful", f"{wrong}, where the commonest class alone leaves {percent(blind, 1)}")
+    return Finding(straight.verdict, f"{wrong}; {straight.why}")
+
+
+def poisson(found: Evidence) -> Finding:
+    """The variance of counts against their mean."""
+    return _dispersed(found.poisson, found, "Poisson counts of their mean")
+
+
+def multinomial(found: Evidence) -> Finding:
+    """The variance of counts, given their sum."""
+    return _dispersed(found.multinomial, found, "independent draws")
+
+
+def _dispersed(dispersion: Dispersion | None, found: Evidence, model: str) -> Finding:
+    if dispersion is None:
+        if found.texts:
+            return Finding("not checked", "words of a text come in bursts, which draws on their own do not")
+        return Finding("violated", "the columns are not counts: whole numbers from 0 on")
+    index, departs = dispersion.index, dispersion.departs
+    if np.isnan(index).all():
+        return Finding("not checked", "counts are too small to tell how they vary")
+    if not departs.any():
+        return Finding("borne out", f"counts vary as {model} do")
+    k, j = np.unravel_index(np.argmax(np.where(departs, dispersion.off, -1.0)), index.shape)
+    columns = departs.any(axis=0)
+    head = f"{some(columns, 'does', 'do')} not vary as {model} do"
+    much = f"varies {times(index[k, j])} as much" if index[k, j] > 0 else "does not vary"
+    why = f"{head}: {found.names[j]} in class {found.groups[k]} {much}"
+    return Finding("violated" if dispersion.far.any(axis=0).mean() >= MANY else "doubtful", why)
+
+
+def smooth(found: Evidence) -> Finding:
+    """Numbers that are ties have no density."""
+    shapes = found.shapes
+    if shapes is None or not found.names:
+        return Finding("not checked", "no column holds numbers")
+    spiked = (shapes.values <= 2) | (shapes.commonest >= 0.5)
+    if not spiked.any():
+        return Finding("borne out", "")
+    names = ", ".join(np.array(found.names)[spiked][:3])
+    why = f"{some(spiked)} mostly one value, or one of two ({names})"
+    return Finding("violated" if spiked.mean() >= MANY else "doubtful", f"{why}: no smooth density")
+
+
+def mixed_gaussians(found: Evidence) -> Finding:
+    """Mixtures take any smooth shape."""
+    density = smooth(found)
+    if density.verdict != "borne out":
+        return density
+    alone = jointly_gaussian(found)
+    if alone.verdict == "borne out":
+        return Finding("borne out", "one Gaussian for each class would do")
+    return Finding("not checked", f"classes are not single Gaussians, which mixtures are for: {alone.why}")
+
+
+def rows_for_density(found: Evidence) -> Finding:
+    """Rows of the smallest class against those that a density of so many columns takes."""
+    p = len(found.names)
+    if not p or not len(found.sizes):
+        return Finding("not checked", "no column holds numbers")
+    k = int(np.argmin(found.sizes))
+    n = int(found.sizes[k])
+    needed = f"about {SILVERMAN[p - 1]:,}" if p <= len(SILVERMAN) else f"over {SILVERMAN[-1]:,}"
+    density = f"the density of {p} column{'s' * (p > 1)}"
+    why = f"class {found.groups[k]} has {n:,} rows, where {density} takes {needed}"
+    enough = p <= len(SILVERMAN) and n >= SILVERMAN[p - 1]
+    return Finding("borne out" if enough else "doubtful", why)
+
+
+def says_nothing(found: Evidence) -> Finding:
+    """Columns that are no better than none."""
+    bends = found.bends
+    if isinstance(bends, str):
+        return Finding("not checked", f"no linear model is tried: {bends}")
+    shares = found.sizes / found.sizes.sum()
+    blind = float(-(shares * np.log(shares)).sum())
+    if bends.log_loss > 0.99 * blind:
+        return Finding("borne out", "a linear model of the columns has no smaller held-out log-loss")
+    less = f"from {blind:.2f} to {bends.log_loss:.2f}"
+    return Finding("violated", f"a linear model of the columns lowers the held-out log-loss {less}")
+
+
+# ---- regressions ---------------------------------------------------------------------------------
+def straight(found: Evidence) -> Finding:
+    """A target that bends, or does not."""
+    left = found.residuals
+    if isinstance(left, str):
+        return Finding("not checked", f"residuals are not looked at: {left}")
+    if not left.is_bent:
+        return Finding("borne out", "the target is as good as linear in the columns")
+    share = f"bends explain {percent(left.bent)} of what slopes leave"
+    why = f"the target bends, most with {left.column}: {share}"
+    return Finding("violated" if left.bent >= linearity.MUCH_STRUCTURE else "doubtful", why)
+
+
+def even(found: Evidence) -> Finding:
+    """Errors as wide here as there."""
+    left = found.residuals
+    if isinstance(left, str):
+        return Finding("not checked", "")
+    if not left.is_uneven:
+        return Finding("borne out", "errors have about one variance")
+    one, other = ("large", "small") if left.larger else ("small", "large")
+    why = (
+        f"errors are {times(left.uneven)} as wide where {one} values are expected as where {other} ones are"
+    )
+    return Finding("violated" if left.uneven >= linearity.VERY_UNEVEN else "doubtful", why)
+
+
+def gaussian_errors(found: Evidence) -> Finding:
+    """The shape of errors."""
+    left = found.residuals
+    if isinstance(left, str):
+        return Finding("not checked", "")
+    if not left.departs:
+        return Finding("borne out", "errors look Gaussian")
+    shape = f"skewness {signed(left.skewness)}, kurtosis {signed(left.kurtosis)} beyond a Gaussian's"
+    return Finding("violated" if left.far else "doubtful", f"errors are not Gaussian ({shape})")
+
+
+def tells_nothing(found: Evidence) -> Finding:
+    """Columns that are no better than none."""
+    left = found.residuals
+    if isinstance(left, str):
+        return Finding("not checked", f"no line is tried: {left}")
+    if left.told_p >= LEVEL:
+        return Finding("borne out", "a linear fit explains no more than chance would")
+    return Finding("violated", f"a linear fit explains {percent(left.told)} of the variance")
+
+
+# What the models of the catalogue assume, and what is looked at for each.
+
+_LOG_ODDS = "that the log odds of classes are linear in the columns; of their distribution nothing"
+_PLANE = "that a plane parts the classes well; of their distribution nothing"
+_LINE = "that the target is linear in the columns, with errors of one variance, Gaussian for its intervals"
+
+RULES: dict[str, tuple[str, tuple[Look, ...]]] = {
+    "NaiveBayes": (
+        "that columns are independent within each class; which distribution each has, the data choose",
+        (independent,),
+    ),
+    "GaussianNB": (
+        "that every column is Gaussian in each class, and independent of the others there",
+        (gaussian, independent_numbers),
+    ),
+    "BernoulliNB": ("that columns, made true or false, are independent within each class", (independent,)),
+    "CategoricalNB": (
+        "that columns, numbers cut into tenths, are independent within each class",
+        (independent,),
+    ),
+    "MultinomialNB": (
+        "that the counts of a row are independent draws, by the shares of its class",
+        (multinomial,),
+    ),
+    "ComplementNB": (
+        "that the counts of a row are independent draws, by shares that all other classes have in common",
+        (multinomial,),
+    ),
+    "PoissonNB": (
+        "that counts are Poisson in each class, their variance being their mean, and independent",
+        (poisson, independent_counts),
+    ),
+    "LDA": (
+        "that each class is Gaussian, all of them with one covariance",
+        (jointly_gaussian, one_covariance, no_indicators),
+    ),
+    "LDA, shrunk": (
+        "that each class is Gaussian, all of them with one covariance, which few rows may tell of",
+        (jointly_gaussian, one_covariance, no_indicators),
+    ),
+    "QDA": (
+        "that each class is Gaussian with a covariance of its own, and has the rows to tell it",
+        (jointly_gaussian, rows_for_covariances),
+    ),
+    "QDA, shrunk": (
+        "that each class is Gaussian with a covariance of its own, which few rows may tell of",
+        (jointly_gaussian,),
+    ),
+    "MDA": ("that each class is a mixture of a few Gaussians", (mixed_gaussians,)),
+    "KernelDensity": (
+        "that densities are smooth, and rows dense enough to show them",
+        (smooth, rows_for_density),
+    ),
+    "LogisticRegression": (_LOG_ODDS, (linear,)),
+    "LinearSVC": (_PLANE, (parted,)),
+    "Perceptron": (_PLANE, (parted,)),
+    "SGDClassifier": (_LOG_ODDS, (linear,)),
+    "OnlineClassifier": (_LOG_ODDS, (linear,)),
+    "LinearRegression": (_LINE, (straight, even, gaussian_errors)),
+    "Ridge": (f"{_LINE}, and that slopes are small", (straight, even, gaussian_errors)),
+    "(majority class)": ("that columns say nothing of the class", (says_nothing,)),
+    "(mean)": ("that columns say nothing of the target", (tells_nothing,)),
+}

@@ -1,0 +1,457 @@
+"""Cross-validation of one candidate model: metrics, held-out predictions, learning curves, times."""
+
+import re
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
+
+from likelier.array_types import Floats, Indices
+from likelier.comparison.models import Entrant
+from likelier.comparison.prepare import Meal, SitsOut
+from likelier.comparison.result import Comparison, Result, standard_error
+from likelier.comparison.rows import Rows, listed
+from likelier.data import BadCell, code
+from likelier.evaluation import Evaluation, LabelEvaluation, LabelSums, Said, ValueEvaluation, ValueSums
+
+# How many numbers a fit has found.
+
+
+def parameters(model: Any) -> int | None:
+    """The numbers that a fitted model answers by, those that were free; None: it does not say.
+
+    Of densities their parameters and the priors; of linear models the weights and intercepts other than 0;
+    of trees two for each question and the shares of each leaf.
+    """
+    own = getattr(vars(model).get("_model"), "free", None)
+    if own is not None:
+        return int(own)
+    if hasattr(model, "tree_"):
+        return _of_tree(model.tree_)
+    if hasattr(model, "coef_"):
+        return sum(_nonzero(getattr(model, name, 0.0)) for name in ("coef_", "intercept_"))
+    return _together(model)
+
+
+def _of_tree(tree: Any) -> int:
+    """A question is a column and a threshold; a leaf has all but one share of its classes, or a value."""
+    leaves = int(tree.n_leaves)
+    answers = int(tree.n_outputs) * max(int(tree.max_n_classes) - 1, 1)
+    return 2 * (int(tree.node_count) - leaves) + leaves * answers
+
+
+def _together(model: Any) -> int | None:
+    """Of a model that is made of models: a forest, or the last step of a pipeline."""
+    if hasattr(model, "steps"):
+        return parameters(model.steps[-1][1])
+    parts = np.ravel(np.array(getattr(model, "estimators_", None), dtype=object))
+    counts = [None if part is None else parameters(part) for part in parts]
+    known = [count for count in counts if count is not None]
+    return sum(known) if known and len(known) == len(counts) else None
+
+
+def _nonzero(values: Any) -> int:
+    return int(np.count_nonzero(values.toarray() if hasattr(values, "toarray") else np.asarray(values)))
+
+
+# How well scores put the rows of a class before those of the others.
+
+
+def auc(scores: Floats, positive: NDArray[np.bool_], w: Floats | None = None) -> float:
+    """P(score of a row of the class > that of another), a tie being half (Mann and Whitney 1947).
+
+    NaN: there are no rows of the class, or no others.
+    """
+    values, at = np.unique(scores, return_inverse=True)
+    v = np.ones(len(scores)) if w is None else w
+    hits = np.bincount(at, np.where(positive, v, 0.0), len(values))
+    misses = np.bincount(at, np.where(positive, 0.0, v), len(values))
+    pairs = hits.sum() * misses.sum()
+    if not pairs:
+        return float("nan")
+    return float(hits @ (np.cumsum(misses) - misses / 2) / pairs)
+
+
+def roc_points(scores: NDArray[Any], hit: NDArray[np.bool_], w: Floats) -> tuple[Floats, Floats]:
+    """False and true positive rates at each threshold, from (0, 0) to (1, 1)."""
+    order = np.argsort(-scores, kind="stable")
+    last = np.append(np.diff(scores[order]) != 0, True)  # rows of one score come together
+    fall, rise = (np.cumsum(np.where(each, w, 0.0)[order])[last] for each in (~hit, hit))
+    return np.append(0.0, fall / fall[-1]), np.append(0.0, rise / rise[-1])
+
+
+def commonest(weight: Floats, most: int) -> NDArray[np.intp]:
+    """The numbers of the classes of most weight, in order."""
+    return np.sort(np.argsort(-weight, kind="stable")[:most])
+
+
+def gathered(confusion: Floats, shown: NDArray[np.intp]) -> Floats:
+    """A confusion matrix of some classes; all others share a last row and column."""
+    K = len(confusion)
+    if K == len(shown):
+        return confusion
+    place = np.full(K, len(shown))
+    place[shown] = np.arange(len(shown))
+    rows = np.zeros((len(shown) + 1, K))
+    np.add.at(rows, place, confusion)
+    out = np.zeros((len(shown) + 1, len(shown) + 1))
+    np.add.at(out.T, place, rows.T)
+    return out
+
+
+def mean_auc(Z: Any, codes: NDArray[Any], w: Floats | None = None) -> float:
+    """Of two classes that of the second, Z (n,) or (n, 2); of more the mean of each against the rest.
+
+    Classes without rows are left out of the mean.
+    """
+    Z = np.asarray(Z, dtype=np.float64)
+    if Z.ndim == 1 or Z.shape[1] == 2:
+        return auc(Z if Z.ndim == 1 else Z[:, 1], codes == 1, w)
+    each = np.array([auc(Z[:, k], codes == k, w) for k in range(Z.shape[1])])
+    there = each[~np.isnan(each)]
+    return float(there.mean()) if len(there) else float("nan")
+
+
+# A model on the folds: its figures, what it says of every row, and how long it takes.
+
+MOST_NAMES = 5  # of columns that a model leaves out
+
+
+@dataclass(frozen=True)
+class Folds:
+    """The fold of every row, the same for all models."""
+
+    rows: Rows
+    number: NDArray[np.int32]  # (n,)
+    count: int
+    _meals: dict[Any, Meal] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rows: Rows, classes: NDArray[Any] | None, count: int, seed: int) -> Self:
+        """Shuffled, and stratified by class; classes: None where numbers are to be found."""
+        n = len(rows)
+        splitter = (KFold if classes is None else StratifiedKFold)(count, shuffle=True, random_state=seed)
+        codes = np.zeros(n) if classes is None else code(rows.y, classes)
+        number = np.empty(n, dtype=np.int32)
+        for fold, (_, test) in enumerate(splitter.split(codes, codes)):
+            number[test] = fold
+        return cls(rows, number, count)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_meals": {}}  # functions stay where they are
+
+    def split(self, fold: int) -> tuple[Indices, Indices]:
+        """The rows to learn from, and those that are held out."""
+        return np.flatnonzero(self.number != fold), np.flatnonzero(self.number == fold)
+
+    def meal(self, entrant: Entrant, fold: int) -> Meal:
+        """What a model is given, made ready from the rows to learn from; once for all that eat alike."""
+        key = entrant.diet, fold
+        if key not in self._meals:
+            self._meals[key] = entrant.diet(self.rows, self.split(fold)[0])
+        return self._meals[key]
+
+
+def judged(entrant: Entrant, folds: Folds, classes: NDArray[Any] | None) -> Result:
+    """The figures of a model; one that cannot take these rows sits out and says why.
+
+    classes: sorted; None: it is numbers that are to be found.
+    """
+    found = _Found(folds, classes)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            _check(entrant.model, folds.rows, classes)
+            for fold in range(folds.count):
+                found.add(entrant, fold)
+        except Exception as problem:  # an estimator of any kind may fail in its own way: others go on
+            usual = isinstance(problem, ValueError | TypeError) and str(problem)
+            where = "".join(f" ({note})" for note in getattr(problem, "__notes__", ()))
+            why = ("" if usual else f"{type(problem).__name__}: ") + f"{problem}{where}"
+            return Result(
+                entrant.name, entrant.nature, sits_out=why, online=entrant.online, entrant=entrant
+            )
+    return found.result(entrant, [*found.said_of(entrant), *(str(each.message) for each in caught)])
+
+
+def _check(model: Any, rows: Rows, classes: NDArray[Any] | None) -> None:
+    if classes is not None and is_regressor(model):
+        raise SitsOut("it finds numbers, and here are classes to be found")
+    if classes is None and is_classifier(model):
+        raise SitsOut("it finds classes, and here are numbers to be found")
+    if rows.w is not None and not has_fit_parameter(model, "sample_weight"):
+        raise SitsOut("its fit takes no weights, and these rows have some")
+
+
+class _Found:
+    """What the folds add up to."""
+
+    def __init__(self, folds: Folds, classes: NDArray[Any] | None) -> None:
+        self.folds, self.classes = folds, classes
+        self.evaluations: list[Evaluation] = []
+        self.aucs: list[float] = []
+        self.P: NDArray[np.float32] | None = None  # (n, K)
+        self.said: NDArray[Any] = np.zeros(
+            len(folds.rows), dtype=np.float64 if classes is None else np.int32
+        )
+        self.fit: list[float] = []
+        self.predict: list[float] = []
+        self.parameters: int | None = None
+        self.learned = 0  # rows, at most, in a fold
+
+    def add(self, entrant: Entrant, fold: int) -> None:
+        """Fit to all other folds, and judge on this one."""
+        folds, rows = self.folds, self.folds.rows
+        train, test = folds.split(fold)
+        meal = folds.meal(entrant, fold)
+        train = _mixed(entrant, _few(entrant, train, rows, meal.p), fold)
+        model, w = clone(entrant.model), rows.w
+        weights = {} if w is None else {"sample_weight": w[train]}
+        with _among(train):
+            X = meal(train)
+            fitted, seconds = timed(lambda: model.fit(X, rows.y[train], **weights))
+        self.fit.append(seconds)
+        with _among(test):
+            (self._values if self.classes is None else self._labels)(fitted, meal(test), test)
+        self.learned = max(self.learned, len(train))
+        self.parameters = parameters(fitted) if fold == 0 else self.parameters
+
+    def _values(self, fitted: Any, X: Any, test: Indices) -> None:
+        rows, sums = self.folds.rows, ValueSums.start(1)
+        said, seconds = timed(lambda: np.asarray(fitted.predict(X), dtype=np.float64))
+        self.said[test] = said
+        self.predict.append(seconds)
+        sums.add(said, rows.y[test], None if rows.w is None else rows.w[test])
+        name = "y" if rows.target is None else rows.target
+        self.evaluations.append(ValueEvaluation(type(fitted).__name__, (name,), sums=sums))
+
+    def _labels(self, fitted: Any, X: Any, test: Indices) -> None:
+        rows, classes = self.folds.rows, self.classes
+        assert classes is not None
+        (said, scores), seconds = timed(lambda: _answers(fitted, X, classes))
+        self.predict.append(seconds)
+        w, codes = None if rows.w is None else rows.w[test], code(rows.y[test], classes)
+        sums = LabelSums.start(len(classes))
+        sums.add(said, codes, w)
+        probable = said.P is not None
+        self.evaluations.append(LabelEvaluation(type(fitted).__name__, classes, probable, sums=sums))
+        self.aucs.append(float("nan") if scores is None else mean_auc(scores, codes, w))
+        self.said[test] = said.best
+        if said.P is not None:
+            if self.P is None:
+                self.P = np.zeros((len(rows), len(classes)), dtype=np.float32)
+            self.P[test] = said.P
+
+    def said_of(self, entrant: Entrant) -> Iterator[str]:
+        """What the model has not seen of these rows."""
+        leaves = self.folds.meal(entrant, 0).leaves
+        for kind, what in (("category", "categories"), ("text", "text"), ("number", "numbers")):
+            names = [column.name for column in leaves if column.kind == kind]
+            if names:
+                yield f"leaves out {what}: {listed(names, MOST_NAMES)}"
+        whole = len(self.folds.split(0)[0])
+        if self.learned < whole - 1:
+            yield f"learns from a sample of {self.learned:,} of {whole:,} rows"
+
+    def result(self, entrant: Entrant, notes: list[str]) -> Result:
+        return Result(
+            entrant.name,
+            entrant.nature,
+            tuple(self.evaluations),
+            aucs=np.array(self.aucs),
+            P=self.P,
+            said=self.said,
+            fit=np.array(self.fit),
+            predict=np.array(self.predict),
+            parameters=self.parameters,
+            notes=_distinct(note.removeprefix(f"{type(entrant.model).__name__}: ") for note in notes),
+            online=entrant.online,
+            baseline=entrant.baseline,
+            entrant=entrant,
+        )
+
+
+def _few(entrant: Entrant, train: Indices, rows: Rows, p: int) -> Indices:
+    """The rows that a model can learn from in a reasonable time: all, or some of each value of y."""
+    gappy, y = entrant.most_gappy is not None and bool(np.isnan(rows.numbers).any()), rows.y
+    most, where = (entrant.most_gappy, " with gaps") if gappy else (entrant.most_columns, "")
+    if most is not None and p > most:
+        raise SitsOut(f"it would take too long on {p:,} columns{where} (at most {most:,})")
+    if entrant.most_cells is None or len(train) * p <= entrant.most_cells:
+        return train
+    mixed = np.random.default_rng(0).permutation(train)
+    order = mixed[np.argsort(y[mixed], kind="stable")]
+    first = np.unique(y[order], return_index=True)[1]  # of each class at least one
+    even = np.linspace(0, len(order) - 1, entrant.most_cells // p).astype(np.intp)
+    return np.sort(order[np.union1d(even, first)])
+
+
+def _mixed(entrant: Entrant, train: Indices, fold: int) -> Indices:
+    """In a random order for models that learn row by row, unless they see to it: files come sorted."""
+    model = entrant.model
+    by_row = entrant.online or hasattr(model, "learn_one")
+    if not by_row or model.get_params(deep=False).get("shuffle") is True:
+        return train
+    return np.random.default_rng(fold).permutation(train)
+
+
+def _answers(fitted: Any, X: Any, classes: NDArray[Any]) -> tuple[Said, Any]:
+    """What is decided, and how sure, by the comparison's classes; and scores, if there are any."""
+    best = code(np.asarray(fitted.predict(X)), classes)
+    at = code(np.asarray(fitted.classes_), classes)
+    if hasattr(fitted, "predict_proba"):
+        P = np.zeros((len(best), len(classes)))
+        P[:, at] = fitted.predict_proba(X)
+
+        def logs(rows: Indices) -> Floats:
+            L = np.full((len(rows), len(classes)), -np.inf)
+            L[:, at] = fitted.predict_log_proba(_safe_indexing(X, rows))
+            return L
+
+        return Said(best, P, logs=logs if hasattr(fitted, "predict_log_proba") else None), P
+    if not hasattr(fitted, "decision_function"):
+        return Said(best), None
+    Z = np.asarray(fitted.decision_function(X), dtype=np.float64)
+    if Z.ndim == 1:
+        Z = Z if at[1] == 1 else -Z
+        return Said(best, margin=Z), Z
+    by_class = np.full((len(best), len(classes)), -np.inf)
+    by_class[:, at] = Z
+    return Said(best), by_class
+
+
+def _distinct(notes: Iterator[str]) -> tuple[str, ...]:
+    """Each once, whatever numbers are in it: those of folds differ."""
+    return tuple({re.sub(r"\d[\d.,e+-]*", "#", note): note for note in reversed(list(notes))}.values())[
+        ::-1
+    ]
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    """What it returns, and the seconds that it takes."""
+    start = time.perf_counter()
+    found = work()
+    return found, time.perf_counter() - start
+
+
+@contextmanager
+def _among(rows: Indices) -> Iterator[None]:
+    """Errors about a cell count its row among all, not among those of a fold."""
+    try:
+        yield
+    except BadCell as problem:
+        raise problem.named(problem.name, f"row {rows[problem.row]}") from None
+
+
+# How models become better with the number of rows that they learn from.
+
+POINTS = 7  # of a curve, if nothing else is asked for
+LEAST = 10  # rows that a model learns from
+LEAST_OF_CLASS = 3  # rows of a class, on average
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """Figures of held-out rows by the number of rows learned from, in each fold."""
+
+    metric: str
+    models: tuple[str, ...]
+    sizes: Indices  # (S,) rising
+    figures: Floats  # (M, S, F); NaN: there is none
+    baseline: float  # of what knows y alone
+
+    @property
+    def mean(self) -> Floats:
+        """(M, S), over folds."""
+        return np.asarray(self.figures.mean(axis=2))
+
+    @property
+    def error(self) -> Floats:
+        """(M, S), the standard error of that mean, corrected as in a comparison."""
+        return np.array([[standard_error(folds) for folds in of_model] for of_model in self.figures])
+
+
+def grown(
+    comparison: Comparison,
+    models: Sequence[str] | None = None,
+    *,
+    sizes: Sequence[int] | None = None,
+    metric: str | None = None,
+) -> LearningCurve:
+    """Models of a comparison on the same folds, learning from fewer of the rows, and from all.
+
+    models: by name, by default all but the baseline. sizes: numbers of rows, by default seven in even
+    ratios up to all that folds leave. Smaller sets are parts of larger ones, with the classes in
+    proportion.
+    """
+    metric = comparison.metric if metric is None else metric
+    known = [each.name for each in comparison.metrics]
+    if metric not in known:
+        raise ValueError(f"metric={metric!r}: it is one of {', '.join(known)}")
+    names = [r.model for r in _running(comparison)] if models is None else list(models)
+    results = [comparison.result(name) for name in names]
+    folds = Folds.of(comparison.rows, comparison.classes, comparison.cv, comparison.seed)
+    whole = len(folds.number) - int(np.bincount(folds.number).max())  # all folds have as many
+    at = _sizes(sizes, whole, 1 if comparison.classes is None else len(comparison.classes))
+    order = _order(comparison.rows.y, comparison.classes, comparison.seed)
+    figures = np.full((len(results), len(at), comparison.cv), np.nan)
+    for s, size in enumerate(at):
+        fewer = Fewer(folds.rows, folds.number, folds.count, order=order, size=int(size))
+        for m, result in enumerate(results):
+            entrant = None if size == whole else result.entrant  # of all rows it is known
+            found = result if entrant is None else judged(entrant, fewer, comparison.classes)
+            if found.folds:
+                figures[m, s] = found.figures(metric)
+    baseline = next((r.mean(metric) for r in comparison.results if r.baseline), float("nan"))
+    return LearningCurve(metric, tuple(names), at, figures, baseline)
+
+
+def _running(comparison: Comparison) -> list[Result]:
+    return [r for r in comparison.results if r.folds and not r.baseline]
+
+
+def _sizes(asked: Sequence[int] | None, whole: int, K: int) -> Indices:
+    if asked is None:
+        least = min(max(LEAST, LEAST_OF_CLASS * K), whole)
+        return np.unique(np.geomspace(least, whole, POINTS).round().astype(np.intp))
+    found = np.unique(np.asarray(asked))
+    if not len(found) or found.dtype.kind not in "iu" or found[0] < 2:
+        raise ValueError(f"sizes={asked!r}: they are whole numbers of rows, from 2 on")
+    if found[-1] > whole:
+        raise ValueError(
+            f"sizes: {found[-1]} rows are more than the {whole} that the folds leave to learn from"
+        )
+    return found.astype(np.intp)
+
+
+def _order(y: NDArray[Any], classes: NDArray[Any] | None, seed: int) -> Indices:
+    """All rows, such that every beginning has the classes in proportion."""
+    rng = np.random.default_rng(seed)
+    place = rng.permutation(len(y)).astype(np.float64)
+    if classes is not None:
+        codes = code(y, classes)
+        for k in range(len(classes)):
+            own = np.flatnonzero(codes == k)
+            place[own] = (place[own].argsort().argsort() + rng.random()) / len(own)
+    return place.argsort(kind="stable")
+
+
+@dataclass(frozen=True)
+class Fewer(Folds):
+    """The same folds, of which less is learned from."""
+
+    order: Indices = field(kw_only=True)  # in which rows are taken
+    size: int = field(kw_only=True)
+
+    def split(self, fold: int) -> tuple[Indices, Indices]:
+        train = self.order[self.number[self.order] != fold][: self.size]
+        return np.sort(train), np.flatnonzero(self.number == fold)

@@ -1,0 +1,334 @@
+"""The rows of a comparison in memory, and the kind of each column: numbers, categories or text."""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import cached_property
+from os import PathLike
+from typing import Any, Literal, NamedTuple
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from likelier.array_types import Floats, Indices
+from likelier.data import Columns, Factor, frames
+from likelier.data.splits import keys_of
+from likelier.display import counted
+from likelier.estimators import validation
+from likelier.estimators.validation import missing
+
+# What a column is to a comparison: numbers, categories, text; and those that nobody should learn from.
+
+Kind = Literal["number", "category", "text"]
+
+FEW = 20  # rows, among which values that are all different say nothing yet
+WORDS = 4  # from so many to a cell, on average, cells are sentences
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z?)?")
+DAY = np.timedelta64(1, "D")
+
+
+class Column(NamedTuple):
+    """A column that models learn from."""
+
+    name: str
+    kind: Kind
+    values: Any  # float64, NaN where missing; or a Factor
+
+
+class Seen(NamedTuple):
+    """What became of a column; note: what a reader should know of that, None: nothing."""
+
+    name: str
+    column: Column | None
+    note: str | None = None
+    spare: Column | None = None  # left out, but better than nothing
+
+
+def seen(name: str, values: NDArray[Any] | Factor) -> Seen:
+    """A column as models may use it."""
+    return _factor(name, values) if isinstance(values, Factor) else _numbers(name, values)
+
+
+def dates(name: str, values: NDArray[np.datetime64]) -> Seen:
+    """Times as days since 1970, NaN where missing."""
+    return days(name, np.where(np.isnat(values), np.nan, (values - np.datetime64(0, "D")) / DAY))
+
+
+def days(name: str, values: NDArray[np.float64]) -> Seen:
+    """Days since 1970, NaN where missing; that each is there but once does not make them an id."""
+    found = _numbers(name, values)
+    if found.column is None and found.spare is None:
+        return found
+    return Seen(name, found.column or found.spare, "is a date: used as a number of days")
+
+
+def _numbers(name: str, values: NDArray[Any]) -> Seen:
+    x = np.asarray(values, dtype=np.float64)
+    there = x[~np.isnan(x)]
+    if np.isinf(there).any():
+        raise ValueError(
+            f"column {name!r} has an infinite value in row {int(np.argmax(np.isinf(x)))} of those compared "
+            f"({int(np.isinf(x).sum())} in all): leave such rows out, or mark the cells as missing."
+        )
+    if not len(there) or there.min() == there.max():
+        return Seen(name, None, _constant(there))
+    column = Column(name, "number", x)
+    if len(there) == len(x) >= FEW and _counts_rows(x):
+        return Seen(name, None, "looks like an id (whole numbers, each once): left out", column)
+    return Seen(name, column)
+
+
+def _counts_rows(x: NDArray[np.float64]) -> bool:
+    """Whether it numbers the rows: whole numbers that only grow, or all of a range."""
+    if not (x == np.floor(x)).all():
+        return False
+    return bool((np.diff(x) > 0).all() or (np.diff(np.sort(x)) == 1).all())
+
+
+def _factor(name: str, values: Factor) -> Seen:
+    used, n = values.used(), int((values.codes >= 0).sum())
+    if len(used) == 0 or (len(used) == 1 and n == len(values)):
+        return Seen(name, None, _constant(used))
+    texts = [str(level) for level in used]
+    if all(DATE.fullmatch(text) for text in texts):
+        return dates(name, _parsed(values))
+    words = float(np.mean([text.count(" ") + 1 for text in texts]))
+    if words >= WORDS and len(used) > n / 2:
+        return Seen(name, Column(name, "text", values))
+    column = Column(name, "category", values)
+    if n >= FEW and len(used) > 0.9 * n:
+        return Seen(name, None, "looks like an id (hardly a value comes twice): left out", column)
+    return Seen(name, column)
+
+
+def _parsed(values: Factor) -> NDArray[np.datetime64]:
+    known = [np.datetime64(str(level).rstrip("Z").replace(" ", "T"), "s") for level in values.levels]
+    return np.array([*known, np.datetime64("NaT")], dtype="datetime64[s]")[values.codes]
+
+
+def _constant(values: NDArray[Any]) -> str:
+    return f"has one value ({values[0]}): left out" if len(values) else "is empty: left out"
+
+
+# ---- what is said of them --------------------------------------------------------------------------
+def kept(found: Sequence[Seen]) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+    """The columns to learn from, and what a reader should know, one line for each thing that is said."""
+    columns = tuple(each.column for each in found if each.column is not None)
+    spares = tuple(each.spare for each in found if each.spare is not None)
+    said: dict[str, list[str]] = {}
+    for each in found:
+        if each.note is not None:
+            note = each.note if columns or each.spare is None else "looks like an id, and is all there is"
+            said.setdefault(note, []).append(each.name)
+    notes = tuple(f"{listed(names)}: {note}" for note, names in said.items())
+    if not columns and not spares:
+        raise ValueError(f"no column is left to learn from: {'; '.join(notes) or 'there is none'}.")
+    return columns or spares, notes
+
+
+def listed(names: Sequence[str], most: int = 10) -> str:
+    """Names, of many the first few."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
+# The rows of a comparison, in memory: all of a table, or a sample of one that is larger.
+
+
+MOST_ROWS = 50_000  # of a table that is larger, so many are compared on
+MOST_CELLS = 1 << 26  # and no more than half a GB of numbers
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Columns that models learn from, or a sparse matrix; y, weights, and what a reader should know."""
+
+    columns: tuple[Column, ...]
+    y: NDArray[Any]
+    w: Floats | None = None
+    sparse: Any = None
+    notes: tuple[str, ...] = ()
+    target: str | None = None  # its name, if it has one
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def p(self) -> int:
+        return len(self.columns) if self.sparse is None else int(self.sparse.shape[1])
+
+    def of(self, *kinds: str) -> tuple[Column, ...]:
+        """The columns of these kinds."""
+        return tuple(column for column in self.columns if column.kind in kinds)
+
+    @cached_property
+    def numbers(self) -> Floats:
+        """(n, p) of the columns of numbers, NaN where one is missing."""
+        found = [column.values for column in self.of("number")]
+        return np.column_stack(found) if found else np.empty((len(self), 0))
+
+    @cached_property
+    def words(self) -> dict[str, tuple[csr_matrix, NDArray[Any]]]:
+        """Of each column of text, how often each word stands in each row; and the words."""
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        found = {}
+        for column in self.of("text"):
+            texts = [*map(str, column.values.levels), ""]
+            vectorizer = CountVectorizer()
+            try:
+                each = vectorizer.fit_transform(texts).tocsr()
+                known = vectorizer.get_feature_names_out()
+            except ValueError:  # no word at all
+                each, known = csr_matrix((len(texts), 0)), np.empty(0, dtype=object)
+            found[column.name] = each[column.values.codes], known  # -1, a missing text, is the last: empty
+        return found
+
+    @property
+    def gaps(self) -> int:
+        """Cells that are missing."""
+        factors = sum(int((column.values.codes < 0).sum()) for column in self.of("category", "text"))
+        held = self.numbers if self.sparse is None else self.sparse.data
+        return factors + int(np.isnan(held).sum())
+
+    def take(self, at: Indices, note: str) -> "Rows":
+        """Some of the rows; columns stay what they are."""
+        columns = tuple(column._replace(values=column.values[at]) for column in self.columns)
+        return replace(
+            self,
+            columns=columns,
+            y=self.y[at],
+            w=None if self.w is None else self.w[at],
+            sparse=None if self.sparse is None else self.sparse[at],
+            notes=(*self.notes, note),
+        )
+
+
+def in_memory(X: Any, y: Any, sample_weight: Any = None, *, seed: int, most: int) -> Rows:
+    """Arrays, frames and sparse matrices."""
+    if isinstance(X, str | PathLike):
+        raise ValueError(f"X is a path: hand in what it holds, as in scan({str(X)!r}, target='y').")
+    if y is None:
+        raise ValueError("y is None: beside an array or a frame, compare needs what is to be predicted.")
+    frame = None if isinstance(X, np.ndarray) else frames.frame(X)
+    if isinstance(y, str):
+        frame, y = _parted(frame, y)
+    if frame is None and not hasattr(X, "tocsr"):
+        X = np.asarray(X)
+    if frame is None and len(X.shape) != 2:
+        raise ValueError(f"X has shape {X.shape}: it is a table of rows and columns.")
+    n, p = X.shape if frame is None else frame.shape
+    name = getattr(y, "name", None)
+    y = np.asarray(frames.values_of(nw.to_native(y, pass_through=True)))
+    if y.ndim != 1 or len(y) != n:
+        raise ValueError(f"y has shape {y.shape}: it is one label or number for each of {n} rows.")
+    w = validation.weights_of(sample_weight, n)
+    at, notes = labelled(y, w)
+    if len(at) > (few := at_most(most, p if not hasattr(X, "tocsr") else 1)):
+        notes = (sampled(few, len(at)), *notes)
+        # By the hash that files are sampled by: a table is compared on the same rows, wherever it is.
+        at = np.sort(at[np.argpartition(keys_of(at, seed), few - 1)[:few]])
+    y, w = plain_labels(y[at]), None if w is None else w[at]
+    if frame is None and hasattr(X, "tocsr"):
+        held = csr_matrix(X)[at]
+        return Rows((), y, w, _finite(held), notes, None if name is None else str(name))
+    whole = len(at) == n
+    found = _of_array(X if whole else X[at]) if frame is None else _of_frame(frame if whole else frame[at])
+    return rows_of(list(found), y, w, notes, None if name is None else str(name))
+
+
+def _parted(frame: frames.Frame | None, target: str) -> tuple[frames.Frame, Any]:
+    """All other columns, and that of the target."""
+    if frame is None:
+        raise ValueError(f"y={target!r} names a column, and X is no frame: hand in y itself.")
+    if target not in frame.columns:
+        near = get_close_matches(target, [str(name) for name in frame.columns], n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"it has {listed(frame.columns)}."
+        raise ValueError(f"y={target!r}: X has no such column; {hint}")
+    return frame.drop(target), frame[target]
+
+
+def rows_of(
+    found: Sequence[Seen], y: NDArray[Any], w: Floats | None, notes: tuple[str, ...], target: str | None
+) -> Rows:
+    """Of columns as they were seen."""
+    if len(y) < 2:
+        raise ValueError(f"{counted(len(y), 'row')}: a comparison needs several.")
+    columns, said = kept(found)
+    return Rows(columns, y, w, notes=(*notes, *said), target=target)
+
+
+def labelled(y: NDArray[Any], w: Floats | None) -> tuple[Indices, tuple[str, ...]]:
+    """The rows that have a label and a weight, and what is to be said if some have none."""
+    if y.dtype.kind == "f" and np.isinf(y).any():
+        row = int(np.argmax(np.isinf(y)))
+        raise ValueError(f"the target is {y[row]} in row {row}: leave such rows out.")
+    gone = missing(y)
+    there = np.flatnonzero(~gone if w is None else ~gone & (w > 0))
+    if not len(there):
+        raise ValueError("no row has a label and a weight: there is nothing to compare on.")
+    return there, (f"{counted(int(gone.sum()), 'row')} without a label: left out",) if gone.any() else ()
+
+
+def plain_labels(y: NDArray[Any]) -> NDArray[Any]:
+    """Objects that are all text, or all numbers, as an array of these."""
+    found = np.array(y.tolist()) if y.dtype.kind == "O" else y
+    alike = len({type(label) for label in y.tolist()}) == 1 if found.dtype.kind == "U" else True
+    return found if found.ndim == 1 and alike else y
+
+
+def at_most(most: int, p: int) -> int:
+    """So many rows, and no more cells than memory should hold."""
+    if most < 1:
+        raise ValueError(f"most={most}: it is a number of rows, from 1 on")
+    return max(1, min(most, MOST_CELLS // max(p, 1)))
+
+
+def sampled(few: int, n: int) -> str:
+    """What is said of a sample."""
+    return f"compared on a sample of {few:,} rows out of {n:,}"
+
+
+def _finite(X: Any) -> Any:
+    if not np.isfinite(X.data).all():
+        at = int(np.argmin(np.isfinite(X.data)))
+        row = int(np.searchsorted(X.indptr, at, side="right")) - 1
+        raise ValueError(
+            f"X has {X.data[at]} in row {row}, column {X.indices[at]} of those compared: a sparse matrix "
+            "has finite numbers alone."
+        )
+    return X
+
+
+def _of_array(X: NDArray[Any]) -> Iterator[Seen]:
+    if X.dtype.kind not in "fiub":
+        yield from of_columns([f"x{j}" for j in range(X.shape[1])], frames.of_objects(X))
+        return
+    for j, column in enumerate(X.T):
+        yield seen(f"x{j}", column)
+
+
+def _of_frame(frame: frames.Frame) -> Iterator[Seen]:
+    for series in frame.iter_columns():
+        name = str(series.name)
+        kind, values = frames.read(series)
+        if values is not None:
+            yield seen(name, values)
+        elif kind == "category":
+            yield seen(name, frames.series_factor(series))
+        elif kind == "time":
+            yield dates(name, series.to_numpy().astype("datetime64[s]"))
+        else:
+            yield Seen(name, None, f"holds {kind} values: left out")
+
+
+def of_columns(names: Sequence[Any], X: Any, dated: Collection[str] = ()) -> Iterator[Seen]:
+    """Of the columns of a block, of which some are days since 1970."""
+    arrays: Sequence[NDArray[Any] | Factor] = X.arrays if isinstance(X, Columns) else X.to_array().T
+    for name, values in zip(names, arrays, strict=True):
+        if name in dated and not isinstance(values, Factor):
+            yield days(str(name), values)
+        else:
+            yield seen(str(name), values)

@@ -1,0 +1,1 @@
+"""Tables in files: CSV, Parquet, JSON lines, svmlight and Vowpal Wabbit, read in parts."""

@@ -1,0 +1,316 @@
+"""What all estimators share: fitted attributes, checkpoints, callbacks, notebook display, precision."""
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import wraps
+from importlib.metadata import version
+from numbers import Integral
+from threading import Lock
+from typing import Any, ClassVar, Self, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.metadata_routing import UNUSED
+
+from likelier import _core
+from likelier.data import DegenerateWarning
+from likelier.display import Part, Table, counted, html
+from likelier.engines.checkpoint import Digests, journal
+from likelier.estimators import precision
+from likelier.estimators.sources import by_block
+from likelier.states.units import plain
+from likelier.warning_location import outside
+
+# scikit-learn's callbacks, from its version 1.9 on: a task for a fit, and one for each of its steps.
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn 1.8 has none
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands for what is not there: an estimator then has no `set_callbacks`."""
+
+
+Attributes = Callable[[], dict[str, Any]]  # that make an estimator fitted, if anyone asks
+Step = Callable[[Attributes | None], None]
+SHOWN = "_shown_to_callbacks"  # while a fit is under way: its rows
+
+
+class Observable(CallbackSupportMixin):
+    """Estimators fitted in steps: `set_callbacks`, which `fit` tells of them by `called` and `steps`."""
+
+
+def listened_to(model: Any) -> bool:
+    """Whether a fit that begins has callbacks to tell of it."""
+    return "_skl_callbacks" in vars(model) and SHOWN not in vars(model)
+
+
+def followed(model: Any) -> bool:
+    """Whether callbacks are told of the steps of the fit that is under way."""
+    return SHOWN in vars(model)
+
+
+def called(fit: Callable[..., Any], model: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """`fit`, with all that callbacks are told about it."""
+    return with_callbacks(_told)(model, fit, args, keywords)
+
+
+def _told(model: Any, fit: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    given = dict(zip(("X", "y"), args, strict=False)) | keywords
+    rows = {name: given.pop(name, None) for name in ("X", "y")}
+    rows["metadata"] = {"sample_weight": given.get("sample_weight")}
+    if rows["metadata"]["sample_weight"] is None:
+        rows["metadata"] = None
+    # How many steps there will be is not known: a solver may be followed by another.
+    context = model._init_callback_context(max_subtasks=None)
+    context.call_on_fit_task_begin(estimator=model, **rows)
+    setattr(model, SHOWN, rows)
+    try:
+        fit(model, *args, **keywords)
+    finally:
+        delattr(model, SHOWN)
+    context.call_on_fit_task_end(estimator=model, **rows, reconstruction_attributes={})
+    return model
+
+
+@contextmanager
+def steps(model: Any, name: str) -> Iterator[Step | None]:
+    """What to call where a step has led, the start being the first; None: nobody listens.
+
+    As in scikit-learn, the task of the step that was not taken ends empty.
+    """
+    if SHOWN not in vars(model):
+        yield None
+        return
+    context, rows = model._callback_fit_ctx, vars(model)[SHOWN]
+    lock, task = Lock(), None
+
+    def step(attributes: Attributes | None) -> None:
+        nonlocal task
+        with lock:  # classes may be learned side by side
+            told = {"estimator": model, **rows, "reconstruction_attributes": attributes}
+            if task is not None:
+                task.call_on_fit_task_end(**told)
+            task = context.subcontext(task_name=name)
+            task.call_on_fit_task_begin(**told)
+
+    yield step
+    if task is not None:
+        task.call_on_fit_task_end(estimator=model)
+
+
+# Fits that can be killed, and go on: `fit(..., checkpoint=path)`.
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+class Resumable:
+    """Estimators whose `fit` takes a checkpoint."""
+
+    # A checkpoint is for one fit, not for those of a search.
+    __metadata_request__fit: ClassVar[dict[str, str]] = {"checkpoint": UNUSED}
+    _starts_at_random: ClassVar[bool] = False  # unless random_state says where
+
+
+def resumable(fit: Fit) -> Fit:
+    """A `fit` whose passes are kept in a file, if one is named, until it is done.
+
+    It has a keyword `checkpoint`, which ends here: what the passes of a fit are, its body need not know.
+    """
+
+    @wraps(fit)
+    def fitted(self: Any, *args: Any, checkpoint: Any = None, **keywords: Any) -> Any:
+        with kept(self, checkpoint):
+            if listened_to(self):
+                return called(fit, self, args, keywords)
+            return fit(self, *args, **keywords)
+
+    return cast(Fit, fitted)
+
+
+def kept(estimator: Any, checkpoint: Any) -> AbstractContextManager[None]:
+    """While an estimator is fitted here, what its passes find is kept in this file; None: nowhere."""
+    if checkpoint is None:
+        return nullcontext()
+    _refuse_chance(estimator)
+    return journal(checkpoint, of=_about(estimator))
+
+
+def _refuse_chance(estimator: Any) -> None:
+    """A fit that starts at random would start elsewhere when it is begun again."""
+    if estimator._starts_at_random and not isinstance(estimator.random_state, Integral):
+        raise ValueError(
+            f"checkpoint goes with a random_state that is a number, and is {estimator.random_state!r}: a "
+            "fit that is begun again has to start as it did."
+        )
+
+
+def _about(estimator: Any) -> dict[str, Any]:
+    """What a fit is, but for its rows: those are known when they are read."""
+    held = estimator.get_params(deep=False)
+    return {
+        "the model": type(estimator).__name__,
+        "the version of likelier": version("likelier"),
+        "the instruction level": _core.ISA,  # others round otherwise
+        **{name: _text(value) for name, value in held.items()},
+    }
+
+
+def _text(value: Any) -> str:
+    """Something to compare, and short enough for a message."""
+    shown = repr(value)
+    plain = (
+        isinstance(value, bool | int | float | str | list | tuple | dict | None) and " at 0x" not in shown
+    )
+    return shown if plain and len(shown) <= 80 else f"{type(value).__name__} {Digests().of(value)}"
+
+
+# From probabilities to decisions.
+
+
+class Decisions:
+    """Decisions by least expected cost."""
+
+    @by_block
+    def decide(self, X: Any, costs: Any = None, reject: float | None = None) -> NDArray[Any]:
+        """The label of least expected cost for each row.
+
+        costs: (K, K), what it costs to decide column k when the truth is row j; by default 1 for every
+        mistake. reject: the cost of not deciding; a row for which every label is expected to cost more
+        gets None.
+        """
+        P = self.predict_proba(X)  # type: ignore[attr-defined]
+        classes: NDArray[Any] = self.classes_  # type: ignore[attr-defined]
+        K = len(classes)
+        C = 1.0 - np.eye(K) if costs is None else np.asarray(costs, dtype=np.float64)
+        if C.shape != (K, K) or not np.isfinite(C).all():
+            raise ValueError(
+                f"costs must be a finite ({K}, {K}) table [truth, decision]; got shape {C.shape}"
+            )
+        expected = P @ C  # (n, K)
+        labels = classes[expected.argmin(axis=1)]
+        if reject is None:
+            return np.asarray(labels)
+        if not np.isfinite(reject):
+            raise ValueError(f"reject={reject!r}: it is a cost")
+        decided = labels.astype(object)
+        decided[~(expected.min(axis=1) <= reject)] = None  # also where nothing is known: NaN
+        return np.asarray(decided)
+
+
+# Fitted models in notebooks: under scikit-learn's diagram, what they assume and what they found.
+
+MOST_ROWS, MOST_COLUMNS = 10, 6  # of a table under a diagram
+
+
+class InNotebooks(BaseEstimator):
+    """Adds a sentence to the diagram of an estimator, and once it is fitted a small table."""
+
+    def _html_repr(self) -> str:
+        return str(super()._html_repr()) + html(caption(self))
+
+
+def caption(model: Any) -> list[Part]:
+    """What a model assumes; of a fitted one its coefficients, or else its classes."""
+    said: list[Part] = [model.assumes] if hasattr(model, "assumes") else []
+    if isinstance(getattr(model, "coef_", None), np.ndarray):
+        return said + _coefficients(model)
+    return said + (_classes(model) if hasattr(model, "class_count_") else [])
+
+
+def _coefficients(model: Any) -> list[Part]:
+    W = np.atleast_2d(model.coef_)  # (K, p)
+    b = np.broadcast_to(np.atleast_1d(model.intercept_), len(W))
+    known = getattr(model, "feature_names_in_", None)
+    names = [f"x{j}" for j in range(W.shape[1])] if known is None else list(map(str, known))
+    rows = [("(intercept)", b[:MOST_COLUMNS]), *zip(names, W.T[:, :MOST_COLUMNS], strict=True)]
+    shown = [[name, *(f"{value:.4g}" for value in values)] for name, values in rows[: 1 + MOST_ROWS]]
+    table = Table([["", *_headings(model, len(W))], *shown])
+    noun = "class" if hasattr(model, "classes_") else "target"
+    return [table, *_more(W.shape[1] - MOST_ROWS, "column"), *_more(len(W) - MOST_COLUMNS, noun)]
+
+
+def _headings(model: Any, K: int) -> list[str]:
+    """Whose coefficients they are: of two classes, those of the second."""
+    labels: Sequence[Any] = getattr(model, "classes_", ())
+    if not len(labels):
+        return ["coefficient"] if K == 1 else [f"target {k}" for k in range(min(K, MOST_COLUMNS))]
+    return [str(label) for label in (labels[-1:] if K == 1 else labels)[:MOST_COLUMNS]]
+
+
+def _classes(model: Any) -> list[Part]:
+    counts = np.asarray(model.class_count_)
+    priors = getattr(model, "class_prior_", None)
+    columns = [model.classes_, [f"{n:g}" for n in counts]]
+    columns += [] if priors is None else [[f"{prior:.4g}" for prior in priors]]
+    rows = [[str(cell) for cell in row] for row in zip(*columns, strict=True)]
+    headings = ["class", "rows", "prior"][: len(columns)]
+    return [Table([headings, *rows[:MOST_ROWS]]), *_more(len(rows) - MOST_ROWS, "class")]
+
+
+def _more(n: int, noun: str) -> list[str]:
+    return [f"and {counted(n, f'more {noun}')}"] if n > 0 else []
+
+
+# How an estimator becomes fitted: all at once, or not at all.
+
+Names = NDArray[Any] | None
+
+
+class Publishing(InNotebooks):
+    """Estimators with a model, what they counted (None: not kept), and what y was.
+
+    Whatever fails, fails before the first attribute is set: an estimator is fitted, or as it was.
+    """
+
+    _model: Any
+    _statistics: Any
+    _target: Any
+    # What is of single precision where the rows were: fitted attributes, and answers by their method.
+    _single_shown: ClassVar[frozenset[str]] = frozenset()
+    _single_answers: ClassVar[frozenset[str]] = frozenset()
+
+    @abstractmethod
+    def _shown(self, model: Any, statistics: Any | None, target: Any) -> dict[str, Any]:
+        """The fitted attributes, scikit-learn's."""
+
+    @abstractmethod
+    def _remarks(self, model: Any, statistics: Any, target: Any, names: Names) -> Iterator[str]:
+        """What the rows left open, and what was done about it: a warning each."""
+
+    def _settings(self) -> Iterator[str]:
+        """Hyper-parameters that were not taken as they are, whatever the rows: a warning each."""
+        yield from ()
+
+    def _warn_of_settings(self) -> None:
+        for remark in self._settings():
+            warnings.warn(f"{type(self).__name__}: {remark}", DegenerateWarning, stacklevel=outside())
+
+    def _warn(self, model: Any, statistics: Any | None, target: Any, names: Names) -> None:
+        self._warn_of_settings()
+        for remark in self._remarks(model, plain(statistics), target, names):
+            warnings.warn(f"{type(self).__name__}: {remark}", DegenerateWarning, stacklevel=outside())
+
+    def _publish(self, model: Any, statistics: Any | None, target: Any, names: Names) -> Self:
+        """Become fitted, all at once."""
+        attributes = self._attributes(model, statistics, target, names)
+        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
+            delattr(self, name)
+        self.__dict__.pop("_given_columns", None)  # of what condition() made, before it was fitted anew
+        self.__dict__.update(attributes)
+        return self
+
+    def _attributes(self, model: Any, statistics: Any | None, target: Any, names: Names) -> dict[str, Any]:
+        """All that makes a fitted estimator."""
+        named = {} if names is None else {"feature_names_in_": names}
+        kept = {"_model": model, "_statistics": statistics, "_target": target}
+        shown = precision.shown(model, self._shown(model, plain(statistics), target), self._single_shown)
+        return shown | named | kept
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

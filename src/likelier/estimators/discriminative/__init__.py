@@ -1,0 +1,1 @@
+"""Discriminative classifiers: losses minimised over rows, the perceptron."""

@@ -1,0 +1,258 @@
+"""LinearSVC: linear classifiers with margin losses, one-vs-rest or Crammer-Singer."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.array_types import Floats
+from likelier.choose_solver import Choice, chosen
+from likelier.data import Arrays, Source
+from likelier.engines import reached
+from likelier.estimators import validation
+from likelier.estimators.base import followed, resumable
+from likelier.estimators.common import class_totals, weighed, weights_by_class
+from likelier.estimators.discriminative.base import Course, Discriminative, Weights
+from likelier.losses import LOSSES, Loss, softmaxed
+from likelier.objective import Objective
+from likelier.row_solvers import Margins
+from likelier.solvers import Solution, Watch, run_solver
+from likelier.threads import cores
+
+# The margin of several classes at once (Crammer & Singer 2001), by softmax regressions that sharpen.
+#
+# The loss of a row is max_j (z_j + [j ≠ y]) - z_y. Softened by μ, it is μ ln Σ_j exp((z_j + [j ≠ y]) / μ)
+# - z_y, at most μ ln K more: the log-loss of softmax, of scores z / μ, with what is known of each row
+# added to them. So each μ is a problem that is solved already, and begins where the one before it ended.
+
+Solve = Callable[[Objective, Weights | None], Solution]
+FALL = 0.25  # of μ, from one problem to the next
+MOST_EXACT = 1e-6  # the least tol: beyond it, corners are as sharp as rounding
+
+
+def crammer_singer(objective: Objective, solve: Solve, tol: float) -> tuple[Weights, Solution]:
+    """Weights whose objective is within `tol` of the least, and the last solution; objective: softmax."""
+    source = objective.source
+    if not isinstance(source, Arrays):
+        raise ValueError(
+            "multi_class='crammer_singer' needs the rows in memory, and X is a source: load its rows, or "
+            "use multi_class='ovr'."
+        )
+    assert source.y is not None
+    q, (n,) = objective.setting.q, source.y.shape
+    margin = np.ones((n, q))
+    margin[np.arange(n), source.y] = 0.0
+    last = max(tol, MOST_EXACT) / np.log(q)
+    mu, weights = 1.0, None
+    traces: list[Floats] = []
+    while True:
+        soft = replace(source, offset=margin / mu)
+        penalty = objective.penalty
+        problem = replace(objective, source=soft, penalty=replace(penalty, l2=penalty.l2 * mu))
+        solution = solve(problem, None if weights is None else _scaled(weights, 1 / mu))
+        weights = _scaled(Weights.of(solution, problem.setting), mu)
+        traces.append(solution.trace[bool(traces) :] * [mu, mu, 1.0])
+        if mu <= last:
+            break
+        mu = max(mu * FALL, last)
+    whole = replace(solution, trace=np.concatenate(traces))
+    return replace(weights, course=Course.of(whole)), whole
+
+
+def _scaled(weights: Weights, factor: float) -> Weights:
+    return replace(weights, W=weights.W * factor, b=weights.b * factor)
+
+
+# Linear classifiers that ask for a margin.
+
+
+# The losses, and the penalties that go with them. The perceptron criterion is least at weights of 0, so
+# that any penalty leads there: it has none, and the default is taken as no wish.
+PENALTIES = {"squared_hinge": ("l2", "l1"), "hinge": ("l2",), "perceptron": ("l2",)}
+
+
+class LinearSVC(Discriminative):
+    """The line with the widest margin: |w|²/2 + C Σ (1 - y (w·x + b))₊², or another loss of the margin.
+
+    Drop-in for scikit-learn's (Cortes & Vapnik 1995), in the primal (Chapelle 2007), but for the intercept,
+    which is never penalised. loss: "squared_hinge"; "hinge", to a bound on the distance from the optimum;
+    "perceptron", the criterion (-y (w·x + b))₊ without a penalty, of whose path the weights with the
+    fewest mistakes are kept. More than two classes: one against the rest, each (`n_iter_` and `trace_` are
+    those of the class that took longest); or multi_class="crammer_singer", all at once: Σ_k |w_k|²/2 +
+    C Σ max_j (z_j + [j ≠ y]) - z_y, whatever `loss` and `penalty` are (Crammer & Singer 2001).
+    """
+
+    assumes = "discriminative; a margin between the classes; linear boundary"
+
+    def __init__(
+        self,
+        penalty: str = "l2",
+        loss: str = "squared_hinge",
+        *,
+        dual: Any = "auto",
+        tol: float = 1e-4,
+        C: float = 1.0,
+        multi_class: str = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: Any = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        max_iter: int = 1000,
+        solver: str = "auto",
+    ) -> None:
+        self.penalty = penalty
+        self.loss = loss
+        self.dual = dual
+        self.tol = tol
+        self.C = C
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.solver = solver
+
+    @resumable
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
+        """Fit to rows X and their labels y, or to a source that has both.
+
+        checkpoint: a file for what is done so far: a fit that was cut off goes on from there.
+        """
+        self._check_pair()
+        source, target = self._rows(X, y, sample_weight)
+        if self.multi_class == "crammer_singer" and len(target) > 2:
+            with validation.naming(source):
+                model, solution = crammer_singer(self._objective(source, target), self._solve, self.tol)
+            self._warn_of_end(solution)
+            return self._publish(model, None, target, source.names)
+        with validation.naming(source):
+            model, worst = self._lines(source, target)
+        self._warn_of_end(worst)
+        return self._publish(model, None, target, source.names)
+
+    def _check_pair(self) -> None:
+        if self.multi_class not in ("ovr", "crammer_singer"):
+            raise ValueError(f"multi_class={self.multi_class!r}: it is 'ovr' or 'crammer_singer'")
+        if self.multi_class == "crammer_singer":  # which has a loss and a penalty of its own
+            return
+        if self.loss not in PENALTIES:
+            raise ValueError(f"loss={self.loss!r}: it is one of {', '.join(PENALTIES)}")
+        if self.penalty not in PENALTIES[self.loss]:
+            pairs = ", ".join(f"{p} with {loss}" for loss, ps in PENALTIES.items() for p in ps)
+            raise ValueError(
+                f"Unsupported set of arguments: penalty={self.penalty!r} does not go with "
+                f"loss={self.loss!r} (dual={self.dual!r} changes nothing). Those that do: {pairs}."
+            )
+
+    def _lines(self, source: Source, target: NDArray[Any]) -> tuple[Weights, Solution]:
+        """One for two classes; for more, of each class against the rest. How the worst ended."""
+        K = len(target)
+        if K == 2:
+            problem = self._objective(source, target)
+            if self.multi_class == "crammer_singer":  # w is w₁ - w₀, and w₀ = -w₁
+                problem = _halved(problem)
+            first, one, factor = problem, 1, None
+        else:
+            totals = class_totals(source, K)
+            factor = weights_by_class(self.class_weight, target, totals)
+            first, one = self._posed(source, totals, 2, 0), 0
+        choice = chosen(self.solver, first)
+        if choice.name == "semismooth" and not (self.verbose or followed(self)):
+            return self._at_once(first, choice, one, 1 if K == 2 else K, factor)
+        problems = [first] if K == 2 else self._problems(source, totals, factor, first)
+        solutions = self._each(problems, side_by_side=choice.name == "dual")
+        return _together(problems, solutions), _worst(solutions)
+
+    def _each(self, problems: list[Objective], *, side_by_side: bool) -> list[Solution]:
+        """All solved; side by side where a solver has one thread, and nobody follows its steps."""
+        workers = min(cores(), len(problems))
+        if workers == 1 or not side_by_side or self.verbose or followed(self):
+            return [self._solve(problem, None) for problem in problems]
+        with ThreadPoolExecutor(workers) as pool:
+            solutions = list(pool.map(lambda problem: self._solve(problem, None), problems))
+        for solution in solutions:
+            reached("objective", solution.last.value)
+        return solutions
+
+    def _problems(
+        self, source: Source, totals: Floats, factor: Floats | None, first: Objective
+    ) -> list[Objective]:
+        """Of each class against the rest; `first`: of class 0, without weights by class."""
+        K = len(totals)
+        if factor is None:
+            return [replace(first, setting=replace(first.setting, positive=k)) for k in range(K)]
+        # As in LIBLINEAR, the weight of a class counts where it is the one, not among the rest.
+        each = [np.where(np.arange(K) == k, factor, 1.0) for k in range(K)]
+        return [self._posed(*weighed(source, totals, each[k]), 2, k) for k in range(K)]
+
+    def _at_once(
+        self, first: Objective, choice: Choice, one: int, count: int, factor: Floats | None
+    ) -> tuple[Weights, Solution]:
+        """All lines, of the class `one` and those after it, with no return to Python in between."""
+        terms = self._terms()
+        if factor is not None:
+            assert first.totals is not None
+            validation.weighty(float((first.n + (factor - 1) * first.totals).min()))
+        lines = Margins.of(first).lines(one, count, factor, terms.tol, terms.max_iter)
+        longest = int(lines.lengths.argmax())
+        worst = int(lines.norms.argmax()) if (lines.norms > terms.tol).any() else longest
+
+        def told(k: int, watch: Watch | None = None) -> Solution:
+            found = run_solver(
+                lambda objective, theta: lines.iterates(k),
+                first,
+                lines.theta[k],
+                tol=terms.tol,
+                max_iter=terms.max_iter,
+                watch=watch,
+            )
+            return replace(found, solver=choice.name, why=choice.why)
+
+        end = told(worst)
+        course = Course.of(told(longest, lambda number, iterate: reached("objective", iterate.value)))
+        course = replace(course, converged=end.converged, reason=end.reason)
+        return Weights.at(lines.theta, first.setting, course), end
+
+    def _loss(self, K: int) -> Loss:
+        if self.multi_class == "crammer_singer":
+            return softmaxed if K > 2 else LOSSES["hinge"]
+        return LOSSES[self.loss]
+
+    def _ratio(self) -> float:
+        return 1.0 if self.penalty == "l1" and self.multi_class == "ovr" else 0.0
+
+    def _allowance(self) -> float:
+        C = super()._allowance()
+        return np.inf if self.loss == "perceptron" and self.multi_class == "ovr" else C
+
+    def _warn_of_end(self, solution: Solution) -> None:
+        # Rows that no line parts leave mistakes, and there is nothing to raise or to loosen.
+        if not (self.loss == "perceptron" and solution.last.stuck):
+            super()._warn_of_end(solution)
+
+    def _shown(self, model: Weights, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
+        return super()._shown(model, statistics, target) | {"n_iter_": len(model.course.trace) - 1}
+
+
+def _halved(objective: Objective) -> Objective:
+    return replace(objective, penalty=replace(objective.penalty, l2=objective.penalty.l2 / 2))
+
+
+def _worst(solutions: list[Solution]) -> Solution:
+    """One that did not converge, if any; else that which took longest."""
+    return max(solutions, key=lambda solution: (not solution.converged, solution.iterations))
+
+
+def _together(problems: list[Objective], solutions: list[Solution]) -> Weights:
+    """A row of weights for each problem, all about the shift of the first."""
+    setting = problems[0].setting
+    each = [Weights.of(s, o.setting).theta(setting) for o, s in zip(problems, solutions, strict=True)]
+    longest, worst = max(solutions, key=lambda solution: solution.iterations), _worst(solutions)
+    course = replace(Course.of(longest), converged=worst.converged, reason=worst.reason)
+    return Weights.at(np.array(each), setting, course)

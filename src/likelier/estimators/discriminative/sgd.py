@@ -1,0 +1,399 @@
+"""SGDClassifier: linear classifiers by stochastic gradient descent, in memory or part by part."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+from sklearn.utils.metaestimators import available_if
+
+from likelier import links
+from likelier.array_types import Floats
+from likelier.choose_solver import Choice
+from likelier.data import Chunk, Source
+from likelier.data.transforms import cluster_of
+from likelier.engines import run
+from likelier.estimators import deprecated, validation
+from likelier.estimators.base import Decisions
+from likelier.estimators.common import Adapting, weighed, weights_by_class
+from likelier.estimators.discriminative.base import Course as Way
+from likelier.estimators.discriminative.base import Weights
+from likelier.estimators.discriminative.sgd_base import (
+    SEEDS,
+    Epochs,
+    Journey,
+    Route,
+    Strides,
+    Striding,
+    counted,
+    course_of,
+    one_of,
+)
+from likelier.estimators.sources import by_block
+from likelier.losses import Loss, logistic, softmaxed, squared, squared_hinge
+from likelier.objective import Objective, shift_of
+from likelier.penalties import Penalty
+from likelier.row_solvers.averaged import Pooled
+from likelier.row_solvers.sgd import column_squares
+from likelier.row_solvers.sklearn_sgd import LOSSES, RATES, Course, Rows, Watch
+from likelier.solve import Terms, solve
+from likelier.solvers import Solution
+from likelier.states import Setting
+
+# From averaged steps to the optimum of what they descend: by L-BFGS, over all parts.
+
+
+# Losses that are smooth, and that sums over rows are known of.
+SMOOTH: dict[str, Loss] = {
+    "log_loss": logistic,
+    "softmax": softmaxed,
+    "squared_hinge": squared_hinge,
+    "squared_error": squared,
+}
+TOL = 1e-4  # of the gradient's norm, where no tol is asked for
+CHOICE = Choice("averaged", "steps in each part, averaged, then a batch solver")
+
+
+def polished(route: Route, source: Source, start: Strides, most: int, seed: int) -> Journey:
+    """Weights at the optimum: of averaged steps, which find their own pace, then of a batch solver.
+
+    Σ w ℓ / Σ w + α R(w), the weights of classes beside those of rows: with rows that weigh 1 it is what
+    stochastic steps descend.
+    """
+    course, theta, n = route.course, start.theta, start.n.sum()
+    objectives = problems(route, source, float(n), len(theta))
+    tol = TOL if course.tol is None else course.tol
+    solutions, rows = [], []
+    for number, objective in enumerate(objectives):
+        part = theta[number : number + 1] if route.apart else theta
+        solutions.append(
+            solve(
+                objective, _about(part, objective.setting), CHOICE, Terms(tol, most, seed, not part.any())
+            )
+        )
+        rows.append(_about_zero(solutions[-1], objective.setting))
+    end = np.concatenate(rows)
+    mean = None if start.mean is None else end
+    strides = replace(start, theta=end, mean=mean, t=start.t + int(n))
+    return Journey(strides, np.empty(0), True, 0, 0, pooled=True, way=_way(solutions, course))
+
+
+def problems(route: Route, source: Source, n: float, q: int) -> list[Objective]:
+    """One, or one for each class against the rest."""
+    course, K = route.course, route.K
+    shift = shift_of(source) if course.intercept else np.zeros(source.p)
+    loss = logistic if q == 1 and course.loss == "softmax" else SMOOTH[course.loss]
+    scores = 1 if route.apart else q
+    penalty = Penalty.of(scores, source.p, course.strength * course.l2, course.strength * course.l1)
+    found = []
+    for k in range(K) if route.apart else [1]:
+        factor = route.factor
+        if factor is not None and route.apart:  # as in scikit-learn it counts where the class is the one
+            factor = np.where(np.arange(K) == k, factor, 1.0)
+        rows, _ = weighed(source, np.zeros(K), factor)
+        found.append(Objective(rows, Setting(loss, scores, shift, k), penalty, n, course.intercept))
+    return found
+
+
+def _about(theta: Floats, setting: Setting) -> Floats:
+    """Weights of x, as weights of x - shift, flat."""
+    b = theta[:, -1] + theta[:, :-1] @ setting.shift
+    return np.column_stack([theta[:, :-1], b]).ravel()
+
+
+def _about_zero(solution: Solution, setting: Setting) -> Floats:
+    model = Weights.of(solution, setting)
+    return np.column_stack([model.W, model.intercept])
+
+
+def _way(solutions: list[Solution], course: Course) -> Way:
+    """Of the problem that took longest; converged, if all did."""
+    longest = max(solutions, key=lambda solution: (not solution.converged, solution.iterations))
+    then = "L-BFGS" if not course.l1 else "proximal Newton"
+    reason = f"steps in each part, averaged, then {then}: {longest.reason}"
+    return replace(Way.of(longest), reason=reason)
+
+
+# Steps where the rows are: each part from the same weights, and the average of where they led.
+
+
+class Tally(NamedTuple):
+    """Sums over parts."""
+
+    parts: int = 0
+    turns: int = 0
+    loss: float = 0.0
+    mistakes: int = 0
+    clipped: int = 0
+    steps: int = 0
+    squares: Any = 0.0  # (q, p + 1), Σg² of AdaGrad
+
+    def plus(self, other: "Tally") -> "Tally":
+        return Tally(*(a + b for a, b in zip(self, other, strict=True)))
+
+
+@dataclass
+class Apart:
+    """Weights that the rows of each part have moved, averaged by what each part knows of a column: a state.
+
+    That is Σ x², with AdaGrad Σ g², and for the intercept the number of rows. Merging is associative up to
+    rounding; what comes out depends on how the rows are cut into parts.
+    """
+
+    route: Route
+    begun: Strides
+    seed: int
+    now: Strides
+    known: Floats  # (p + 1,)
+    own: Tally
+    others: Pooled
+    tally: Tally  # of others
+
+    @classmethod
+    def start(cls, route: Route, begun: Strides, seed: int) -> Self:
+        stacked = _stacked(begun)
+        q, width = stacked.shape
+        return cls(route, begun, seed, begun, np.zeros(width), Tally(), Pooled.start(q, width), Tally())
+
+    @property
+    def nbytes(self) -> int:
+        return 4 * self.others.total.nbytes
+
+    def update(self, chunk: Chunk) -> None:
+        rows = Rows.of(chunk)
+        if not rows.coded:
+            return
+        rng = np.random.default_rng([self.seed, int(self.begun.t), chunk.first])
+        seeds = rng.integers(SEEDS, size=len(self.begun.theta) if self.route.apart else 1).tolist()
+        found = self.route.whole(rows, self.now, seeds, 1, None)
+        squares, _ = column_squares(chunk, np.zeros(chunk.X.shape[1]))
+        self.known = self.known + np.append(squares, rows.coded)
+        mistakes, turns = found.strides.mistakes - self.now.mistakes, rows.coded
+        loss, self.now = float(found.losses[0]) * turns, found.strides
+        self.own = self.own.plus(Tally(0, turns, loss, mistakes, found.clipped, found.steps))
+        self.own = self.own._replace(parts=1, squares=_squares(self.now))
+
+    def merge(self, other: Self) -> None:
+        self.others = self.others.merged(other._pooled())
+        self.tally = self.tally.plus(other.tally).plus(other.own)
+
+    def _pooled(self) -> Pooled:
+        known = self.known[None] if self.now.squares is None else _repeated(self.now, self.now.squares)
+        return self.others.plus(_stacked(self.now), known * (self.own.parts > 0))
+
+    @property
+    def journey(self) -> Journey:
+        """Where the epoch has led."""
+        all_of, q = self.tally.plus(self.own), len(self.begun.theta)
+        found = self._pooled().mean(_stacked(self.begun))
+        strides = replace(
+            self.begun,
+            theta=found[:q],
+            mean=None if self.begun.mean is None else found[q:],
+            squares=None if self.begun.squares is None else all_of.squares / max(1, all_of.parts),
+            t=self.begun.t + all_of.turns,
+            mistakes=self.begun.mistakes + all_of.mistakes,
+        )
+        losses = np.array([all_of.loss / max(1, all_of.turns)])
+        return Journey(strides, losses, False, all_of.clipped, all_of.steps)
+
+
+def _squares(strides: Strides) -> Any:
+    return 0.0 if strides.squares is None else strides.squares
+
+
+def _stacked(strides: Strides) -> Floats:
+    """θ, and below it its mean over turns, if there is one."""
+    return strides.theta if strides.mean is None else np.concatenate([strides.theta, strides.mean])
+
+
+def _repeated(strides: Strides, known: Floats) -> Floats:
+    return known if strides.mean is None else np.concatenate([known, known])
+
+
+@dataclass(frozen=True)
+class Pooling:
+    """A reading of a source: an epoch of steps, averaged."""
+
+    source: Source
+    seed: int
+
+    def __call__(self, route: Route, strides: Strides) -> Journey:
+        alone = replace(route, workers=1)  # parts are side by side already
+        return run(self.source, partial(Apart.start, alone, strides, self.seed)).journey
+
+
+def averaged_epochs(
+    route: Route, source: Source, start: Strides, seeds: Sequence[int], most: int, watch: Watch | None
+) -> Journey:
+    """Epochs, each from the average of the one before (McDonald, Hall & Mann 2010)."""
+    return route.epochs(Pooling(source, seeds[0]), start, most, watch)._replace(pooled=True)
+
+
+# Linear classifiers by stochastic gradient descent.
+
+
+PROBABLE = ("log_loss", "modified_huber", "softmax")
+OWN = ("softmax",)  # losses that scikit-learn's class has not
+
+
+def _probable(self: Any) -> bool:
+    if self.loss not in PROBABLE:
+        raise AttributeError(
+            f"probability estimates are not available for loss={self.loss!r}: take one of "
+            f"{', '.join(PROBABLE)}"
+        )
+    return True
+
+
+class SGDClassifier(Adapting, Decisions, Striding):
+    """min Σ ℓ(y, w·x + b) / n + α R(w), by a step against the slope of each row's loss in turn.
+
+    Drop-in for scikit-learn's, with the same weights for the same `random_state` (Bottou 2012). More than
+    two classes: one against the rest, each, side by side. Beyond it: loss="softmax", one model of all
+    classes; learning_rate="adagrad", a pace for every weight (Duchi, Hazan & Singer 2011);
+    class_weight="balanced" in `partial_fit`; files. `trace_` has the mean loss of each epoch, from before
+    each step, in its first column; `mistakes_` counts rows that were on the wrong side before theirs. On a
+    Dask cluster parts step by themselves and are averaged; smooth losses go on to their optimum by L-BFGS.
+    """
+
+    assumes = "discriminative; linear boundary; a step at every row"
+    loss_functions: ClassVar = {name: name for name in LOSSES if name not in OWN}  # scikit-learn's names
+
+    def __init__(
+        self,
+        loss: str = "hinge",
+        *,
+        penalty: str | None = "l2",
+        alpha: float = 0.0001,
+        l1_ratio: float | None = 0.15,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        shuffle: bool = True,
+        verbose: int = 0,
+        epsilon: float = 0.1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        learning_rate: str = "optimal",
+        eta0: float = 0.01,
+        power_t: float = 0.5,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        average: bool | int = False,
+    ) -> None:
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.verbose = verbose
+        self.epsilon = epsilon
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.learning_rate = learning_rate
+        self.eta0 = eta0
+        self.power_t = power_t
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.average = average
+
+    def _course(self) -> Course:
+        self._check_words()
+        deprecated.warn(deprecated.of_sgd(self))
+        average = int(self.average) if isinstance(self.average, bool | np.bool_) else self.average
+        return course_of(
+            self,
+            loss=self.loss,
+            rate=self.learning_rate,
+            power=validation.number("power_t", self.power_t, -np.inf),
+            epsilon=validation.number("epsilon", self.epsilon, 0),
+            average=int(validation.number("average", average, 0, whole=True)),
+        )
+
+    def _check_words(self) -> None:
+        one_of("loss", self.loss, LOSSES)
+        one_of("learning_rate", self.learning_rate, RATES)
+        if self.learning_rate == "optimal" and self.alpha == 0:
+            raise ValueError(
+                "alpha must be > 0 since learning_rate is 'optimal', which is 1 / (alpha (t0 + t)): with "
+                "alpha=0 take 'invscaling', 'adaptive' or 'adagrad'."
+            )
+        if self.learning_rate in ("pa1", "pa2") and self.loss != "hinge":
+            raise ValueError(f"Learning rate '{self.learning_rate}' only works with loss 'hinge'.")
+
+    def _apart(self, K: int) -> bool:
+        return K > 2 and self.loss != "softmax"
+
+    # ---- on a cluster ------------------------------------------------------------------------------
+    def _fitted(
+        self, source: Source, target: NDArray[Any], course: Course, start: Strides, most: int
+    ) -> Journey:
+        if cluster_of(source) is None or self.loss not in SMOOTH:
+            return super()._fitted(source, target, course, start, most)
+        K = len(target)
+        start = replace(start, n=counted(source, K))
+        factor = weights_by_class(self.class_weight, target, start.n)
+        seed = self._seeds(K, None)[0][0]
+        return polished(self._route(course, K, factor), source, start, most, seed)
+
+    def _epochs(self, route: Route, source: Source) -> Epochs:
+        if cluster_of(source) is None:
+            return super()._epochs(route, source)
+        return partial(averaged_epochs, route)
+
+    decide = available_if(_probable)(Decisions.decide)
+    adapt_priors = available_if(_probable)(Adapting.adapt_priors)
+
+    def _class_totals(self) -> Floats | None:
+        return None if self._statistics is None else self._statistics.n
+
+    # ---- probabilities -----------------------------------------------------------------------------
+    @available_if(_probable)  # type: ignore[untyped-decorator]
+    @by_block
+    def predict_proba(self, X: Any) -> Floats:
+        """p(C_k | x), (n, K).
+
+        log_loss: σ(z), of more than two classes divided by its sum (Zadrozny & Elkan 2002); modified_huber:
+        z cut to [-1, 1] as (z + 1) / 2, likewise (Zhang 2004); softmax: e^z / Σ e^z.
+        """
+        if self.loss == "modified_huber":
+            return self._cut(X)
+        return np.exp(self.predict_log_proba(X)) if self._normalised() else self._ask(X, links.softmax)
+
+    @available_if(_probable)  # type: ignore[untyped-decorator]
+    @by_block
+    def predict_log_proba(self, X: Any) -> Floats:
+        """ln p(C_k | x), (n, K)."""
+        if self.loss == "modified_huber":
+            with np.errstate(divide="ignore"):  # a class that is cut off: ln 0 = -inf
+                return np.asarray(np.log(self._cut(X)))
+        if not self._normalised():
+            return self._ask(X, links.log_softmax)
+        L = -np.logaddexp(0.0, -self._ask(X, links.identity))  # ln σ(z): not 0 for all, however far
+        return np.asarray(L - logsumexp(L, axis=1, keepdims=True))
+
+    def _normalised(self) -> bool:
+        """Whether each class has a σ(z) of its own."""
+        validation.fitted(self)
+        return self.loss == "log_loss" and len(self.classes_) > 2
+
+    def _cut(self, X: Any) -> Floats:
+        Z = self.decision_function(X)
+        P = (np.clip(Z, -1.0, 1.0) + 1.0) / 2.0
+        if P.ndim == 1:
+            return np.column_stack([1.0 - P, P])
+        P[P.sum(axis=1) == 0] = 1.0  # a row that all classes refuse
+        return np.asarray(P / P.sum(axis=1, keepdims=True))

@@ -1,0 +1,632 @@
+"""Stochastic gradient descent in epochs over shuffled rows: what its estimators share."""
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from numbers import Integral
+from threading import local
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.utils import check_random_state
+from tqdm import tqdm
+
+from likelier.array_types import Floats
+from likelier.data import Arrays, Chunk, Source
+from likelier.engines import chunks, run
+from likelier.estimators import validation
+from likelier.estimators.base import Observable, called, listened_to, steps
+from likelier.estimators.common import ClassTotals, refuse_new, weights_by_class
+from likelier.estimators.discriminative.base import Course as Way
+from likelier.estimators.discriminative.base import Weighted, Weights, precoded, single
+from likelier.estimators.sources import stored
+from likelier.row_solvers.sklearn_sgd import Course, Rows, Stand, Task, Walk, Watch, walk_all
+from likelier.threads import cores
+from likelier.warning_location import outside
+
+# Generators of random numbers, as scikit-learn makes them.
+
+_here = local()
+
+
+def at_once(random_state: Any) -> np.random.RandomState:
+    """The generator that `random_state` means, to be drawn from before anyone else asks for one.
+
+    A number seeds one that each thread keeps: to make one takes fifty times as long.
+    """
+    if not isinstance(random_state, Integral):
+        made: np.random.RandomState = check_random_state(random_state)
+        return made
+    if not hasattr(_here, "rng"):
+        _here.rng = np.random.RandomState()
+    rng: np.random.RandomState = _here.rng
+    rng.seed(int(random_state))
+    return rng
+
+
+# How steps are taken, as the settings say that all who take them have in common.
+
+PENALTIES = ("l2", "l1", "elasticnet", None)
+
+
+def course_of(estimator: Any, **own: Any) -> Course:
+    """Its settings, checked, and what it has of its own."""
+    alpha = validation.number("alpha", estimator.alpha, 0)
+    l2, l1 = shares(estimator.penalty, estimator.l1_ratio)
+    return Course(
+        eta0=validation.number("eta0", estimator.eta0, np.finfo(np.float64).tiny),
+        alpha=alpha,
+        strength=alpha,
+        l2=l2,
+        l1=l1,
+        intercept=validation.truth("fit_intercept", estimator.fit_intercept),
+        shuffle=validation.truth("shuffle", estimator.shuffle),
+        tol=None if estimator.tol is None else validation.number("tol", estimator.tol, 0),
+        patience=int(validation.number("n_iter_no_change", estimator.n_iter_no_change, 1, whole=True)),
+        **own,
+    )
+
+
+def one_of(name: str, value: Any, words: Sequence[str | None]) -> None:
+    """A hyper-parameter that is one of some words."""
+    if not any(value is word or (isinstance(value, str) and value == word) for word in words):
+        raise ValueError(f"{name}={value!r}: it is one of {', '.join(map(str, words))}")
+
+
+def shares(penalty: str | None, l1_ratio: float | None) -> tuple[float, float]:
+    """Of l2 and l1 in the penalty α ((1 - r) ‖w‖²/2 + r ‖w‖₁)."""
+    one_of("penalty", penalty, PENALTIES)
+    if penalty is None:
+        return 0.0, 0.0
+    if penalty == "elasticnet" and l1_ratio is None:
+        raise ValueError("l1_ratio must be set when penalty is 'elasticnet'")
+    ratio = 0.0 if l1_ratio is None else validation.number("l1_ratio", l1_ratio, 0, 1)
+    ratio = {"l2": 0.0, "l1": 1.0}.get(penalty, ratio)
+    return 1 - ratio, ratio
+
+
+# Where steps lead: of each class against the rest, or of all at once; in memory, or part by part.
+
+
+SEEDS = np.iinfo(np.int32).max  # scikit-learn draws its seeds below this
+NEVER = 1 << 62  # epochs without a gain, of who is not to end
+
+
+@dataclass(frozen=True)
+class Strides:
+    """What further steps go on from."""
+
+    theta: Floats  # (q, p + 1)
+    mean: Floats | None  # (q, p + 1)
+    squares: Floats | None  # (q, p + 1), Σg²
+    t: float  # the next turn
+    n: Floats  # (K,), rows of each class so far
+    mistakes: int
+
+    def stands(self, apart: bool) -> list[Stand]:
+        """Of one problem, or of one for each class."""
+        parts = [slice(k, k + 1) for k in range(len(self.theta))] if apart else [slice(None)]
+
+        def of(array: Floats | None, part: slice) -> Floats | None:
+            return None if array is None else np.ascontiguousarray(array[part])
+
+        return [
+            Stand(self.theta[part].copy(), of(self.mean, part), of(self.squares, part), self.t)
+            for part in parts
+        ]
+
+    def after(self, walks: Sequence[Walk], turns: int) -> "Strides":
+        def all_of(arrays: list[Floats | None]) -> Floats | None:
+            kept = [array for array in arrays if array is not None]
+            return np.concatenate(kept) if kept else None
+
+        return replace(
+            self,
+            theta=np.concatenate([walk.stand.theta for walk in walks]),
+            mean=all_of([walk.stand.mean for walk in walks]),
+            squares=all_of([walk.stand.squares for walk in walks]),
+            t=self.t + turns,
+            mistakes=self.mistakes + int(sum(walk.mistakes.sum() for walk in walks)),
+        )
+
+
+class Journey(NamedTuple):
+    """Where epochs have led, the mean loss of each, and whether they ended by themselves."""
+
+    strides: Strides
+    losses: Floats
+    ended: bool
+    clipped: int  # steps that had to be cut
+    steps: int  # rows that moved weights
+    pooled: bool = False  # each part by itself, averaged
+    way: Way | None = None  # of a solver that went on from there
+    walks: Sequence[Walk] = ()  # of each problem, over rows in memory
+
+    @classmethod
+    def of(cls, start: Strides, rows: Rows, walks: Sequence[Walk]) -> "Journey":
+        """Over rows in memory."""
+        losses = mean_losses([walk.losses for walk in walks if len(walk.losses)])
+        strides = start.after(walks, len(losses) * rows.coded)
+        ended, clipped = all(walk.ended for walk in walks), sum(walk.clipped for walk in walks)
+        steps = int(sum(walk.steps.sum() for walk in walks))
+        return cls(strides, losses, ended, clipped, steps, walks=walks)
+
+
+def mean_losses(of_problems: Sequence[Any]) -> Floats:
+    """By epoch; a problem that ended before others keeps its last."""
+    padded = np.empty((len(of_problems), max(map(len, of_problems))))
+    for row, losses in zip(padded, of_problems, strict=True):
+        row[: len(losses)], row[len(losses) :] = losses, losses[-1]
+    return np.asarray(padded.mean(axis=0))
+
+
+@dataclass
+class Ending:
+    """Of one problem whose epochs are read part by part: when it ends, as over rows in memory."""
+
+    course: Course
+    stepped: Any = None  # as in `Stand`
+    losses: list[float] = field(default_factory=list)  # by epoch
+    best: float = np.inf
+    idle: int = 0
+    ended: bool = False
+    loss: float = 0.0  # sums over the epoch so far
+    objective: float = 0.0
+    steps: int = 0
+
+    def add(self, walk: Walk, rows: int) -> None:
+        """The steps at some rows of an epoch."""
+        if self.ended:
+            return
+        self.stepped = walk.stand.stepped
+        self.loss += float(walk.losses[0]) * rows
+        self.objective += walk.objective
+        self.steps += int(walk.steps[0])
+
+    def close(self, rows: int) -> None:
+        """The epoch is over: so many rows had their turn."""
+        if self.ended:
+            return
+        cost, course = self.objective / rows, self.course
+        gained = course.tol is None or not cost > self.best - course.tol
+        self.idle = 0 if gained else self.idle + 1
+        self.best = min(self.best, cost)
+        if self.idle >= course.patience:
+            self.ended = course.rate != "adaptive" or course.eta0 <= 1e-6
+            self.course, self.idle = replace(course, eta0=course.eta0 / 5), 0
+        self.ended = self.ended or (course.still and self.steps == 0)
+        self.losses.append(self.loss / rows)
+        self.loss, self.objective, self.steps = 0.0, 0.0, 0
+
+
+Reading = Callable[["Route", Strides], Journey]  # of all rows, once
+
+
+# Source, where to start, a seed for each problem, the most epochs, and who wants to hear of each.
+Epochs = Callable[[Source, Strides, Sequence[int], int, Watch | None], "Journey"]
+
+
+@dataclass(frozen=True)
+class Route:
+    """Problems, and how they are gone about."""
+
+    course: Course
+    K: int
+    apart: bool
+    factor: Floats | None  # (K,)
+    workers: int
+    endings: Sequence[Ending] = field(default=(), kw_only=True)  # of the problems, read part by part
+
+    @property
+    def courses(self) -> list[Course]:
+        """Of each problem. Those that are read part by part end when their epoch is over, not before."""
+        if self.endings:
+            return [replace(one.course, patience=NEVER) for one in self.endings]
+        return [self.course] * (self.K if self.apart else 1)
+
+    def begun(self, stands: list[Stand]) -> list[Stand]:
+        """With what is left over from steps at rows before these."""
+        if not self.endings:
+            return stands
+        return [replace(s, stepped=one.stepped) for s, one in zip(stands, self.endings, strict=True)]
+
+    def epochs_of(self, most: int) -> list[int]:
+        """Of each problem, how many at most."""
+        if self.endings:
+            return [0 if one.ended else most for one in self.endings]
+        return [most] * (self.K if self.apart else 1)
+
+    def tasks(self, seeds: Sequence[int]) -> list[Task]:
+        factor = np.ones(self.K) if self.factor is None else self.factor
+        if self.apart:  # as in scikit-learn, the weight of a class counts where it is the one
+            return [Task(seed, k, (1.0, float(factor[k]))) for k, seed in enumerate(seeds)]
+        return [Task(seed, 1, tuple(factor.tolist())) for seed in seeds]
+
+    def whole(
+        self, rows: Rows, start: Strides, seeds: Sequence[int], most: int, watch: Watch | None
+    ) -> Journey:
+        """Epochs over rows in memory."""
+        stands, tasks = self.begun(start.stands(self.apart)), self.tasks(seeds)
+        walks = walk_all(rows, self.courses, stands, tasks, self.epochs_of(most), self.workers, watch)
+        return Journey.of(start, rows, walks)
+
+    def by_parts(
+        self, source: Source, start: Strides, seeds: Sequence[int], most: int, watch: Watch | None
+    ) -> Journey:
+        """Epochs over rows that are read part by part, and shuffled within a part; each problem ends by
+        itself, as it does over rows in memory.
+        """
+        rngs = [check_random_state(seed) for seed in seeds]
+        endings = [Ending(self.course) for _ in seeds]
+        once, strides, clipped, steps = replace(self, endings=endings), start, 0, 0
+        while not all(one.ended or len(one.losses) == most for one in endings):
+            found = once.one_reading(source, strides, rngs)
+            strides, clipped, steps = found.strides, clipped + found.clipped, steps + found.steps
+            if watch is not None:
+                watch(float(np.mean([one.losses[-1] for one in endings])))
+        ended = all(one.ended for one in endings)
+        return Journey(strides, mean_losses([one.losses for one in endings]), ended, clipped, steps)
+
+    def epochs(self, reading: Reading, start: Strides, most: int, watch: Watch | None) -> Journey:
+        """Readings of all rows, each an epoch, until nothing more is gained."""
+        course, strides, losses, values = self.course, start, list[float](), list[float]()
+        idle, ended, clipped, steps = 0, False, 0, 0
+        while len(losses) < most and not ended:
+            once = replace(self, course=replace(course, tol=None))
+            found = reading(once, strides)
+            strides, clipped, steps = found.strides, clipped + found.clipped, steps + found.steps
+            losses.append(float(found.losses[0]))
+            values.append(losses[-1] + self.penalty(strides))
+            if watch is not None:
+                watch(losses[-1])
+            ended = course.still and not found.steps
+            gained = course.tol is None or not values[-1] > min(values[:-1], default=np.inf) - course.tol
+            idle = 0 if gained else idle + 1
+            if idle >= course.patience:
+                ended = ended or course.rate != "adaptive" or course.eta0 <= 1e-6
+                course, idle = replace(course, eta0=course.eta0 / 5), 0
+        return Journey(strides, np.array(losses), ended, clipped, steps)
+
+    def one_reading(self, source: Source, strides: Strides, rngs: Sequence[Any]) -> Journey:
+        """An epoch, each part in an order of its own."""
+        n, clipped, steps = 0, 0, 0
+        for chunk in chunks(source):
+            seeds = [int(rng.randint(SEEDS)) for rng in rngs]
+            rows = Rows.of(chunk)
+            if not rows.coded:
+                continue
+            found = self.whole(rows, strides, seeds, 1, None)
+            strides, clipped, steps = found.strides, clipped + found.clipped, steps + found.steps
+            n += rows.coded
+            for one, walk in zip(self.endings, found.walks, strict=True):
+                one.add(walk, rows.coded)
+        for one in self.endings:
+            one.close(n)
+        return Journey(strides, np.empty(0), False, clipped, steps)
+
+    def penalty(self, strides: Strides) -> float:
+        """Of the weights as they are: the mean of the problems', as their losses are."""
+        W, course = strides.theta[:, :-1], self.course
+        whole = course.strength * (course.l2 / 2 * np.sum(W**2) + course.l1 * np.abs(W).sum())
+        return float(whole) / (len(W) if self.apart else 1)
+
+
+# Linear classifiers by a step at every row, in epochs over shuffled rows, as scikit-learn's are.
+
+
+class Striding(Observable, Weighted):
+    """Steps, and the weights that they lead to. A subclass says how they are taken (`_course`)."""
+
+    max_iter: int
+    tol: float | None
+    verbose: int
+    n_jobs: int | None
+    random_state: Any
+    early_stopping: bool
+    validation_fraction: float
+    class_weight: Any
+    warm_start: bool
+    _statistics: Strides | None
+
+    @abstractmethod
+    def _course(self) -> Course:
+        """How steps are taken, checked."""
+
+    def _apart(self, K: int) -> bool:
+        """Whether each of K classes is told from the rest by itself."""
+        return K > 2
+
+    # ---- fitting -----------------------------------------------------------------------------------
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Fit to rows X and their labels y, or to a source that has both.
+
+        A source is read part by part in its order; rows are shuffled within a part only.
+        """
+        if listened_to(self):  # a decorator would move the lines that warnings point at
+            rows = (X, y, coef_init, intercept_init)
+            called(Striding.fit, self, rows, {"sample_weight": sample_weight})
+            return self
+        course = self._course()
+        most = int(validation.number("max_iter", self.max_iter, 1, whole=True))
+        source = validation.training(self, X, y, sample_weight)
+        target = self._target_of(source)
+        if len(target) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes in the data: the number of "
+                f"classes has to be greater than one; got one class: {target[0]}"
+            )
+        start = self._begun(course, target, source.p, coef_init, intercept_init)
+        with validation.naming(source):
+            found = self._fitted(precoded(source, target), target, course, start, most)
+        self._warn_of_end(found, most)
+        return self._publish(self._led(found, course, single(source)), found.strides, target, source.names)
+
+    def _fitted(
+        self, source: Source, target: NDArray[Any], course: Course, start: Strides, most: int
+    ) -> Journey:
+        """Steps, and whatever follows them."""
+        return self._travel(source, target, course, start, most)
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows: one epoch of steps, from where the last ones led.
+
+        `classes`, all labels that can ever come, are needed at the first call. class_weight="balanced"
+        goes by the classes seen so far.
+        """
+        course = self._course()
+        if validation.truth("early_stopping", self.early_stopping):
+            raise ValueError(
+                "early_stopping should be False with partial_fit: one epoch has nothing to stop"
+            )
+        known = self._known_classes(classes)
+        if len(known) < 2:
+            raise ValueError(f"the number of classes has to be greater than one; got {known.tolist()}")
+        source = validation.training(self, X, y, sample_weight, known="_model" in vars(self))
+        refuse_new(source, known)
+        start = self._go_on(course, known, source.p)
+        with validation.naming(source):
+            found = self._travel(precoded(source, known), known, course, start, 1)
+        self._warn_of_end(found, 0)
+        names = getattr(self, "feature_names_in_", source.names)
+        return self._publish(self._led(found, course, single(source)), found.strides, known, names)
+
+    def _travel(
+        self, source: Source, target: NDArray[Any], course: Course, start: Strides, most: int
+    ) -> Journey:
+        """At most so many epochs over all rows."""
+        K = len(target)
+        start = replace(start, n=start.n + counted(source, K))
+        factor = weights_by_class(self.class_weight, target, start.n)
+        route = self._route(course, K, factor)
+        if not isinstance(source, Arrays):
+            if self.early_stopping:
+                raise ValueError(
+                    "early_stopping holds rows out of those in memory, and X is a source: load its rows, "
+                    "or set early_stopping=False."
+                )
+            with self._watching(most) as watch:
+                return self._epochs(route, source)(source, start, self._seeds(K, None)[0], most, watch)
+        if source.w is not None:
+            validation.weighty(source.w)
+        (chunk,) = source.parts(len(source) * source.X.row_bytes)[0]()
+        seeds, held = self._seeds(K, chunk)
+        with self._watching(most * len(seeds)) as watch:
+            return route.whole(Rows.of(chunk, held), start, seeds, most, watch)
+
+    @contextmanager
+    def _watching(self, most: int) -> Iterator[Watch | None]:
+        """Epochs shown on a progress bar, and told to callbacks, if they are wanted.
+
+        A callback is told that an epoch is over, not where it led: each class may be in another one.
+        """
+        with steps(self, "epoch") as step, progress(self.verbose, most) as watch:
+            if step is None:
+                yield watch
+                return
+            step(None)
+
+            def told(loss: float) -> None:
+                if watch is not None:
+                    watch(loss)
+                step(None)
+
+            yield told
+
+    def _epochs(self, route: Route, source: Source) -> Epochs:
+        """How rows that are not in memory are gone through."""
+        return route.by_parts
+
+    def _route(self, course: Course, K: int, factor: Floats | None) -> "Route":
+        return Route(course, K, self._apart(K), factor, self._workers())
+
+    def _workers(self) -> int:
+        if self.n_jobs is None:
+            return cores()
+        jobs = int(validation.number("n_jobs", self.n_jobs, -np.inf, whole=True))
+        if jobs == 0:
+            raise ValueError("n_jobs=0: it is None, a number of workers, or -1 for all cores")
+        return jobs if jobs > 0 else max(1, cores() + 1 + jobs)
+
+    def _seeds(self, K: int, chunk: Chunk | None) -> tuple[list[int], NDArray[np.uint8] | None]:
+        """A seed for each problem, and the rows held out, drawn as and when scikit-learn draws them."""
+        if self._apart(K):
+            held = self._held(chunk)
+            drawn = at_once(self.random_state).randint(SEEDS, size=K)
+            seeds = []
+            for seed in drawn:
+                rng = at_once(seed)
+                rng.randint(1, SEEDS)  # the seed of an order that is never asked for
+                seeds.append(int(rng.randint(SEEDS)))
+            return seeds, held
+        rng = at_once(self.random_state)
+        rng.randint(1, SEEDS)
+        held = self._held(chunk)
+        return [int(rng.randint(SEEDS))], held
+
+    def _held(self, chunk: Chunk | None) -> NDArray[np.uint8] | None:
+        if chunk is None or not validation.truth("early_stopping", self.early_stopping):
+            return None
+        share = validation.number("validation_fraction", self.validation_fraction, 0, 1)
+        assert chunk.y is not None
+        known = np.flatnonzero(chunk.y >= 0)  # rows of a class
+        n = len(known)
+        split = StratifiedShuffleSplit(test_size=share, random_state=self.random_state)
+        train, test = (known[some] for some in next(split.split(np.zeros((n, 1)), chunk.y[known])))
+        if chunk.w is not None and not chunk.w[test].any():
+            raise ValueError(
+                "The sample weights for validation set are all zero, consider using a different random "
+                "state."
+            )
+        if not (len(train) and len(test)):
+            raise ValueError(
+                f"{n} rows with validation_fraction={share:g} leave {len(train)} to learn from and "
+                f"{len(test)} to judge by: change it, or set early_stopping=False."
+            )
+        held = np.zeros(len(chunk.y), dtype=np.uint8)
+        held[test] = 1
+        return held
+
+    # ---- where to begin ----------------------------------------------------------------------------
+    def _begun(self, course: Course, target: NDArray[Any], p: int, coef: Any, intercept: Any) -> Strides:
+        before: Weights | None = vars(self).get("_model")
+        if validation.truth("warm_start", self.warm_start) and before is not None:
+            coef = before.W if coef is None else coef
+            intercept = before.intercept if intercept is None else intercept
+        K = len(target)
+        q = 1 if K == 2 else K
+        theta = np.zeros((q, p + 1))
+        theta[:, :p] = _given("coef_init", coef, (q, p))
+        theta[:, p] = _given("intercept_init", intercept, (q,))
+        return _fresh(course, theta, K)
+
+    def _go_on(self, course: Course, known: NDArray[Any], p: int) -> Strides:
+        before: Strides | None = vars(self).get("_statistics")
+        K = len(known)
+        if before is None:
+            if "_model" in vars(self):
+                raise ValueError(
+                    f"this {type(self).__name__} was saved without statistics: it predicts, and cannot "
+                    "learn on. Save it with them."
+                )
+            return _fresh(course, np.zeros((1 if K == 2 else K, p + 1)), K)
+        if course.average and before.mean is None:
+            raise ValueError(
+                "average: no mean of the weights so far was kept. Set average=False, or fit again with it."
+            )
+        # Settings may have changed since: what is no longer wanted goes, and sums of squares begin here.
+        begun = _fresh(course, before.theta, K)
+        squares = begun.squares if before.squares is None or begun.squares is None else before.squares
+        return replace(before, mean=before.mean if course.average else None, squares=squares)
+
+    # ---- what is shown -----------------------------------------------------------------------------
+    def _led(self, found: Journey, course: Course, of_single: bool) -> Weights:
+        strides = found.strides
+        averaged = strides.mean is not None and course.average <= strides.t - 1
+        theta = strides.mean if averaged else strides.theta
+        assert theta is not None
+        epochs = len(found.losses)
+        trace = np.full((epochs + 1, 3), np.nan)
+        trace[1:, 0] = found.losses
+        reason = "nothing more was gained" if found.ended else f"{epochs} epochs made"
+        reason += "; steps in each part, averaged" if found.pooled else ""
+        way = found.way or Way(trace, found.ended, reason, "sgd", "a step at every row")
+        return Weights(
+            theta[:, :-1].copy(), theta[:, -1].copy(), np.zeros(theta.shape[1] - 1), way, of_single
+        )
+
+    def _shown(self, model: Weights, statistics: Strides | None, target: NDArray[Any]) -> dict[str, Any]:
+        shown = super()._shown(model, statistics, target) | {"n_iter_": len(model.course.trace) - 1}
+        for name in ("solver_", "solver_reason_"):
+            del shown[name]
+        if statistics is not None:
+            shown["t_"] = statistics.t
+            if model.course.solver != "averaged":  # whose steps count no mistakes
+                shown["mistakes_"] = statistics.mistakes
+        return shown
+
+    def _warn_of_end(self, found: Journey, most: int) -> None:
+        if found.clipped:
+            warnings.warn(
+                f"{type(self).__name__}: steps diverge: {found.clipped} of them were so steep (1e12) that "
+                "they were cut. Scale the columns (StandardScaler), or lower eta0: smaller steps.",
+                ConvergenceWarning,
+                stacklevel=outside(),
+            )
+        elif found.way is not None and not found.way.converged:
+            warnings.warn(
+                f"{type(self).__name__}: {found.way.reason}. Raise max_iter, loosen tol, or penalise more "
+                "(a larger alpha).",
+                ConvergenceWarning,
+                stacklevel=outside(),
+            )
+        elif self.tol is not None and len(found.losses) == most and not found.ended:
+            warnings.warn(
+                "Maximum number of iteration reached before convergence. Consider increasing max_iter to "
+                f"improve the fit. ({type(self).__name__}: {most} epochs, tol={self.tol:g}, mean loss "
+                f"{found.losses[-1]:.6g}. Scaling the columns may help too.)",
+                ConvergenceWarning,
+                stacklevel=outside(),
+            )
+
+
+class RowTotals(ClassTotals):
+    """The number of each class's rows, (K,)."""
+
+    def update(self, chunk: Chunk) -> None:
+        super().update(chunk._replace(w=None))
+
+
+def counted(source: Source, K: int) -> Floats:
+    """Rows of each class, whatever they weigh."""
+    if isinstance(source, Arrays):
+        assert source.y is not None
+        return np.bincount(source.y + 1, minlength=K + 1)[1:].astype(np.float64)  # the first: no label
+    rows = source.taking([], y=True) if stored(source) else source
+    return run(rows, lambda: RowTotals(np.zeros(K))).n
+
+
+def _fresh(course: Course, theta: Floats, K: int) -> Strides:
+    q, width = theta.shape
+    stand = Stand.start(q, width - 1, course, theta)
+    return Strides(stand.theta, stand.mean, stand.squares, 1.0, np.zeros(K), 0)
+
+
+def _given(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
+    """Where to begin, in this shape; None: at 0."""
+    if value is None:
+        return np.zeros(shape)
+    found = np.asarray(value, dtype=np.float64)
+    if found.size != np.prod(shape) or (found.ndim > 1 and found.shape != shape):
+        raise ValueError(
+            f"Provided {name} does not match dataset: it has shape {found.shape}, not {shape}."
+        )
+    if not np.isfinite(found).all():
+        raise ValueError(f"{name} contains NaN or infinity.")
+    return found.reshape(shape)
+
+
+@contextmanager
+def progress(verbose: int, most: int) -> Iterator[Watch | None]:
+    """A progress bar, if one is wanted."""
+    if not verbose:
+        yield None
+        return
+    with tqdm(total=most, unit="epoch") as bar:
+
+        def watch(loss: float) -> None:
+            bar.update()
+            bar.set_postfix(loss=f"{loss:.6g}")
+
+        yield watch

@@ -1,0 +1,1 @@
+"""Generative classifiers and mixtures: class densities and priors."""

@@ -1,0 +1,195 @@
+"""Naive Bayes of categories."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from likelier.array_types import Floats
+from likelier.data import Dense, Source
+from likelier.estimators import validation
+from likelier.estimators.common import Contributions, LinearClassifier
+from likelier.estimators.generative.base import Generative, seen_only
+from likelier.estimators.generative.naive_bayes import LEAST_ALPHA, lifted
+from likelier.estimators.one_pass import Names, Start
+from likelier.families import Categorical, Categories
+from likelier.model import Bayes, log_of
+from likelier.states import Counts
+from likelier.states.counts import resized
+
+
+class CategoricalNB(Generative):
+    """Naive Bayes of categories: p(x_j = l | C_k) = (N_kl + α) / (N_k + α L_j).
+
+    Drop-in for scikit-learn's. Columns hold codes, whole numbers from 0 on; NaN is a missing cell, and
+    counts nowhere. A code that no training row has (and `min_categories` does not foresee) says nothing of
+    the class: as if missing, where scikit-learn fails. Codes that are new to `partial_fit` and `merge`
+    make the tables larger. alpha=0 is 1e-300, which has a logarithm.
+
+    The scores are affine in which category each column has: see `statistics` and `to_linear`.
+
+    Examples
+    --------
+    >>> from likelier import CategoricalNB
+    >>> X, y = [[0, 1], [0, 2], [1, 2], [1, 0]], ["no", "no", "yes", "yes"]
+    >>> model = CategoricalNB().fit(X, y)
+    >>> model.predict([[0, 0], [1, 9]]).tolist()
+    ['no', 'yes']
+    >>> model.predict_proba([[float("nan"), 2]])
+    array([[0.5, 0.5]])
+    """
+
+    assumes = "generative; categories, independent in each class; linear in their indicators"
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        min_categories: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.min_categories = min_categories
+
+    # ---- fitting -----------------------------------------------------------------------------------
+    def _family(self, K: int) -> Categorical:
+        for name in ("force_alpha", "fit_prior"):
+            validation.truth(name, getattr(self, name))
+        alpha = validation.number("alpha", self.alpha, 0.0, 1e100)
+        least = 0 if self.min_categories is None else np.asarray(self.min_categories)
+        return Categorical(None, alpha if self.force_alpha else max(alpha, LEAST_ALPHA), False, least)
+
+    def _start(self, source: Source, target: NDArray[Any]) -> Start:
+        self._check_least(source.p)
+        return super()._start(source, target)
+
+    def _check_least(self, p: int) -> None:
+        if self.min_categories is None:
+            return
+        least = np.asarray(self.min_categories)
+        if least.dtype.kind not in "iu":
+            raise ValueError(f"'min_categories' should have integral type. Got {least.dtype} instead.")
+        if least.shape not in ((), (p,)):
+            raise ValueError(
+                f"'min_categories' should have shape ({p},) when an array-like is provided. Got "
+                f"{least.shape} instead."
+            )
+        if (least < 1).any():
+            raise ValueError(f"min_categories={self.min_categories!r}: a column has one category or more")
+
+    def _model_of(self, statistics: Counts) -> Bayes:
+        K = len(statistics.n)
+        if self.class_prior is not None:
+            prior = seen_only(validation.priors_of(self.class_prior, K, strict=False), statistics.n)
+        elif self.fit_prior:
+            prior = statistics.n / statistics.n.sum()
+        else:
+            prior = seen_only(np.full(K, 1 / K), statistics.n)
+        return Bayes(self._family(K).estimate(statistics), log_of(prior))
+
+    def _shown(self, model: Bayes, statistics: Counts | None, target: NDArray[Any]) -> dict[str, Any]:
+        params = model.params
+        assert isinstance(params, Categories)
+        columns = range(params.shape[1])
+        shown = super()._shown(model, statistics, target)
+        shown["n_categories_"] = params.levels
+        shown["class_log_prior_"] = model.log_prior
+        shown["feature_log_prob_"] = [np.ascontiguousarray(params.log_p[params.rows(j)].T) for j in columns]
+        if statistics is not None:
+            counts = resized(statistics.counts, statistics.sizes, params.levels)
+            shown["class_count_"] = statistics.n.copy()
+            shown["category_count_"] = [np.ascontiguousarray(counts[params.rows(j)].T) for j in columns]
+        return shown
+
+    def _settings(self) -> Iterator[str]:
+        yield from lifted(self)
+
+    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
+        yield from super()._remarks(model, statistics, target, names)
+        unseen = (statistics.seen() == 0) & (statistics.n > 0)[:, None]  # (K, p)
+        if unseen.any():
+            k = int(unseen.any(axis=1).argmax())
+            yield (
+                f"in class {target[k]} every cell of column "
+                f"{validation.named(names, np.flatnonzero(unseen[k]))} "
+                "is missing: frequencies there are those of all classes, so that the column says little "
+                "for or against it."
+            )
+
+    # ---- reading -----------------------------------------------------------------------------------
+    def contributions(self, X: Any) -> Contributions:
+        """ln p(x_j | C_k), (n, K, p), beside ln p(C_k): together they are ln p(x, C_k).
+
+        A cell that is missing, or of no known category, contributes 0.
+        """
+        rows, params = self._codes(X), self._params
+        return Contributions.of(self, params.parts(rows), self._model.log_prior)
+
+    def statistics(self, X: Any) -> Any:
+        """The indicators of the categories that each row has, (n, Σ L_j), as a sparse array.
+
+        The scores are affine in them. A cell that is missing, or of no known category, has none.
+        """
+        rows, sizes = self._codes(X), self._params.levels
+        known = (rows >= 0) & (rows < sizes)  # NaN is neither
+        at = (np.cumsum(sizes) - sizes + np.where(known, rows, 0)).astype(np.int64)
+        ends = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
+        return sparse.csr_array((np.ones(ends[-1]), at[known], ends), shape=(len(rows), int(sizes.sum())))
+
+    @property
+    def statistic_names_(self) -> NDArray[Any]:
+        """Of each column of `statistics`: "x0=2" is category 2 of the first column, or by its name."""
+        sizes = self._params.levels
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(len(sizes))])
+        pairs = zip(names, sizes, strict=True)
+        return np.array([f"{name}={code}" for name, size in pairs for code in range(size)], dtype=object)
+
+    @property
+    def coef_(self) -> Floats:
+        """The weights of `statistics`: (K, Σ L_j), of two classes their difference (1, Σ L_j)."""
+        W = self._params.log_p.T
+        return np.ascontiguousarray(W[1:] - W[:1] if len(W) == 2 else W)
+
+    @property
+    def intercept_(self) -> Floats:
+        """ln p(C_k), (K,); of two classes their difference (1,)."""
+        validation.fitted(self)
+        b = self._model.log_prior
+        return np.asarray(b[1:] - b[:1] if len(b) == 2 else b)
+
+    def to_linear(self) -> LinearClassifier:
+        """The weights alone, as a classifier of the rows of `statistics` that predicts the same."""
+        W = np.ascontiguousarray(self._params.log_p.T)
+        return LinearClassifier(W, self._model.log_prior, self.classes_)
+
+    @property
+    def _params(self) -> Categories:
+        validation.fitted(self)
+        params = self._model.params
+        assert isinstance(params, Categories)
+        return params
+
+    def _codes(self, X: Any) -> Floats:
+        """Rows of codes; what is none is missing, as in every answer, and is said."""
+        validation.fitted(self)
+        rows = Dense(validation.dense_rows(self, X, gaps=True))
+        support = self._params.support
+        assert support is not None
+        cells = support.outside(rows)
+        if len(cells[0]):
+            columns, counts = np.unique(cells[1], return_counts=True)
+            self._warn_of_skipped(dict(zip(columns.tolist(), counts.tolist(), strict=True)))
+        return rows.without(cells).array if len(cells[0]) else rows.array
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.positive_only = True
+        return tags

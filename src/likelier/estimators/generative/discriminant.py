@@ -1,0 +1,475 @@
+"""Linear and quadratic discriminant analysis."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils.metaestimators import available_if
+
+from likelier import links
+from likelier.array_types import Floats
+from likelier.data import Arrays, Dense, NonFinite, Source, code, refuse_cells
+from likelier.estimators import validation
+from likelier.estimators.common import Contributions, LinearClassifier
+from likelier.estimators.generative.base import Generative, Scaling, seen_only
+from likelier.estimators.one_pass import Names, Start
+from likelier.estimators.sources import by_block
+from likelier.families import (
+    LOG_2PI,
+    Discriminants,
+    Full,
+    FullGaussian,
+    OneCovariance,
+    Tied,
+    TiedGaussian,
+    by_eigen,
+    by_least_squares,
+    by_svd,
+)
+from likelier.families.lda import parts_about
+from likelier.model import Bayes, ask, log_of
+from likelier.scores import Affine, Scores
+
+# What linear and quadratic discriminant analysis share.
+
+
+def _counts(self: Any) -> bool:
+    """Whether there are statistics to go on from."""
+    if self.covariance_estimator is not None:
+        raise AttributeError(
+            f"{type(self).__name__} has no partial_fit, merge or cross_validate with a "
+            "covariance_estimator: they need statistics, and it keeps none."
+        )
+    return True
+
+
+class Discriminant(Generative):
+    """What the two share: their parameters, and covariances by an estimator of the user's."""
+
+    solver: str
+    shrinkage: Any
+    covariance_estimator: Any
+    priors: Any
+    tol: float
+    _no_estimator = "covariance_estimator is not supported with solver='svd'."
+
+    def _check_solver(self, solvers: tuple[str, ...]) -> None:
+        if self.solver not in solvers:
+            raise ValueError(f"solver={self.solver!r}: it is one of {', '.join(solvers)}")
+        s = self.shrinkage
+        if isinstance(s, str) and s != "auto":
+            raise ValueError(f"shrinkage={s!r}: it is None, 'auto' or a number from 0 to 1")
+        if s is not None and not isinstance(s, str):
+            validation.number("shrinkage", s, 0.0, 1.0)
+        if self.solver == "svd" and s is not None:
+            raise NotImplementedError("shrinkage not supported with 'svd' solver.")
+        if self.covariance_estimator is not None:
+            if self.solver == "svd":
+                raise ValueError(f"{self._no_estimator} Try solver={solvers[-1]!r} instead.")
+            if s is not None and s != 0:
+                raise ValueError(
+                    "covariance_estimator and shrinkage parameters are not None. "
+                    "Only one of the two can be set."
+                )
+        validation.number("tol", self.tol, 0.0)
+
+    def _prior(self, n: Floats) -> Floats:
+        if self.priors is None:
+            return np.asarray(n / n.sum())
+        return seen_only(self._given_priors(len(n)), n)
+
+    def _given_priors(self, K: int) -> Floats:
+        return validation.priors_of(self.priors, K, strict=False, name="priors")
+
+    def _scaling(self) -> Scaling:
+        """Standardised columns are shrunk alike in any units, others by their common variance."""
+        if self.covariance_estimator is not None or getattr(self, "reg_param", None):
+            return "none"
+        return "column" if self.shrinkage in (None, "auto") else "together"
+
+    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
+        yield from super()._remarks(model, statistics, target, names)
+        given = list(self.priors.values()) if isinstance(self.priors, Mapping) else self.priors
+        if given is not None and abs(np.sum(given) - 1) > 1e-5:
+            yield "The priors do not sum to 1. Renormalizing"
+
+    partial_fit = available_if(_counts)(Generative.partial_fit)
+    merge = available_if(_counts)(Generative.merge)
+    cross_validate = available_if(_counts)(Generative.cross_validate)
+
+    def _start(self, source: Source, target: NDArray[Any]) -> Start:
+        if self.covariance_estimator is not None:  # in the grid of a cross-validation
+            raise ValueError("cross_validate needs statistics, and a covariance_estimator keeps none.")
+        return super()._start(source, target)
+
+    def _fitted(self, source: Source, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
+        if self.covariance_estimator is None:
+            return super()._fitted(source, target)
+        self._family(len(target))
+        if not isinstance(source, Arrays):
+            raise ValueError("a covariance_estimator needs all rows in memory: fit it to arrays.")
+        if source.w is not None:
+            raise ValueError("sample_weight cannot be passed on to a covariance_estimator.")
+        X = source.X.to_array()
+        refuse_cells(X, gaps=False)
+        assert source.y is not None
+        codes = code(source.y, target)
+        by_class = [X[codes == k] for k in range(len(target))]
+        n = np.array([len(rows) for rows in by_class], dtype=np.float64)
+        mean = np.stack([rows.mean(axis=0) for rows in by_class])
+        cov = np.stack([covariance_by(self.covariance_estimator, rows) for rows in by_class])
+        return self._custom(n, mean, cov, X), None
+
+    def _custom(self, n: Floats, mean: Floats, cov: Floats, X: Floats) -> Bayes:
+        raise NotImplementedError
+
+
+def covariance_by(estimator: Any, rows: Floats) -> Floats:
+    """The covariance that an estimator of the user's finds in these rows."""
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise TypeError(
+            f"covariance_estimator={estimator!r}: it is an object with a method fit, such as "
+            "sklearn.covariance.OAS()"
+        )
+    fitted = clone(estimator, safe=False)  # it need not be one of scikit-learn's
+    fitted.fit(rows)
+    if not hasattr(fitted, "covariance_"):
+        raise ValueError(f"{type(estimator).__name__} does not have a covariance_ attribute")
+    return np.atleast_2d(fitted.covariance_)
+
+
+# Linear discriminant analysis: Gaussian classes with one covariance.
+
+
+@dataclass(frozen=True)
+class LinearBayes(Bayes):
+    """A Bayes classifier whose scores are also known as weights and axes."""
+
+    lines: Discriminants = field(kw_only=True)
+
+
+class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
+    """Gaussian classes with one covariance: a_k(x) = m_kᵀΣ⁻¹x - ½ m_kᵀΣ⁻¹m_k + ln p(C_k).
+
+    Drop-in for scikit-learn's (Fisher 1936; Rao 1948), from one pass over the rows whatever the solver,
+    with weights, `partial_fit`, merging and conditional questions.
+
+    Examples
+    --------
+    >>> from likelier import LinearDiscriminantAnalysis
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = LinearDiscriminantAnalysis().fit(X, y)
+    >>> model.score(X, y)
+    1.0
+    >>> model.transform(X).shape
+    (178, 2)
+    """
+
+    assumes = "generative; Gaussian classes, one covariance for all; linear boundary"
+    _no_estimator = "covariance estimator is not supported with svd solver."
+    _single_shown = frozenset(
+        {"coef_", "intercept_", "means_", "priors_", "scalings_", "xbar_", "explained_variance_ratio_"}
+        | {"covariance_"}
+    )
+    _single_answers = frozenset({"predict_proba", "predict_log_proba", "decision_function", "transform"})
+
+    def __init__(
+        self,
+        solver: str = "svd",
+        shrinkage: float | Literal["auto"] | None = None,
+        priors: Any = None,
+        n_components: int | None = None,
+        store_covariance: bool = False,
+        tol: float = 1e-4,
+        covariance_estimator: Any = None,
+    ) -> None:
+        self.solver = solver
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.n_components = n_components
+        self.store_covariance = store_covariance
+        self.tol = tol
+        self.covariance_estimator = covariance_estimator
+
+    def _family(self, K: int) -> TiedGaussian:
+        self._check_solver(("svd", "lsqr", "eigen"))
+        given = None if self.priors is None else self._given_priors(K)
+        if self.solver == "svd":
+            by_class = given is not None and self.store_covariance
+            return TiedGaussian(tol=float(self.tol), by_class=by_class, rows=True)
+        return TiedGaussian(self.shrinkage, weights=given)
+
+    def _check_enough(self, statistics: Any, source: Source, target: NDArray[Any]) -> None:
+        n, K = source.rows, len(target)
+        if statistics.n.sum() <= K and (n is None or n <= K):
+            raise ValueError(
+                f"The number of samples must be more than the number of classes; got n_samples={n} for {K}."
+            )
+
+    def _components(self, K: int, p: int) -> int:
+        """How many axes `transform` shows: as many as were asked for and there can be."""
+        most = min(K - 1, p)
+        return most if self.n_components is None else min(self.n_components, most)
+
+    def _check_components(self, K: int, p: int) -> None:
+        if self.n_components is not None:
+            validation.number("n_components", self.n_components, 1, whole=True)
+            if self.n_components > min(K - 1, p):
+                raise ValueError("n_components cannot be larger than min(n_features, n_classes - 1).")
+
+    def _model_of(self, statistics: Any) -> Bayes:
+        family = self._family(len(statistics.n))
+        params = family.estimate(statistics)
+        self._check_components(*params.shape)
+        between = family.total(statistics) - params.cov if self.solver == "eigen" else None
+        return self._linear_model(params, log_of(self._prior(statistics.n)), between, self.tol)
+
+    def _custom(self, n: Floats, mean: Floats, cov: Floats, X: Floats) -> Bayes:
+        prior = self._prior(n)
+        params = Tied(mean, np.tensordot(prior, cov, axes=1))
+        between = covariance_by(self.covariance_estimator, X) - params.cov
+        return self._linear_model(params, log_of(prior), between, self.tol)
+
+    def _linear_model(
+        self, params: OneCovariance, log_prior: Floats, between: Floats | None, tol: float
+    ) -> "LinearBayes":
+        prior = np.exp(log_prior)
+        if self.solver == "svd":
+            lines = by_svd(params, prior, tol)
+        elif self.solver == "eigen":
+            lines = by_eigen(params, prior, between)
+        else:
+            lines = by_least_squares(params)
+        return LinearBayes(params, log_prior, lines.scores(), lines=lines)
+
+    def _derived(self, model: Bayes, columns: NDArray[np.intp], given: Mapping[str, Any]) -> Any:
+        assert isinstance(model.params, OneCovariance)
+        # tol=0: priors that evidence has made tiny must not make the axes of their classes vanish.
+        lines = self._linear_model(model.params, model.log_prior, None, tol=0.0)
+        return super()._derived(replace(lines, units=model.units), columns, given)
+
+    def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
+        assert isinstance(model, LinearBayes)
+        assert isinstance(model.params, OneCovariance)
+        lines, (K, p) = model.lines, model.params.shape
+        W, b = lines.coef, lines.intercept + model.log_prior
+        if K == 2:
+            W, b = W[1:] - W[:1], b[1:] - b[:1]
+        most = self._components(K, p)
+        shown = super()._shown(model, statistics, target)
+        shown |= {"means_": model.outside(model.params.mean), "priors_": model.prior}
+        shown |= {"coef_": model.outside(W, -1), "intercept_": b, "_n_features_out": most}
+        if self.solver == "svd":
+            shown["xbar_"] = model.outside(lines.centre)
+        else:
+            shown["covariance_"] = model.covariance(model.params.cov)
+        if lines.scalings is not None and lines.explained is not None:
+            shown["scalings_"] = np.ascontiguousarray(model.outside(lines.scalings.T, -1).T)
+            shown["explained_variance_ratio_"] = lines.explained[:most]
+        if self.solver == "svd" and self.store_covariance:
+            weighed = replace(self._family(K), weights=model.prior)
+            cov = model.params.cov if statistics is None else weighed.within(statistics)
+            shown["covariance_"] = model.covariance(cov)
+        return shown
+
+    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
+        yield from super()._remarks(model, statistics, target, names)
+        assert isinstance(model.params, OneCovariance)
+        rank, p = model.params.rank, model.params.shape[1]
+        if rank < p:
+            still = np.flatnonzero(model.params.variances == 0)
+            which = f"; constant: {validation.named(names, still)}" if len(still) else ""
+            yield (
+                f"within the classes, the {p} columns vary in {rank} directions only (too few rows, or "
+                f"columns that are constant or depend on others{which}): the other directions were left "
+                "out. Drop such columns, or set solver='lsqr' and shrinkage."
+            )
+
+    @property
+    def _lines(self) -> Discriminants:
+        validation.fitted(self)
+        assert isinstance(self._model, LinearBayes)
+        return self._model.lines
+
+    @by_block
+    def decision_function(self, X: Any) -> Floats:
+        """X coef_ᵀ + intercept_: (n, K), of two classes (n,).
+
+        Where cells are missing: ln p(what is there, C_k), which differs by what all classes share.
+        """
+        validation.fitted(self)
+        if len(self.classes_) == 2:
+            return super().decision_function(X)
+        scores = self._model.by_gaps(self._lines.shown()).plus(self._model.log_prior)
+        return self._answers(scores, X, links.identity)
+
+    @by_block
+    def transform(self, X: Any) -> Floats:
+        """The rows on the axes that separate the classes best, (n, n_components).
+
+        Where cells are missing: the place that is expected of the row, given what is there.
+        """
+        if self.solver == "lsqr":
+            raise NotImplementedError("transform not implemented for 'lsqr' solver (use 'svd' or 'eigen').")
+        validation.fitted(self)
+        W = np.ascontiguousarray(self.scalings_[:, : self._n_features_out].T)
+        centre = self.xbar_ if self.solver == "svd" else np.zeros(W.shape[1])
+        if len(W) == 0:
+            return np.empty((len(self.predict(X)), 0))
+        axes = Scores((Affine(np.zeros(len(W)), W, centre),))
+        try:
+            return self._answers(axes, X, links.identity)
+        except NonFinite as bad:
+            if not np.isnan(bad.value):
+                raise
+            return ask(axes, Arrays(Dense(self._imputed(X)[0])), links.identity).out
+
+    def contributions(self, X: Any) -> Contributions:
+        """What each column adds, (n, K, p), beside ln p(C_k): together they are ln p(x, C_k).
+
+        With c a point among the class means, e_k = m_k - c, d = x - c and W_k = Σ⁻¹e_k: column j adds
+        W_kj (d_j - ½ e_kj), and what all classes share, -½ d_j (Σ⁻¹d)_j and an equal part of the constant.
+        A missing cell contributes 0; Σ is then that of the columns that are there.
+        """
+        lines, params = self._lines, self._model.params
+        assert isinstance(params, OneCovariance)
+        rows = validation.dense_rows(self, X, gaps=True)
+        values = self._model.parts(rows, lambda X: parts_about(params, lines, X))
+        return Contributions.of(self, values, self._model.log_prior)
+
+    def to_linear(self) -> LinearClassifier:
+        """The weights alone, as a classifier that predicts the same."""
+        lines, names = self._lines, getattr(self, "feature_names_in_", None)
+        W = self._model.outside(lines.W, -1)
+        b = lines.b + self._model.log_prior - lines.W @ lines.centre
+        if len(self.classes_) == 2:
+            W, b = W[1:] - W[:1], b[1:] - b[:1]
+        return LinearClassifier(W, b, self.classes_, names)
+
+
+# Quadratic discriminant analysis: Gaussian classes, each with a covariance of its own.
+
+
+class QuadraticDiscriminantAnalysis(Discriminant):
+    """Gaussian classes, each with its own covariance: ln p(C_k) - ½ ln|Σ_k| - ½ (x-m_k)ᵀΣ_k⁻¹(x-m_k).
+
+    Drop-in for scikit-learn's, from one pass over the rows, with weights, `partial_fit`, merging and
+    conditional questions. Where scikit-learn refuses a class whose covariance is not of full rank, its
+    smallest variances are lifted to `tol` times those of the columns, with a warning.
+
+    Examples
+    --------
+    >>> from likelier import QuadraticDiscriminantAnalysis
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = QuadraticDiscriminantAnalysis().fit(X, y)
+    >>> model.score(X, y)
+    0.98
+    >>> rows, labels = model.sample(3, y=2, random_state=0)
+    >>> rows.shape, labels
+    ((3, 4), array([2, 2, 2]))
+    """
+
+    assumes = "generative; Gaussian classes, a covariance each; quadratic boundary"
+    _single_shown = frozenset({"means_", "covariance_"})
+
+    def __init__(
+        self,
+        *,
+        solver: str = "svd",
+        shrinkage: float | Literal["auto"] | None = None,
+        priors: Any = None,
+        reg_param: float = 0.0,
+        store_covariance: bool = False,
+        tol: float = 1e-4,
+        covariance_estimator: Any = None,
+    ) -> None:
+        self.solver = solver
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.reg_param = reg_param
+        self.store_covariance = store_covariance
+        self.tol = tol
+        self.covariance_estimator = covariance_estimator
+
+    def _family(self, K: int) -> FullGaussian:
+        self._check_solver(("svd", "eigen"))
+        lift = validation.number("reg_param", self.reg_param, 0.0, 1.0)
+        if self.solver == "svd":
+            return FullGaussian(lift=lift, floor=float(self.tol))
+        return FullGaussian(self.shrinkage, floor=float(self.tol))
+
+    def _start(self, source: Source, target: NDArray[Any]) -> Start:
+        if len(target) < 2:
+            raise ValueError(f"The number of classes has to be greater than one. Got {len(target)} class.")
+        return super()._start(source, target)
+
+    def _model_of(self, statistics: Any) -> Bayes:
+        prior = self._prior(statistics.n)
+        params = self._family(len(statistics.n)).estimate(statistics)
+        return Bayes(params, log_of(prior))
+
+    def _custom(self, n: Floats, mean: Floats, cov: Floats, X: Floats) -> Bayes:
+        params = Full.of(mean, cov, floor=float(self.tol))
+        return Bayes(params, log_of(self._prior(n)))
+
+    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
+        yield from super()._remarks(model, statistics, target, names)
+        assert isinstance(model.params, Full)
+        if model.params.deficient:
+            some = [str(target[k]) for k in model.params.deficient]
+            which = ", ".join(some[:5]) + (f" and {len(some) - 5} more" if len(some) > 5 else "")
+            way = "reg_param" if self.solver == "svd" else "shrinkage"
+            yield (
+                f"the covariance matrix of class {which} is not full rank (too few rows for "
+                f"{model.params.shape[1]} columns, or columns that are constant or depend on others): its "
+                f"smallest variances were lifted to tol={self.tol:g} of a column's. Increase `{way}`, drop "
+                "such columns, or use LinearDiscriminantAnalysis or GaussianNB, which ask less of a class."
+            )
+
+    def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
+        params = model.params
+        assert isinstance(params, Full)
+        shown = super()._shown(model, statistics, target)
+        shown |= {"means_": model.outside(params.mean), "priors_": model.prior}
+        if self.store_covariance:
+            shown["covariance_"] = list(model.covariance(params.cov))
+        return shown
+
+    @by_block
+    def decision_function(self, X: Any) -> Floats:
+        """ln p(x, C_k) + p/2 ln 2π, x being what is there, (n, K); of two classes a_1 - a_0, (n,)."""
+        Z = super().decision_function(X)
+        return Z if Z.ndim == 1 else Z + 0.5 * self.n_features_in_ * LOG_2PI
+
+    # An eigendecomposition costs more than all the rest of a fit, and only these two need it.
+    @property
+    def scalings_(self) -> list[Floats]:
+        """The variances of each class along its axes, falling."""
+        return self._as_shown(self._spectrum[0])
+
+    @property
+    def rotations_(self) -> list[Floats]:
+        """The axes of each class, in columns."""
+        return self._as_shown(self._spectrum[1])
+
+    def _as_shown(self, values: Floats) -> list[Any]:
+        return list(values.astype(np.float32) if self._model.single else values)
+
+    @property
+    def _spectrum(self) -> tuple[Floats, Floats]:
+        if "_model" not in vars(self):
+            raise AttributeError("not fitted yet")
+        params, units = self._model.params, self._model.units
+        assert isinstance(params, Full)
+        if units is None:
+            return params.spectrum
+        most = int(units.max())  # one unit for all columns: axes are those of the columns as they are
+        cov = replace(self._model, units=units - most).covariance(params.cov)
+        values, axes = replace(params, cov=cov).spectrum
+        with np.errstate(over="ignore"):
+            return np.ldexp(values, 2 * most), axes

@@ -1,0 +1,266 @@
+"""Mixture discriminant analysis: a mixture for each class, fitted to rows with labels and without."""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from likelier.array_types import Floats
+from likelier.data import Arrays, Source
+from likelier.em import Blend, Climb, MixtureClimb, Problem, by_class
+from likelier.estimators import validation
+from likelier.estimators.base import Decisions, Names, Observable, Resumable, Step, resumable, steps
+from likelier.estimators.generative import mixture_init
+from likelier.estimators.generative.base import Answering
+from likelier.estimators.generative.mixture_base import (
+    check_climb,
+    check_sound,
+    collapsed,
+    counted_in,
+    mean_log_unit,
+)
+from likelier.estimators.generative.outliers import Expected, watching
+from likelier.estimators.generative.units import scaling_of, units_for
+from likelier.families import SHAPES, Family, Mixture, ridged, variances_exceed
+from likelier.families.mixture import Owners
+from likelier.families.registry import family_of
+from likelier.model import Bayes, log_of
+from likelier.warning_location import outside
+
+
+class MixtureDiscriminantAnalysis(Resumable, Observable, ClassifierMixin, Decisions, Answering):
+    """Each class a mixture: p(x | C_k) = Σ_m w_m p_m(x), by EM (Hastie & Tibshirani 1996).
+
+    Rows whose label is None or NaN, or equals `unlabelled` where that is set, have no label: they take
+    part by their responsibilities, over all components of all classes (Miller & Uyar 1997).
+
+    n_components: how many each class has; a number, a list in the order of the classes, or {class: number}.
+    covariance_type: as in GaussianMixture; "tied" is one covariance for all components of all classes.
+    families: a `Family`, or the name of one, in place of Gaussians of that shape. priors: of the classes;
+    by default their shares of the rows. With one component for each class and every row labelled it is
+    QuadraticDiscriminantAnalysis (full), LinearDiscriminantAnalysis (tied), or GaussianNB (diag).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likelier import MixtureDiscriminantAnalysis
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> some = np.where(np.arange(len(y)) % 10 == 0, y, -1)
+    >>> model = MixtureDiscriminantAnalysis(1, unlabelled=-1).fit(X, some)
+    >>> round(model.score(X, y), 2)
+    0.97
+    """
+
+    assumes = "generative; each class a mixture of Gaussians; boundary of any form"
+    _model: Blend
+    _starts_at_random = True
+
+    def __init__(
+        self,
+        n_components: Any = 2,
+        *,
+        covariance_type: str = "full",
+        families: Any = None,
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        n_init: int = 1,
+        reg_covar: float = 1e-6,
+        priors: Any = None,
+        random_state: Any = None,
+        unlabelled: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.families = families
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.reg_covar = reg_covar
+        self.priors = priors
+        self.random_state = random_state
+        self.unlabelled = unlabelled
+
+    # ---- fitting -----------------------------------------------------------------------------------
+    @resumable
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
+        """Fit to rows X and their labels y, of which some may be missing, or to a source that has both.
+
+        checkpoint: a file for what is done so far: a fit that was cut off goes on from there.
+        """
+        check_climb(self)
+        family = self._family()
+        source, classes = validation.partly_labelled(self, X, y, sample_weight, self.unlabelled)
+        owner = np.repeat(np.arange(len(classes)), self._counts(classes))
+        log_prior = self._log_prior(classes)
+
+        units = units_for(source, scaling_of(family)) if isinstance(source, Arrays) else None
+
+        def fit(rows: Source) -> MixtureClimb:
+            rows = counted_in(rows, units)
+            problem = Problem(rows, family, len(owner), owner, log_prior)
+            return self._best(problem, owner, classes, source.names)
+
+        with validation.naming(source):
+            end, typical = watching(fit, source)
+        mixtures = by_class(end.model, owner, len(classes))
+        shape = self.covariance_type if self.families is None else ""
+        model = Blend(mixtures.params, mixtures.log_prior, shape=shape, way=end.way)
+        model = model.counted_in(units, mean_log_unit(source, units), 0.0)
+        counted = None if end.stats is None else Expected(family, end.stats)
+        model = replace(model, typical=typical(model, counted))
+        if not end.way.converged and self.max_iter > 0:
+            warnings.warn(
+                f"{type(self).__name__}: EM did not converge ({end.way.reason}). Increase max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=outside(),
+            )
+        self._warn(model, end.stats, classes, source.names)
+        return self._publish(model, None, classes, source.names)
+
+    def _family(self) -> Family:
+        ridge = validation.number("reg_covar", self.reg_covar, 0.0)
+        if self.families is not None:
+            return family_of(self.families)
+        if self.covariance_type not in SHAPES:
+            raise ValueError(f"covariance_type={self.covariance_type!r}: it is one of {', '.join(SHAPES)}")
+        return ridged(self.covariance_type, ridge)
+
+    def _log_prior(self, classes: NDArray[Any]) -> Floats | None:
+        if self.priors is None:
+            return None
+        prior = validation.priors_of(self.priors, len(classes), classes=classes)
+        if not prior.all():
+            label = classes[int(prior.argmin())]
+            raise ValueError(
+                f"priors: that of class {label} is 0, and there are rows of it. Pass such priors to "
+                "predict_proba, or leave these rows out."
+            )
+        return log_of(prior)
+
+    def _counts(self, classes: NDArray[Any]) -> list[int]:
+        """How many components each class has."""
+        given, labels = self.n_components, classes.tolist()
+        if isinstance(given, Mapping):
+            unknown = [label for label in given if label not in labels]
+            missing = [label for label in labels if label not in given]
+            if unknown or missing:
+                what = f"no class {unknown[0]!r}" if unknown else f"nothing for class {missing[0]!r}"
+                raise ValueError(f"n_components={given!r}: there is {what}; classes: {labels}")
+            given = [given[label] for label in labels]
+        listed = [given] * len(labels) if np.ndim(given) == 0 else list(given)
+        if len(listed) != len(labels):
+            raise ValueError(
+                f"n_components lists {len(listed)} numbers for {len(labels)} classes: {labels}"
+            )
+        return [int(validation.number("n_components", each, 1, whole=True)) for each in listed]
+
+    def _best(self, problem: Problem, owner: Owners, classes: NDArray[Any], names: Names) -> MixtureClimb:
+        """The best of several starts."""
+        rows, random_state = mixture_init.rows_for(problem.source), check_random_state(self.random_state)
+        ends = []
+        for _ in range(self.n_init):
+            codes = self._start(rows, owner, classes, random_state)
+            stats = mixture_init.counted(rows, codes, problem.family, problem.M)
+            with steps(self, "em-iter") as step:
+                climb = Climb(self.tol, self.max_iter, self._floor_acts, self.families is not None)
+                if step is not None:
+                    climb = replace(climb, watch=partial(self._tell, step, owner, classes, names))
+                ends.append(climb(problem, problem.maximise(stats)))
+        best = max(ends, key=lambda end: end.way.last)
+        check_sound(best)
+        return best
+
+    def _tell(
+        self,
+        told: Step,
+        owner: Owners,
+        classes: NDArray[Any],
+        names: Names,
+        step: int,
+        log_likelihood: float,
+        at: Bayes,
+    ) -> None:
+        """Callbacks hear of each step, and may ask for the classes so far."""
+        mixtures = by_class(at, owner, len(classes))
+        shape = self.covariance_type if self.families is None else ""
+        so_far = Blend(mixtures.params, mixtures.log_prior, shape=shape)
+        told(lambda: self._attributes(so_far, None, classes, names))
+
+    def _start(
+        self, rows: Arrays, owner: Owners, classes: NDArray[Any], random_state: Any
+    ) -> NDArray[np.int32]:
+        """The rows of each class in clusters, of standardised columns; rows without a label in none."""
+        X = mixture_init.cells_of(rows)
+        near = mixture_init.standardised(mixture_init.filled(X))
+        assert rows.y is not None
+        codes = np.full(len(X), -1, dtype=np.int32)
+        for k, label in enumerate(classes.tolist()):
+            at, own = np.flatnonzero(rows.y == k), np.flatnonzero(owner == k)
+            mixture_init.check_enough(X[at], len(own), f" of class {label!r}")
+            w = None if rows.w is None else rows.w[at]
+            codes[at] = own[0] + mixture_init.clusters(near[at], w, len(own), random_state)
+        return codes
+
+    def _floor_acts(self, params: Any) -> bool:
+        return self.families is None and not variances_exceed(
+            params, mixture_init.NEAR * float(self.reg_covar)
+        )
+
+    def merge(self, *others: Any) -> NoReturn:
+        """Refused: EM reads rows again and again, so no statistics of them would do."""
+        raise TypeError(
+            f"{type(self).__name__} cannot be merged: each step of EM depends on all rows. Fit to all of "
+            "them: a source from scan may be of many files."
+        )
+
+    # ---- what is shown -----------------------------------------------------------------------------
+    def _shown(self, model: Blend, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
+        params, way = model.params, model.way
+        assert isinstance(params, Mixture)
+        shown = {
+            "classes_": target,
+            "n_features_in_": params.shape[1],
+            "priors_": model.prior,
+            "weights_": np.exp(params.log_weight),
+            "component_classes_": target[params.owner],
+            "converged_": way.converged,
+            "n_iter_": len(way.log_likelihood),
+            "trace_": {"log_likelihood": way.log_likelihood, "floored": way.floored},
+            "stop_reason_": way.reason,
+        }
+        if model.shape:
+            components: Any = params.components
+            shown |= {
+                "means_": model.outside(components.mean),
+                "covariances_": self._covariances(model, mixture_init.covariances(components, model.shape)),
+            }
+        return shown
+
+    def _covariances(self, model: Blend, cov: Floats) -> Floats:
+        match model.shape:
+            case "spherical":
+                return mixture_init.outside(model, cov, 2)
+            case "diag":
+                return model.outside(cov, 2)
+        return model.covariance(cov)
+
+    def _remarks(self, model: Blend, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
+        if len(target) == 1:
+            yield f"all rows are of class {target[0]}: every answer will be that class"
+        params = model.params
+        assert isinstance(params, Mixture)
+        if statistics is not None and (few := collapsed(model, statistics)).size:
+            yield (
+                f"a component of class {target[params.owner[few[0]]]} has collapsed: it has the weight of "
+                "less than a row. Use fewer components, or more starts (n_init)."
+            )
+        if model.shape and not variances_exceed(params.components, 2 * float(self.reg_covar)):
+            yield mixture_init.no_variance(self.reg_covar)

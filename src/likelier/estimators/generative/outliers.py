@@ -1,0 +1,258 @@
+"""How likely the training rows are: a sample of them, drawn while a fit reads them."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property, partial
+from math import sqrt
+from threading import Lock
+from typing import Any, NamedTuple, Self, TypeVar
+
+import numpy as np
+
+from likelier import _core
+from likelier.array_types import Floats
+from likelier.data import Arrays, Block, Chunk, Source, code
+from likelier.data.transforms import Beside
+from likelier.data.units import block_in_units
+from likelier.engines.row_numbers import numbered
+from likelier.families import Family, Mixture, TiedGaussian
+from likelier.families.leave_one_out import Rows, change
+from likelier.links import identity, log_sum_exp
+from likelier.model import Bayes, Question
+from likelier.states import Sample, Typical
+from likelier.states.rows import MOST
+from likelier.states.units import plain
+
+Fitted = TypeVar("Fitted")
+AT_ONCE = 1 << 20  # cells or scores that are computed together
+MOST_BYTES = 1 << 25  # of rows that are kept until their scores are asked for
+
+
+class Drawing:
+    """How a sample is drawn from rows, of which the first has the number `before`: makes its states.
+
+    Rows with hashes from `below` on are among so many no more: known by whichever state of this process
+    found it out, and by all that it makes from then on. That spares work, and changes no sample.
+    """
+
+    def __init__(self, before: int, most: int, rows: int | None = None) -> None:
+        self.before, self.most, self.below = before, most, 1 << 64
+        self.enough = self.below if rows is None else self.least(rows)  # where each row has a weight
+
+    def __call__(self) -> "Drawn":
+        return Drawn(self, Sample(self.most, below=self.below))
+
+    def of_all(self, source: Arrays, classes: Any = None) -> "Drawn":
+        """Rows in memory need not pass by: that would cost more than to pick them."""
+        n = len(source) if source.w is None else int(np.count_nonzero(source.w))
+        found = Drawn(self, Sample(self.most, below=min(self.below, self.least(n))), classes=classes)
+        found.update(Chunk(source.X, source.y, source.w))
+        return found
+
+    def least(self, n: int) -> int:
+        """The hash below which there are so many of n rows: too few of them but once in 10⁹ times."""
+        share = (self.most + 6 * sqrt(self.most)) / max(n, 1)
+        return 1 << 64 if share >= 1 else int(share * 2.0**64)
+
+
+@dataclass
+class Drawn:
+    """A sample of rows, and how many rows there were: a state."""
+
+    drawing: Drawing
+    sample: Sample
+    rows: int = 0
+    classes: Any = None  # that y are labels of; None: they are codes
+
+    @property
+    def nbytes(self) -> int:
+        return 0
+
+    def update(self, chunk: Chunk) -> None:
+        if chunk.w is None:
+            self.sample.below = min(self.sample.below, self.drawing.enough)
+        self.sample.update(chunk._replace(first=self.drawing.before + chunk.first))
+        self.rows += chunk.X.shape[0]
+        self._tell()
+
+    def merge(self, other: Self) -> None:
+        self.sample.merge(other.sample)
+        self.rows += other.rows
+        self._tell()
+
+    def _tell(self) -> None:
+        if self.sample.below < self.drawing.below:
+            self.drawing.below = self.sample.below
+
+    def typical(self, model: Bayes, counted: "Counted | Expected | None" = None) -> "Unscored":
+        """How likely the sample is under a model; each row without itself, if its statistics are known."""
+        return Unscored(self.rows, partial(_scores, self, model, counted))
+
+
+class Unscored:
+    """What a `Typical` is, once somebody asks: to score rows takes a share of a fit that few need."""
+
+    def __init__(self, rows: int, score: Callable[[], Typical]) -> None:
+        self.rows = rows
+        self._score: Callable[[], Typical] | None = score
+        self._lock = Lock()
+
+    @cached_property
+    def scored(self) -> Typical:
+        with self._lock:
+            return self._scored()
+
+    def _scored(self) -> Typical:
+        if self._score is None:  # another thread was here
+            return self.scored
+        found = self._score()
+        self.__dict__["scored"] = found
+        self._score = None  # rows are no longer needed
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In files and copies: the scores."""
+        held = self.scored
+        return Typical, (held.keys, held.scores, held.w, held.rows)
+
+
+class Counted(NamedTuple):
+    """What a model was estimated from: a row can be taken out of it again."""
+
+    family: Family
+    statistics: Any
+
+    def joint(self, model: Bayes, rows: Chunk) -> Floats:
+        """ln p(x, C_k) (n, K), each row left out of its class: once, if its weight is more than 1."""
+        assert rows.y is not None
+        Z, stats = np.empty((len(rows.y), len(model.log_prior))), plain(self.statistics)
+        Question(model.joint, identity, model.params.support).answer(rows, Z)
+        known = np.flatnonzero(rows.y >= 0)
+        some = rows if len(known) == len(rows.y) else rows.take(known)
+        w = np.ones(len(known)) if some.w is None else np.minimum(some.w, 1.0)
+        X = some.X if model.units is None else block_in_units(some.X, model.units)
+        assert some.y is not None
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            moved = change(self.family, stats, model.params, Rows(X, some.y, w))
+            own, n = (known, some.y), stats.n
+            if moved is not None and moved.ndim == 2:
+                Z[known] += moved
+            elif moved is not None:
+                Z[own] += moved
+            left = n[some.y] - w
+            if np.allclose(model.prior, n / n.sum(), rtol=1e-9, atol=0):  # not as users gave them
+                Z[own] += np.log(np.maximum(left, 0.0) / n[some.y])
+                Z[known] -= np.log1p(-w / n.sum())[:, None]
+            Z[own] = np.where(left > 1e-9 * w, Z[own], -np.inf)  # of a class of one row nothing is left
+        return Z
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a mixture was estimated from: a row is taken out of each component by its responsibility.
+
+    Responsibilities stay as they are: to fit anew without each row would take a fit for each.
+    """
+
+    family: Family
+    statistics: Any
+    scale: float = 1.0  # of the weights of rows, as the statistics count them
+
+    def joint(self, model: Bayes, rows: Chunk) -> Floats:
+        """ln p(x, m) (n, M) of components."""
+        parts, n = by_component(model), self.statistics.n
+        Z = np.empty((rows.X.shape[0], len(n)))
+        Question(parts.joint, identity, parts.params.support).answer(rows, Z)
+        R = Z.copy()
+        owner = getattr(model.params, "owner", None)
+        if owner is not None and rows.y is not None:
+            R[(rows.y[:, None] >= 0) & (rows.y[:, None] != owner)] = -np.inf
+        _core.responsibilities(R, np.empty(len(R)))
+        w = np.full(len(R), self.scale) if rows.w is None else self.scale * np.minimum(rows.w, 1.0)
+        R = np.minimum(R * w[:, None], n * (1 - 1e-9))
+        X = rows.X if model.units is None else block_in_units(rows.X, model.units)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            self._take_out(parts, X, R, Z)
+            Z += np.log1p(-R / n) - np.log1p(-w / n.sum())[:, None]
+        return Z
+
+    def _take_out(self, parts: Bayes, X: Block, R: Floats, Z: Floats) -> None:
+        """Each row out of each component; if these share a covariance, out of the likeliest alone."""
+        each = np.arange(len(R))
+        if isinstance(self.family, TiedGaussian):
+            y = R.argmax(axis=1)
+            moved = change(self.family, self.statistics, parts.params, Rows(X, y, R[each, y]))
+            Z += 0.0 if moved is None else moved
+            return
+        for m in range(R.shape[1]):
+            some = Rows(X, np.full(len(R), m), R[:, m])
+            moved = change(self.family, self.statistics, parts.params, some)
+            Z[:, m] += 0.0 if moved is None else moved
+
+
+def by_component(model: Bayes) -> Bayes:
+    """A mixture, or classes that are mixtures, as components with weights of their own."""
+    if not isinstance(model.params, Mixture):
+        return model
+    params = model.params
+    return Bayes(params.components, params.log_weight + model.log_prior[params.owner], units=model.units)
+
+
+def _scores(drawn: Drawn, model: Bayes, counted: Counted | Expected | None) -> Typical:
+    if not drawn.sample.pieces:
+        return Typical(np.empty(0, np.uint64), np.empty(0), np.empty(0), drawn.rows)
+    keys, chunk = drawn.sample.drawn()
+    if drawn.classes is not None and chunk.y is not None:
+        chunk = chunk._replace(y=code(chunk.y, drawn.classes))
+    scores = np.empty(len(keys))
+    if counted is None or (chunk.y is None and isinstance(counted, Counted)):
+        Question(model.joint, log_sum_exp, model.params.support).answer(chunk, scores)
+    else:
+        step = max(1, AT_ONCE // len(model.log_prior))
+        for i in range(0, len(keys), step):
+            some = slice(i, i + step)
+            log_sum_exp.apply(counted.joint(model, chunk.take(some)), scores[some])
+    w = np.ones(len(keys)) if chunk.w is None else np.asarray(chunk.w, dtype=np.float64)
+    good = ~np.isnan(scores)  # densities that have overflowed say nothing
+    return Typical(keys[good], scores[good], w[good], drawn.rows)
+
+
+def scored(kept: Any) -> Typical | None:
+    """The scores, whether or not they have been asked for before; None: they were not kept."""
+    return kept.scored if isinstance(kept, Unscored) else kept
+
+
+def watching(
+    fit: Callable[[Source], Fitted], source: Source, kept: Typical | None = None, classes: Any = None
+) -> tuple[Fitted, Callable[..., Unscored]]:
+    """What a fit makes of a source, and what finds how likely its rows are under a model.
+
+    kept: of earlier rows, among whose sample these may take a place. classes: those that the y of rows in
+    memory are labels of.
+    """
+    width = source.X.row_bytes if isinstance(source, Arrays) else 8 * source.p
+    drawing = Drawing(
+        0 if kept is None else kept.rows,
+        min(MOST, max(1, MOST_BYTES // max(1, width))),
+        source.rows,
+    )
+    if kept is not None and len(kept.keys) >= MOST:
+        drawing.below = int(kept.keys.max()) + 1
+    if isinstance(source, Arrays):
+        return fit(source), drawing.of_all(source, classes).typical
+    last: deque[Drawn] = deque(maxlen=1)  # of the last pass
+    fitted = fit(Beside(numbered(source), drawing, last.append))
+    return fitted, last[0].typical
+
+
+def joined(kept: Sequence[Any]) -> Typical | None:
+    """The scores of all; None: some were not kept."""
+    found = [each for each in map(scored, kept) if each is not None]
+    if len(found) < len(kept):
+        return None
+    total = deepcopy(found[0])
+    for each in found[1:]:
+        total.merge(each)
+    return total

@@ -1,0 +1,496 @@
+"""Least squares: LinearRegression and Ridge."""
+
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, partial
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_array
+
+from likelier import links
+from likelier.array_types import Floats
+from likelier.data import DegenerateWarning, Source, frames
+from likelier.estimators import precision, validation
+from likelier.estimators.discriminative.base import same
+from likelier.estimators.one_pass import (
+    Named,
+    Names,
+    OnePass,
+    Start,
+    check,
+    check_statistics,
+    numbered_models,
+)
+from likelier.estimators.predictions import itself, valued
+from likelier.estimators.sources import brought, by_block, gathered, numeric, stored
+from likelier.evaluation import ValueCard
+from likelier.inference import (
+    Covariance,
+    Solution,
+    Summary,
+    bounded,
+    conjugate,
+    penalised,
+    ridge,
+    singular_values,
+    solve,
+    summarise,
+    target_fit,
+)
+from likelier.model import ask
+from likelier.scores import Affine, Scores
+from likelier.states import Equations, Gathered, Triangle
+from likelier.warning_location import outside
+
+# Lines through rows, from one pass: what every least-squares estimator does.
+
+
+@dataclass(frozen=True)
+class Lines:
+    """ŷ = at + B (x - shift), for q targets at once: what a fit leaves."""
+
+    B: Floats  # (q, p)
+    at: Floats  # (q,)
+    shift: Floats  # (p,)
+    intercept: Floats  # (q,), ŷ at x = 0
+    solution: Solution
+    single: bool = False  # the rows were of single precision
+
+    @classmethod
+    def of(cls, equations: Equations, solution: Solution, *, intercept: bool) -> Self:
+        """Through the means, or through 0."""
+        p, b, row = equations.p, solution.b, equations.shift
+        B, shift = np.ascontiguousarray(b.T), row[:p].copy()
+        if not intercept:
+            return cls(B, shift @ b, shift, np.zeros(len(B)), solution)
+        mean, gap = equations.mean, equations.gap
+        return cls(B, row[p:] + (gap[p:] - gap[:p] @ b), shift, mean[p:] - mean[:p] @ b, solution)
+
+    @property
+    def free(self) -> int:
+        """Weights and intercepts other than 0."""
+        return int(np.count_nonzero(self.B) + np.count_nonzero(self.intercept))
+
+    @property
+    def scores(self) -> Scores:
+        return Scores((Affine(self.at, self.B, self.shift),))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What it is made of, not what it has worked out since."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def coef(self, *, flat: bool) -> Floats:
+        """A copy to show: users may write to it."""
+        return self.B[0].copy() if flat else self.B.copy()
+
+    def assigned(self, coef: Any, intercept: Any) -> "Lines":
+        """The same, or, where others were put in the place of those shown, the lines that these are."""
+        B, b = self._compared
+        given = coef[None] if type(coef) is np.ndarray and coef.ndim == 1 else np.atleast_2d(coef)
+        if same(given, B) and np.asarray(intercept == b).all():
+            return self
+        at = np.broadcast_to(np.asarray(intercept, dtype=np.float64), len(given)).copy()
+        W = np.array(given, dtype=np.float64, order="C")
+        return replace(self, B=W, at=at, shift=np.zeros(W.shape[1]), intercept=at)
+
+    @cached_property
+    def _compared(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """What is shown, as long as nobody has written to it."""
+        lines = {"B": self.B, "intercept": self.intercept}
+        shown = precision.shown(self, lines, frozenset(lines))
+        return shown["B"], shown["intercept"]
+
+
+class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
+    """What `LinearRegression` and `Ridge` share: their statistics are rows, or the triangle of them.
+
+    A subclass says how its hyper-parameters solve the equations (`_solve`) and what it shows (`_shown`).
+    """
+
+    _card = ValueCard
+    _takes_blocks = True  # of chunks, in place of X
+    _single_shown = frozenset({"coef_", "intercept_", "singular_"})
+    _single_answers = frozenset({"predict"})
+    fit_intercept: bool
+    positive: bool
+    _model: Lines
+    _statistics: Gathered
+    _target: tuple[int, ...]  # the shape of a row of y
+
+    def _solve(self, equations: Equations) -> Solution:
+        raise NotImplementedError
+
+    def _alpha(self, target: int) -> float:
+        """The penalty on a target's coefficients."""
+        return 0.0
+
+    def _cut(self) -> float:
+        """Directions of X of at most this share of the largest count as none."""
+        return 0.0
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Take in more rows: the result is that of one fit to all rows so far.
+
+        What the rows so far leave open is dealt with as in `fit`, but without a warning: more may come.
+        """
+        first = "_model" not in vars(self)
+        if not first:
+            self._needs_statistics("partial_fit")
+        source = self._source(X, y, sample_weight, known=not first)
+        return self._take_in(source, self._target_of(source))
+
+    def merge(self, *others: Self) -> Self:
+        """A new estimator, equal to one fitted to the rows of this one and of all `others`.
+
+        Hyper-parameters, columns and the number of targets must be the same.
+        """
+        return self._join(numbered_models(self, others))
+
+    def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
+        check(models)
+        if classes is not None:
+            raise ValueError(f"classes={classes!r}: a {type(self).__name__} has none")
+        for name, other in models[1:]:
+            if self._target != other._target:
+                shapes = f"{self._target} in {models[0].name} and {other._target} in {name}"
+                raise ValueError(f"targets differ: rows of y have shapes {shapes}")
+        check_statistics(models)
+        return self._merge(models, [model._statistics for _, model in models], self._target)
+
+    @by_block
+    def predict(self, X: Any) -> Floats:
+        """ŷ of each row, (n,) or (n, q)."""
+        validation.fitted(self)
+        rows = validation.known_rows(self, X)
+        model = self._model.assigned(self.coef_, self.intercept_)
+        with validation.naming(rows):
+            Y = ask(model.scores, rows, links.identity).out
+        return np.asarray(Y[:, 0]) if np.ndim(self.coef_) == 1 else np.asarray(Y)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """R², the share of the variance of y that is found; a source brings y and weights along."""
+        X, y, sample_weight = gathered(X, y, sample_weight)
+        if stored(X):
+            validation.fitted(self)
+            source = self._source(X, y, sample_weight, known=True)
+            return float(valued(self, source, itself).r2.mean())
+        return float(super().score(X, y, sample_weight))
+
+    def summary(
+        self,
+        X: Any = None,
+        y: Any = None,
+        cov: Covariance = "classical",
+        level: float = 0.95,
+        sample_weight: Any = None,
+    ) -> Summary | list[Summary]:
+        """Coefficients with standard errors, tests and intervals; a list of them if y had columns.
+
+        cov: "classical" needs nothing but the fit; "HC0" to "HC3", errors that hold where the variance
+        differs from row to row, need the rows of the fit again, and their weights if it had any.
+        """
+        validation.fitted(self)
+        self._needs_statistics("summary")
+        rows = self._rows_again(X, y, cov, level, sample_weight)
+        shown = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        names = (*(["intercept"] if self.fit_intercept else []), *map(str, shown))
+        found = []
+        equations = self._statistics.equations(centred=bool(self.fit_intercept))
+        for target in range(len(self._model.B)):
+            fit = target_fit(
+                equations,
+                target,
+                intercept=bool(self.fit_intercept),
+                alpha=self._alpha(target),
+                tol=self._cut(),
+            )
+            if not fit.df > 0:
+                warnings.warn(
+                    f"{fit.n:g} rows leave {fit.df:g} degrees of freedom: there are no standard errors.",
+                    DegenerateWarning,
+                    stacklevel=outside(),
+                )
+            found.append(summarise(fit, names, cov=cov, rows=rows, level=level))
+        return found if self._target else found[0]
+
+    # ---- how ---------------------------------------------------------------------------------------
+    def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Source:
+        X, y, sample_weight = gathered(X, y, sample_weight)
+        if stored(X):
+            source = brought(self, X, y, sample_weight, known=known)
+            numeric(self, source, source.targets)
+            self._check_targets(source.y_shape, known=known)
+            return source
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
+            )
+        Y = _targets_of(self, y)
+        self._check_targets(Y.shape[1:], known=known)
+        return validation.supervised(self, X, Y, sample_weight, known=known)
+
+    def _check_targets(self, shape: tuple[int, ...], *, known: bool) -> None:
+        if known and shape != self._target:
+            raise ValueError(f"y has rows of shape {shape}, and had {self._target} before.")
+
+    def _target_of(self, source: Source) -> tuple[int, ...]:
+        """() for one target, (q,) for a table of them."""
+        return source.y_shape
+
+    def _start(self, source: Source, target: tuple[int, ...]) -> Start:
+        return partial(Gathered.start, source.p, math.prod(target))
+
+    def _labelled(self, source: Source, target: tuple[int, ...]) -> Source:
+        return source
+
+    def _scores(self, model: Lines) -> Scores:
+        return model.scores
+
+    def _model_of(self, statistics: Gathered | Triangle) -> Lines:
+        intercept = bool(self.fit_intercept)
+        found = self._by_steps(statistics) if isinstance(statistics, Gathered) else None
+        if found is not None:
+            return Lines.of(found[1], found[0], intercept=intercept)
+        equations = statistics.equations(centred=intercept)
+        return Lines.of(equations, self._solve(equations), intercept=intercept)
+
+    def _by_steps(self, statistics: Gathered) -> tuple[Solution, Equations] | None:
+        """The solution and where the rows lie, if an iteration finds them sooner than the direct way."""
+        return None
+
+    def _publish(self, model: Any, statistics: Any | None, target: Any, names: Names) -> Self:
+        # Files of earlier versions hold the triangle itself.
+        kept = Gathered.of(statistics) if isinstance(statistics, Triangle) else statistics
+        return super()._publish(model, kept, target, names)
+
+    def _remarks(
+        self, model: Lines, statistics: Gathered, target: tuple[int, ...], names: Names
+    ) -> Iterator[str]:
+        free = model.solution.free
+        if not len(free):
+            return
+        open_ = (np.abs(free) > 1e-6).any(axis=0)
+        if self.fit_intercept and not (constant := statistics.constant()).all():
+            # Beside an intercept the coefficient of a constant column is 0, which surprises nobody.
+            open_ &= ~constant
+        at = np.flatnonzero(open_)
+        if len(at):
+            yield (
+                f"the rows do not determine the coefficients of {len(at)} of {free.shape[1]} columns "
+                f"({validation.named(names, at)}): "
+                "they are constant, depend on each other, or there are too "
+                f"few rows. Rank {model.solution.rank}; of all solutions this is the shortest. Drop "
+                "columns, or penalise: Ridge with alpha > 0."
+            )
+
+    def _rows_again(self, X: Any, y: Any, cov: str, level: float, sample_weight: Any) -> Source | None:
+        if cov not in ("classical", "HC0", "HC1", "HC2", "HC3"):
+            raise ValueError(f"cov={cov!r}: it is one of classical, HC0, HC1, HC2, HC3")
+        if not 0 < level < 1:
+            raise ValueError(f"level={level!r}: it lies between 0 and 1")
+        if self.positive:
+            raise ValueError("coefficients bounded by positive=True have no standard errors of this kind.")
+        if cov == "classical":
+            return None
+        if any(self._alpha(target) for target in range(len(self._model.B))):
+            raise ValueError(f"cov={cov!r}: robust errors are for fits without a penalty.")
+        if X is None or (y is None and not stored(X)):
+            raise ValueError(f"cov={cov!r} needs the rows of the fit: summary(X, y, cov={cov!r}).")
+        return self._source(X, y, sample_weight, known=True)
+
+
+def _targets_of(estimator: Any, y: Any) -> NDArray[Any]:
+    """Real targets, (n,) or (n, q); whether they are finite, the kernel sees."""
+    if np.ma.is_masked(y):
+        raise ValueError("Input y contains masked cells: drop such rows first.")
+    validation.no_name(y)
+    Y = y = frames.values_of(y)
+    if type(y) is not np.ndarray or y.dtype.kind not in "fiub":
+        how = {"ensure_2d": False, "ensure_all_finite": False, "input_name": "y", "estimator": estimator}
+        try:
+            Y = check_array(y, dtype="numeric", **how)
+        except (ValueError, TypeError) as error:
+            if "y" in str(error).split():
+                raise
+            raise ValueError(f"Input y is not made of numbers, as a regression needs: {error}") from None
+        if Y.dtype.kind in "mM":
+            raise ValueError("Input y contains dates or times: give them as numbers.")
+    if Y.ndim not in (1, 2) or Y.shape[1:] == (0,):
+        raise ValueError(f"y has shape {Y.shape}: it is (n,), or (n, q) for q targets.")
+    return np.asarray(Y)
+
+
+# Least squares, plain and with a penalty.
+
+
+ROUNDING = 1e-6  # the default of `tol`, scikit-learn's: rounding errors alone decide the rank
+
+
+class LinearRegression(LeastSquares):
+    """Ordinary least squares: the b that minimises Σ w (y - b₀ - b·x)² (Legendre 1805; Gauss 1809).
+
+    Drop-in for scikit-learn's, with `partial_fit`, `merge` and `summary`. Solved by orthogonal reflections
+    of the rows, whatever their number, never by way of XᵀX; where the columns depend on each other, the
+    shortest solution, and a warning that names them. The rank is that of X with columns of length 1, up to
+    rounding errors; with a `tol` other than the default, directions of at most `tol` times the largest
+    count as none (in scikit-learn always, and of X in its own units). `copy_X` and `n_jobs` are accepted
+    and have nothing to do: X is never changed, all cores are used.
+
+    Examples
+    --------
+    >>> from likelier import LinearRegression
+    >>> height = [[1.47], [1.60], [1.73], [1.83]]
+    >>> model = LinearRegression().fit(height, [52.2, 58.5, 66.2, 74.4])
+    >>> model.predict([[1.70]]).round(2)
+    array([65.42])
+    >>> print(model.summary())
+    4 rows, 2 degrees of freedom left; classical errors
+               estimate  std. error     t       p     2.5 %    97.5 %
+    intercept  -38.2887     8.15486  -4.7  0.0425  -73.3763  -3.20116
+    x0          61.0037     4.90361  12.4  0.0064   39.9052   82.1023
+    R² 0.98724, adjusted 0.98086; residual standard deviation 1.32919
+    F(1, 2) = 154.768, p 0.0064; AIC 14.86, BIC 13.63
+    """
+
+    assumes = "linear; errors of one variance"
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        tol: float = 1e-6,
+        n_jobs: int | None = None,
+        positive: bool = False,
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.positive = positive
+
+    def _solve(self, equations: Equations) -> Solution:
+        return bounded(equations) if self.positive else solve(equations, self._cut())
+
+    def _cut(self) -> float:
+        if not self.tol >= 0:
+            raise ValueError(f"tol={self.tol!r}: it must not be negative")
+        return 0.0 if self.tol == ROUNDING else float(self.tol)
+
+    def _shown(self, model: Lines, statistics: Any, target: tuple[int, ...]) -> dict[str, Any]:
+        flat = target == ()
+        shown: dict[str, Any] = {"coef_": model.coef(flat=flat), "intercept_": 0.0}
+        shown["n_features_in_"] = model.B.shape[1]
+        if self.fit_intercept:
+            shown["intercept_"] = model.intercept[0] if flat else model.intercept
+        if not self.positive:
+            shown["rank_"] = model.solution.rank
+        return shown
+
+    @property
+    def singular_(self) -> Floats:
+        """The singular values of X, centred if there is an intercept; worked out when asked for."""
+        if self.positive or getattr(self, "_statistics", None) is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'singular_'")
+        found = singular_values(self._statistics.equations(centred=bool(self.fit_intercept)))
+        shown = precision.shown(self._model, {"singular_": found}, self._single_shown)
+        return np.asarray(shown["singular_"])
+
+
+SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
+
+
+class Ridge(LeastSquares):
+    """Least squares with a penalty: the b that minimises Σ w (y - b₀ - b·x)² + α|b|² (Hoerl &
+    Kennard 1970).
+
+    Drop-in for scikit-learn's, with `partial_fit`, `merge` and `summary`; `alpha` may be one per target.
+    The intercept is never penalised. Whatever `solver` is asked for, the solution is the exact one: from
+    the triangle of the rows with √α I below it, in the span of the rows where they are fewer than columns,
+    and for sparse rows by a sparse Gram matrix or conjugate gradients, to eight digits or more (`solver_`
+    says which). `max_iter`, `tol`, `random_state` and `copy_X` are accepted and have nothing to do.
+
+    Examples
+    --------
+    >>> from likelier import Ridge
+    >>> Ridge(alpha=1.0).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]).coef_.round(3)
+    array([0.667])
+    """
+
+    assumes = "linear; errors of one variance; small coefficients"
+
+    def __init__(
+        self,
+        alpha: Any = 1.0,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        max_iter: int | None = None,
+        tol: float = 1e-4,
+        solver: Literal["auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"] = "auto",
+        positive: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.solver = solver
+        self.positive = positive
+        self.random_state = random_state
+
+    def _alphas(self, q: int) -> Floats:
+        """One penalty for each target; the hyper-parameters are checked here."""
+        if self.solver not in SOLVERS:
+            raise ValueError(f"solver={self.solver!r}: it is one of {', '.join(SOLVERS)}")
+        alpha = np.asarray(self.alpha, dtype=np.float64)
+        if alpha.ndim > 1 or (alpha.ndim == 1 and alpha.size not in (1, q)):
+            raise ValueError(
+                f"Number of targets and number of penalties do not correspond: {alpha.size} != {q}. "
+                "alpha is a number, or one for each target."
+            )
+        if not (np.isfinite(alpha) & (alpha >= 0)).all():
+            raise ValueError(f"alpha={self.alpha!r}: it must be finite and not negative")
+        return np.broadcast_to(alpha, q)
+
+    def _alpha(self, target: int) -> float:
+        return float(self._alphas(len(self._model.B))[target])
+
+    def _solve(self, equations: Equations) -> Solution:
+        alphas = self._alphas(equations.r.shape[1])
+        b = np.empty((equations.p, equations.r.shape[1]))
+        found = []
+        for alpha in np.unique(alphas):
+            at = np.flatnonzero(alphas == alpha)
+            found.append(self._solve_one(equations.take(at), float(alpha)))
+            b[:, at] = found[-1].b
+        return min(found, key=lambda one: one.rank)._replace(b=b)
+
+    def _by_steps(self, statistics: Gathered) -> tuple[Solution, Equations] | None:
+        alphas = self._alphas(statistics.q)
+        rows = None if self.positive or not statistics.sparse else statistics.rows()
+        return None if rows is None else conjugate(rows, alphas, centred=bool(self.fit_intercept))
+
+    def _solve_one(self, equations: Equations, alpha: float) -> Solution:
+        if self.positive:
+            return bounded(penalised(equations, alpha) if alpha > 0 else equations)
+        return ridge(equations, alpha) if alpha > 0 else solve(equations)
+
+    def _shown(self, model: Lines, statistics: Any, target: tuple[int, ...]) -> dict[str, Any]:
+        # A single column of y leaves flat coefficients but not a flat intercept: so in scikit-learn.
+        shown: dict[str, Any] = {"coef_": model.coef(flat=len(model.B) == 1), "intercept_": 0.0}
+        if self.fit_intercept:
+            shown["intercept_"] = model.intercept[0] if target == () else model.intercept
+        # A solver that was asked for by scikit-learn's name is repeated; else it is the one that the shape
+        # of the table called for.
+        solution = model.solution
+        way = {"cg": "sparse_cg"}.get(solution.how, solution.how)
+        steps = np.full(len(model.B), max(1, solution.steps), dtype=np.int64)
+        shown |= {"n_iter_": steps, "solver_": way if self.solver == "auto" else self.solver}
+        return shown | {"n_features_in_": model.B.shape[1]}

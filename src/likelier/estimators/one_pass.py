@@ -1,0 +1,405 @@
+"""Fitting in one pass: fit, partial_fit and merge compute the same statistics."""
+
+import copy
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from likelier.data import Source, levels_of
+from likelier.data.transforms import Foreseen
+from likelier.engines import run
+from likelier.engines.checkpoint import Refused
+from likelier.engines.row_numbers import numbered
+from likelier.estimators import cross_validation, validation
+from likelier.estimators.base import Names as Names
+from likelier.estimators.base import Publishing, Resumable, resumable
+from likelier.estimators.common import Scoring, refuse_new
+from likelier.estimators.precision import single
+from likelier.evaluation import Card, CrossValidation, LabelCard
+from likelier.families import Family
+from likelier.model import Bayes, glimpse
+from likelier.scores import Scores
+from likelier.states.units import plain
+
+# Whether models that were fitted apart can be merged; and if not, which of them, and why.
+
+
+class Named(NamedTuple):
+    """A fitted model, and what messages call it."""
+
+    name: str
+    model: Any
+
+
+def numbered_models(first: Any, others: Sequence[Any]) -> list[Named]:
+    """Models by their places in a call of `merge`."""
+    return [Named("this model", first), *(Named(f"model {i}", one) for i, one in enumerate(others, 1))]
+
+
+def check(models: Sequence[Named]) -> None:
+    """Refuse what was not fitted alike: another kind, other hyper-parameters or columns, no statistics."""
+    first = models[0]
+    for one in models:
+        _check_kind(first, one)
+        validation.fitted(one.model)
+    for one in models:
+        _check_kept(one)
+        _check_hyper_parameters(first, one)
+        _check_columns(first, one)
+
+
+def check_statistics(models: Sequence[Named]) -> None:
+    """Refuse statistics that count other things."""
+    first = models[0]
+    for one in models[1:]:
+        ours, theirs = first.model._statistics, one.model._statistics
+        if not ours.mergeable(theirs):
+            names = getattr(first.model, "feature_names_in_", None)
+            why = ours.unlike(theirs, names) if hasattr(ours, "unlike") else _UNLIKE
+            raise ValueError(f"{first.name} and {one.name} keep other statistics: {why}")
+
+
+_UNLIKE = (
+    "hyper-parameters that need others were changed since their first rows, or one of them was fitted by "
+    "an earlier version: fit it anew"
+)
+
+
+def _check_kind(first: Named, one: Named) -> None:
+    ours, theirs = (type(each.model).__name__ for each in (first, one))
+    if type(one.model) is not type(first.model):
+        raise TypeError(
+            f"cannot merge {ours} with {theirs}: {first.name} is a {ours}, {one.name} a {theirs}"
+        )
+
+
+def _check_kept(one: Named) -> None:
+    try:
+        one.model._needs_statistics("merge")
+    except ValueError as problem:
+        raise ValueError(f"{one.name}: {problem}") from None
+
+
+def _check_hyper_parameters(first: Named, one: Named) -> None:
+    mine, settled = first.model.get_params(deep=False), first.model._settled
+    for name, value in one.model.get_params(deep=False).items():
+        if name not in settled and not _same(mine[name], value):
+            raise ValueError(
+                f"hyper-parameters differ: {name} is {mine[name]!r} in {first.name} and {value!r} in "
+                f"{one.name}. Fit them alike."
+            )
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or np.array_equal(np.asarray(a), np.asarray(b))
+
+
+def _check_columns(first: Named, one: Named) -> None:
+    ours, theirs = (_columns(each.model) for each in (first, one))
+    if ours == theirs:
+        return
+    both = isinstance(ours, list) and isinstance(theirs, list)
+    if not both:
+        said = f"{first.name} has {_counted(ours)}, {one.name} {_counted(theirs)}"
+    elif sorted(ours) == sorted(theirs):
+        j = next(j for j, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b)
+        said = (
+            f"{one.name} has those of {first.name} in another order (column {j} is {theirs[j]!r}, not "
+            f"{ours[j]!r}): fit it with them in that order"
+        )
+    else:
+        gone, new = (set(a) - set(b) for a, b in ((ours, theirs), (theirs, ours)))
+        what = [f"lacks {_some(gone)}"] if gone else []
+        what += [f"has {_some(new)}, which {first.name} has not"] if new else []
+        said = f"{one.name} {' and '.join(what)}"
+    raise ValueError(f"columns differ: {said}")
+
+
+def _columns(model: Any) -> Any:
+    """Their names, or how many they are."""
+    return list(getattr(model, "feature_names_in_", ())) or model.n_features_in_
+
+
+def _some(names: set[str]) -> str:
+    shown = [repr(name) for name in sorted(names)]
+    return ", ".join(shown[:10]) + (f" and {len(shown) - 10} more" if len(shown) > 10 else "")
+
+
+def _counted(columns: Any) -> str:
+    if isinstance(columns, list):
+        return f"{len(columns)} named columns"
+    return f"{columns} columns without names"
+
+
+# Fitting by one pass: fit, partial_fit and merge are the same statistics, differently come by.
+
+UNLIKE = "hyper-parameters that need other statistics were changed since the first rows: fit anew"
+Start = Callable[[], Any]
+
+
+class OnePass(Resumable, Publishing):
+    """Estimators that are a function of statistics which absorb rows and merge.
+
+    A subclass says what rows and target it takes (`_source`, `_target_of`: the classes, or the shape of a
+    row of y), which statistics it counts, which model they make, what of it is shown, and what the rows
+    left open.
+    """
+
+    _card: ClassVar[type[Card]]  # how its predictions are judged
+    _settled: ClassVar[tuple[str, ...]] = ()  # hyper-parameters that statistics have the last word on
+
+    @abstractmethod
+    def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Source:
+        """All that `fit` takes, checked; known: the columns are those of an earlier fit."""
+
+    @abstractmethod
+    def _target_of(self, source: Source) -> Any:
+        """What y is."""
+
+    @abstractmethod
+    def _start(self, source: Source, target: Any) -> Start:
+        """Makes statistics of no rows yet; the hyper-parameters that decide which are checked here."""
+
+    @abstractmethod
+    def _labelled(self, source: Source, target: Any) -> Source:
+        """The rows as statistics take them."""
+
+    @abstractmethod
+    def _scores(self, model: Any) -> Scores:
+        """What a model predicts from."""
+
+    @abstractmethod
+    def _model_of(self, statistics: Any) -> Any:
+        """The model that statistics make, under the hyper-parameters, which are checked here."""
+
+    def _count(self, source: Source, target: Any) -> Any:
+        """The statistics of these rows."""
+        return run(self._labelled(source, target), self._start(source, target))
+
+    def _fitted(self, source: Source, target: Any) -> tuple[Any, Any | None]:
+        """Model and statistics of all rows."""
+        statistics = self._count(source, target)
+        self._check_enough(statistics, source, target)
+        return self._sound_model(statistics), statistics
+
+    def _found(self, source: Source) -> tuple[Any, tuple[Any, Any | None]]:
+        """What y is, and model and statistics of all rows."""
+        target = self._target_of(source)
+        with validation.of_classes(target):
+            return target, self._fitted(source, target)
+
+    def _check_enough(self, statistics: Any, source: Source, target: Any) -> None:
+        """Refuse rows that are too few to fit."""
+
+    @resumable
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
+        """Fit to rows X and their y, or to a source that has both, from scratch.
+
+        checkpoint: a file for what is done so far: a fit that was cut off goes on from there.
+        """
+        source = self._source(X, y, sample_weight, known=False)
+        with validation.naming(source, type(self).__name__):
+            target, (model, statistics) = self._found(source)
+        model = replace(model, single=single(source))
+        self._warn(model, statistics, target, source.names)
+        return self._publish(model, statistics, target, source.names)
+
+    def cross_validate(
+        self,
+        X: Any,
+        y: Any = None,
+        cv: Any = 5,
+        grid: Any = None,
+        *,
+        metric: str | None = None,
+        groups: Any = None,
+        sample_weight: Any = None,
+        random_state: int | None = None,
+        return_predictions: bool = False,
+    ) -> CrossValidation:
+        """Every fold predicted from all others, for every point of a grid of hyper-parameters.
+
+        Equal to fitting anew each time, from two passes over the rows: statistics of each fold, merged
+        into those of all but one; then the scores of all models of a fold.
+
+        cv: the number of folds (as scikit-learn cuts arrays; by a hash of the row's number, `random_state`
+        its seed, for rows that are not in memory), a splitter of scikit-learn's, or a list of (train,
+        test), in which each row is tested once and trained on in all other folds. grid: as scikit-learn's
+        `param_grid`. metric: what the best point is best in. return_predictions: keep what the best point
+        predicts of each row, from the other folds; that takes a third pass.
+        """
+        source = numbered(self._source(X, y, sample_weight, known=False))
+        stratify = self._card.stratified
+        folds = cross_validation.folds_of(cv, source, (X, y, groups), stratify=stratify, seed=random_state)
+        points = cross_validation.points_of(self, grid)
+        self._warn_of_folds(source)
+        how = cross_validation.Plan(folds, self._card.metric_of(metric), return_predictions)
+        with validation.naming(source):
+            return cross_validation.cross_validate(self, source, points, how)
+
+    def _warn_of_folds(self, source: Source) -> None:
+        """Say what rows that are held out have decided nevertheless."""
+
+    def _take_in(self, source: Source, target: Any) -> Self:
+        """The fit to these rows and all before them, without warnings: more may come."""
+        with validation.naming(source, type(self).__name__):
+            statistics = self._count(source, target)
+        names, all_single = source.names, single(source)
+        if "_model" in vars(self):
+            statistics = _merged([self._statistics, statistics])
+            names = getattr(self, "feature_names_in_", None)
+            all_single = all_single and self._model.single
+        with validation.of_classes(target):
+            model = replace(self._sound_model(statistics), single=all_single)
+        return self._publish(model, statistics, target, names)
+
+    @abstractmethod
+    def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
+        """A new estimator, equal to one fitted to the rows of all these; self is the first of them."""
+
+    def _merge(self, models: Sequence[Named], states: Sequence[Any], target: Any) -> Self:
+        """A new estimator of the same kind, with these statistics of the models."""
+        statistics = _merged(states)
+        new: Self = clone(self)
+        names = getattr(self, "feature_names_in_", None)
+        all_single = all(one.model._model.single for one in models)
+        with validation.of_classes(target):
+            model = replace(new._sound_model(statistics), single=all_single)
+        new._warn(model, statistics, target, names)
+        return new._publish(model, statistics, target, names)
+
+    def _sound_model(self, statistics: Any) -> Any:
+        validation.weighty(statistics.n)
+        if not statistics.finite():
+            raise ValueError(
+                "Input X, y or sample_weight contains values so large that their sums of squares overflow: "
+                "divide such columns."
+            )
+        return self._model_of(plain(statistics))
+
+    def _needs_statistics(self, what: str) -> None:
+        if self._statistics is None:
+            raise ValueError(
+                f"{what} needs the statistics of the rows, and this {type(self).__name__} keeps none: "
+                "it came from marginal() or condition(), was saved without them, or was fitted with a "
+                "covariance_estimator or to rows in which cells are missing in more ways than can be "
+                "counted."
+            )
+
+
+def _merged(states: Sequence[Any]) -> Any:
+    """One state out of several, which stay as they are."""
+    total = copy.deepcopy(states[0])
+    for state in states[1:]:
+        if not total.mergeable(state):
+            raise ValueError(UNLIKE)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by _sound_model
+            total.merge(state)
+    return total
+
+
+# Classifiers by one pass: their target is the list of classes.
+
+
+class OnePassClassifier(Scoring, OnePass):
+    """Statistics by class: the survey pass finds the classes, the counting pass does the rest."""
+
+    _card = LabelCard
+    _model: Bayes
+    _target: NDArray[Any]  # the classes
+
+    @abstractmethod
+    def _family(self, K: int) -> Family:
+        """The family that the hyper-parameters describe, which are checked here."""
+
+    def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Source:
+        return validation.training(self, X, y, sample_weight, known=known)
+
+    def _start(self, source: Source, target: NDArray[Any]) -> Start:
+        K = len(target)
+        return partial(self._family(K).stats, K, source.p)
+
+    def _found(self, source: Source) -> tuple[NDArray[Any], tuple[Any, Any | None]]:
+        """One pass where the survey would cost another, if a glimpse has shown all classes."""
+        try:
+            guess = glimpse(source)
+            if guess is not None:
+                with validation.of_classes(guess):
+                    return guess, self._fitted(Foreseen(source), guess)
+        except Refused:
+            raise
+        except ValueError:  # which may be the guess's fault: after the survey it would not be
+            pass
+        return super()._found(source)
+
+    def _labelled(self, source: Source, target: NDArray[Any]) -> Source:
+        return source.coded(target)
+
+    def _scores(self, model: Bayes) -> Scores:
+        return model.posterior
+
+    def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
+        return {"classes_": target, "n_features_in_": model.params.shape[1]}
+
+    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
+        if len(target) == 1:
+            yield f"all rows are of class {target[0]}: every answer will be that class"
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Take in more rows: the result is that of one fit to all rows so far.
+
+        `classes`, all labels that can ever come, are needed at the first call. What the rows so far leave
+        open is dealt with as in `fit`, but without a warning: more may come.
+        """
+        first = "_model" not in vars(self)
+        known = self._known_classes(classes)
+        if not first:
+            self._needs_statistics("partial_fit")
+        self._warn_of_settings()
+        source = self._source(X, y, sample_weight, known=not first)
+        refuse_new(source, known)
+        return self._take_in(source, known)
+
+    def merge(self, *others: Self, classes: Literal["union"] | None = None) -> Self:
+        """A new estimator, equal to one fitted to the rows of this one and of all `others`.
+
+        Hyper-parameters, columns and classes must be the same; classes="union" joins the classes.
+        """
+        return self._join(numbered_models(self, others), classes)
+
+    def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
+        check(models)
+        if classes not in (None, "union"):
+            raise ValueError(f"classes={classes!r}: it is None (they must match) or 'union'")
+        joint = self._target
+        for one in models[1:]:
+            theirs = one.model._target
+            if np.array_equal(joint, theirs):
+                continue
+            if classes is None:
+                raise ValueError(
+                    f"classes differ: {models[0].name} has {joint}, {one.name} {theirs}; merge with "
+                    "classes='union' to join them"
+                )
+            joint = _union(joint, theirs, one.name)
+        check_statistics(models)
+        counted = [(model._statistics, np.searchsorted(joint, model._target)) for _, model in models]
+        return self._merge(models, [state.widened(len(joint), at) for state, at in counted], joint)
+
+
+def _union(a: NDArray[Any], b: NDArray[Any], name: str) -> NDArray[Any]:
+    """The labels of both, which must be of one kind: numbers and strings are not made into each other."""
+    both = np.concatenate([a.astype(object), b.astype(object)])
+    kind = np.result_type(a.dtype, b.dtype) if a.dtype.kind == b.dtype.kind else None
+    if kind is None and not {a.dtype.kind, b.dtype.kind} <= set("iu"):
+        raise ValueError(
+            f"labels of different kinds cannot be joined: those of {name} are {b.dtype}, others {a.dtype}"
+        )
+    joint = levels_of(both)
+    return joint if kind is None else joint.astype(kind)

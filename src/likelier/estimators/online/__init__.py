@@ -1,0 +1,1 @@
+"""Online learning: rows one by one."""

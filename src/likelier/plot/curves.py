@@ -1,0 +1,305 @@
+"""Calibration curves, learning curves, and mistakes over time."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from likelier.array_types import Floats
+from likelier.comparison import Comparison, Result, compare
+from likelier.comparison.cross_validate import LearningCurve, grown
+from likelier.estimators.evaluate import evaluate
+from likelier.evaluation import LabelEvaluation
+from likelier.plot.axes import MUTED, axes, color, ink, marker, tint
+from likelier.streams.figures import GROUPS, Figures
+
+# How well probabilities were meant.
+
+SHARES = 20  # bars for the share of rows, along the axis of probabilities
+HIGH = 0.2  # of the axes, for the highest of them
+FEW = 3  # models up to which intervals are drawn by default
+NORMAL = 1.959964  # between ± so many deviations are 95 % of a Gaussian
+
+
+def calibration(
+    found: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    groups: int = GROUPS,
+    positive: Any = None,
+    intervals: bool | None = None,
+    ax: Any = None,
+) -> Any:
+    """How often something came to pass against the probability that it had; on the diagonal is right.
+
+    found: a fitted classifier, judged by the rows X and y; what `lk.evaluate` or `lk.progressive` returned;
+    a `Pending`; several of any of these by name; or a `Comparison`. Of two classes it is the class
+    `positive`, by default the larger label; of more, that the likeliest class is right. groups: points,
+    each of rows of about equal weight. intervals: 95 % for each group, by Wilson (1927), by default of up
+    to three models. Steps at the foot: where the rows are, the highest as high as a fifth of the axes.
+
+    Examples
+    --------
+    >>> import likelier as lk
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = lk.GaussianNB().fit(X[::2], y[::2])
+    >>> ax = lk.plot.calibration({"naive Bayes": model}, X[1::2], y[1::2])
+    """
+    several = {name: _judged(name, each, X, y) for name, each in _by_name(found).items()}
+    first = next(iter(several.values()))
+    two = first.figures.K == 2
+    if two and positive is None and first.classes:
+        positive = _larger(first.classes)
+    ax = axes(ax)
+    ax.plot([0, 1], [0, 1], color=ink(ax, MUTED), linewidth=1, linestyle="--")
+    for i, (name, each) in enumerate(several.items()):
+        if two and positive not in each.classes:
+            raise ValueError(f"positive={positive!r}: {name} has the classes {list(each.classes)}")
+        code = each.classes.index(positive) if two else 1
+        points = each.figures.calibration(groups, positive=code)
+        label = f"{name}: off by {each.figures.calibration_error:.4f}"
+        ax.plot(points.p, points.rate, color=color(i), marker=marker(i), markersize=5, label=label)
+        if intervals or (intervals is None and len(several) <= FEW):
+            ends = wilson(points.rate, points.weight)
+            ax.vlines(points.p, *ends, color=color(i), linewidth=1, alpha=0.6)
+        _shares(ax, i, each.figures, code, alone=len(several) == 1)
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+    ax.set_xlabel(f"probability of {positive}" if two else "probability of the likeliest class")
+    ax.set_ylabel(f"share of {positive}" if two else "share of rows where it is right")
+    ax.legend(framealpha=0.9, loc="upper left")
+    return ax
+
+
+# ---- what is drawn -------------------------------------------------------------------------------
+class Judged(NamedTuple):
+    """Sums over judged rows, and the classes that they number."""
+
+    figures: Figures
+    classes: tuple[Any, ...]
+
+
+def _by_name(found: Any) -> Mapping[str, Any]:
+    if isinstance(found, Comparison):
+        return {result.model: result for result in found.results if result.P is not None}
+    several = found if isinstance(found, Mapping) else {_name(found): found}
+    if not several:
+        raise ValueError("there is nothing to draw: give one result at least")
+    return several
+
+
+def _name(found: Any) -> str:
+    return found.model if isinstance(found, Result | LabelEvaluation) else "the model"
+
+
+def _judged(name: str, each: Any, X: Any, y: Any) -> Judged:
+    if isinstance(each, BaseEstimator) and is_classifier(each):
+        if X is None:
+            raise ValueError(f"{name} is a classifier: its probabilities are judged by rows, give X and y")
+        each = evaluate(each, X, y)
+    elif X is not None or y is not None:
+        raise ValueError(f"{name} has been judged: X and y are for fitted classifiers")
+    if isinstance(each, Result):
+        if each.sits_out is not None:
+            raise ValueError(f"{name} sits out: {each.sits_out}")
+        each = each.overall
+    if isinstance(each, LabelEvaluation):
+        if not each.probable:
+            raise ValueError(f"{name} gives no probabilities: there is nothing to calibrate")
+        found = Judged(each.sums.figures, tuple(each.classes.tolist()))
+    elif isinstance(getattr(each, "figures", None), Figures):
+        found = Judged(each.figures, tuple(each.classes))
+    else:
+        raise TypeError(
+            f"a {type(each).__name__} has no figures: draw a fitted classifier, or what lk.evaluate, "
+            "lk.progressive or lk.compare returned"
+        )
+    if not found.figures.rows:
+        raise ValueError(f"{name} was judged by no row: there is nothing to draw")
+    return found
+
+
+def _larger(classes: tuple[Any, ...]) -> Any:
+    """Of two labels; the second where they have no order."""
+    try:
+        return max(classes)
+    except TypeError:
+        return classes[-1]
+
+
+# ---- how it looks --------------------------------------------------------------------------------
+def wilson(rate: Floats, n: Floats) -> tuple[Floats, Floats]:
+    """Between which shares 95 % of samples of n rows have such a rate (Wilson 1927)."""
+    z2 = NORMAL**2
+    middle = (rate + z2 / (2 * n)) / (1 + z2 / n)
+    half = NORMAL / (1 + z2 / n) * np.sqrt(rate * (1 - rate) / n + z2 / (4 * n**2))
+    return middle - half, middle + half
+
+
+def _shares(ax: Any, i: int, figures: Figures, code: int, *, alone: bool) -> None:
+    misses, hits, Q = figures.bins.T
+    n = misses + hits
+    there = n > 0
+    p = Q[there] / n[there]
+    share = np.histogram(1 - p if code == 0 and figures.K == 2 else p, SHARES, (0, 1), weights=n[there])[0]
+    edges, heights = np.linspace(0, 1, SHARES + 1), HIGH * share / share.max()
+    if alone:
+        ax.stairs(heights, edges, fill=True, color=tint(ax, i, 0.25), zorder=0)
+    else:
+        ax.stairs(heights, edges, color=tint(ax, i, 0.6), linewidth=0.8, zorder=0)
+
+
+# Better with more rows.
+
+NAMES = {
+    "error": "share of mistakes",
+    "log_loss": "log-loss",
+    "brier": "Brier score",
+    "calibration_error": "calibration error",
+    "auc": "AUC",
+    "rmse": "RMSE",
+    "mae": "mean absolute error",
+    "r2": "R²",
+}
+
+
+def learning_curve(
+    models: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    sizes: Sequence[int] | None = None,
+    metric: str | None = None,
+    cv: int = 5,
+    seed: int = 0,
+    ax: Any = None,
+) -> Any:
+    """How good models are on rows held out, against the number of rows that they learn from.
+
+    models: an estimator, a list or dict of them, names as in `lk.compare`, a `Comparison`, or a
+    `LearningCurve`, which is drawn as it is. Bands: a standard error to either side of the mean over `cv`
+    folds, corrected for their overlap. Dashed: the answer that knows y alone. metric: by default the share
+    of mistakes, or the RMSE. sizes: by default seven, up to all that folds leave.
+
+    Examples
+    --------
+    >>> import likelier as lk
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> ax = lk.plot.learning_curve([lk.GaussianNB(), lk.LinearDiscriminantAnalysis()], X, y)
+    >>> ax.get_xlabel()
+    'rows learned from'
+    """
+    found = _found(models, X, y, sizes, metric, cv, seed)
+    ax = axes(ax)
+    mean, error = found.mean, found.error
+    for m, name in enumerate(found.models):
+        there = np.isfinite(mean[m])
+        if not there.any():
+            continue
+        x, middle, e = found.sizes[there], mean[m, there], np.nan_to_num(error[m, there])
+        ax.fill_between(x, middle - e, middle + e, color=color(m), alpha=0.15, linewidth=0)
+        ax.plot(x, middle, color=color(m), marker=marker(m), markersize=5, label=name)
+    if not ax.get_legend_handles_labels()[0]:
+        raise ValueError(f"none of {', '.join(found.models)} has a finite {found.metric}: nothing to draw")
+    if np.isfinite(found.baseline):
+        style = {"color": ink(ax, MUTED), "linestyle": "--", "linewidth": 1, "zorder": 0}
+        ax.axhline(found.baseline, label="knows y alone", **style)
+    ax.set_xscale("log")
+    ax.set_xticks(found.sizes, [f"{size:,}" for size in found.sizes])
+    ax.minorticks_off()
+    ax.set_xlabel("rows learned from")
+    ax.set_ylabel(NAMES.get(found.metric, found.metric))
+    ax.legend(framealpha=0.9)
+    return ax
+
+
+def _found(
+    models: Any, X: Any, y: Any, sizes: Sequence[int] | None, metric: str | None, cv: int, seed: int
+) -> LearningCurve:
+    if isinstance(models, LearningCurve | Comparison) and (X is not None or y is not None):
+        raise ValueError(
+            f"a {type(models).__name__} has its rows: X and y are for models that are not judged"
+        )
+    if isinstance(models, LearningCurve):
+        return models
+    if not isinstance(models, Comparison):
+        if X is None:
+            raise ValueError("X is None: models learn from rows, give X and y")
+        single = not isinstance(models, Mapping | Sequence) or isinstance(models, str)
+        models = compare(X, y, [models] if single else models, cv, seed=seed)
+    usual = "rmse" if models.classes is None else "error"
+    return grown(models, sizes=sizes, metric=usual if metric is None else metric.replace("-", "_"))
+
+
+# Mistakes over time.
+
+
+def mistakes(found: Any, *, bound: Any = None, ax: Any = None) -> Any:
+    """Mistakes so far against rows so far: the flatter the line, the better the model has become.
+
+    found: a fitted `Perceptron`, with a line for each of its problems; or what `lk.progressive` returned,
+    or a `Pending`, or several of these by name. bound: what `mistake_bound` found of the perceptron, drawn
+    as levels that its mistakes stay below.
+
+    Examples
+    --------
+    >>> import likelier as lk
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = lk.Perceptron(random_state=0).fit(X, y)
+    >>> ax = lk.plot.mistakes(model, bound=model.mistake_bound(X, y))
+    """
+    if isinstance(found, BaseEstimator):
+        return _of_perceptron(found, bound, axes(ax))
+    if bound is not None:
+        raise ValueError("bound: there is one for the mistakes of a Perceptron, and for no other model")
+    return _of_streams(found, axes(ax))
+
+
+def _of_perceptron(model: Any, bound: Any, ax: Any) -> Any:
+    check_is_fitted(model)
+    if not hasattr(model, "mistake_curve_"):
+        raise ValueError(
+            f"this {type(model).__name__} has no mistake_curve_: a Perceptron has, unless it was saved "
+            "without its statistics. Of others draw what lk.progressive returned."
+        )
+    turns, *counts = model.mistake_curve_.T
+    classes = [str(label) for label in model.classes_][-len(counts) :]
+    levels: Any = [] if bound is None else np.atleast_1d(bound.bound)
+    for k, (label, count) in enumerate(zip(classes, counts, strict=True)):
+        style = {"color": color(k), "marker": marker(k), "markersize": 4}
+        ax.plot(turns, count, label=f"{label} against the rest", **style)
+        if len(levels):
+            ax.axhline(levels[k], color=color(k), linestyle="--", linewidth=1)
+    ax.plot(turns, turns, color=ink(ax, MUTED), linewidth=1, label="always mistaken", zorder=0)
+    ax.set(xscale="log", yscale="log", xlabel="rows seen", ylabel="mistakes")
+    ax.legend(frameon=False)
+    return ax
+
+
+def _of_streams(found: Any, ax: Any) -> Any:
+    for i, (name, each) in enumerate(_named(found).items()):
+        curve = each.curve
+        if not len(curve.rows):
+            raise ValueError(f"{name} was judged by no row: there is nothing to draw")
+        label = f"{name}: {curve.mistakes[-1]:.10g} mistakes, {100 * each.figures.error:.2f} %"
+        ax.plot([0, *curve.rows], [0, *curve.mistakes], color=color(i), label=label)
+    ax.set(xlabel="rows", ylabel="mistakes")
+    ax.set_ylim(bottom=0)
+    ax.legend(framealpha=0.9)
+    return ax
+
+
+def _named(found: Any) -> Mapping[str, Any]:
+    """Results by name, checked: one alone is that of the model."""
+    several = found if isinstance(found, Mapping) else {"the model": found}
+    if not several:
+        raise ValueError("there is nothing to draw: give one result at least")
+    for each in several.values():
+        if not (hasattr(each, "figures") and hasattr(each, "curve")):
+            raise TypeError(f"a {type(each).__name__} has no figures: draw what lk.progressive returned")
+    return several

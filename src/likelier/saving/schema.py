@@ -1,0 +1,554 @@
+"""What a model file may hold: the closed table of records, and the checks before one is used."""
+
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.data import CSR
+from likelier.em import Blend, Selection, Stepwise, Way
+from likelier.estimators.discriminative.base import Course, Weights
+from likelier.estimators.discriminative.logistic import Steps
+from likelier.estimators.discriminative.logistic_cv import Tried
+from likelier.estimators.discriminative.perceptron import Progress, Voted
+from likelier.estimators.discriminative.sgd_base import Strides
+from likelier.estimators.generative.discriminant import LinearBayes
+from likelier.estimators.generative.family_choice import Choice, Part, Plan, PlannedBayes, PlannedParts
+from likelier.estimators.linear_regression import Lines
+from likelier.families import (
+    Bernoullis,
+    Betas,
+    Categories,
+    Complements,
+    Diagonal,
+    Dirichlets,
+    Discriminants,
+    Exponentials,
+    Full,
+    Gammas,
+    Geometrics,
+    Group,
+    Histograms,
+    Kernels,
+    Mixed,
+    Mixture,
+    Multinomials,
+    Poissons,
+    Spanned,
+    Tied,
+)
+from likelier.families.dirichlet import Shares
+from likelier.families.gamma_beta import Itself, TwoShares
+from likelier.families.mixed import OfAll, Shared
+from likelier.families.registry import Settled
+from likelier.inference import Information, Separation, Solution
+from likelier.model import Bayes, Unweighed
+from likelier.row_solvers.perceptron import Tally, Voters
+from likelier.saving.format import require
+from likelier.scores import Affine, Scores
+from likelier.states import (
+    RULES,
+    BinCounts,
+    Bins,
+    ColumnMoments,
+    Counts,
+    Deviations,
+    Gathered,
+    HigherMoments,
+    Kept,
+    Levels,
+    Moments,
+    Parts,
+    PatternMoments,
+    PositiveMoments,
+    ShrinkageMoments,
+    Sums,
+    Survey,
+    Triangle,
+    Typical,
+)
+from likelier.states.rows import MOST
+from likelier.states.units import Scaled
+from likelier.storing.values import field_names
+
+# What must be true of a record before it is used: types, sizes, finite numbers.
+
+Sizes = dict[str, int]  # of the letters: K classes, p columns, q targets
+
+
+class Kind(NamedTuple):
+    """A class of records. Sizes as in the formulas: "K p", "1+p+q"; a whole number may be a size, too.
+
+    K, p and q are the same throughout a file, other letters within one array.
+    """
+
+    cls: type
+    sizes: dict[str, str | Callable[[Any], str]]
+    holds: Callable[[Any], Any] = lambda record: True
+    logs: tuple[str, ...] = ()  # logarithms, which may be -inf
+    gaps: tuple[str, ...] = ()  # which may be NaN: all other numbers are finite
+    # Records in it for which some letters mean another size, and these; None: the letters are the same.
+    within: Callable[[Any], list[tuple[Any, Sizes]]] | None = None
+
+
+Kinds = Mapping[type, Kind]
+
+
+def check_fields(record: Any, sizes: Sizes, kinds: Kinds) -> None:
+    """Refuse a record whose fields are not of their types, or do not fit each other and `sizes`."""
+    kind, name = kinds[type(record)], type(record).__name__
+    held = {field: getattr(record, field) for field in field_names(kind.cls)}
+    for field, value in held.items():
+        if not _fits(value, _hints(kind.cls)[field], kinds):  # to write out every value takes long
+            raise ValueError(f"{name}.{field} is of a wrong type: {value!r:.80}")
+    # Whole numbers first: what they say, the sizes of arrays can be held against.
+    for field in sorted(held, key=lambda field: type(held[field]) is not int):
+        for part in _parts(held[field]):
+            if isinstance(part, np.ndarray):
+                _finite(part, f"{name}.{field}", kind, field)
+                _size(part.shape, kind, record, field, sizes)
+            elif type(part) is int and field in kind.sizes:
+                _size((part,), kind, record, field, sizes)
+            elif isinstance(part, float):
+                _finite(np.asarray(part), f"{name}.{field}", kind, field)
+            elif type(part) in kinds and kind.within is None:
+                check_fields(part, sizes, kinds)
+    for part, other in [] if kind.within is None else kind.within(record):
+        check_fields(part, {**sizes, **other}, kinds)
+    require(kind.holds(record), f"the numbers of {name} contradict each other")
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """What a field holds, out of its tuples, lists and dicts."""
+    if type(value) in (tuple, list, dict):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _parts(part)
+    else:
+        yield value
+
+
+def _finite(array: NDArray[Any], where: str, kind: Kind, field: str) -> None:
+    if array.dtype.kind == "f":
+        good = np.isfinite(array)
+        good |= (field in kind.logs) & (array == -np.inf)
+        good |= (field in kind.gaps) & np.isnan(array)
+        require(good.all(), f"{where} contains NaN or infinity")
+
+
+# ---- sizes ---------------------------------------------------------------------------------------
+def _size(shape: tuple[int, ...], kind: Kind, record: Any, field: str, sizes: Sizes) -> None:
+    said, own = kind.sizes[field], dict[str, int]()
+    wanted = (said if isinstance(said, str) else said(record)).split()
+    good = len(wanted) == len(shape) and all(
+        _matches(letters, n, sizes, own) for letters, n in zip(wanted, shape, strict=True)
+    )
+    known = ", ".join(f"{letter}={n}" for letter, n in sizes.items())
+    where = f"{type(record).__name__}.{field}"
+    require(good, f"{where} has shape {shape}, which is not ({', '.join(wanted)}) with {known}")
+
+
+def _matches(letters: str, n: int, sizes: Sizes, own: Sizes) -> bool:
+    """Whether n is this sum; a letter not met before gets what is left."""
+    open_, rest = [], n
+    for term in letters.split("+"):
+        here = sizes if term in "Kpq" else own
+        if term.isdigit() or term in here:
+            rest -= int(term) if term.isdigit() else here[term]
+        else:
+            open_.append((here, term))
+    if open_:
+        here, term = open_.pop()
+        here[term], rest = rest, min(rest, 0)
+    return rest == 0 and not open_
+
+
+# ---- types ---------------------------------------------------------------------------------------
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
+
+
+def _fits(value: Any, hint: Any, kinds: Kinds) -> bool:
+    """Whether a value is what an annotation of ours says."""
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if hint is Any:
+        return True
+    if origin in (types.UnionType, typing.Union):
+        return any(_fits(value, one, kinds) for one in args)
+    if origin is typing.Literal:
+        return any(type(value) is type(one) and value == one for one in args)
+    if origin is np.ndarray:
+        (cell,) = typing.get_args(args[1])
+        return type(value) is np.ndarray and (cell is Any or value.dtype == np.dtype(cell))
+    if origin is tuple:
+        return type(value) is tuple and all(_fits(part, args[0], kinds) for part in value)
+    if origin is list:
+        return type(value) is list and all(_fits(part, args[0], kinds) for part in value)
+    if origin is dict:
+        return type(value) is dict and all(
+            _fits(k, args[0], kinds) and _fits(v, args[1], kinds) for k, v in value.items()
+        )
+    if getattr(hint, "_is_protocol", False):
+        asked = [name for name in vars(hint) if not name.startswith("_")]
+        return type(value) in kinds and all(hasattr(type(value), name) for name in asked)
+    return isinstance(value, hint) and not (hint is int and isinstance(value, bool))
+
+
+# The closed table of what a file may hold, and what must be true of it: kernels take sizes on trust.
+#
+# A new state or family joins `RECORDS` by one line: its name in files, its class, the sizes of its
+# arrays.
+
+_SCATTER = {"full": "K p p", "tied": "p p"}
+_ORDERS = dict.fromkeys("STQ", "K p p")
+_LINE = {"centre": "p", "W": "K p", "b": "K", "origin": "p", "scalings": "p r", "explained": "s"}
+_PLANE = {"B": "q p", "at": "q", "shift": "p", "intercept": "q"}
+
+
+def _counted(state: Any) -> Any:
+    return np.all(state.n >= 0)
+
+
+def _summed(state: Sums) -> Any:
+    known = state.rule in RULES and (state.threshold is None or state.threshold >= 0)
+    counted = all(np.all(a >= 0) for a in (state.n, state.gone) if a is not None)
+    return known and counted and np.all(state.total >= RULES[state.rule].low)
+
+
+def _grouped(state: PatternMoments) -> Any:
+    """Classes and the places of scatters are numbers by which arrays are read."""
+    K, places = len(state.blank), state.spread[state.spread >= 0]
+    counted = np.all(state.w > 0) and np.all(state.blank >= 0) and state.most > 0
+    classes = np.all((state.codes >= 0) & (state.codes < K)) and not np.isnan(state.X).all(axis=1).any()
+    scatters = np.all(state.spread >= -1) and np.array_equal(np.sort(places), np.arange(len(state.S)))
+    return counted and classes and scatters
+
+
+def _tallied(state: Counts) -> Any:
+    """Codes are places in the table."""
+    least = 1 if state.beyond == "last" else 0
+    sized = np.all(state.sizes >= least) and state.sizes.sum() == len(state.counts)
+    return sized and _counted(state) and np.all(state.counts >= 0) and state.counts.flags.c_contiguous
+
+
+def _sorted(bins: Bins) -> Any:
+    if len(bins) == 0 or len(bins.edges) != len(bins) + 1:
+        return False
+    ordered = np.all(np.diff(bins.edges) >= 0) and np.all(np.diff(bins.cuts) > 0)
+    return ordered and not (bins.atoms[0] or bins.atoms[-1])
+
+
+def _binned(state: BinCounts) -> Any:
+    return np.array_equal(state.counts.sizes, [len(one) for one in state.bins])
+
+
+def _normal(params: Any) -> Any:
+    """Each column's probabilities add up to 1."""
+    sizes = params.sizes
+    if len(sizes) == 0 or not np.all(sizes > 0) or sizes.sum() != len(params.log_p):
+        return False
+    totals = np.add.reduceat(np.exp(params.log_p), np.cumsum(sizes) - sizes, axis=0)
+    return np.allclose(totals, 1, rtol=1e-6)
+
+
+def _kept(state: Kept) -> Any:
+    return np.all(state.w > 0) and np.all((state.codes >= 0) & (state.codes < state.K))
+
+
+def _pointed(params: Kernels) -> Any:
+    """Every class has points, and of every column some cell: kernels read them by `start`."""
+    start, m = params.start, len(params.points)
+    if start[0] != 0 or start[-1] != m or np.any(np.diff(start) < 1):
+        return False
+    held = np.add.reduceat(~np.isnan(params.points), start[:-1], axis=0, dtype=np.int64)
+    return np.all(held > 0) and np.all(params.h > 0) and params.points.flags.c_contiguous
+
+
+def _foldable(state: Triangle) -> Any:
+    return state.n >= 0 and state.R.flags.c_contiguous
+
+
+def _gathered(state: Gathered) -> Any:
+    heights = [[len(piece) for piece in pieces] for pieces in (state.Y, state.w)]
+    heights.append([X.shape[0] for X in state.X])
+    empty = state.triangle is None or not state.X
+    return empty and heights[0] == heights[1] == heights[2] and all(np.all(w > 0) for w in state.w)
+
+
+def _partition(columns: Sequence[NDArray[Any]]) -> bool:
+    """Whether each column, from 0 on, is in one group."""
+    every = np.sort(np.concatenate([np.empty(0, dtype=np.intp), *columns]))
+    return bool(columns) and all(map(len, columns)) and np.array_equal(every, np.arange(len(every)))
+
+
+def _chances(params: Bernoullis) -> Any:
+    return np.allclose(np.exp(params.log_yes) + np.exp(params.log_no), 1, rtol=0, atol=1e-6)
+
+
+def _drawn(params: Multinomials) -> Any:
+    sums = np.exp(params.log_theta).sum(axis=1)
+    return np.allclose(sums, 1, rtol=0, atol=1e-6) and np.all(params.length >= 0)
+
+
+def _sampled(state: Typical) -> Any:
+    m = len(state.keys)
+    return m == len(state.scores) == len(state.w) <= MOST and np.all(state.w > 0) and state.rows >= m
+
+
+def _positives(state: PositiveMoments) -> str:
+    return "K p+p" if isinstance(state.positives, TwoShares) else "K p"
+
+
+def _positive(state: PositiveMoments) -> Any:
+    counted = np.all(state.n >= 0) and np.all(state.seen >= 0) and np.all(state.gap >= 0)
+    return counted and np.all(state.mean[state.seen > 0] > 0) and state.positives in _WHOLE
+
+
+_WHOLE = (Itself(), TwoShares(), Shares())  # what statistics are of
+
+
+def _apart(parts: Parts) -> bool:
+    return _partition(parts.columns) and len(parts.columns) == len(parts.states)
+
+
+def _each(parts: Parts) -> list[tuple[Any, Sizes]]:
+    """A state counts its own columns."""
+    pairs = zip(parts.states, parts.columns, strict=False)
+    return [(state, {"p": len(columns)}) for state, columns in pairs]
+
+
+def _near(units: Any) -> Any:
+    """Powers of two that numbers have."""
+    return units is None or (units.dtype.kind == "i" and np.all(np.abs(units) < 2000))
+
+
+def _possible(model: Bayes) -> Any:
+    known = (model.typical is None or isinstance(model.typical, Typical)) and _near(model.units)
+    return known and model.log_prior.max() <= 1e-6 and abs(model.prior.sum() - 1) < 1e-6
+
+
+def _owned(mixture: Mixture) -> Any:
+    """Components are read by the runs of their owners: each class has one, none is left out."""
+    owner, weight = mixture.owner, mixture.log_weight
+    runs = len(owner) > 0 and owner[0] == 0 and np.isin(np.diff(owner), (0, 1)).all()
+    sums = np.bincount(owner, np.exp(weight)) if runs and owner.shape == weight.shape else np.zeros(1)
+    return np.all(np.abs(sums - 1) < 1e-6)
+
+
+def _blended(model: Blend) -> Any:
+    return _possible(model) and model.params.shape[0] == len(model.log_prior)
+
+
+def _informed(found: Information) -> Any:
+    same = found.H is None or len(found.H) == len(found.l2)
+    return same and np.all(found.n >= 0) and np.all(found.l2 >= 0) and found.iterations >= 0
+
+
+def _walked(found: Steps) -> Any:
+    sums = (found.n, found.squares, found.cells)
+    return found.steps >= 0 and len(found.losses) > 0 and all(np.all(each >= 0) for each in sums)
+
+
+def _strode(found: Strides) -> Any:
+    squares = found.squares is None or np.all(found.squares >= 0)
+    return found.t >= 1 and found.mistakes >= 0 and np.all(found.n >= 0) and squares
+
+
+def _stored(rows: CSR) -> Any:
+    """Kernels follow columns and starts."""
+    starts, columns = rows.starts, rows.columns
+    typed = rows.values.dtype == np.float64 and columns.dtype == starts.dtype == np.int32
+    ordered = typed and len(starts) and starts[0] == 0 and np.all(np.diff(starts) >= 0)
+    return ordered and starts[-1] == len(columns) and np.all((columns >= 0) & (columns < rows.p))
+
+
+def _lasting(voters: Voters) -> Any:
+    return np.all(voters.lasting >= 0) and voters.lasting.sum() > 0
+
+
+def _voting(model: Voted) -> Any:
+    r = model.kept.shape[0]
+    known = all(np.all((one.rows >= 0) & (one.rows < r)) for one in model.voters)
+    return known and len(model.voters) == len(model.W)
+
+
+def _counted_up(tally: Tally) -> Any:
+    doublings = tally.doublings
+    grown = np.all(np.diff(doublings) >= 0) and len(doublings) == tally.turns.bit_length()
+    return grown and 0 <= tally.latest <= tally.mistakes <= tally.turns and tally.passed >= 0
+
+
+def _went(found: Progress) -> Any:
+    return _strode(found) and len(found.tallies) == len(found.theta) and found.forgotten >= 0
+
+
+def _tabled(table: Selection) -> Any:
+    each = (table.n_components, table.covariance_type, table.log_likelihood, table.bic, table.converged)
+    return len({len(one) for one in (*each, table.bic if table.aic is None else table.aic)}) == 1
+
+
+RECORDS = {
+    "states.Moments": Kind(
+        Moments, {"n": "K", "mean": "K p", "S": lambda state: _SCATTER[state.shape]}, _counted
+    ),
+    "states.Deviations": Kind(
+        Deviations, {"n": "K", "mean": "K p", "D": "m p", "scatter": "p p"}, _counted
+    ),
+    "states.ColumnMoments": Kind(
+        ColumnMoments, {"n": "K", **dict.fromkeys(("seen", "mean", "S"), "K p")}, _counted
+    ),
+    "states.Scaled": Kind(Scaled, {"units": "p"}, lambda state: _near(state.units)),
+    "states.PatternMoments": Kind(
+        PatternMoments,
+        {"X": "r p", "codes": "r", "w": "r", "spread": "r", "S": "c p p", "blank": "K"},
+        _grouped,
+        gaps=("X",),
+    ),
+    "states.ShrinkageMoments": Kind(ShrinkageMoments, {}),
+    "states.Counts": Kind(Counts, {"n": "K", "counts": "l K", "sizes": "p"}, _tallied),
+    "states.Bins": Kind(Bins, {"edges": "1+b", "atoms": "b"}, _sorted),
+    "states.BinCounts": Kind(BinCounts, {}, _binned),
+    "states.HigherMoments": Kind(HigherMoments, {"n": "K", "mean": "K p", **_ORDERS}, _counted),
+    "states.Triangle": Kind(
+        Triangle, {"p": "p", "shift": "p+q", "R": "1+p+q 1+p+q", "power": "1+p+q"}, _foldable
+    ),
+    "states.Gathered": Kind(Gathered, {"p": "p", "q": "q", "X": "m p", "Y": "m q", "w": "m"}, _gathered),
+    "states.Sums": Kind(Sums, {"n": "K", "total": "K p", "gone": "K p"}, _summed),
+    "states.Kept": Kind(Kept, {"K": "K", "X": "m p", "codes": "m", "w": "m"}, _kept, gaps=("X",)),
+    "states.Survey": Kind(Survey, {"levels": "K"}),
+    "states.Levels": Kind(Levels, {"levels": "l"}),
+    "families.Diagonal": Kind(Diagonal, {"mean": "K p", "var": "K p"}, lambda d: (d.var > 0).all()),
+    "families.Categories": Kind(Categories, {"log_p": "l K", "levels": "p"}, _normal),
+    "families.Histograms": Kind(Histograms, {"log_p": "l K"}, _normal),
+    "states.PositiveMoments": Kind(
+        PositiveMoments, {"n": "K", **dict.fromkeys(("seen", "mean", "gap"), _positives)}, _positive
+    ),
+    "states.Itself": Kind(Itself, {}),
+    "states.TwoShares": Kind(TwoShares, {}),
+    "states.Shares": Kind(Shares, {}, lambda shares: shares.whole > 0),
+    "states.Typical": Kind(Typical, {"keys": "m", "scores": "m", "w": "m"}, _sampled, logs=("scores",)),
+    "families.Gammas": Kind(
+        Gammas, {"a": "K p", "mean": "K p"}, lambda d: (d.a > 0).all() and (d.mean > 0).all()
+    ),
+    "families.Betas": Kind(Betas, {"a": "K p", "b": "K p"}, lambda d: (d.a > 0).all() and (d.b > 0).all()),
+    "families.Dirichlets": Kind(
+        Dirichlets,
+        {"alpha": "K p", "rest": "K"},
+        lambda d: (d.alpha > 0).all() and (d.rest >= 0).all() and d.whole > 0,
+    ),
+    "families.Tied": Kind(Tied, {"mean": "K p", "cov": "p p"}, lambda d: d.tol >= 0),
+    "families.Spanned": Kind(Spanned, {"mean": "K p", "D": "m p"}, lambda d: d.tol >= 0),
+    "families.Full": Kind(Full, {"mean": "K p", "cov": "K p p"}),
+    "families.Bernoulli": Kind(
+        Bernoullis, {"log_yes": "K p", "log_no": "K p"}, _chances, logs=("log_yes", "log_no")
+    ),
+    "families.Multinomial": Kind(
+        Multinomials, {"log_theta": "K p", "length": "K"}, _drawn, logs=("log_theta",)
+    ),
+    "families.Complement": Kind(Complements, {"W": "K p"}),
+    "families.Poisson": Kind(Poissons, {"rate": "K p"}, lambda d: (d.rate > 0).all()),
+    "families.Geometric": Kind(Geometrics, {"odds": "K p"}, lambda d: (d.odds > 0).all()),
+    "families.Exponential": Kind(Exponentials, {"mean": "K p"}, lambda d: (d.mean > 0).all()),
+    "families.Kernels": Kind(
+        Kernels,
+        {"points": "m p", "log_w": "m", "log_v": "m", "start": "1+K", "h": "K p"},
+        _pointed,
+        gaps=("points",),
+    ),
+    "families.Discriminants": Kind(Discriminants, dict(_LINE)),
+    "families.Group": Kind(
+        Group, {"columns": "c"}, within=lambda group: [(group.params, {"p": len(group.columns)})]
+    ),
+    "families.Mixed": Kind(Mixed, {}, lambda mixed: _partition([group.columns for group in mixed.groups])),
+    "families.Shared": Kind(Shared, {"K": "K"}, within=lambda shared: [(shared.params, {"K": 1})]),
+    "families.OfAll": Kind(OfAll, {"n": "K"}, _counted, within=lambda each: [(each.state, {"K": 1})]),
+    "families.Settled": Kind(Settled, {"levels": "l"}),
+    "plan.Choice": Kind(Choice, {}),
+    "plan.Part": Kind(
+        Part, {"columns": "c"}, lambda part: part.own is None and len(part.settled) == len(part.columns)
+    ),
+    "plan.Plan": Kind(Plan, {}, lambda plan: _partition([part.columns for part in plan.parts])),
+    "states.Parts": Kind(Parts, {"columns": "c"}, _apart, within=_each),
+    "plan.PlannedParts": Kind(
+        PlannedParts, {"columns": "c"}, _apart, within=lambda parts: [(parts.plan, {}), *_each(parts)]
+    ),
+    "plan.PlannedBayes": Kind(
+        PlannedBayes, {"log_prior": "K", "units": "p"}, _possible, logs=("log_prior",)
+    ),
+    "scores.Scores": Kind(Scores, {}, lambda scores: scores.terms),
+    "scores.Affine": Kind(Affine, {"b": "K", "W": "K p", "shift": "p"}),
+    "model.Bayes": Kind(Bayes, {"log_prior": "K", "units": "p"}, _possible, logs=("log_prior",)),
+    "model.Unweighed": Kind(Unweighed, {"log_prior": "K", "units": "p"}, _possible, logs=("log_prior",)),
+    "model.LinearBayes": Kind(
+        LinearBayes, {"log_prior": "K", "units": "p"}, _possible, logs=("log_prior",)
+    ),
+    "families.Mixture": Kind(
+        Mixture,
+        {"log_weight": "m", "owner": "m"},
+        _owned,
+        logs=("log_weight",),
+        within=lambda mixture: [(mixture.components, {"K": len(mixture.owner)})],
+    ),
+    "mixing.Way": Kind(
+        Way,
+        {"log_likelihood": "s", "floored": "s"},
+        lambda way: way.log_likelihood.shape == way.floored.shape,
+    ),
+    "mixing.Selection": Kind(
+        Selection,
+        dict.fromkeys(("n_components", "log_likelihood", "bic", "converged", "aic"), "t"),
+        _tabled,
+    ),
+    "mixing.Stepwise": Kind(Stepwise, {}, lambda state: state.batches >= 0),
+    "model.Blend": Kind(Blend, {"log_prior": "K", "units": "p"}, _blended, logs=("log_prior",)),
+    "model.Lines": Kind(Lines, dict(_PLANE)),
+    "model.Weights": Kind(Weights, {"W": "q p", "b": "q", "shift": "p"}),
+    "model.Tried": Kind(
+        Tried,
+        {
+            **{"W": "q p", "b": "q", "shift": "p", "Cs": "c", "ratios": "r"},
+            **{"paths": "f r c q d", "trials": "f r c", "steps": "f r c", "totals": "K"},
+        },
+    ),
+    "model.Course": Kind(Course, {"trace": "s 3"}, gaps=("trace",)),
+    "inference.Information": Kind(Information, {"n": "K", "l2": "m", "H": "m m"}, _informed),
+    "model.Strides": Kind(
+        Strides, {"n": "K", **dict.fromkeys(("theta", "mean", "squares"), "q 1+p")}, _strode
+    ),
+    "model.Steps": Kind(
+        Steps,
+        {
+            "n": "K",
+            "losses": "b",
+            **dict.fromkeys(("theta", "mean"), "q 1+p"),
+            "squares": "p",
+            "cells": "p",
+        },
+        _walked,
+        gaps=("losses",),
+    ),
+    "data.CSR": Kind(CSR, {"values": "c", "columns": "c", "starts": "1+r", "p": "p"}, _stored),
+    "online.Voters": Kind(Voters, {"start": "p", "rows": "m", "steps": "m", "lasting": "1+m"}, _lasting),
+    "online.Tally": Kind(Tally, {"doublings": "d"}, _counted_up),
+    "model.Voted": Kind(Voted, {"W": "q p", "b": "q", "shift": "p"}, _voting),
+    "model.Progress": Kind(
+        Progress,
+        {"n": "K", **dict.fromkeys(("theta", "mean", "squares", "start", "drawn"), "q 1+p")},
+        _went,
+    ),
+    "inference.Separation": Kind(Separation, {}, lambda found: found.classes),
+    "model.Solution": Kind(Solution, {"b": "p q", "free": "f p"}),
+}
+CLASSES: dict[str, type] = {name: kind.cls for name, kind in RECORDS.items()}
+# What hyper-parameters may be, beside plain values.
+PARAMETERS = {name: CLASSES[name] for name in ("families.Settled", "states.Bins")}
+_KINDS = {kind.cls: kind for kind in RECORDS.values()}
+
+
+def check(record: Any, sizes: Sizes) -> None:
+    """Refuse a record whose fields are not of their types, or do not fit each other and `sizes`."""
+    check_fields(record, sizes, _KINDS)

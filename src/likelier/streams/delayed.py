@@ -1,0 +1,530 @@
+"""Predictions that wait for their labels: in live use, and as simulated by progressive validation."""
+
+import inspect
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from copy import deepcopy
+from threading import RLock
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likelier.array_types import Floats
+from likelier.display import Table, html
+from likelier.streams.figures import HEADING, HEADINGS, Curve, Figures, Snapshot, Windows, cells, line
+
+# Models that are asked and taught row by row.
+
+Answer = dict[Any, float]  # p by label; empty: the model has nothing to say
+
+OFF = 1e-4  # probabilities sum to 1 up to this
+WEIGHTS = ("sample_weight", "w", "weight")  # names that a weight has in `learn_one`
+
+
+class Asked:
+    """A model with `learn_one(x, y)` and `predict_proba_one(x)` or `predict_one(x)`, of whatever make.
+
+    A model that foretells labels only is taken to be sure of them.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.taught: dict[Any, int] = {}  # labels in the order in which they were first learned
+        self._takes = _weight_name(model)
+        self._sure = not hasattr(model, "predict_proba_one")
+        if not hasattr(model, "learn_one") or (self._sure and not hasattr(model, "predict_one")):
+            raise TypeError(
+                f"{type(model).__name__} has no learn_one and predict_proba_one or predict_one: such a "
+                f"model cannot answer and learn row by row"
+            )
+
+    def ask(self, x: Any) -> Answer:
+        """The probability of each label."""
+        if not self._sure:
+            try:
+                return _checked(self.model.predict_proba_one(x))
+            except NotImplementedError:  # as River's models say that they have labels only
+                self._sure = True
+        label = self.model.predict_one(x)
+        return {} if label is None else {label: 1.0}
+
+    def teach(self, x: Any, y: Any, weight: float = 1.0) -> None:
+        """One row; a weight of 0 teaches nothing."""
+        check_label(y)
+        check_weight(weight)
+        if weight == 0:
+            return
+        if weight == 1:
+            self.model.learn_one(x, y)
+        elif self._takes is None:
+            raise TypeError(f"{type(self.model).__name__}.learn_one takes no weight: leave weights out")
+        else:
+            self.model.learn_one(x, y, **{self._takes: weight})
+        self.taught.setdefault(y, len(self.taught))
+
+
+def _weight_name(model: Any) -> str | None:
+    try:
+        parameters = inspect.signature(model.learn_one).parameters
+    except (AttributeError, TypeError, ValueError):  # none, or native without a signature
+        return None
+    return next((name for name in WEIGHTS if name in parameters), None)
+
+
+def _checked(answer: Mapping[Any, float]) -> Answer:
+    total = sum(answer.values())
+    if total == 0:
+        return {}
+    if not abs(total - 1) <= OFF or min(answer.values()) < 0:
+        raise ValueError(f"the model answered {dict(answer)}: probabilities are at least 0 and sum to 1")
+    return dict(answer)
+
+
+def check_label(y: Any) -> None:
+    """Whether it can be one."""
+    if y is None or not isinstance(y, Hashable) or y != y:
+        raise TypeError(f"the label {y!r:.80} is none: labels are strings, numbers or truth values")
+
+
+def check_weight(weight: float) -> None:
+    """Whether it can be one."""
+    if not 0 <= weight < math.inf:
+        raise ValueError(f"the weight {weight!r} is none: weights are finite and at least 0")
+
+
+# What the answers of a model were worth, once the labels are known.
+
+
+AT_ONCE = 256  # rows that are judged together
+UNDER = 1 - 2.0**-40  # a label that could not be named is not the likeliest, not even among equals
+
+
+def with_room(P: Floats, codes: NDArray[np.int32], learned: list[int]) -> Floats:
+    """P (n, K'), in which a label that was not learned has 1/(K+1) beside the K that were: see `Judge`."""
+    new = np.flatnonzero((codes >= 0) & ~np.isin(codes, learned))
+    if not (len(new) and learned):
+        return P
+    K, wide = len(learned), np.zeros((len(P), max(P.shape[1], int(codes.max()) + 1, 2)))
+    wide[:, : P.shape[1]] = P
+    named = np.zeros((len(new), wide.shape[1]))
+    named[:, learned] = wide[new][:, learned]
+    total = named.sum(axis=1, keepdims=True)
+    # A model that was told all classes beforehand may name one that it has not learned, and no other.
+    named[np.ix_(total[:, 0] == 0, learned)] = 1.0
+    wide[new] = named / named.sum(axis=1, keepdims=True) * (K / (K + 1))
+    wide[new, codes[new]] = UNDER / (K + 1)
+    return wide
+
+
+class Judge:
+    """Holds answers against labels, in the order in which it is told of them.
+
+    An answer that says nothing is taken for equal probabilities of all labels met so far, at least two. A
+    label that the answer does not name had the probability 0; but if the model had never learned it, then
+    1/(K+1) beside K labels named, whose probabilities are scaled down: it could not be known.
+    """
+
+    def __init__(self, curve: Curve) -> None:
+        self.labels: dict[Any, int] = {}  # codes, in the order of appearance
+        self._curve = curve
+        self._rows: list[list[float]] = []
+        self._codes: list[int] = []
+        self._weights: list[float] = []
+
+    def add(self, answer: Answer, y: Any, weight: float, *, new: bool) -> None:
+        """One row. new: the model had never learned this label when it answered."""
+        if weight == 0:
+            return  # it is not there, nor is its label
+        known = self.labels
+        for label in answer:
+            known.setdefault(label, len(known))
+        code = known.setdefault(y, len(known))
+        K, width = len(answer), max(len(known), 2)
+        if K:
+            row = [0.0] * width
+            unknown = new and y not in answer
+            for label, p in answer.items():
+                row[known[label]] = p * (K / (K + 1)) if unknown else p
+            if unknown:
+                row[code] = UNDER / (K + 1)
+        else:
+            row = [1 / width] * width
+        self._rows.append(row)
+        self._codes.append(code)
+        self._weights.append(weight)
+        if len(self._rows) == AT_ONCE:
+            self.settle()
+
+    def add_many(
+        self, P: Floats, labels: list[Any], y: list[Any], weights: Any, *, learned: Iterable[Any]
+    ) -> None:
+        """Rows answered together with P, a column for each of `labels`, by who has learned some of them."""
+        known = self.labels
+        columns = [known.setdefault(label, len(known)) for label in labels]
+        there = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
+        codes = np.array(
+            [known.setdefault(label, len(known)) if w else -1 for label, w in zip(y, there, strict=True)],
+            dtype=np.int32,
+        )
+        wide = np.zeros((len(P), max(len(known), 2)))
+        wide[:, columns] = P
+        self.settle().update(with_room(wide, codes, [known[label] for label in learned]), codes, weights)
+
+    def settle(self) -> Curve:
+        """The curve, with all that was added."""
+        if self._rows:
+            P = np.zeros((len(self._rows), max(map(len, self._rows))))
+            for i, row in enumerate(self._rows):
+                P[i, : len(row)] = row
+            codes, weights = np.array(self._codes, dtype=np.int32), np.array(self._weights)
+            self._rows, self._codes, self._weights = [], [], []
+            self._curve.update(P, codes, weights)
+        return self._curve
+
+
+# Rows that were answered and wait for their labels.
+
+PLAIN = frozenset([str, int, float, bool, bytes, type(None)])  # cannot change, and need no copy
+
+
+class Row(NamedTuple):
+    """A row as it was when it was answered."""
+
+    x: Any
+    answer: Answer
+    made: Any  # the moment
+    weight: float
+    known: int  # labels that the model had learned by then
+
+
+class Waiting:
+    """Rows in the order in which they came. Each leaves with its label, or expires.
+
+    A row expires when its moment is more than `horizon` ago, or when more than `most` wait and it is the
+    oldest; it is then learned as the class `default`, or, if there is none, not at all. Time does not run
+    backwards: an earlier moment than the latest is taken for the latest.
+
+    in_order: labels are learned in the order of their rows. One that comes early is held until no row
+    before its own waits any more.
+    """
+
+    def __init__(
+        self,
+        model: Asked,
+        horizon: Any = None,
+        default: Any = None,
+        most: int | None = None,
+        in_order: bool = False,
+    ) -> None:
+        if most is not None and most < 1:
+            raise ValueError(f"most={most}: room for one row is needed at least")
+        if horizon is not None and not horizon >= type(horizon)(0):
+            raise ValueError(f"horizon={horizon}: labels cannot come before their rows")
+        if default is not None:
+            check_label(default)
+        if in_order and horizon is None:
+            raise ValueError(
+                "in_order=True needs a horizon: a label that never comes would hold back all that follow"
+            )
+        self.in_order = in_order
+        self.held: dict[Hashable, tuple[Any, float]] = {}  # labels that have come before their turn
+        self.model, self.horizon, self.default, self.most = model, horizon, default, most
+        self.rows: OrderedDict[Hashable, Row] = OrderedDict()
+        self.now: Any = None
+        self.backwards = 0  # moments that were taken for later ones
+
+    def go(self, at: Any) -> Any:
+        """To this moment; what is the moment then."""
+        if at != at or at is None:
+            raise ValueError(f"{at!r} is no moment")
+        if self.now is None and self.horizon is not None:
+            _check_units(at, self.horizon)
+        if self.now is None or at >= self.now:
+            self.now = at
+        else:
+            self.backwards += 1
+        return self.now
+
+    def answer(self, id: Hashable, x: Any, weight: float = 1.0) -> Row:
+        """Asks the model, and keeps the row as it is at this moment."""
+        x = _copied(x)
+        row = Row(x, self.model.ask(x), self.now, weight, len(self.model.taught))
+        self.rows[id] = row
+        return row
+
+    def waits(self, id: Hashable) -> bool:
+        """Whether there is a row of this name whose label has not come."""
+        return id in self.rows and id not in self.held
+
+    def join(self, id: Hashable, y: Any, weight: float | None = None) -> Row:
+        """Learns the label of a row that waits, or holds it until its turn."""
+        row = self.rows[id]
+        weight = row.weight if weight is None else weight
+        if self.in_order:
+            check_label(y)
+            check_weight(weight)
+            self.held[id] = y, weight
+            self._release()
+        else:
+            self.model.teach(row.x, y, weight)
+            del self.rows[id]
+        return row
+
+    def _release(self) -> None:
+        """Learns labels whose turn it is: those before the first row that waits."""
+        while self.rows and (id := next(iter(self.rows))) in self.held:
+            self.model.teach(self.rows[id].x, *self.held.pop(id))  # a label that is refused may come again
+            del self.rows[id]
+
+    def new(self, row: Row, y: Any) -> bool:
+        """Whether the model had never learned this label when it answered."""
+        return self.model.taught.get(y, row.known) >= row.known
+
+    def expired(self) -> Iterator[tuple[Hashable, Row]]:
+        """Lets rows expire whose time has run out, oldest first; each when it is asked for."""
+        if self.horizon is not None:
+            while self.rows and next(iter(self.rows.values())).made + self.horizon < self.now:
+                yield self._expire()
+
+    def crowded(self) -> Iterator[tuple[Hashable, Row]]:
+        """Lets rows expire for which there is no room, oldest first."""
+        while self.most is not None and len(self.rows) > self.most:
+            yield self._expire()
+
+    def rest(self) -> Iterator[tuple[Hashable, Row]]:
+        """Lets all rows expire, oldest first."""
+        while self.rows:
+            yield self._expire()
+
+    def _expire(self) -> tuple[Hashable, Row]:
+        id, row = next(iter(self.rows.items()))
+        if self.default is not None:
+            self.model.teach(row.x, self.default, row.weight)
+        del self.rows[id]  # not before: a model that refuses the class loses no row
+        self._release()
+        return id, row
+
+
+def _check_units(at: Any, horizon: Any) -> None:
+    """Refuse a horizon that cannot be added to moments, before any row waits for it."""
+    try:
+        at + horizon
+    except TypeError:
+        raise TypeError(
+            f"horizon={horizon!r} cannot be added to a moment such as {at!r}: give it in the units of the "
+            "moments, as a number of seconds for time.time(), or a timedelta for datetimes"
+        ) from None
+
+
+def _copied(x: Any) -> Any:
+    """As it is now, whatever becomes of it."""
+    if not isinstance(x, dict):
+        return deepcopy(x)
+    return {name: value if type(value) in PLAIN else deepcopy(value) for name, value in x.items()}
+
+
+# Predictions that wait for their labels, in live use.
+
+
+class UnknownRow(KeyError):
+    """A label for a row that does not wait."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class Pending:
+    """Answers rows at once, and learns each when its label comes: `predict(id, x)`, later `learn(id, y)`.
+
+    What is learned is the row as it was when it was answered. A row whose label has not come `horizon`
+    after it (in the units of `clock`) counts as the class `default` from then on: it is learned and judged
+    as that, in the order of time, at the next call of any method. Without a default it is forgotten. At
+    most `most` rows wait; the oldest leave early, as if expired. Labels that come exactly at the horizon
+    are in time. Moments (`at=`) earlier than the latest one are taken for the latest.
+
+    unknown: a label for a row that does not wait is counted and not learned ("count"), or an `UnknownRow`
+    error ("raise"). As many ids as may wait are remembered after they left, so that a `late` label, whose
+    row expired, is told from one of an `unknown` id.
+
+    in_order: labels are learned in the order of their rows, each once no earlier row waits. Where no event
+    is a class (`default`), labels of the other classes come first, and rows of the default class a horizon
+    later: a new model would know nothing else for that long, and take every row for a click. So it learns
+    all rows of a time together, a horizon later.
+
+    All methods may be called from any thread: one runs at a time.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        horizon: Any = None,
+        default: Any = None,
+        most: int = 100_000,
+        clock: Callable[[], Any] = time.time,
+        unknown: Literal["raise", "count"] = "count",
+        window: int = 1000,
+        in_order: bool = False,
+    ) -> None:
+        if unknown not in ("raise", "count"):
+            raise ValueError(f"unknown={unknown!r}: 'raise' or 'count'")
+        self._waiting = Waiting(Asked(model), horizon, default, most, in_order)
+        self._clock, self._unknown, self._most = clock, unknown, most
+        self._judge = Judge(Curve(window))
+        self._left: OrderedDict[Hashable, str] = OrderedDict()  # how the last rows left
+        self.joined = 0  # rows that left with their label
+        self.expired = 0  # rows that left without
+        self.crowded = 0  # those of them that left early
+        self.late = 0  # labels that came after their row expired
+        self.unknown = 0  # other labels of rows that did not wait
+        self._lock = RLock()
+
+    @property
+    def model(self) -> Any:
+        return self._waiting.model.model
+
+    def predict(self, id: Hashable, x: Any, at: Any = None) -> Answer:
+        """The probability of each label that the model knows; the row waits for its own."""
+        with self._lock:
+            self._go(at)
+            if id in self._waiting.rows:
+                raise ValueError(f"id {id!r} waits for its label already: give each row an id of its own")
+            row = self._waiting.answer(id, x)
+            self._left.pop(id, None)
+            for each in self._waiting.crowded():
+                self.crowded += 1
+                self._expire(*each)
+            return dict(row.answer)
+
+    def learn(self, id: Hashable, y: Any, at: Any = None, sample_weight: float = 1.0) -> bool:
+        """The label of a row that was answered; whether it was learned, or will be when its turn comes."""
+        with self._lock:
+            self._go(at)
+            if not self._waiting.waits(id):
+                return self._refuse(id)
+            row = self._waiting.join(id, y, sample_weight)
+            self.joined += 1
+            self._leave(id, "was labelled")
+            self._judge.add(row.answer, y, sample_weight, new=self._waiting.new(row, y))
+            return True
+
+    def expire(self, at: Any = None) -> int:
+        """Lets rows expire whose time has run out; how many did."""
+        with self._lock:
+            before = self.expired
+            self._go(at)
+            return self.expired - before
+
+    def __len__(self) -> int:
+        return len(self._waiting.rows) - len(self._waiting.held)
+
+    def __contains__(self, id: Hashable) -> bool:
+        return self._waiting.waits(id)
+
+    @property
+    def waiting(self) -> int:
+        return len(self)
+
+    @property
+    def figures(self) -> Figures:
+        """Of rows that left until now: with their label, or as the default class."""
+        with self._lock:
+            return deepcopy(self._judge.settle().figures)
+
+    @property
+    def table(self) -> tuple[Snapshot, ...]:
+        """Figures at 1, 2, 4, ... rows and now, of rows in the order in which they left."""
+        with self._lock:
+            return tuple(self._judge.settle().table())
+
+    @property
+    def curve(self) -> Windows:
+        """Figures of each window of such rows."""
+        with self._lock:
+            return self._judge.settle().windows
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """In the order of the classes of `figures`."""
+        return tuple(self._judge.labels)
+
+    def _head(self) -> str:
+        counts = {
+            "waiting": self.waiting,
+            "joined": self.joined,
+            "expired": self.expired,
+            "late": self.late,
+            "unknown": self.unknown,
+        }
+        return ", ".join(f"{n} {what}" for what, n in counts.items())
+
+    def __str__(self) -> str:
+        return "\n".join([self._head(), "", HEADING, *map(line, self.table)])
+
+    def _repr_html_(self) -> str:
+        return html([self._head(), Table([HEADINGS, *map(cells, self.table)], left=0)])
+
+    # ---- keeping it --------------------------------------------------------------------------------
+    def state(self) -> dict[str, Any]:
+        """All but the model and the settings: rows that wait, counters, figures. For `restore`."""
+        with self._lock:
+            waiting = self._waiting
+            return deepcopy(
+                {name: getattr(self, name) for name in _KEPT}
+                | {"rows": waiting.rows, "now": waiting.now, "taught": waiting.model.taught}
+                | {"backwards": waiting.backwards, "held": waiting.held}
+            )
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """As it was when `state` was called."""
+        state = deepcopy(state)
+        with self._lock:
+            for name in _KEPT:
+                setattr(self, name, state[name])
+            for name in ("rows", "now", "backwards"):
+                setattr(self._waiting, name, state[name])
+            self._waiting.held = state.get("held", {})
+            self._waiting.model.taught = state["taught"]
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = RLock()
+
+    # ---- rows that leave ---------------------------------------------------------------------------
+    def _go(self, at: Any) -> None:
+        self._waiting.go(self._clock() if at is None else at)
+        for each in self._waiting.expired():
+            self._expire(*each)
+
+    def _expire(self, id: Hashable, row: Row) -> None:
+        self.expired += 1
+        self._leave(id, "expired")
+        default = self._waiting.default
+        if default is not None:
+            self._judge.add(row.answer, default, 1.0, new=self._waiting.new(row, default))
+
+    def _leave(self, id: Hashable, how: str) -> None:
+        self._left[id] = how
+        if len(self._left) > self._most:
+            self._left.popitem(last=False)
+
+    def _refuse(self, id: Hashable) -> bool:
+        how = self._left.get(id)
+        if how == "expired":
+            self.late += 1
+        else:
+            self.unknown += 1
+        if self._unknown == "raise":
+            why = f"it {how}" if how else "no prediction was made for it, or it left long ago"
+            raise UnknownRow(f"id {id!r} waits for no label: {why}. unknown='count' lets such labels pass")
+        return False
+
+
+_KEPT = ("_judge", "_left", "joined", "expired", "crowded", "late", "unknown")
