@@ -1,7 +1,7 @@
 # make demo, make test: each sets up all that it needs in .venv. `make help` lists the rest.
 PYTHON ?= python3
 BIN := .venv/bin
-CORE := $(wildcard src/core/*) CMakeLists.txt pyproject.toml
+CORE := $(wildcard src/core/*/*) CMakeLists.txt pyproject.toml
 SANITIZED := build/sanitized
 
 .PHONY: demo docs test check compat coverage lint format sanitize race cliffs scale kernels solvers clean help
@@ -58,12 +58,12 @@ lint: .venv/.dev ## ruff, mypy, import-linter, clang-format
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/clang-format --dry-run --Werror src/core/*
+	$(BIN)/clang-format --dry-run --Werror src/core/*/*
 
 format: .venv/.dev ## lay out the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i src/core/*
+	$(BIN)/clang-format -i src/core/*/*
 
 # The kernel tests once more, on a core built with the address and undefined-behaviour sanitizers, for the
 # widest vectors that the machine has: they are the first to reach past an end. The tests load its module

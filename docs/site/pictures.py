@@ -41,7 +41,7 @@ LOOKS = {
 def stamp() -> str:
     """Of all that pictures depend on beside the code that draws them."""
     found = hashlib.sha256(version("matplotlib").encode())
-    for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "src" / "core").iterdir(), Path(__file__)]:
+    for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "src" / "core").rglob("*.?pp"), Path(__file__)]:
         found.update(path.read_bytes())
     return found.hexdigest()
 
