@@ -1,6 +1,6 @@
 """The tables and the pairs of classes that are compared."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +40,7 @@ SPARSE = (
     (12000, 400, 3),
     (20000, 30000, 10),
 )
-CELLS_A_ROW = 30  # of sparse tables, on average
+CELLS_A_ROW = 30  # of sparse tables, some of which meet in one place
 REGRESSIONS = ("Ridge", "LinearRegression")
 
 
@@ -124,17 +124,29 @@ PAIRS = (
 )
 
 
-def tables() -> Iterator[Table]:
-    """Gaussian classes that overlap, and CSR matrices of small counts."""
-    rng = np.random.default_rng(0)
-    for n, p, K in DENSE:
-        y = _classes(rng, n, K)
-        X = rng.normal(size=(n, p)) + 0.5 * rng.normal(size=(K, p))[y]
-        yield Table(f"{n} × {p}, {K}", X, y)
-    for n, p, K in SPARSE:
-        X = sparse.random(n, p, CELLS_A_ROW / p, format="csr", random_state=0)
-        X.data[:] = 1 + np.floor(3 * X.data)
-        yield Table(f"CSR {n} × {p}, {K}", X, _classes(rng, n, K))
+def tables(named: Sequence[str] = ()) -> Iterator[Table]:
+    """Gaussian classes that overlap, and CSR matrices of small counts; all, or those of these names."""
+    for size in DENSE:
+        name = "{} × {}, {}".format(*size)
+        if not named or any(text in name for text in named):
+            yield _dense(name, *size)
+    for size in SPARSE:
+        name = "CSR {} × {}, {}".format(*size)
+        if not named or any(text in name for text in named):
+            yield _sparse(name, *size)
+
+
+def _dense(name: str, n: int, p: int, K: int) -> Table:
+    rng = np.random.default_rng([n, p, K])
+    y = _classes(rng, n, K)
+    return Table(name, rng.normal(size=(n, p)) + 0.5 * rng.normal(size=(K, p))[y], y)
+
+
+def _sparse(name: str, n: int, p: int, K: int) -> Table:
+    rng = np.random.default_rng([n, p, K])
+    rows, columns = np.repeat(np.arange(n), CELLS_A_ROW), rng.integers(0, p, n * CELLS_A_ROW)
+    X = sparse.csr_array((rng.integers(1, 4, len(rows)).astype(float), (rows, columns)), shape=(n, p))
+    return Table(name, X, _classes(rng, n, K))
 
 
 def _classes(rng: np.random.Generator, n: int, K: int) -> np.ndarray:

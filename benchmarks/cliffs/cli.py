@@ -51,9 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
 def measure(tasks: list[str], only: list[str], names: list[str]) -> list[Cell]:
     """Every chosen class on every chosen table."""
     cells = []
-    for table in tables():
-        if names and not any(name in table.name for name in names):
-            continue
+    for table in tables(names):
         print(table.name, file=sys.stderr)
         for pair in PAIRS:
             if pair.takes(table) and (not only or any(pair.name.startswith(name) for name in only)):
