@@ -197,7 +197,7 @@ def test_a_file_that_may_not_be_read(write, monkeypatch, ending):
     def refuse(path):
         raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr(f"likelier.data.{'parquet' if ending == 'parquet' else 'delimited'}.stamp", refuse)
+    monkeypatch.setattr(f"likelier.data.files.{'parquet' if ending == 'parquet' else 'csv'}.stamp", refuse)
     with pytest.raises(OSError, match=re.escape(f"{path}: cannot be read: Permission denied")):
         lk.scan(path)
 

@@ -29,8 +29,8 @@ def text(folder: Path, lines: list[str], name: str) -> Path:
 def small_blocks(monkeypatch):
     """What is wrong is met far behind what was looked at first."""
     monkeypatch.setattr("likelier.data.files.jsonl.FIRST_BYTES", 200)
-    for name in ("lines.UNIT", "files.BLOCK_BYTES", "sparse_files.BLOCK_BYTES", "sparse_files.PART_BYTES"):
-        monkeypatch.setattr(f"likelier.data.{name}", 150)
+    for name in ("base.UNIT", "scan.BLOCK_BYTES", "svmlight.BLOCK_BYTES", "svmlight.PART_BYTES"):
+        monkeypatch.setattr(f"likelier.data.files.{name}", 150)
 
 
 def refused(model, source, *words: str) -> None:

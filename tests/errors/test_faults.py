@@ -22,7 +22,7 @@ from sklearn.datasets import dump_svmlight_file
 import likelier as lk
 from likelier.engines import watching
 
-RUN, JOURNAL = (import_module(f"likelier.engines.{name}") for name in ("run", "journal"))
+RUN, JOURNAL = (import_module(f"likelier.engines.{name}") for name in ("run", "checkpoint"))
 MAIN = threading.main_thread().ident  # to which terminals send their signals
 N = 4000
 RNG = np.random.default_rng(0)

@@ -21,8 +21,8 @@ LINES = {
 @pytest.mark.parametrize("end", ["\n", "\r\n", ""])
 @pytest.mark.parametrize("kind", LINES)
 def test_a_byte_order_mark_is_no_row_and_takes_none_away(kind, end, unit, tmp_path, monkeypatch):
-    for name in ("cutting.UNIT", "lines.UNIT"):
-        monkeypatch.setattr(f"likelier.data.{name}", unit)
+    for name in ("csv.UNIT", "base.UNIT"):
+        monkeypatch.setattr(f"likelier.data.files.{name}", unit)
     text = MARK + LINES[kind].replace("\n", end or "\n")
     path = tmp_path / f"marked.{kind}"
     path.write_bytes((text if end else text.rstrip("\n")).encode())

@@ -897,8 +897,8 @@ class Order:
 # ---- checkpoints and signals ---------------------------------------------------------------------
 SLOW = """
 import os, sys, time
-import likelier.engines.journal as journal
-from likelier.data.roles import Roles
+import likelier.engines.checkpoint as journal
+from likelier.data.files.columns import Roles
 journal.EVERY = journal.PAUSE = 0.0
 os.environ["LIKELIER_THREADS"] = "1"
 chunks, read = Roles.chunks, 0
@@ -913,7 +913,7 @@ def slowly(self, *given):
         yield chunk
 
 Roles.chunks = slowly
-import likelier.data.files as files
+import likelier.data.files.scan as files
 files.PART_BYTES = 1 << 8
 from likelier.cli import main
 sys.exit(main(sys.argv[2:]))

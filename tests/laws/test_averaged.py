@@ -4,6 +4,7 @@ import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -214,7 +215,7 @@ def test_threads_are_serial_bit_for_bit(kind):
 def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is done for many rows is done for a thousand."""
     monkeypatch.setattr("likelier.solve.MANY", 1000)
-    monkeypatch.setattr("likelier.row_solvers.averaged.MANY", 1000)
+    monkeypatch.setattr(import_module("likelier.row_solvers.averaged"), "MANY", 1000)
 
 
 def wide(seed: int) -> tuple[Any, Any]:

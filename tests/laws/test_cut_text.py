@@ -17,6 +17,7 @@ from likelier.data.files import csv
 from likelier.data.files.csv import Delimited, Dialect
 from likelier.data.files.scan import Scan
 from likelier.engines import chunks, run
+from likelier.engines.observers import kind_of
 from likelier.engines.row_numbers import numbered
 
 CELLS = st.one_of(
@@ -157,7 +158,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     seen = []
 
     def counted(source, start):
-        seen.append(type(start()).__name__)
+        seen.append(kind_of(start()).__name__)
         return run(source, start)
 
     monkeypatch.setattr("likelier.estimators.one_pass.run", counted)

@@ -29,7 +29,7 @@ from likelier.saving.models import content_of
 from likelier.storing.files import Archive, Frames, packed
 from likelier.storing.values import decode, encode
 
-RUN, JOURNAL = (import_module(f"likelier.engines.{name}") for name in ("run", "journal"))
+RUN, JOURNAL = (import_module(f"likelier.engines.{name}") for name in ("run", "checkpoint"))
 IRIS = load_iris()
 
 

@@ -22,6 +22,7 @@ from laws.elsewhere import counting
 from likelier.comparison.read import opened
 from likelier.data import Hashed
 from likelier.data.dask import collected
+from likelier.data.files.csv import Delimited
 from likelier.engines import chunks, run
 from likelier.engines.row_numbers import numbered
 from likelier.states import Sample
@@ -164,7 +165,7 @@ def test_a_sample_of_rows_that_are_not_numbered_is_refused(tmp_path):
 
 def test_files_are_counted_only_where_rows_are_drawn_and_then_once(tmp_path, monkeypatch):
     counted: list[Any] = []
-    true = lk.data.delimited.Delimited.count
+    true = Delimited.count
     monkeypatch.setattr(
         "likelier.data.files.csv.Delimited.count", lambda file: counted.append(file.path) or true(file)
     )
