@@ -344,8 +344,8 @@ def _replacing_folder(path: Path, *, overwrite: bool) -> Iterator[Path]:
     path = Path(os.path.realpath(path))
     _check_folder(path, overwrite=overwrite)
     new, old = (path.with_name(f".{secrets.token_hex(8)}.{what}") for what in ("part", "old"))
-    new.mkdir()
     try:
+        new.mkdir()  # in here: an interruption may come as soon as it is there
         yield new
         _check_folder(path, overwrite=overwrite)
         if path.exists():

@@ -1,8 +1,9 @@
 """The rows of files through a fitted model, in order, on all cores: what `likelier predict` writes."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 from queue import Full, Queue
 from threading import Event
@@ -36,7 +37,7 @@ class _Last(NamedTuple):
     problem: BaseException | None = None
 
 
-def in_order(parts: Sequence[Callable[[], Iterable[Any]]], count: int) -> Iterator[Any]:
+def in_order(parts: Sequence[Callable[[], Iterable[Any]]], count: int) -> Generator[Any, None, None]:
     """What the parts yield, one part after another, each run by one of `count` threads.
 
     So many parts and one more are begun and not yet over, of each of which some results wait at most. If
@@ -285,14 +286,16 @@ class Answers:
         parts = [partial(self._part, out, number, part) for number, part in enumerate(batches)]
         total = None if self.judge is None else self.judge.start()
         done = 0
-        for item in in_order(parts, cores()):
-            if isinstance(item, Piece):
-                out.write(item.ready)
-                watch(item.rows, done / len(parts))
-                continue
-            done += 1
-            if total is not None:
-                total.merge(item)
+        # Closed at once if this is interrupted: the threads must not write to a folder that is removed.
+        with closing(in_order(parts, cores())) as items:
+            for item in items:
+                if isinstance(item, Piece):
+                    out.write(item.ready)
+                    watch(item.rows, done / len(parts))
+                    continue
+                done += 1
+                if total is not None:
+                    total.merge(item)
         return None if self.judge is None else self.judge.found(total)
 
     def _part(self, out: Output, number: int, batches: Batches) -> Iterator[Any]:
