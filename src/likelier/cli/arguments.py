@@ -18,6 +18,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from likelier.estimators.catalogue import MODELS, command_names
+
 if TYPE_CHECKING:
     from likelier.data import Stored
     from likelier.data.files.scan import Scan
@@ -28,27 +30,6 @@ if TYPE_CHECKING:
 FORMATS = ("csv", "tsv", "parquet", "jsonl", "svmlight", "vw")
 KINDS = ("number", "category", "text", "date")
 MOST_NOTES = 10
-MODELS = {
-    "gaussian-nb": "GaussianNB",
-    "naive-bayes": "NaiveBayes",
-    "categorical-nb": "CategoricalNB",
-    "bernoulli-nb": "BernoulliNB",
-    "multinomial-nb": "MultinomialNB",
-    "complement-nb": "ComplementNB",
-    "poisson-nb": "PoissonNB",
-    "kernel-density": "KernelDensityClassifier",
-    "lda": "LinearDiscriminantAnalysis",
-    "qda": "QuadraticDiscriminantAnalysis",
-    "mda": "MixtureDiscriminantAnalysis",
-    "logistic-regression": "LogisticRegression",
-    "logistic-regression-cv": "LogisticRegressionCV",
-    "linear-svc": "LinearSVC",
-    "perceptron": "Perceptron",
-    "online-classifier": "OnlineClassifier",
-    "sgd": "SGDClassifier",
-    "linear-regression": "LinearRegression",
-    "ridge": "Ridge",
-}
 
 
 def say(message: str) -> None:
@@ -271,14 +252,13 @@ def same(one: str, other: str) -> bool:
 
 def model_named(name: str) -> Any:
     """The class of an estimator, by its short or its full name."""
-    import likelier
-
-    known = {**MODELS, **{full.lower(): full for full in MODELS.values()}}
+    short = command_names()
+    known = {**short, **{full.lower(): full for full in short.values()}}
     if name.lower() not in known:
         near = get_close_matches(name.lower(), known, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        raise ValueError(f"--model {name}: it is one of {', '.join(MODELS)}{hint}")
-    return getattr(likelier, known[name.lower()])
+        raise ValueError(f"--model {name}: it is one of {', '.join(short)}{hint}")
+    return MODELS[known[name.lower()]].load()
 
 
 def check_columns(source: "Stored", columns: Sequence[str], model: Any, *, chosen: bool = False) -> None:
