@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from likelier.estimators.catalogue import MODELS, command_names
+from likelier.streams.formats import FORMATS, scanned
 
 if TYPE_CHECKING:
     from likelier.data import Stored
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 # What the commands share: how arguments are read, and how problems are said.
 
-FORMATS = ("csv", "tsv", "parquet", "jsonl", "svmlight", "vw")
 KINDS = ("number", "category", "text", "date")
 MOST_NOTES = 10
 
@@ -138,7 +138,7 @@ def add_table(parser: argparse.ArgumentParser, *, data: str = "+") -> Any:
         metavar="DATA",
         help="files, folders, globs or URLs: CSV, TSV, Parquet, JSON lines, svmlight, VW; packed as well",
     )
-    group.add_argument("--format", choices=FORMATS, help="where the names of files do not say it")
+    group.add_argument("--format", choices=list(scanned()), help="where the names of files do not say it")
     group.add_argument(
         "--types",
         type=kinds,
@@ -213,7 +213,7 @@ def reading(
     then = {name: kind for name, kind in (about.get("types") or {}).items() if name in features}
     how = {key: getattr(options, key) for key in ("missing", "delimiter", "header")}
     if any(value is None and about.get(key) is not None for key, value in how.items()):
-        delimited = find(paths(options), options.format)[1] in ("csv", "tsv")
+        delimited = FORMATS[find(paths(options), options.format)[1]].delimiter is not None
         how = {key: about.get(key) if delimited and how[key] is None else how[key] for key in how}
     how["header"] = how["header"] is not False
     return {**how, "types": {**then, **(options.types or {})} or None, "encoding": options.encoding}

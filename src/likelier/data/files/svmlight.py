@@ -73,7 +73,6 @@ def keyed(kind: str, block: bytes, crosses: Any, finite: bool) -> tuple[Any, ...
 
 # Sparse rows in svmlight's and VW's text format, larger than memory: columns that go by number.
 
-Kind = Literal["svmlight", "vw"]
 BLOCK_BYTES = 1 << 20  # of text, a chunk
 VW_BITS = 18  # of a feature's key, which are its column: as many as a learner has by default
 TARGET = "label"  # what messages call it
@@ -86,7 +85,7 @@ class SparseFile(NamedTuple):
     """A file of one row a line."""
 
     path: str
-    kind: Kind
+    kind: str
     seen: Stamp
 
     @property
@@ -119,7 +118,7 @@ class SparseFile(NamedTuple):
 class Reading:
     """What is made of lines: X of so many columns or nothing, and y as numbers, labels or codes."""
 
-    kind: Kind
+    kind: str
     shift: int  # an index less this is its column
     p: int
     X: Literal["none", "columns", "keys"] = "columns"
@@ -187,7 +186,7 @@ def _refuse(bad: NDArray[np.bool_], file: SparseFile, at: int, why: str) -> None
         raise ValueError(f"{file.place(at + int(np.argmax(bad)))}: {why}")
 
 
-def scan_lines(paths: Sequence[str], kind: Kind) -> "SparseScan":
+def scan_lines(paths: Sequence[str], kind: str) -> "SparseScan":
     """The rows of files, after one reading that finds how many columns they have."""
     files = []
     for path in paths:
