@@ -53,10 +53,11 @@ class ModelInfo(NamedTuple):
     saved: Saved | None = None  # None: it cannot be saved
     candidates: tuple[Candidate, ...] = ()
     public: bool = True  # whether it is a name of the package
+    cls: Any = None  # the class itself, of models from elsewhere
 
     def load(self) -> Any:
         """The class."""
-        return getattr(import_module(self.module), self.name)
+        return self.cls if self.cls is not None else getattr(import_module(self.module), self.name)
 
 
 _GENERATIVE = "likelier.estimators.generative"
