@@ -18,6 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from likelier.display import some_of
 from likelier.estimators.catalogue import MODELS, command_names
 from likelier.streams.formats import FORMATS, scanned
 
@@ -196,11 +197,8 @@ def opened(
     how = reading(options, about, options.features or ())
     found = scan(paths(options), options.target, options.features, options.weight, options.format, **how)
     if not found.targets:
-        some = columns_of(found)
-        more = f" and {len(some) - 20} more" if len(some) > 20 else ""
-        raise ValueError(
-            f"which column is to be predicted? Name it: --target Y; columns: {', '.join(some[:20])}{more}"
-        )
+        some = some_of(columns_of(found), 20)
+        raise ValueError(f"which column is to be predicted? Name it: --target Y; columns: {some}")
     return found
 
 
@@ -272,8 +270,7 @@ def check_columns(source: "Stored", columns: Sequence[str], model: Any, *, chose
         texts = source.texts(columns)
         others = {name: kind for name, kind in others.items() if name not in texts}
     if others:
-        some = [f"{name!r} ({kind})" for name, kind in list(others.items())[:10]]
-        which = ", ".join(some) + (f" and {len(others) - 10} more" if len(others) > 10 else "")
+        which = some_of([f"{name!r} ({kind})" for name, kind in others.items()])
         left = [quoted(name) for name in columns if name not in others]
         listed = ",".join(left) if len(left) <= 30 else "A,B,C names the others"
         how = f"Leave them out: --features {listed}" if left else "No column is left"

@@ -26,6 +26,7 @@ from likelier.data.files.svmlight import SparseScan, scan_lines
 from likelier.data.frames import same_kind
 from likelier.data.labels import levels_of
 from likelier.data.row_numbers import Uncounted, firsts, found, rows_of
+from likelier.display import some_of
 from likelier.streams.formats import FORMATS, scanned
 
 # Which files are meant, and which columns they must have.
@@ -122,8 +123,7 @@ def _near(name: str, names: Sequence[str]) -> str:
     near = get_close_matches(name, names, n=3)
     if near:
         return f"; near it: {', '.join(map(repr, near))}"
-    some = ", ".join(map(repr, names[:20])) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-    return f"; columns: {some}"
+    return f"; columns: {some_of([repr(name) for name in names], 20)}"
 
 
 # Tables in files, larger than memory: the source that `scan` makes.

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
+from likelier.array_types import Floats, row_weights, rows_that_count
 from likelier.data.chunk import PART_BYTES, Chunk, Part
 from likelier.data.errors import CONTINUOUS, CROWDED, MOST_EXACT
 from likelier.data.files import base
@@ -27,7 +28,7 @@ class Keyed:
     """Cells by 64-bit keys, row after row; only online models can use them."""
 
     keys: NDArray[np.uint64]
-    values: NDArray[np.float64]
+    values: Floats
     starts: NDArray[np.int64]  # (n + 1,)
     skipped: int = 0  # cells that were no finite numbers
 
@@ -41,7 +42,7 @@ class Keyed:
         at = some.columns[some.starts[0] : some.starts[-1]]
         return type(self)(self.keys[at], self.values[at], some.starts - some.starts[0])
 
-    def hashed(self, codes: NDArray[np.int32] | None, w: NDArray[np.float64] | None) -> "_core.HashedRows":
+    def hashed(self, codes: NDArray[np.int32] | None, w: Floats | None) -> "_core.HashedRows":
         """For a learner; codes: of labels, None where there are none."""
         n = len(self.starts) - 1
         rows = _core.HashedRows()
@@ -50,7 +51,7 @@ class Keyed:
             self.values,
             self.starts,
             np.full(n, -1, dtype=np.int32) if codes is None else codes,
-            np.ones(n) if w is None else w,
+            row_weights(w, n),
         )
         return rows
 
@@ -154,8 +155,8 @@ class Reading:
     def _chunk(
         self,
         X: Any,
-        y: NDArray[np.float64],
-        w: NDArray[np.float64] | None,
+        y: Floats,
+        w: Floats | None,
         file: SparseFile,
         at: int,
         number: int,
@@ -172,7 +173,7 @@ class Reading:
         there = ~np.isnan(y)
         _refuse(there & (y != np.floor(y)), file, at, f"the label is no whole number. {CONTINUOUS}")
         _refuse(there & (np.abs(y) >= MOST_EXACT), file, at, f"the label is too large. {CROWDED}")
-        found = levels_of(y[there if w is None else there & (w > 0)])
+        found = levels_of(y[rows_that_count(there, w)])
         return Chunk(_nothing(len(found)), found, None, number + at)
 
 
