@@ -17,9 +17,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import likelier as lk
-from likelier.comparison import read
+from likelier.comparison import rows
 
-HEIGHT, WEIGHT = np.array(read.HEIGHT), np.array(read.WEIGHT)
+HEIGHT, WEIGHT = np.array(rows.HEIGHT), np.array(rows.WEIGHT)
 MODELS = {"height": 1, "height³": 3}
 
 

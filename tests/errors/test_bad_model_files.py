@@ -25,9 +25,9 @@ from sklearn.preprocessing import StandardScaler
 import likelier as lk
 from errors.conftest import X, Y, inside
 from likelier.saving import format
-from likelier.saving.describe import describe
+from likelier.saving.format import describe
 from likelier.saving.models import content_of
-from likelier.storing.values import encode
+from likelier.storing.files import encode
 
 NB, LDA, QDA = lk.GaussianNB, lk.LinearDiscriminantAnalysis, lk.QuadraticDiscriminantAnalysis
 FRAME = pd.DataFrame(X, columns=["a", "b", "c"])

@@ -10,8 +10,7 @@ import pytest
 import likelier as lk
 from golden.write_models import answers
 from likelier.estimators.generative.mixture_base import Components
-from likelier.saving.describe import describe
-from likelier.saving.format import VERSION
+from likelier.saving.format import VERSION, describe
 from likelier.saving.models import saved_forms
 
 FILES = sorted((Path(__file__).parent / "models").glob("v*/*.lk"))

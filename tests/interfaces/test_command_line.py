@@ -23,7 +23,7 @@ from sklearn.datasets import load_diabetes, load_iris
 import likelier as lk
 from likelier.cli import main, progress
 from likelier.engines import Pass
-from likelier.saving.describe import describe
+from likelier.saving.format import describe
 
 SPECIES = np.array(["setosa", "versicolor", "virginica"])
 FEATURES = ["sepal length (cm)", "sepal width (cm)", "petal length (cm)", "petal width (cm)"]
@@ -363,7 +363,7 @@ def test_what_was_there_stays_if_predict_is_interrupted(model, monkeypatch, caps
     def interrupt(self, table):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("likelier.cli.output.CSV.write", interrupt)
+    monkeypatch.setattr("likelier.cli.predict_rows.CSV.write", interrupt)
     assert main(["predict", "iris.lk", "iris.csv", "-o", "out.csv"]) == 130
     assert capsys.readouterr().err == "likelier: interrupted\n"
     assert Path("out.csv").read_text() == "as it was"

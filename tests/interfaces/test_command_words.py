@@ -18,7 +18,7 @@ from sklearn.datasets import load_iris
 import likelier as lk
 from likelier.cli import inspect, main, parser
 from likelier.data.files import csv
-from likelier.saving.describe import describe
+from likelier.saving.format import describe
 
 SCRIPT = Path(sys.executable).with_name("likelier")
 COMMANDS = ["compare", "train", "predict", "stream", "inspect", "merge", "completion"]

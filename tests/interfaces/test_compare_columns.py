@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import likelier as lk
 from likelier.comparison import prepare
-from likelier.comparison.read import opened
+from likelier.comparison.rows import opened
 from likelier.estimators.catalogue import MODELS
 
 LABELS = np.array(["no", "yes"] * 30)

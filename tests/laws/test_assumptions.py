@@ -17,8 +17,7 @@ from likelier.comparison import assumptions
 from likelier.comparison.assumptions import check
 from likelier.comparison.assumptions.sample import MOST_CLASSES, MOST_NUMBERS
 from likelier.comparison.models import Nature, classifiers
-from likelier.comparison.read import opened
-from likelier.comparison.rows import Rows
+from likelier.comparison.rows import Rows, opened
 
 
 def checked(X, y, **options):

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 import likelier as lk
 from likelier.cli.parquet_feed import ParquetFeed
 from likelier.streams.model import Online, Settings
-from likelier.streams.reader import TextFeed, Wish
-from likelier.streams.session import Session
+from likelier.streams.reader import Session, TextFeed, Wish
 
 LOSSES = ["log_loss", "hinge", "modified_huber"]
 

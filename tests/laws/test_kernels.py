@@ -15,8 +15,7 @@ from laws import test_densities as densities
 from laws.generators import SEEDS
 from likelier.data import Chunk, Dense
 from likelier.families import Kernel, Kernels, ProductKernel
-from likelier.families.kernel import scott, silverman
-from likelier.families.kernel_terms import MANY, Tabulated
+from likelier.families.kernel import MANY, Tabulated, scott, silverman
 
 KDC = lk.KernelDensityClassifier
 quiet = pytest.mark.filterwarnings("ignore::likelier.DegenerateWarning")

@@ -19,7 +19,7 @@ from sklearn.datasets import dump_svmlight_file
 
 import likelier as lk
 from laws.elsewhere import counting
-from likelier.comparison.read import opened
+from likelier.comparison.rows import opened
 from likelier.data import Hashed
 from likelier.data.dask import collected
 from likelier.data.files.csv import Delimited

@@ -38,11 +38,11 @@ from laws.test_mixtures import DISCRIMINANTS, MIXTURES
 from laws.test_qr import triangle
 from laws.test_states import RAW_LABELS, STATES
 from likelier.saving import format, schema
-from likelier.saving.describe import describe
+from likelier.saving.format import describe
 from likelier.saving.models import _estimator, content_of, saved_forms
 from likelier.saving.schema import CLASSES, RECORDS, Kind, check
 from likelier.states import Extent
-from likelier.storing import values
+from likelier.storing import files as values
 
 REGRESSIONS = [
     lk.LinearRegression(),
@@ -456,7 +456,7 @@ def test_a_description_of_lines_has_no_classes(tmp_path):
 def test_describing_loads_no_estimators(tmp_path):
     lk.save(fit(lk.GaussianNB(), problem()), tmp_path / "m.lk")
     code = (
-        "import sys; from likelier.saving.describe import describe\n"
+        "import sys; from likelier.saving.format import describe\n"
         f"print(describe({str(tmp_path / 'm.lk')!r}).estimator, 'sklearn' in sys.modules)"
     )
     said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout

@@ -24,7 +24,7 @@ from likelier.comparison.assumptions.columns import (
 )
 from likelier.comparison.assumptions.covariances import box_m, mardia
 from likelier.comparison.assumptions.sample import holm
-from likelier.comparison.read import opened
+from likelier.comparison.rows import opened
 
 SHAPES = {
     "normal": lambda rng, n: rng.normal(5, 3, n),

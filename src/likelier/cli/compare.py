@@ -92,11 +92,12 @@ def run(options: Namespace) -> None:
     report = _report(options)
     X, y, about = _rows(options, report)
     from likelier.cli.progress import showing
-    from likelier.comparison import compare, read
+    from likelier.comparison import compare
+    from likelier.comparison import rows as table_rows
 
     with showing("reading"):
         most = {} if options.rows is None else {"most": options.rows}
-        rows = read.opened(X, y, seed=options.seed, **most)
+        rows = table_rows.opened(X, y, seed=options.seed, **most)
     how = {name: getattr(options, name) for name in ("cv", "seed", "jobs", "task", "metric", "also")}
     known = command_names()
     models = None if options.models is None else [known.get(name.lower(), name) for name in options.models]
@@ -150,7 +151,7 @@ def _rows(options: Namespace, report: Path | None) -> tuple[Any, Any, dict[str, 
         ]
         if given:
             raise ValueError(f"--{given[0]} is for tables in files, and {name} is built in.")
-        from likelier.comparison.read import built_in
+        from likelier.comparison.rows import built_in
 
         if not options.json:
             print(f"{name}: {BUILT_IN[name]}")

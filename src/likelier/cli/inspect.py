@@ -11,7 +11,7 @@ from likelier.display import counted, some_of
 
 if TYPE_CHECKING:
     from likelier.cli.model_summary import Learned
-    from likelier.saving.describe import Description
+    from likelier.saving.format import Description
 
 MOST_LINES = 30
 MOST_BYTES = 10 << 20  # of a file that is read whole, for what its header does not say
@@ -34,7 +34,7 @@ def add(commands: Any) -> None:
 
 def run(options: Namespace) -> None:
     """Print what the file says."""
-    from likelier.saving.describe import describe
+    from likelier.saving.format import describe
 
     found = describe(options.model)
     inside = _inside(options.model, found)

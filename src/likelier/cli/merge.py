@@ -10,7 +10,7 @@ from likelier.cli.train import KEPT
 from likelier.display import counted
 
 if TYPE_CHECKING:
-    from likelier.saving.describe import Description
+    from likelier.saving.format import Description
 
 
 def add(commands: Any) -> None:
@@ -41,7 +41,7 @@ def run(options: Namespace) -> None:
     from likelier.cli.progress import each
     from likelier.estimators.merge import merge
     from likelier.saving import format
-    from likelier.saving.describe import describe
+    from likelier.saving.format import describe
     from likelier.saving.models import load, save
 
     format.place_for(Path(options.output))

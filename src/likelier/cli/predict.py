@@ -62,9 +62,8 @@ def add(commands: Any) -> None:
 
 def run(options: Namespace) -> None:
     """Answer part by part, and say how good the answers are."""
-    from likelier.cli.output import as_json, check_place, in_words
-    from likelier.cli.predict_rows import Answers, features_of, plan
-    from likelier.saving.describe import describe
+    from likelier.cli.predict_rows import Answers, as_json, check_place, features_of, in_words, plan
+    from likelier.saving.format import describe
     from likelier.saving.models import load
 
     printed = options.output == "-"
@@ -91,7 +90,7 @@ def run(options: Namespace) -> None:
 
 
 def _written(answers: "Answers", options: Namespace) -> "Evaluation | None":
-    from likelier.cli.output import CSV, opened
+    from likelier.cli.predict_rows import CSV, opened
     from likelier.cli.progress import rows_bar
 
     known = answers.plan.source.rows

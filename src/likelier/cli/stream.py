@@ -14,7 +14,7 @@ from likelier.streams.formats import FORMATS
 if TYPE_CHECKING:
     from likelier.saving.online import Kept
     from likelier.streams.model import Online
-    from likelier.streams.session import Session
+    from likelier.streams.reader import Session
 
 # By the names that --format takes: the parser, and what stands between the cells of a line.
 TEXT = {name: (kind.parser, kind.delimiter or ",") for name, kind in FORMATS.items() if kind.parser}
@@ -112,7 +112,7 @@ def run(options: Namespace) -> None:
     from likelier.cli.stream_output import Watching
     from likelier.saving.format import place_for
     from likelier.saving.online import save_online
-    from likelier.streams.session import BadLine, Session
+    from likelier.streams.reader import BadLine, Session
 
     if "-" in options.data and sys.stdin is None:
         raise ValueError("DATA -: standard input is closed: name a file, or send rows into it")

@@ -12,8 +12,7 @@ from likelier.cli.arguments import say, size_of
 from likelier.display import counted
 from likelier.streams.figures import HEADING, Curve, Snapshot, line
 from likelier.streams.model import Online
-from likelier.streams.reader import Told
-from likelier.streams.session import Session
+from likelier.streams.reader import Session, Told
 
 WINDOW = 1 << 20  # rows: nobody looks at windows here
 

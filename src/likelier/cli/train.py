@@ -110,7 +110,7 @@ def run(options: Namespace) -> None:
 
 def _about(options: Namespace) -> dict[str, Any]:
     """What the model to go on from says of the table that it learned from."""
-    from likelier.saving.describe import describe
+    from likelier.saving.format import describe
 
     return dict(describe(options.resume).about) if options.resume else {}
 
@@ -216,7 +216,7 @@ def _check_classes(source: "Stored") -> None:
 
 
 def _learned(model: Any, options: Namespace, seconds: float) -> str:
-    from likelier.saving.describe import describe
+    from likelier.saving.format import describe
 
     saved = describe(options.output)
     n = saved.weight

@@ -12,9 +12,8 @@ from tqdm import tqdm
 
 from likelier.comparison.cross_validate import Folds, judged
 from likelier.comparison.models import Entrant, baseline, entered
-from likelier.comparison.read import opened
 from likelier.comparison.result import LABELS, VALUES, Comparison, Result
-from likelier.comparison.rows import MOST_ROWS, Rows
+from likelier.comparison.rows import MOST_ROWS, Rows, opened
 from likelier.data import code, levels_of
 from likelier.display import counted, some_of
 from likelier.threads import cores

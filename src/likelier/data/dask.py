@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from likelier.array_types import Floats, rows_that_count
 from likelier.data import frames
 from likelier.data.chunk import PART_BYTES, Chunk, Part
 from likelier.data.labels import code, levels_of
@@ -83,12 +82,12 @@ class Reading:
             raise ValueError(f"partition {number}: {wrong}") from None
         return found if self.columns is None else found.select(np.array(self.columns, dtype=np.intp))
 
-    def _weights(self, w: Any, number: int) -> Floats:
+    def _weights(self, w: Any, number: int) -> NDArray[np.float64]:
         found = np.ascontiguousarray(frames.values_of(w), dtype=np.float64)
         _refuse(~(np.isfinite(found) & (found >= 0)), found, number, "sample_weight", _WEIGHT)
         return found
 
-    def _labels(self, y: NDArray[Any], w: Floats | None, number: int) -> NDArray[Any]:
+    def _labels(self, y: NDArray[Any], w: NDArray[np.float64] | None, number: int) -> NDArray[Any]:
         """The labels of all rows that have a weight, each once: all that a survey needs."""
         gone = missing(y)
         if not self.partly:
@@ -99,7 +98,7 @@ class Reading:
                 _refuse(np.isinf(y), y, number, "y", "Input y contains infinity.")
         elif y.dtype.kind == "c":
             _refuse(np.ones(len(y), dtype=np.bool_), y, number, "y", _CONTINUOUS)
-        return levels_of(y[rows_that_count(~gone, w)])
+        return levels_of(y[~gone if w is None else ~gone & (w > 0)])
 
     def _codes(self, y: NDArray[Any]) -> NDArray[np.int32]:
         assert self.levels is not None

@@ -6,10 +6,14 @@ from likelier.families.counts import (
     AffineColumns,
     Bernoulli,
     Bernoullis,
+    Complement,
+    Complements,
     Exponential,
     Exponentials,
     Geometric,
     Geometrics,
+    Multinomial,
+    Multinomials,
     Poisson,
     Poissons,
 )
@@ -30,13 +34,11 @@ from likelier.families.gaussian import (
     ridged,
     variances_exceed,
 )
-from likelier.families.kernel import Kernel, ProductKernel
-from likelier.families.kernel_terms import Kernels
+from likelier.families.kernel import Kernel, Kernels, ProductKernel
 from likelier.families.lda import Discriminants, by_eigen, by_least_squares, by_svd
 from likelier.families.missing import Completed, completed
 from likelier.families.mixed import Group, Mixed, MixedFamily
 from likelier.families.mixture import Mixture
-from likelier.families.multinomial import Complement, Complements, Multinomial, Multinomials
 
 __all__ = [
     "LOG_2PI",

@@ -11,11 +11,10 @@ from likelier.array_types import Floats
 from likelier.data import Chunk, Dense
 from likelier.families.base import log_density
 from likelier.families.categorical import Categories, Histograms
-from likelier.families.counts import AffineColumns
+from likelier.families.counts import AffineColumns, Multinomials
 from likelier.families.dirichlet import Dirichlets
 from likelier.families.gamma_beta import Betas, Gammas
 from likelier.families.mixed import Shared
-from likelier.families.multinomial import Multinomials
 from likelier.states.counts import Bins, codes_of
 
 Statistics = Callable[[Floats], Any]

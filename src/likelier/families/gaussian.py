@@ -47,7 +47,7 @@ from likelier.families.missing import (
 )
 from likelier.scores import Scores
 from likelier.states import ColumnMoments, Deviations, HigherMoments, PatternMoments, ShrinkageMoments
-from likelier.states.deviations import LEAST
+from likelier.states.moments import LEAST
 
 # Gaussian classes with independent columns, and what all Gaussian classes share.
 

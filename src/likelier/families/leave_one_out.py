@@ -10,14 +10,12 @@ from numpy.typing import NDArray
 from likelier.array_types import Floats
 from likelier.data import CSR, Block, Chunk, Columns, Dense, Factor
 from likelier.families.categorical import Categorical, Histogram, Tally, tallies
-from likelier.families.counts import AffineColumns
+from likelier.families.counts import AffineColumns, Complement, Multinomial
 from likelier.families.covariance import common_deviations, deviations
 from likelier.families.gaussian import Full, FullGaussian, Tied, TiedGaussian
-from likelier.families.kernel import Kernel, ProductKernel
-from likelier.families.kernel_terms import Kernels
+from likelier.families.kernel import Kernel, Kernels, ProductKernel
 from likelier.families.missing import by_pattern, completed
 from likelier.families.mixed import Mixed, MixedFamily, Pooled, Shared
-from likelier.families.multinomial import Complement, Multinomial
 from likelier.states import ShrinkageMoments, Sums
 from likelier.states.counts import codes_of, resized
 

@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 
 from likelier.families.base import Family
 from likelier.families.categorical import Categorical, Histogram
-from likelier.families.counts import Bernoulli, Exponential, Geometric, Poisson
+from likelier.families.counts import Bernoulli, Exponential, Geometric, Multinomial, Poisson
 from likelier.families.dirichlet import Dirichlet
 from likelier.families.gamma_beta import Beta, Gamma
 from likelier.families.gaussian import DiagonalGaussian, FullGaussian
 from likelier.families.kernel import Kernel
 from likelier.families.mixed import MixedFamily, Pooled
-from likelier.families.multinomial import Multinomial
 from likelier.states.counts import Bins
 
 # Families by name.

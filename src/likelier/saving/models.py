@@ -29,7 +29,7 @@ from likelier.saving import format, online
 from likelier.saving.format import Archive, require
 from likelier.saving.schema import CLASSES, PARAMETERS, Sizes, check
 from likelier.scores import Among, Scores
-from likelier.storing.values import Unsaveable, decode, encode
+from likelier.storing.files import Unsaveable, decode, encode
 
 Arrays = dict[str, NDArray[Any]]
 

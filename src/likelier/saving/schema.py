@@ -73,7 +73,7 @@ from likelier.states import (
 )
 from likelier.states.rows import MOST
 from likelier.states.units import Scaled
-from likelier.storing.values import field_names
+from likelier.storing.files import field_names
 
 # What must be true of a record before it is used: types, sizes, finite numbers.
 

@@ -2,7 +2,6 @@
 
 from likelier.states.base import Fold, Folds, Parts, State, Together, all_but_one
 from likelier.states.counts import BinCounts, Bins, Counts, edges_of
-from likelier.states.deviations import Deviations
 from likelier.states.loss_sums import (
     Expansion,
     Gram,
@@ -15,7 +14,7 @@ from likelier.states.loss_sums import (
     Values,
 )
 from likelier.states.missing import PatternMoments, ShrinkageMoments, TooManyPatterns
-from likelier.states.moments import ColumnMoments, HigherMoments, Moments, Shape
+from likelier.states.moments import ColumnMoments, Deviations, HigherMoments, Moments, Shape
 from likelier.states.qr import Equations, Triangle
 from likelier.states.regression_rows import Gathered
 from likelier.states.rows import Kept, Sample, Typical

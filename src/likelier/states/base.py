@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from likelier.array_types import Floats
 from likelier.data import BadCell, Chunk
-from likelier.data.splits import Assignment, runs
+from likelier.data.row_numbers import Assignment, runs
 
 # The two things that may touch data.
 

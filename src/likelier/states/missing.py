@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from likelier import _core
 from likelier.array_types import Floats, row_weights
 from likelier.data import Chunk, Dense, NonFinite, by_gaps
-from likelier.states.deviations import Deviations
-from likelier.states.moments import ColumnMoments, HigherMoments, Moments, Shape
+from likelier.states.moments import ColumnMoments, Deviations, HigherMoments, Moments, Shape
 
 # Class moments of rows in which cells may be missing.
 

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from likelier import _core
 from likelier.array_types import Floats, row_weights
 from likelier.data import Chunk, Columns, Dense, Factor, NonFinite
-from likelier.data.row_numbers import check
-from likelier.data.splits import keys_of
+from likelier.data.row_numbers import check, keys_of
 from likelier.data.units import Units, in_units, magnitudes, needed
 from likelier.states.missing import members
 from likelier.states.moments import ColumnMoments

@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 
 from likelier.comparison.assumptions.columns import Pair, dispersions_of, pairs_of, shapes_of
 from likelier.comparison.assumptions.covariances import joint_of, spread_of
-from likelier.comparison.assumptions.evidence import Evidence
 from likelier.comparison.assumptions.linearity import Bends, bends_of, residuals_of
 from likelier.comparison.assumptions.sample import Sample, drawn
-from likelier.comparison.assumptions.text import column_sentences, said
-from likelier.comparison.assumptions.verdicts import Verdict, verdict
+from likelier.comparison.assumptions.verdicts import Evidence, Verdict, column_sentences, said, verdict
 from likelier.comparison.models import Nature, classifiers, regressions
 from likelier.comparison.rows import Rows
 from likelier.display import Table, html

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from likelier.array_types import Floats, rows_that_count
 from likelier.data import frames
 from likelier.data.chunk import Chunk
 from likelier.data.errors import CONTINUOUS, CROWDED, MOST_EXACT
@@ -139,7 +138,7 @@ class Roles:
             return Chunk(X, frames.recoded(column, self.levels), w, number + at)
         return Chunk(X, self._numbers(batch, file, at), w, number + at)
 
-    def _labels(self, batch: Any, w: Floats | None, file: File, at: int) -> NDArray[Any]:
+    def _labels(self, batch: Any, w: NDArray[np.float64] | None, file: File, at: int) -> NDArray[Any]:
         """The labels of all rows that have a weight, each once: all that a survey needs."""
         (name,) = self.targets
         codes, values = frames.encoded(batch.column(name))
@@ -151,7 +150,7 @@ class Roles:
             for bad, why in ((broken, CONTINUOUS), (np.abs(values) >= MOST_EXACT, CROWDED)):
                 shown = np.append(values, np.nan)[codes]
                 _refuse_rows(np.append(bad, False)[codes], shown, file, at, name, why)
-        counted = rows_that_count(there, w)
+        counted = there if w is None else there & (w > 0)
         used = np.bincount(codes if counted.all() else codes[counted], minlength=len(values)) > 0
         some = values[used]
         if some.dtype.kind == "U":  # as wide as the longest that is used

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
-from likelier.array_types import Floats, row_weights, rows_that_count
+from likelier.array_types import Floats, row_weights
 from likelier.data.chunk import PART_BYTES, Chunk, Part
 from likelier.data.errors import CONTINUOUS, CROWDED, MOST_EXACT
 from likelier.data.files import base
@@ -173,7 +173,7 @@ class Reading:
         there = ~np.isnan(y)
         _refuse(there & (y != np.floor(y)), file, at, f"the label is no whole number. {CONTINUOUS}")
         _refuse(there & (np.abs(y) >= MOST_EXACT), file, at, f"the label is too large. {CROWDED}")
-        found = levels_of(y[rows_that_count(there, w)])
+        found = levels_of(y[there if w is None else there & (w > 0)])
         return Chunk(_nothing(len(found)), found, None, number + at)
 
 

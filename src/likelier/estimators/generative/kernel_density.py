@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from likelier import links
 from likelier.array_types import Floats
 from likelier.data import Source
-from likelier.data.splits import keys_of
+from likelier.data.row_numbers import keys_of
 from likelier.estimators import validation
 from likelier.estimators.generative.base import Generative, seen_only
 from likelier.estimators.generative.outliers import Unscored
