@@ -39,7 +39,7 @@ help: ## this list
 test: lint sanitize check ## all that must pass: lint, sanitize, check
 
 check: .venv/.dev ## the tests alone
-	$(BIN)/python -m pytest -n auto --doctest-modules src/likelier tests
+	$(BIN)/python -m pytest -n auto --durations=10 --doctest-modules src/likelier tests
 
 # scikit-learn's own test modules, with likelier's classes in the place of its own: tests/compat.
 COMPAT := tests.test_naive_bayes tests.test_discriminant_analysis mixture.tests.test_gaussian_mixture \
