@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from likelier.data import CSR
 from likelier.em import Blend, Selection, Stepwise, Way
-from likelier.estimators.discriminative.base import Course, Weights
 from likelier.estimators.discriminative.logistic import Steps
 from likelier.estimators.discriminative.logistic_cv import Tried
 from likelier.estimators.discriminative.perceptron import Progress, Voted
 from likelier.estimators.discriminative.sgd_base import Strides
+from likelier.estimators.discriminative.weights import Course, Weights
 from likelier.estimators.generative.discriminant import LinearBayes
 from likelier.estimators.generative.family_choice import Choice, Part, Plan, PlannedBayes, PlannedParts
 from likelier.estimators.linear_regression import Lines

@@ -15,7 +15,9 @@ from likelier.engines import reached
 from likelier.estimators import validation
 from likelier.estimators.base import followed, resumable
 from likelier.estimators.common import class_totals, weighed, weights_by_class
-from likelier.estimators.discriminative.base import Course, Discriminative, Weights
+from likelier.estimators.deprecated import Strength
+from likelier.estimators.discriminative.base import PenalisedModel
+from likelier.estimators.discriminative.weights import Course, Weights
 from likelier.losses import LOSSES, Loss, softmaxed
 from likelier.objective import Objective
 from likelier.row_solvers import Margins
@@ -74,7 +76,7 @@ def _scaled(weights: Weights, factor: float) -> Weights:
 PENALTIES = {"squared_hinge": ("l2", "l1"), "hinge": ("l2",), "perceptron": ("l2",)}
 
 
-class LinearSVC(Discriminative):
+class LinearSVC(PenalisedModel):
     """The line with the widest margin: |w|²/2 + C Σ (1 - y (w·x + b))₊², or another loss of the margin.
 
     Drop-in for scikit-learn's (Cortes & Vapnik 1995), in the primal (Chapelle 2007), but for the intercept,
@@ -224,12 +226,11 @@ class LinearSVC(Discriminative):
             return softmaxed if K > 2 else LOSSES["hinge"]
         return LOSSES[self.loss]
 
-    def _ratio(self) -> float:
-        return 1.0 if self.penalty == "l1" and self.multi_class == "ovr" else 0.0
-
-    def _allowance(self) -> float:
-        C = super()._allowance()
-        return np.inf if self.loss == "perceptron" and self.multi_class == "ovr" else C
+    def _strength(self) -> Strength:
+        C, one_vs_rest = validation.allowance("C", self.C), self.multi_class == "ovr"
+        if one_vs_rest and self.loss == "perceptron":  # which has no penalty
+            C = np.inf
+        return Strength(C, float(one_vs_rest and self.penalty == "l1"))
 
     def _warn_of_end(self, solution: Solution) -> None:
         # Rows that no line parts leave mistakes, and there is nothing to raise or to loosen.

@@ -14,8 +14,9 @@ from likelier.data import CSR, DegenerateWarning, Source
 from likelier.estimators import validation
 from likelier.estimators.base import Names
 from likelier.estimators.common import Contributions, LinearClassifier, refuse_new
-from likelier.estimators.discriminative.base import Weights, precoded
-from likelier.estimators.discriminative.sgd_base import Journey, Route, Strides, Striding, course_of, one_of
+from likelier.estimators.discriminative.rows import precoded
+from likelier.estimators.discriminative.sgd_base import Journey, Route, SGDModel, Strides, course_of, one_of
+from likelier.estimators.discriminative.weights import Weights
 from likelier.evaluation import MistakeBound, Problem, mistake_bound
 from likelier.row_solvers.perceptron import (
     Draw,
@@ -189,7 +190,7 @@ def _has_line(self: Any) -> bool:
     return True
 
 
-class Perceptron(Striding):
+class Perceptron(SGDModel):
     """w += y x wherever y w·x <= 0 (Rosenblatt 1958): drop-in for scikit-learn's, to the same weights.
 
     weights: which of all its weights answer. "last": those after the last row. "average": the mean of those

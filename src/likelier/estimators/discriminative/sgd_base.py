@@ -20,10 +20,13 @@ from likelier.array_types import Floats
 from likelier.data import Arrays, Chunk, Source
 from likelier.engines import chunks, run
 from likelier.estimators import validation
-from likelier.estimators.base import Observable, called, listened_to, steps
+from likelier.estimators.base import called, listened_to, steps
 from likelier.estimators.common import ClassTotals, refuse_new, weights_by_class
-from likelier.estimators.discriminative.base import Course as Way
-from likelier.estimators.discriminative.base import Weighted, Weights, precoded, single
+from likelier.estimators.discriminative.base import LinearModel
+from likelier.estimators.discriminative.rows import classes_in, precoded
+from likelier.estimators.discriminative.weights import Course as Way
+from likelier.estimators.discriminative.weights import Weights
+from likelier.estimators.precision import single
 from likelier.estimators.sources import stored
 from likelier.row_solvers.sklearn_sgd import Course, Rows, Stand, Task, Walk, Watch, walk_all
 from likelier.threads import cores
@@ -319,7 +322,7 @@ class Route:
 # Linear classifiers by a step at every row, in epochs over shuffled rows, as scikit-learn's are.
 
 
-class Striding(Observable, Weighted):
+class SGDModel(LinearModel):
     """Steps, and the weights that they lead to. A subclass says how they are taken (`_course`)."""
 
     max_iter: int
@@ -356,12 +359,12 @@ class Striding(Observable, Weighted):
         """
         if listened_to(self):  # a decorator would move the lines that warnings point at
             rows = (X, y, coef_init, intercept_init)
-            called(Striding.fit, self, rows, {"sample_weight": sample_weight})
+            called(SGDModel.fit, self, rows, {"sample_weight": sample_weight})
             return self
         course = self._course()
         most = int(validation.number("max_iter", self.max_iter, 1, whole=True))
         source = validation.training(self, X, y, sample_weight)
-        target = self._target_of(source)
+        target = classes_in(source)
         if len(target) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes in the data: the number of "
