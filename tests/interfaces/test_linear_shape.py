@@ -1,4 +1,4 @@
-"""The shape of linear estimators: few classes above each, abstract ones enforced, a fit that reads at once."""
+"""The shape of linear estimators: few classes above each, abstract ones enforced, a fit to read at once."""
 
 import inspect
 from abc import ABC
