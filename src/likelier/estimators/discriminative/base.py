@@ -34,12 +34,11 @@ from likelier.estimators.base import (  # type: ignore[attr-defined]
 from likelier.estimators.common import (
     Contributions,
     LinearClassifier,
-    class_totals,
     weighed,
     weights_by_class,
 )
 from likelier.estimators.deprecated import Strength
-from likelier.estimators.discriminative.rows import classes_in, precoded, with_offset
+from likelier.estimators.discriminative.rows import LabelledRows, labelled, with_offset
 from likelier.estimators.discriminative.weights import Weights, begun, by_class
 from likelier.estimators.predictions import found_share, itself
 from likelier.estimators.sources import by_block, gathered, stored
@@ -199,24 +198,20 @@ class PenalisedModel(LinearModel):
         return None
 
     # ---- fitting -----------------------------------------------------------------------------------
-    def _rows(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> tuple[Source, NDArray[Any]]:
-        """The rows with coded labels and all weights, and the classes."""
-        source = validation.training(self, X, y, sample_weight)
-        found = classes_in(source)
-        if len(found) < 2:
+    def _rows(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> LabelledRows:
+        """The rows with coded labels, and their classes."""
+        rows = labelled(validation.training(self, X, y, sample_weight))
+        if len(rows.classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes in the data, but the data "
-                f"contains only one class: {found[0]}"
+                f"contains only one class: {rows.classes[0]}"
             )
-        if offset is not None:
-            source = with_offset(source, offset, found)
-        return precoded(source, found), found
+        return rows if offset is None else with_offset(rows, offset)
 
-    def _objective(self, source: Source, target: NDArray[Any]) -> Objective:
+    def _objective(self, rows: LabelledRows) -> Objective:
         """Mean loss and penalty, as the hyper-parameters say, which are checked here."""
-        totals = class_totals(source, len(target))
-        factor = weights_by_class(self.class_weight, target, totals)
-        return self._posed(*weighed(source, totals, factor), len(target))
+        factor = weights_by_class(self.class_weight, rows.classes, rows.n)
+        return self._posed(*weighed(rows.source, rows.n, factor), len(rows.classes))
 
     def _posed(
         self, source: Source, totals: Floats, K: int, positive: int = 1, *, all_rows: bool = True

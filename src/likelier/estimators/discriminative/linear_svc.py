@@ -14,9 +14,10 @@ from likelier.data import Arrays, Source
 from likelier.engines import reached
 from likelier.estimators import validation
 from likelier.estimators.base import followed, resumable
-from likelier.estimators.common import class_totals, weighed, weights_by_class
+from likelier.estimators.common import weighed, weights_by_class
 from likelier.estimators.deprecated import Strength
 from likelier.estimators.discriminative.base import PenalisedModel
+from likelier.estimators.discriminative.rows import LabelledRows
 from likelier.estimators.discriminative.weights import Course, Weights
 from likelier.losses import LOSSES, Loss, softmaxed
 from likelier.objective import Objective
@@ -127,16 +128,14 @@ class LinearSVC(PenalisedModel):
         checkpoint: a file for what is done so far: a fit that was cut off goes on from there.
         """
         self._check_pair()
-        source, target = self._rows(X, y, sample_weight)
-        if self.multi_class == "crammer_singer" and len(target) > 2:
-            with validation.naming(source):
-                model, solution = crammer_singer(self._objective(source, target), self._solve, self.tol)
-            self._warn_of_end(solution)
-            return self._publish(model, None, target, source.names)
-        with validation.naming(source):
-            model, worst = self._lines(source, target)
+        rows = self._rows(X, y, sample_weight)
+        with validation.naming(rows.source):
+            if self.multi_class == "crammer_singer" and len(rows.classes) > 2:
+                model, worst = crammer_singer(self._objective(rows), self._solve, self.tol)
+            else:
+                model, worst = self._lines(rows)
         self._warn_of_end(worst)
-        return self._publish(model, None, target, source.names)
+        return self._publish(model, None, rows.classes, rows.source.names)
 
     def _check_pair(self) -> None:
         if self.multi_class not in ("ovr", "crammer_singer"):
@@ -152,16 +151,16 @@ class LinearSVC(PenalisedModel):
                 f"loss={self.loss!r} (dual={self.dual!r} changes nothing). Those that do: {pairs}."
             )
 
-    def _lines(self, source: Source, target: NDArray[Any]) -> tuple[Weights, Solution]:
+    def _lines(self, rows: LabelledRows) -> tuple[Weights, Solution]:
         """One for two classes; for more, of each class against the rest. How the worst ended."""
+        source, target, totals, _ = rows
         K = len(target)
         if K == 2:
-            problem = self._objective(source, target)
+            problem = self._objective(rows)
             if self.multi_class == "crammer_singer":  # w is w₁ - w₀, and w₀ = -w₁
                 problem = _halved(problem)
             first, one, factor = problem, 1, None
         else:
-            totals = class_totals(source, K)
             factor = weights_by_class(self.class_weight, target, totals)
             first, one = self._posed(source, totals, 2, 0), 0
         choice = chosen(self.solver, first)

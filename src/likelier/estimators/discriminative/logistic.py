@@ -15,10 +15,10 @@ from likelier.data import DegenerateWarning, SeparationWarning, Source
 from likelier.engines import chunks
 from likelier.estimators import deprecated, validation
 from likelier.estimators.base import Names, cheapest, resumable
-from likelier.estimators.common import class_totals, refuse_new, weighed, weights_by_class
+from likelier.estimators.common import weighed, weights_by_class
 from likelier.estimators.deprecated import NOT_GIVEN, Strength, strength_of
 from likelier.estimators.discriminative.base import PenalisedModel
-from likelier.estimators.discriminative.rows import precoded, with_offset
+from likelier.estimators.discriminative.rows import labelled, labelled_as, with_offset
 from likelier.estimators.discriminative.weights import Weights, begun
 from likelier.estimators.posterior_priors import priors_for
 from likelier.estimators.precision import single
@@ -28,7 +28,7 @@ from likelier.inference.information import POWERS
 from likelier.inference.least_squares import Covariance
 from likelier.inference.likelihood import Point, likelihood_summary
 from likelier.losses import Loss, logistic, softmaxed
-from likelier.model import levels, log_of
+from likelier.model import log_of
 from likelier.objective import Objective
 from likelier.penalties import Penalty
 from likelier.row_solvers import Descent
@@ -321,9 +321,10 @@ class LogisticRegression(LogisticModel):
         what is done so far: a fit that was cut off goes on from there.
         """
         deprecated.warn(deprecated.of_logistic(self))
-        source, target = self._rows(X, y, sample_weight, offset)
+        rows = self._rows(X, y, sample_weight, offset)
+        source, target = rows.source, rows.classes
         with validation.naming(source):
-            objective = self._objective(source, target)
+            objective = self._objective(rows)
             fitted = self._at(objective, target, source.names, single=single(source))
             solution = self._solve(objective, self._start_from(target, source.p), fitted)
         solution, information = concluded(self, objective, solution, target, source.names)
@@ -347,16 +348,15 @@ class LogisticRegression(LogisticModel):
         if len(known) < 2:
             raise ValueError(f"{type(self).__name__} needs at least 2 classes; got {known.tolist()}")
         source = validation.training(self, X, y, sample_weight, known="_model" in vars(self))
-        refuse_new(source, known)
-        rows = precoded(source if offset is None else with_offset(source, offset, known), known)
+        rows = labelled_as(source, known)
+        rows = rows if offset is None else with_offset(rows, offset)
         before, K = vars(self).get("_statistics"), len(known)
         so_far = np.zeros(K) if before is None else np.asarray(before.n)
         with validation.naming(source):
-            totals = class_totals(rows, K)
-            validation.weighty(totals)
-            totals = totals + so_far
+            validation.weighty(rows.n)
+            totals = rows.n + so_far
             factor = weights_by_class(self.class_weight, known, totals)
-            posed = self._posed(*weighed(rows, totals, factor), K, all_rows=False)
+            posed = self._posed(*weighed(rows.source, totals, factor), K, all_rows=False)
             descent, losses = descent_of(posed, vars(self).get("_model"), before, so_far)
             steps = stepped(posed, descent, losses, totals)
         model = Weights.of(steps.solution, descent.setting, single=single(source))
@@ -412,13 +412,11 @@ class LogisticRegression(LogisticModel):
         if y is None and not stored(X):
             raise ValueError("summary(X, y): y goes with X.")
         source = validation.training(self, X, y, sample_weight, known=True)
-        labels = levels(source)
-        if not np.array_equal(labels, self.classes_):
+        rows = labelled(source)
+        if not np.array_equal(rows.classes, self.classes_):
             before = self.classes_.tolist()
-            raise ValueError(f"y has the classes {labels.tolist()}; in fit it had {before}.")
-        if offset is not None:
-            source = with_offset(source, offset, labels)
-        objective = self._objective(precoded(source, labels), labels)
+            raise ValueError(f"y has the classes {rows.classes.tolist()}; in fit it had {before}.")
+        objective = self._objective(rows if offset is None else with_offset(rows, offset))
         # As it was in `fit`, whatever C and fit_intercept are by now.
         l2, setting = found.l2 / found.n.sum(), objective.setting
         if not found.intercept:

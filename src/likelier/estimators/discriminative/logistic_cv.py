@@ -31,7 +31,7 @@ from likelier.estimators.deprecated import (
     scoring_of,
 )
 from likelier.estimators.discriminative.logistic import LogisticModel, LogisticRegression
-from likelier.estimators.discriminative.rows import classes_in
+from likelier.estimators.discriminative.rows import labelled
 from likelier.estimators.discriminative.weights import Course, Weights
 from likelier.estimators.sources import gathered, stored
 from likelier.model import targets
@@ -296,14 +296,15 @@ class LogisticRegressionCV(LogisticModel):
         deprecated.warn(deprecated.of_logistic_cv(self))
         grid = self._grid()
         X, y, sample_weight = gathered(X, y, sample_weight)
-        source, target = self._rows(X, y, sample_weight)
-        with validation.naming(source):
-            rows = loaded(source)
+        found = self._rows(X, y, sample_weight)
+        target = found.classes
+        with validation.naming(found.source):
+            rows = loaded(found.source)
             judge = self._judge(target, rows, for_score)
             # A number of folds needs to know which labels are equal, not what they are.
             y = rows.y if self.cv is None or isinstance(self.cv, Integral) else target[rows.y]
             folds = self._folds(plain(rows.X) if stored(X) else X, y, for_split)
-            objective = self._objective(rows, target)
+            objective = self._objective(found._replace(source=rows))
             trial = Trial(objective, grid, self.solver, self._terms(), judge)
             for ratio in grid.ratios.tolist():  # refused before any work
                 chosen(self.solver, replace(objective, penalty=grid.penalty(objective, 1.0, ratio)))
@@ -311,7 +312,7 @@ class LogisticRegressionCV(LogisticModel):
             results = trial.run(folds, self.n_jobs)
             self._warn_of_trials(results)
             model = self._best(grid, results, objective)
-        return self._publish(model, None, target, source.names)
+        return self._publish(model, None, target, found.source.names)
 
     def _training_shares(self) -> Floats:
         n = self._model.totals if isinstance(self._model, Tried) else None
@@ -462,10 +463,9 @@ class LogisticRegressionCV(LogisticModel):
 
 def labels_of(source: Stored) -> tuple[NDArray[Any], Floats]:
     """The label and the weight of each row."""
-    labels = source.taking([], y=True)
-    found = classes_in(labels)
-    codes, weights = targets(labels.coded(found))
-    return found[codes], weights
+    rows = labelled(source.taking([], y=True))
+    codes, weights = targets(rows.source)
+    return rows.classes[codes], weights
 
 
 def _numbers(rows: Any) -> Rows:

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
 from likelier.array_types import Floats
-from likelier.data import CSR, DegenerateWarning, Source
+from likelier.data import CSR, DegenerateWarning
 from likelier.estimators import validation
 from likelier.estimators.base import Names
-from likelier.estimators.common import Contributions, LinearClassifier, refuse_new
-from likelier.estimators.discriminative.rows import precoded
+from likelier.estimators.common import Contributions, LinearClassifier
+from likelier.estimators.discriminative.rows import LabelledRows, labelled_as
 from likelier.estimators.discriminative.sgd_base import Journey, Route, SGDModel, Strides, course_of, one_of
 from likelier.estimators.discriminative.weights import Weights
 from likelier.evaluation import MistakeBound, Problem, mistake_bound
@@ -297,10 +297,8 @@ class Perceptron(SGDModel):
             found = replace(found, kept=model.kept, voters=model.voters)
         return replace(found, plain=found.plain and plain)
 
-    def _travel(
-        self, source: Source, target: NDArray[Any], course: Course, start: Strides, most: int
-    ) -> Journey:
-        found = super()._travel(source, target, course, start, most)
+    def _travel(self, rows: LabelledRows, course: Course, start: Strides, most: int) -> Journey:
+        found = super()._travel(rows, course, start, most)
         before, after = start, found.strides
         assert isinstance(before, Progress)
         assert isinstance(after, Progress)
@@ -377,7 +375,7 @@ class Perceptron(SGDModel):
         if epochs is not None:
             epochs = validation.number("epochs", epochs, 1)
         source = validation.training(self, X, y, None, known=True)
-        refuse_new(source, self._target)
+        rows = labelled_as(source, self._target)
         labels = [str(label) for label in self._target]
         labels = labels[1:] if len(labels) == 2 else labels
         problems = [
@@ -387,6 +385,4 @@ class Perceptron(SGDModel):
             )
         ]
         with validation.naming(source):
-            return mistake_bound(
-                precoded(source, self._target), problems, float(np.sqrt(counted.decay)), epochs
-            )
+            return mistake_bound(rows.source, problems, float(np.sqrt(counted.decay)), epochs)

@@ -19,6 +19,7 @@ from likelier.engines import run
 from likelier.estimators import deprecated, validation
 from likelier.estimators.base import cheapest
 from likelier.estimators.common import weighed, weights_by_class
+from likelier.estimators.discriminative.rows import LabelledRows
 from likelier.estimators.discriminative.sgd_base import (
     SEEDS,
     Epochs,
@@ -26,7 +27,6 @@ from likelier.estimators.discriminative.sgd_base import (
     Route,
     SGDModel,
     Strides,
-    counted,
     course_of,
     one_of,
 )
@@ -339,14 +339,12 @@ class SGDClassifier(SGDModel):
         return K > 2 and self.loss != "softmax"
 
     # ---- on a cluster ------------------------------------------------------------------------------
-    def _fitted(
-        self, source: Source, target: NDArray[Any], course: Course, start: Strides, most: int
-    ) -> Journey:
+    def _fitted(self, rows: LabelledRows, course: Course, start: Strides, most: int) -> Journey:
+        source, K = rows.source, len(rows.classes)
         if cluster_of(source) is None or self.loss not in SMOOTH:
-            return super()._fitted(source, target, course, start, most)
-        K = len(target)
-        start = replace(start, n=counted(source, K))
-        factor = weights_by_class(self.class_weight, target, start.n)
+            return super()._fitted(rows, course, start, most)
+        start = replace(start, n=rows.rows)
+        factor = weights_by_class(self.class_weight, rows.classes, start.n)
         seed = self._seeds(K, None)[0][0]
         return polished(self._route(course, K, factor), source, start, most, seed)
 
