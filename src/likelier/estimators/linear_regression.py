@@ -16,7 +16,7 @@ from likelier import links
 from likelier.array_types import Floats
 from likelier.data import DegenerateWarning, Source, frames
 from likelier.estimators import precision, validation
-from likelier.estimators.discriminative.base import same
+from likelier.estimators.discriminative.weights import same
 from likelier.estimators.one_pass import (
     Named,
     Names,

@@ -17,13 +17,13 @@ from likelier.data import Chunk, Dense
 from likelier.em import Blend, Stepwise
 from likelier.estimators import validation
 from likelier.estimators.common import LinearClassifier
-from likelier.estimators.discriminative.base import Weights
 from likelier.estimators.discriminative.linear_svc import LinearSVC
 from likelier.estimators.discriminative.logistic import LogisticRegression, Steps
 from likelier.estimators.discriminative.logistic_cv import LogisticRegressionCV, Tried
 from likelier.estimators.discriminative.perceptron import Perceptron
 from likelier.estimators.discriminative.sgd import SGDClassifier
 from likelier.estimators.discriminative.sgd_base import Strides
+from likelier.estimators.discriminative.weights import Weights
 from likelier.estimators.generative.categorical_nb import CategoricalNB
 from likelier.estimators.generative.discriminant import (
     LinearBayes,
