@@ -3,32 +3,12 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+# By its name, for this module belongs to no layer: all of them import it.
 _WHERE = {
-    "CategoricalNB": "likelier.estimators.generative.categorical_nb",
-    "BernoulliNB": "likelier.estimators.generative.naive_bayes",
-    "ComplementNB": "likelier.estimators.generative.naive_bayes",
-    "BayesClassifier": "likelier.estimators.generative.bayes",
+    **import_module("likelier.estimators.catalogue").public(),
     "ClippedWarning": "likelier.streams.model",
     "DegenerateWarning": "likelier.data",
-    "GaussianMixture": "likelier.estimators.generative.mixture",
-    "GaussianNB": "likelier.estimators.generative.naive_bayes",
-    "KernelDensityClassifier": "likelier.estimators.generative.kernel_density",
-    "LinearDiscriminantAnalysis": "likelier.estimators.generative.discriminant",
-    "LogisticRegression": "likelier.estimators.discriminative.logistic",
-    "LinearSVC": "likelier.estimators.discriminative.linear_svc",
-    "LogisticRegressionCV": "likelier.estimators.discriminative.logistic_cv",
-    "LinearRegression": "likelier.estimators.linear_regression",
-    "NaiveBayes": "likelier.estimators.generative.mixed_nb",
-    "MultinomialNB": "likelier.estimators.generative.naive_bayes",
-    "OnlineClassifier": "likelier.estimators.online.classifier",
     "Pending": "likelier.streams.delayed",
-    "Perceptron": "likelier.estimators.discriminative.perceptron",
-    "PoissonNB": "likelier.estimators.generative.naive_bayes",
-    "Mixture": "likelier.estimators.generative.mixture",
-    "MixtureDiscriminantAnalysis": "likelier.estimators.generative.mixture_discriminant",
-    "QuadraticDiscriminantAnalysis": "likelier.estimators.generative.discriminant",
-    "Ridge": "likelier.estimators.linear_regression",
-    "SGDClassifier": "likelier.estimators.discriminative.sgd",
     "SeparationWarning": "likelier.data",
     "SkippedWarning": "likelier.data",
     "average": "likelier.estimators.merge",
@@ -37,8 +17,8 @@ _WHERE = {
     "load": "likelier.saving.models",
     "merge": "likelier.estimators.merge",
     "progressive": "likelier.evaluation.progressive",
-    "scan": "likelier.data.files.scan",
     "save": "likelier.saving.models",
+    "scan": "likelier.data.files.scan",
 }
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.array_types import Floats
+from likelier.array_types import Floats, row_weights
 from likelier.data import Chunk, Source
 from likelier.data.errors import TooLarge
 from likelier.data.transforms import cluster_of, innermost
@@ -146,7 +146,7 @@ class Targets:
 
     def update(self, chunk: Chunk) -> None:
         assert chunk.y is not None
-        self.pieces.append((chunk.y, np.ones(len(chunk.y)) if chunk.w is None else chunk.w))
+        self.pieces.append((chunk.y, row_weights(chunk.w, len(chunk.y))))
 
     def merge(self, other: Self) -> None:
         self.pieces += other.pieces

@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dtrcon as trcon
 from scipy.special import fdtrc, stdtr, stdtrit
 
 from likelier import _core
-from likelier.array_types import Floats
+from likelier.array_types import Floats, row_weights
 from likelier.data import Chunk, Dense, Source
 from likelier.display import Part, Shown, Table
 from likelier.engines import run
@@ -323,7 +323,7 @@ class Sandwich:
 
     def update(self, chunk: Chunk) -> None:
         assert chunk.y is not None
-        fit, w = self.fit, np.ones(chunk.X.shape[0]) if chunk.w is None else chunk.w
+        fit, w = self.fit, row_weights(chunk.w, chunk.X.shape[0])
         U, e = self._coordinates(chunk)
         if not np.isfinite(e).all():
             row = chunk.first + int(np.argmin(np.isfinite(e)))

@@ -21,7 +21,7 @@ from likelier.data import Source
 from likelier.data.units import source_in_units
 from likelier.engines import reached
 from likelier.estimators import validation
-from likelier.estimators.base import (  # type: ignore[attr-defined]
+from likelier.estimators.base import (
     NOT_ROUTED,
     Attributes,
     CallbackSupportMixin,

@@ -34,7 +34,7 @@ def labelled(source: Source) -> LabelledRows:
         found, count = LabelledRows(replace(source, y=codes, levels=None), classes, n, rows), len(codes)
     else:
         start = partial(Together.start, (LabelTotals, LabelRows, RowCount))
-        totals, by_label, every = run(counting(source, source.labels()), start).states
+        totals, by_label, every = run(source.labels(), start, counting(source)).states
         classes, count = totals.levels, every.rows
         found = LabelledRows(source.coded(classes), classes, totals.n, by_label.of(classes))
     validation.weighty(len(classes))
