@@ -171,16 +171,28 @@ void py_sparse_spread(const Held& X, Vector<double> w, bool centred, Out mean, O
         X.view);
 }
 
+void py_sparse_gram(const Held& X, Vector<double> w, Out G) {
+    nb::gil_scoped_release free;
+    std::visit(
+        [&](const auto& m) {
+            if constexpr (requires { m.starts; })
+                sparse_gram(m, w.data(), G.data());
+            else
+                throw std::invalid_argument("sparse_gram is for CSR");
+        },
+        X.view);
+}
+
 int64_t py_ridge_steps(const Held& X, Vector<double> root, Vector<double> mean, Vector<double> squares,
                        double alpha, bool by_rows, int64_t most, Vector<double> gains, Out b, Out r, Out d,
-                       Out now) {
+                       Out now, int64_t threads) {
     const RidgeSteps at{b.data(), r.data(), d.data(), now.data()};
     const Gains enough{gains(0), gains(1), gains(2)};
     nb::gil_scoped_release free;
     return std::visit(
         [&](const auto& m) -> int64_t {
             if constexpr (requires { m.starts; }) {
-                CentredRows A(m, root.data(), mean.data(), squares.data());
+                CentredRows A(m, root.data(), mean.data(), squares.data(), threads);
                 return RidgeSolver(A, squares.data(), alpha, by_rows).run(at, most, enough);
             } else {
                 throw std::invalid_argument("ridge_steps is for CSR");
@@ -465,7 +477,8 @@ NB_MODULE(LIKELIER_MODULE, m) {
     m.def("ridge_steps", &py_ridge_steps, nb::arg("X"), nb::arg("root"), nb::arg("mean"),
           nb::arg("squares"), nb::arg("alpha"), nb::arg("by_rows"), nb::arg("most"), nb::arg("gains"),
           nb::arg("b").noconvert(), nb::arg("r").noconvert(), nb::arg("d").noconvert(),
-          nb::arg("now").noconvert());
+          nb::arg("now").noconvert(), nb::arg("threads") = 1);
+    m.def("sparse_gram", &py_sparse_gram, nb::arg("X"), nb::arg("w"), nb::arg("G").noconvert());
     m.def("additive", &py_additive, nb::arg("X"), nb::arg("W"), nb::arg("constant"), nb::arg("b"),
           nb::arg("threshold"), nb::arg("Z").noconvert(), nb::arg("add"));
     m.def("sums", &py_sums, nb::arg("X"), nb::arg("codes").none(), nb::arg("R").none(),

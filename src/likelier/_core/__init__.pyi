@@ -77,7 +77,9 @@ def ridge_steps(
     r: Floats,
     d: Floats,
     now: Floats,
+    threads: int = 1,
 ) -> int: ...
+def sparse_gram(X: Matrix, w: Floats, G: Floats) -> None: ...
 def additive(
     X: Matrix, W: Floats, constant: Floats, b: Floats, threshold: float, Z: Floats, add: bool, /
 ) -> Where: ...
