@@ -219,7 +219,11 @@ def bounded(equations: Equations) -> Solution:
     """The same with no b below 0 (Lawson & Hanson 1974): rows or their triangle, the problem is one."""
     from scipy.optimize import nnls  # slow to load, and seldom wanted
 
-    b = np.column_stack([nnls(equations.R, r)[0] for r in equations.r.T])
+    m, p = equations.R.shape
+    if m == 0:  # one row, centred: nnls would return memory as it found it
+        b = np.zeros((p, equations.r.shape[1]))
+    else:
+        b = np.column_stack([nnls(equations.R, r)[0] for r in equations.r.T])
     return Solution(equations.in_units(b), len(b), np.zeros((0, len(b))), "nnls")
 
 
