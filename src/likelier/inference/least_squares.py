@@ -236,8 +236,9 @@ def penalised(equations: Equations, alpha: float) -> Equations:
     R = np.zeros((p + q, p + q))
     with np.errstate(under="ignore"):
         above, below = np.ldexp(equations.R, -extra), np.ldexp(root, -power - extra)
-    if m == p:
-        R[:p, :p], R[:p, p:] = above, equations.r
+    if m == p:  # the core's reflections are of rows whose diagonal is not negative
+        turned = np.where(np.diagonal(above) < 0, -1.0, 1.0)[:, None]
+        R[:p, :p], R[:p, p:] = turned * above, turned * equations.r
     else:
         _core.fold_factor(Dense(np.hstack([above, equations.r])).native(), R)
     _core.fold_factor(Dense(np.hstack([np.diag(below), np.zeros((p, q))])).native(), R)
