@@ -51,12 +51,15 @@ class Rows:
         codes = np.repeat(code, np.diff(begin))
         E = np.sqrt(w)[:, None] * (codes[:, None] == np.arange(len(problem.n)))
         parts, roots, ones = [(X - start.mean[codes]) / sd], [np.sqrt(w)], [E]
-        for first, at in zip(X[begin[:-1]], spread, strict=True):
+        scatters: dict[bytes, Floats] = {}  # by pattern: classes that share a covariance add up
+        for gone, at in zip(np.isnan(X[begin[:-1]]), spread, strict=True):
             if at >= 0:
-                F = _deviations(S[at] / sd[:, None] / sd, np.isnan(first))
-                parts.append(F)
-                roots.append(np.ones(len(F)))
-                ones.append(np.zeros((len(F), E.shape[1])))
+                scatters[gone.tobytes()] = scatters.get(gone.tobytes(), 0.0) + S[at]
+        for pattern, scatter in scatters.items():
+            F = _deviations(scatter / sd[:, None] / sd, np.frombuffer(pattern, bool))
+            parts.append(F)
+            roots.append(np.ones(len(F)))
+            ones.append(np.zeros((len(F), E.shape[1])))
         rows = cls(np.concatenate(parts), np.concatenate(roots), np.concatenate(ones))
         return rows.take(np.asarray((~np.isnan(rows.X)).any(axis=1)))  # the others say nothing
 
@@ -67,10 +70,9 @@ class Rows:
 def _deviations(S: Floats, gone: NDArray[np.bool_]) -> Floats:
     """Rows (d, p) whose squares add up to a scatter of the columns that are there."""
     here = np.flatnonzero(~gone)
-    values, axes = np.linalg.eigh(S[np.ix_(here, here)])
-    keep = values > len(values) * np.finfo(float).eps * values[-1]
-    F = np.full((int(keep.sum()), len(gone)), np.nan)
-    F[:, here] = (axes[:, keep] * np.sqrt(values[keep])).T
+    U, pivots, rank, _ = lapack.dpstrf(S[here[:, None], here], lower=0)
+    F = np.full((rank, len(gone)), np.nan)
+    F[:, here[pivots - 1]] = np.triu(U)[:rank]
     return F
 
 
@@ -245,9 +247,10 @@ def pays(problem: "Problem") -> bool:
     """Whether to go by cells costs less than to go by rows."""
     X, _, begin, _, spread, _ = problem.items
     gone = np.isnan(X)
-    counted = spread >= 0
-    first = gone[begin[:-1]].sum(axis=1)
-    cells = gone.sum() + (first * (X.shape[1] - first))[counted].sum()
+    cells = int(gone.sum())
+    if (spread >= 0).any():
+        counted = np.unique(gone[begin[:-1]][spread >= 0], axis=0).sum(axis=1)  # lengths of patterns
+        cells += int((counted * (X.shape[1] - counted)).sum())
     rows, p = len(X), X.shape[1]
     return bool(0 < cells <= MOST and cells**3 / 3 <= 4 * (1.5 * p**3 + rows * p**2) + 1e6)
 
