@@ -354,3 +354,17 @@ def test_sparse_rows_have_the_solution_of_dense_ones(shape, density, how):
     assert_near(a.predict(X), b.predict(X), 1e-8)
     if how == "bias":
         np.testing.assert_allclose(a.coef_[:, -1], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [1e-12, 1e-16, 1e-100, float(np.finfo(np.float64).tiny)])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("shape", [(24, 12), (100, 50), (50, 100), (12, 12)])
+def test_a_penalty_of_almost_nothing_is_least_squares(shape, intercept, alpha):
+    """√α beside the diagonal of the triangle, whose signs are any, is nothing but rounding."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal(shape)
+    y = X @ rng.standard_normal(shape[1]) + 10
+    ridge = lk.Ridge(alpha=alpha, fit_intercept=intercept).fit(X, y)
+    plain = lk.LinearRegression(fit_intercept=intercept).fit(X, y)
+    np.testing.assert_allclose(ridge.coef_, plain.coef_, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(ridge.intercept_, plain.intercept_, rtol=1e-7, atol=1e-7)

@@ -11,6 +11,7 @@
 #include "kernels/kernels.hpp"
 #include "kernels/labels.hpp"
 #include "kernels/links.hpp"
+#include "kernels/missing_cells.hpp"
 #include "kernels/mixture.hpp"
 #include "kernels/moments.hpp"
 #include "kernels/qr.hpp"
@@ -286,6 +287,34 @@ std::pair<double, double> py_expect(In X, In weights, Vector<int64_t> start, Vec
     return expect(groups, mean.data(), precision.data(), first.data(), second.data());
 }
 
+// The end (0: converged, 1: too many steps, 2: singular) and the number of steps.
+std::pair<int, int64_t> py_climb_cells(double n, double ridge, double well, Vector<int32_t> row,
+                                       Vector<int32_t> column, In Q, In among, In pull, In R,
+                                       Vector<int64_t> start, Vector<int32_t> missing, In weight,
+                                       int64_t most, double tol, Out cov, Out cells) {
+    const CellSystem system{static_cast<int64_t>(row.shape(0)),
+                            static_cast<int64_t>(R.shape(0)),
+                            static_cast<int64_t>(Q.shape(0)),
+                            n,
+                            ridge,
+                            well,
+                            row.data(),
+                            column.data(),
+                            Q.data(),
+                            among.data(),
+                            pull.data(),
+                            R.data(),
+                            {start.data(), start.data() + start.shape(0)},
+                            missing.data(),
+                            weight.data()};
+    nb::gil_scoped_release free;
+    CellClimb climb(system);
+    const CellEnd end = climb.run(most, tol);
+    std::copy(climb.cov.begin(), climb.cov.end(), cov.data());
+    std::copy(climb.cells.begin(), climb.cells.end(), cells.data());
+    return {static_cast<int>(end), climb.steps};
+}
+
 Where py_fold(const Held& X, const Held& Y, std::optional<Vector<double>> weights, In shift, Out R) {
     nb::gil_scoped_release free;
     return where(fold_rows(X.view, Y.view, weights ? weights->data() : nullptr, shift.data(), R.data()));
@@ -519,6 +548,10 @@ NB_MODULE(LIKELIER_MODULE, m) {
     m.def("expect", &py_expect, nb::arg("X"), nb::arg("weights"), nb::arg("start"), nb::arg("code"),
           nb::arg("spread"), nb::arg("scatters"), nb::arg("mean"), nb::arg("precision"),
           nb::arg("first").noconvert(), nb::arg("second").noconvert());
+    m.def("climb_cells", &py_climb_cells, nb::arg("n"), nb::arg("ridge"), nb::arg("well"), nb::arg("row"),
+          nb::arg("column"), nb::arg("Q"), nb::arg("among"), nb::arg("pull"), nb::arg("R"),
+          nb::arg("start"), nb::arg("missing"), nb::arg("weight"), nb::arg("most"), nb::arg("tol"),
+          nb::arg("cov").noconvert(), nb::arg("cells").noconvert());
 
     m.def("count_cells", &py_count_cells, nb::arg("X"), nb::arg("codes").none(), nb::arg("R").none(),
           nb::arg("weights").none(), nb::arg("first"), nb::arg("size"), nb::arg("other"), nb::arg("low"),

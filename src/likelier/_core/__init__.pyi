@@ -132,6 +132,24 @@ def expect(
     first: Floats,
     second: Floats,
 ) -> tuple[float, float]: ...
+def climb_cells(
+    n: float,
+    ridge: float,
+    well: float,
+    row: NDArray[np.int32],
+    column: NDArray[np.int32],
+    Q: Floats,
+    among: Floats,
+    pull: Floats,
+    R: Floats,
+    start: NDArray[np.int64],
+    missing: NDArray[np.int32],
+    weight: Floats,
+    most: int,
+    tol: float,
+    cov: Floats,
+    cells: Floats,
+) -> tuple[int, int]: ...
 def count_cells(
     X: Matrix,
     codes: NDArray[np.int32] | None,
