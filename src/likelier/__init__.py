@@ -31,6 +31,10 @@ _WHERE = {
     "SGDClassifier": "likelier.estimators.discriminative.sgd",
     "SeparationWarning": "likelier.data",
     "SkippedWarning": "likelier.data",
+    "CountVectorizer": "likelier.estimators.text.vectorizers",
+    "HashingVectorizer": "likelier.estimators.text.vectorizers",
+    "TfidfTransformer": "likelier.estimators.text.vectorizers",
+    "TfidfVectorizer": "likelier.estimators.text.vectorizers",
     "average": "likelier.estimators.merge",
     "compare": "likelier.comparison",
     "evaluate": "likelier.estimators.evaluate",
@@ -81,6 +85,10 @@ if TYPE_CHECKING:
     from likelier.estimators.merge import average as average
     from likelier.estimators.merge import merge as merge
     from likelier.estimators.online.classifier import OnlineClassifier as OnlineClassifier
+    from likelier.estimators.text.vectorizers import CountVectorizer as CountVectorizer
+    from likelier.estimators.text.vectorizers import HashingVectorizer as HashingVectorizer
+    from likelier.estimators.text.vectorizers import TfidfTransformer as TfidfTransformer
+    from likelier.estimators.text.vectorizers import TfidfVectorizer as TfidfVectorizer
     from likelier.evaluation.progressive import progressive as progressive
     from likelier.saving.models import load as load
     from likelier.saving.models import save as save
