@@ -620,4 +620,5 @@ NB_MODULE(LIKELIER_MODULE, m) {
     bind_streams(m);
     bind_cells(m);
     bind_text(m);
+    bind_documents(m);
 }
