@@ -11,6 +11,10 @@ _WHERE = {
     "Pending": "likelier.streams.delayed",
     "SeparationWarning": "likelier.data",
     "SkippedWarning": "likelier.data",
+    "CountVectorizer": "likelier.estimators.text.vectorizers",
+    "HashingVectorizer": "likelier.estimators.text.vectorizers",
+    "TfidfTransformer": "likelier.estimators.text.vectorizers",
+    "TfidfVectorizer": "likelier.estimators.text.vectorizers",
     "average": "likelier.estimators.merge",
     "compare": "likelier.comparison",
     "evaluate": "likelier.estimators.evaluate",
@@ -61,6 +65,10 @@ if TYPE_CHECKING:
     from likelier.estimators.merge import average as average
     from likelier.estimators.merge import merge as merge
     from likelier.estimators.online.classifier import OnlineClassifier as OnlineClassifier
+    from likelier.estimators.text.vectorizers import CountVectorizer as CountVectorizer
+    from likelier.estimators.text.vectorizers import HashingVectorizer as HashingVectorizer
+    from likelier.estimators.text.vectorizers import TfidfTransformer as TfidfTransformer
+    from likelier.estimators.text.vectorizers import TfidfVectorizer as TfidfVectorizer
     from likelier.evaluation.progressive import progressive as progressive
     from likelier.saving.models import load as load
     from likelier.saving.models import save as save

@@ -166,7 +166,7 @@ def levels(source: Source) -> NDArray[Any]:
 def surveyed(source: Source) -> tuple[NDArray[Any], int]:
     """The classes of a source, sorted, and how many rows it has."""
     both = partial(Together.start, (Survey, RowCount))
-    found, count = run(counting(source, source.labels()), both).states
+    found, count = run(source.labels(), both, counting(source)).states
     assert found.levels is not None
     return found.levels, count.rows
 
@@ -174,7 +174,10 @@ def surveyed(source: Source) -> tuple[NDArray[Any], int]:
 def glimpse(source: Source) -> NDArray[Any] | None:
     """The classes that some rows from all over have; None: there are none, or the survey is as cheap."""
     look = getattr(innermost(source), "glimpse", None)
-    found = None if look is None else look()
+    try:
+        found = None if look is None else look()
+    except ValueError:  # what is wrong with a row, the survey of all rows says: of the first such row
+        return None
     return found if found is not None and len(found) else None
 
 

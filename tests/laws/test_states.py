@@ -42,6 +42,7 @@ from likelier.states import (
     Extent,
     HigherMoments,
     Kept,
+    LabelTotals,
     Levels,
     Moments,
     Parts,
@@ -135,6 +136,7 @@ STATES = [
     Kind("all classes", Pooled(DiagonalGaussian()).stats, gaps=True, scatter=False),
     Kind("extent", lambda K, p: Extent.start(p), by_class=False),
     Kind("survey", lambda K, p: Survey(), by_class=False),
+    Kind("label totals", lambda K, p: LabelTotals(), by_class=False),
     Kind("levels", lambda K, p: Levels(), by_class=False, view=of_categories),
 ]
 BY_CLASS = [kind for kind in STATES if kind.by_class]

@@ -142,14 +142,14 @@ def _staying(checkpoint: str | None) -> Iterator[None]:
 
 
 def _new(options: Namespace) -> Any:
-    from likelier.estimators.base import Resumable
+    from likelier.estimators.base import takes_checkpoints
     from likelier.estimators.deprecated import settled
 
     model = settled(model_named(options.model)().set_params(**dict(options.settings)))
     # The same command gives the same model, also where rows are taken in a random order.
     if "random_state" in model.get_params() and model.random_state is None:
         model.set_params(random_state=0)
-    if options.checkpoint is not None and not isinstance(model, Resumable):
+    if options.checkpoint is not None and not takes_checkpoints(model):
         raise ValueError(
             f"--checkpoint is for models that are fitted by passes over rows, and {type(model).__name__} "
             "takes a step at each: train it on some files, and go on with others by --resume"

@@ -84,7 +84,9 @@ class Source(Protocol):
         """The same with labels as codes: their places among the sorted `levels`, -1 for any other."""
 
     def labels(self) -> "Source":
-        """For the survey: of each chunk every label of a row with weight, once; of X only how many rows."""
+        """For the survey: of each chunk every label, once, and as w (labels, 2) the weight and number of
+        its rows; of X only how many rows. Or the rows as they are, which the survey then counts.
+        """
 
     def place(self, row: int, /) -> str:
         """How to find a row, from its number."""

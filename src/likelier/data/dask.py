@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from likelier.array_types import Floats
 from likelier.data import frames
 from likelier.data.chunk import PART_BYTES, Chunk, Part
-from likelier.data.labels import code, levels_of
+from likelier.data.labels import code, first_seen, label_counts
 from likelier.data.matrix import Block, Dense, block
 from likelier.data.row_numbers import Uncounted, firsts, found, rows_of
 from likelier.data.transforms import AT_HAND, Partitions
@@ -45,8 +46,8 @@ class Reading:
         w = None if "w" not in held else self._weights(held["w"], number)
         y: Any = None if "y" not in held else frames.values_of(held["y"])
         if self.y == "labels":
-            found = self._labels(y, w, number)
-            yield Chunk(Dense(np.empty((n, 0))), found, None, first)
+            labels, counts = self._labels(y, w, number)
+            yield Chunk(Dense(np.empty((n, 0))), labels, counts, first)
             return
         X = self._block(held["X"], number) if self.columns != () else Dense(np.empty((n, 0)))
         y = None if y is None else self._numbers(y, number) if self.y == "numbers" else self._codes(y)
@@ -82,13 +83,13 @@ class Reading:
             raise ValueError(f"partition {number}: {wrong}") from None
         return found if self.columns is None else found.select(np.array(self.columns, dtype=np.intp))
 
-    def _weights(self, w: Any, number: int) -> NDArray[np.float64]:
+    def _weights(self, w: Any, number: int) -> Floats:
         found = np.ascontiguousarray(frames.values_of(w), dtype=np.float64)
         _refuse(~(np.isfinite(found) & (found >= 0)), found, number, "sample_weight", _WEIGHT)
         return found
 
-    def _labels(self, y: NDArray[Any], w: NDArray[np.float64] | None, number: int) -> NDArray[Any]:
-        """The labels of all rows that have a weight, each once: all that a survey needs."""
+    def _labels(self, y: NDArray[Any], w: Floats | None, number: int) -> tuple[NDArray[Any], Floats]:
+        """The labels, each once, and the weight and number of their rows: all that a survey needs."""
         gone = missing(y)
         if not self.partly:
             _refuse(gone, y, number, "y", "Input y contains NaN: every row to train on needs a label.")
@@ -98,7 +99,9 @@ class Reading:
                 _refuse(np.isinf(y), y, number, "y", "Input y contains infinity.")
         elif y.dtype.kind == "c":
             _refuse(np.ones(len(y), dtype=np.bool_), y, number, "y", _CONTINUOUS)
-        return levels_of(y[~gone if w is None else ~gone & (w > 0)])
+        if gone.any():
+            y, w = y[~gone], None if w is None else w[~gone]
+        return label_counts(*first_seen(y), w)
 
     def _codes(self, y: NDArray[Any]) -> NDArray[np.int32]:
         assert self.levels is not None

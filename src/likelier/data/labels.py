@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,51 @@ def levels_of(y: NDArray[Any]) -> NDArray[Any]:
             f"labels of mixed types ({', '.join(kinds)}) cannot be ordered: make them all strings"
         ) from None
     return levels
+
+
+def sums_by_code(codes: NDArray[Any], w: NDArray[np.float64] | None, K: int) -> NDArray[np.float64]:
+    """(K,), the weight of each code's rows; without weights, how many they are."""
+    return np.bincount(codes, w, K).astype(np.float64, copy=False)
+
+
+def tallied(y: NDArray[Any], w: NDArray[np.float64] | None) -> "Tallied":
+    """Labels as codes, and what there is of each, from one pass over the rows."""
+    codes, seen = first_seen(y)
+    rows = sums_by_code(codes, None, len(seen))
+    n = rows if w is None else sums_by_code(codes, w, len(seen))
+    levels = levels_of(seen[n > 0])
+    at = code(seen, levels)  # of the labels alone
+    _core.recode(codes, at)
+    there = np.argsort(at, kind="stable")[len(at) - len(levels) :]
+    return Tallied(codes, levels, n[there], rows[there])
+
+
+def label_counts(
+    codes: NDArray[Any], values: NDArray[Any], w: NDArray[np.float64] | None
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """The values that some row has, and of each the weight and the number of its rows (values, 2).
+
+    codes: the place of each row's value among the values, which may repeat.
+    """
+    rows = sums_by_code(codes, None, len(values))
+    n = rows if w is None else sums_by_code(codes, w, len(values))
+    used = rows > 0
+    return values[used], np.column_stack([n[used], rows[used]])
+
+
+def with_weight(labels: NDArray[Any], counts: NDArray[np.float64]) -> NDArray[Any]:
+    """Those of which some row has a weight, by what `label_counts` found; text as wide as the longest."""
+    some = labels[counts[:, 0] > 0]
+    return np.array(some.tolist(), dtype=str) if some.dtype.kind == "U" else some
+
+
+class Tallied(NamedTuple):
+    """Rows by their labels: the place of each among the labels of rows with a weight, -1 for any other."""
+
+    codes: Codes  # (n,)
+    levels: NDArray[Any]  # (K,), sorted
+    n: NDArray[np.float64]  # (K,), the weight of their rows
+    rows: NDArray[np.float64]  # (K,), how many they are, whatever their weights
 
 
 def code(y: NDArray[Any], levels: NDArray[Any]) -> Codes:

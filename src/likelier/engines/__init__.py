@@ -2,6 +2,7 @@
 
 from likelier.engines.observers import Observer, Pass, reached, watching
 from likelier.engines.run import (
+    Beside,
     Engine,
     Runner,
     absorb,
@@ -16,6 +17,7 @@ from likelier.engines.run import (
 )
 
 __all__ = [
+    "Beside",
     "Engine",
     "Observer",
     "Pass",

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from likelier.data import CSR, Arrays, Chunk, Dense, Part, Source
-from likelier.data.transforms import Beside, Few, cluster_of, within
+from likelier.data.transforms import Few, cluster_of
 from likelier.engines.checkpoint import current
 from likelier.engines.observers import Done, Pass, kind_of, observed, passing, unheard
 from likelier.states import State, Together
@@ -236,9 +236,15 @@ def engine_of(source: Source) -> Engine:
     return _runner_of(cluster).engine(cluster)
 
 
-def run(source: Source, start: Callable[[], S]) -> S:
-    """Run a pass where its data is."""
-    beside = within(source, Beside)
+class Beside(NamedTuple):
+    """A second state that a pass keeps of the rows that it reads: what makes it, and who is handed it."""
+
+    start: Callable[[], Any]
+    take: Callable[[Any], None]
+
+
+def run(source: Source, start: Callable[[], S], beside: Beside | None = None) -> S:
+    """Run a pass where its data is; beside: what else is kept of the same rows, from the same reading."""
     found: S
     if beside is None:
         found = _kept(source, start, start)

@@ -1,11 +1,12 @@
 """What all estimators share: fitted attributes, checkpoints, callbacks, notebook display, precision."""
 
 import warnings
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import wraps
 from importlib.metadata import version
+from inspect import signature
 from numbers import Integral
 from threading import Lock
 from typing import Any, ClassVar, Self, TypeVar, cast
@@ -27,7 +28,8 @@ from likelier.warning_location import outside
 # scikit-learn's callbacks, from its version 1.9 on: a task for a fit, and one for each of its steps.
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
+    from sklearn.callback import with_callbacks
 except ImportError:  # scikit-learn 1.8 has none
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
@@ -107,11 +109,18 @@ def steps(model: Any, name: str) -> Iterator[Step | None]:
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
+NOT_ROUTED = {"checkpoint": UNUSED}  # a checkpoint is for one fit, not for those of a search
+
+
+def takes_checkpoints(model: Any) -> bool:
+    """Whether its `fit` can be cut off, and go on from a file."""
+    return "checkpoint" in signature(type(model).fit).parameters
+
+
 class Resumable:
     """Estimators whose `fit` takes a checkpoint."""
 
-    # A checkpoint is for one fit, not for those of a search.
-    __metadata_request__fit: ClassVar[dict[str, str]] = {"checkpoint": UNUSED}
+    __metadata_request__fit: ClassVar[dict[str, str]] = NOT_ROUTED
     _starts_at_random: ClassVar[bool] = False  # unless random_state says where
 
 
@@ -141,7 +150,7 @@ def kept(estimator: Any, checkpoint: Any) -> AbstractContextManager[None]:
 
 def _refuse_chance(estimator: Any) -> None:
     """A fit that starts at random would start elsewhere when it is begun again."""
-    if estimator._starts_at_random and not isinstance(estimator.random_state, Integral):
+    if getattr(estimator, "_starts_at_random", False) and not isinstance(estimator.random_state, Integral):
         raise ValueError(
             f"checkpoint goes with a random_state that is a number, and is {estimator.random_state!r}: a "
             "fit that is begun again has to start as it did."
@@ -171,6 +180,23 @@ def _text(value: Any) -> str:
 # From probabilities to decisions.
 
 
+def cheapest(P: NDArray[Any], classes: NDArray[Any], costs: Any, reject: float | None) -> NDArray[Any]:
+    """The label of least expected cost for each row, from p(C_k | x), (n, K); see `Decisions.decide`."""
+    K = len(classes)
+    C = 1.0 - np.eye(K) if costs is None else np.asarray(costs, dtype=np.float64)
+    if C.shape != (K, K) or not np.isfinite(C).all():
+        raise ValueError(f"costs must be a finite ({K}, {K}) table [truth, decision]; got shape {C.shape}")
+    expected = P @ C  # (n, K)
+    labels = classes[expected.argmin(axis=1)]
+    if reject is None:
+        return np.asarray(labels)
+    if not np.isfinite(reject):
+        raise ValueError(f"reject={reject!r}: it is a cost")
+    decided = labels.astype(object)
+    decided[~(expected.min(axis=1) <= reject)] = None  # also where nothing is known: NaN
+    return np.asarray(decided)
+
+
 class Decisions:
     """Decisions by least expected cost."""
 
@@ -183,22 +209,7 @@ class Decisions:
         gets None.
         """
         P = self.predict_proba(X)  # type: ignore[attr-defined]
-        classes: NDArray[Any] = self.classes_  # type: ignore[attr-defined]
-        K = len(classes)
-        C = 1.0 - np.eye(K) if costs is None else np.asarray(costs, dtype=np.float64)
-        if C.shape != (K, K) or not np.isfinite(C).all():
-            raise ValueError(
-                f"costs must be a finite ({K}, {K}) table [truth, decision]; got shape {C.shape}"
-            )
-        expected = P @ C  # (n, K)
-        labels = classes[expected.argmin(axis=1)]
-        if reject is None:
-            return np.asarray(labels)
-        if not np.isfinite(reject):
-            raise ValueError(f"reject={reject!r}: it is a cost")
-        decided = labels.astype(object)
-        decided[~(expected.min(axis=1) <= reject)] = None  # also where nothing is known: NaN
-        return np.asarray(decided)
+        return cheapest(P, self.classes_, costs, reject)  # type: ignore[attr-defined]
 
 
 # Fitted models in notebooks: under scikit-learn's diagram, what they assume and what they found.
@@ -206,11 +217,19 @@ class Decisions:
 MOST_ROWS, MOST_COLUMNS = 10, 6  # of a table under a diagram
 
 
-class InNotebooks(BaseEstimator):
-    """Adds a sentence to the diagram of an estimator, and once it is fitted a small table."""
+def with_caption(diagram: Any, model: Any) -> str:
+    """scikit-learn's diagram of a model, with a sentence under it, and once it is fitted a small table."""
+    return str(diagram) + html(caption(model))
+
+
+class Estimator(BaseEstimator, ABC):
+    """An estimator of scikit-learn's kind that is shown in notebooks with what it assumes and found."""
 
     def _html_repr(self) -> str:
-        return str(super()._html_repr()) + html(caption(self))
+        return with_caption(super()._html_repr(), self)
+
+
+InNotebooks = Estimator
 
 
 def caption(model: Any) -> list[Part]:
@@ -256,15 +275,49 @@ def _more(n: int, noun: str) -> list[str]:
 
 
 # How an estimator becomes fitted: all at once, or not at all.
+#
+# A fitted estimator has a model, what it counted (None: not kept), and what y was. Whatever fails, fails
+# before the first attribute is set: an estimator is fitted, or as it was. An estimator says by `_shown`
+# which attributes scikit-learn's users find on it, by `_remarks` what the rows left open, by `_settings`
+# which hyper-parameters were not taken as they are: a warning each.
 
 Names = NDArray[Any] | None
 
 
-class Publishing(InNotebooks):
-    """Estimators with a model, what they counted (None: not kept), and what y was.
+def warn_of_settings(estimator: Any) -> None:
+    """Hyper-parameters that were not taken as they are, whatever the rows."""
+    for remark in estimator._settings():
+        warnings.warn(f"{type(estimator).__name__}: {remark}", DegenerateWarning, stacklevel=outside())
 
-    Whatever fails, fails before the first attribute is set: an estimator is fitted, or as it was.
-    """
+
+def warn_of_fit(estimator: Any, model: Any, statistics: Any | None, target: Any, names: Names) -> None:
+    """The same, and what the rows left open, and what was done about it."""
+    warn_of_settings(estimator)
+    for remark in estimator._remarks(model, plain(statistics), target, names):
+        warnings.warn(f"{type(estimator).__name__}: {remark}", DegenerateWarning, stacklevel=outside())
+
+
+def attributes_of(
+    estimator: Any, model: Any, statistics: Any | None, target: Any, names: Names
+) -> dict[str, Any]:
+    """All that makes a fitted estimator."""
+    shown = estimator._shown(model, plain(statistics), target)
+    found = precision.shown(model, shown, getattr(estimator, "_single_shown", frozenset()))
+    if names is not None:
+        found = found | {"feature_names_in_": names}
+    return found | {"_model": model, "_statistics": statistics, "_target": target}
+
+
+def publish(estimator: Any, attributes: dict[str, Any]) -> None:
+    """Make an estimator fitted: it has these attributes, and none of an earlier fit."""
+    for name in [n for n in vars(estimator) if n.endswith("_") and not n.startswith("_")]:
+        delattr(estimator, name)
+    estimator.__dict__.pop("_given_columns", None)  # of what condition() made, before it was fitted anew
+    estimator.__dict__.update(attributes)
+
+
+class Publishing(BaseEstimator, ABC):
+    """Estimators with a model, what they counted (None: not kept), and what y was."""
 
     _model: Any
     _statistics: Any
@@ -286,29 +339,22 @@ class Publishing(InNotebooks):
         yield from ()
 
     def _warn_of_settings(self) -> None:
-        for remark in self._settings():
-            warnings.warn(f"{type(self).__name__}: {remark}", DegenerateWarning, stacklevel=outside())
+        warn_of_settings(self)
 
     def _warn(self, model: Any, statistics: Any | None, target: Any, names: Names) -> None:
-        self._warn_of_settings()
-        for remark in self._remarks(model, plain(statistics), target, names):
-            warnings.warn(f"{type(self).__name__}: {remark}", DegenerateWarning, stacklevel=outside())
+        warn_of_fit(self, model, statistics, target, names)
 
     def _publish(self, model: Any, statistics: Any | None, target: Any, names: Names) -> Self:
         """Become fitted, all at once."""
-        attributes = self._attributes(model, statistics, target, names)
-        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
-            delattr(self, name)
-        self.__dict__.pop("_given_columns", None)  # of what condition() made, before it was fitted anew
-        self.__dict__.update(attributes)
+        publish(self, self._attributes(model, statistics, target, names))
         return self
 
     def _attributes(self, model: Any, statistics: Any | None, target: Any, names: Names) -> dict[str, Any]:
         """All that makes a fitted estimator."""
-        named = {} if names is None else {"feature_names_in_": names}
-        kept = {"_model": model, "_statistics": statistics, "_target": target}
-        shown = precision.shown(model, self._shown(model, plain(statistics), target), self._single_shown)
-        return shown | named | kept
+        return attributes_of(self, model, statistics, target, names)
+
+    def _html_repr(self) -> str:
+        return with_caption(super()._html_repr(), self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

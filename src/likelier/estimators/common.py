@@ -330,6 +330,39 @@ class Adapting:
 # What all classifiers do with labels: find the classes, and judge by them.
 
 
+def classes_in(source: Source) -> NDArray[Any]:
+    """The classes of a source."""
+    found, rows = surveyed(source)
+    validation.weighty(len(found))
+    warn_of_many(len(found), rows)
+    return found
+
+
+def known_classes(estimator: Any, classes: Any) -> NDArray[Any]:
+    """All labels that can ever come to a `partial_fit`, which says them at its first call."""
+    given = None if classes is None else validation.classes_of(estimator, classes)
+    if "_model" not in vars(estimator):
+        if given is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        return given
+    known: NDArray[Any] = estimator._target
+    if given is not None and not np.array_equal(known, given):
+        raise ValueError(
+            f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}"
+        )
+    return known
+
+
+def share_found(estimator: Any, of_arrays: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """The share of rows whose class is found; of_arrays: scikit-learn's `score`, for rows in memory."""
+    X, y, sample_weight = gathered(X, y, sample_weight)
+    if not stored(X):
+        return float(of_arrays(X, y, sample_weight))
+    validation.fitted(estimator)
+    source = validation.training(estimator, X, y, sample_weight, known=True)
+    return found_share(estimator, source, itself)
+
+
 class Scoring(ClassifierMixin):
     """Classes, and scikit-learn's `score`, of rows in memory and of sources."""
 
@@ -337,32 +370,14 @@ class Scoring(ClassifierMixin):
 
     def _target_of(self, source: Source) -> NDArray[Any]:
         """The classes of a source."""
-        found, rows = surveyed(source)
-        validation.weighty(len(found))
-        warn_of_many(len(found), rows)
-        return found
+        return classes_in(source)
 
     def _known_classes(self, classes: Any) -> NDArray[Any]:
-        given = None if classes is None else validation.classes_of(self, classes)
-        if "_model" not in vars(self):
-            if given is None:
-                raise ValueError("classes must be passed on the first call to partial_fit.")
-            return given
-        if given is not None and not np.array_equal(self._target, given):
-            raise ValueError(
-                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: "
-                f"{self._target!r}"
-            )
-        return self._target
+        return known_classes(self, classes)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows whose class is found; a source brings y and weights along."""
-        X, y, sample_weight = gathered(X, y, sample_weight)
-        if not stored(X):
-            return float(super().score(X, y, sample_weight))
-        validation.fitted(self)
-        source = validation.training(self, X, y, sample_weight, known=True)
-        return found_share(self, source, itself)
+        return share_found(self, super().score, X, y, sample_weight)
 
     def _known_labels(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
         """y and weights, as they were given or as a source has them."""
@@ -376,9 +391,10 @@ class Scoring(ClassifierMixin):
         return found[codes], weights
 
 
-def refuse_new(source: Source, known: NDArray[Any]) -> None:
-    """Refuse labels that are none of the known ones."""
+def refuse_new(source: Source, known: NDArray[Any]) -> NDArray[Any]:
+    """The classes of a source, of which those that are none of the known ones are refused."""
     found = levels(source)
     new = found[code(found, known) < 0]
     if len(new):
         raise ValueError(f"The target label(s) {new} in y do not exist in the initial classes {known}")
+    return found

@@ -156,6 +156,12 @@ def named_family(name: str, columns: Sequence[Settled], how: Smoothing) -> Famil
 # Families as users name them, where no rows are needed to settle anything.
 
 
+AUTO = (
+    " 'auto' chooses families by how well they tell classes apart (NaiveBayes), and rows without labels "
+    "have none to tell: name one family for each column, 'categorical' for codes of categories."
+)
+
+
 def family_of(given: Any, names: Any = None) -> Family:
     """A family: by its name, as it is, or one for each group of columns, {column or columns: family}.
 
@@ -171,8 +177,8 @@ def family_of(given: Any, names: Any = None) -> Family:
         return named_family(given, [Settled(given)], Smoothing(lent=0.0))
     if isinstance(given, str | type) or not (hasattr(given, "stats") and hasattr(given, "estimate")):
         raise ValueError(
-            f"families={given!r:.80}: it is a Family, one of {', '.join(known)}, or a dict of them by the "
-            "names or numbers of columns"
+            f"families must be a Family, one of {', '.join(known)}, or a dict of them by the names or "
+            f"numbers of columns; got {given!r:.80}.{AUTO if given == 'auto' else ''}"
         )
     family: Family = given
     return family

@@ -85,10 +85,10 @@ def loss_path(
 
 def _objective(X: Floats, y: Any, C: float) -> Objective:
     model = LogisticRegression(C=C, fit_intercept=X.shape[1] == 1)
-    source, target = model._rows(X, y, None)
-    if len(target) != 2:
-        raise ValueError(f"y has {len(target)} classes: two weights tell two apart")
-    return model._objective(source, target)
+    rows = model._rows(X, y, None)
+    if len(rows.classes) != 2:
+        raise ValueError(f"y has {len(rows.classes)} classes: two weights tell two apart")
+    return model._objective(rows)
 
 
 def _path(objective: Objective, solver: str, tol: float) -> Path:

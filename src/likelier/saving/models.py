@@ -18,9 +18,9 @@ from likelier.em import Stepwise
 from likelier.estimators import validation
 from likelier.estimators.catalogue import MODELS, Saved
 from likelier.estimators.common import LinearClassifier
-from likelier.estimators.discriminative.base import Weights
 from likelier.estimators.discriminative.logistic import Steps
 from likelier.estimators.discriminative.sgd_base import Strides
+from likelier.estimators.discriminative.weights import Weights
 from likelier.estimators.generative.outliers import scored
 from likelier.estimators.linear_regression import LeastSquares, Lines
 from likelier.estimators.online.classifier import OnlineClassifier

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from likelier.data import CSR
 from likelier.em import Blend, Selection, Stepwise, Way
-from likelier.estimators.discriminative.base import Course, Weights
 from likelier.estimators.discriminative.logistic import Steps
 from likelier.estimators.discriminative.logistic_cv import Tried
 from likelier.estimators.discriminative.perceptron import Progress, Voted
 from likelier.estimators.discriminative.sgd_base import Strides
+from likelier.estimators.discriminative.weights import Course, Weights
 from likelier.estimators.generative.discriminant import LinearBayes
 from likelier.estimators.generative.family_choice import Choice, Part, Plan, PlannedBayes, PlannedParts
 from likelier.estimators.linear_regression import Lines
@@ -60,6 +60,8 @@ from likelier.states import (
     Gathered,
     HigherMoments,
     Kept,
+    LabelRows,
+    LabelTotals,
     Levels,
     Moments,
     Parts,
@@ -420,6 +422,8 @@ RECORDS = {
     "states.Sums": Kind(Sums, {"n": "K", "total": "K p", "gone": "K p"}, _summed),
     "states.Kept": Kind(Kept, {"K": "K", "X": "m p", "codes": "m", "w": "m"}, _kept, gaps=("X",)),
     "states.Survey": Kind(Survey, {"levels": "K"}),
+    "states.LabelTotals": Kind(LabelTotals, {"levels": "K", "n": "K"}),
+    "states.LabelRows": Kind(LabelRows, {"labels": "l", "rows": "l"}),
     "states.Levels": Kind(Levels, {"levels": "l"}),
     "families.Diagonal": Kind(Diagonal, {"mean": "K p", "var": "K p"}, lambda d: (d.var > 0).all()),
     "families.Categories": Kind(Categories, {"log_p": "l K", "levels": "p"}, _normal),

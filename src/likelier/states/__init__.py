@@ -19,7 +19,7 @@ from likelier.states.qr import Equations, Triangle
 from likelier.states.regression_rows import Gathered
 from likelier.states.rows import Kept, Sample, Typical
 from likelier.states.sums import RULES, PositiveMoments, Rule, Sums
-from likelier.states.survey import Extent, Levels, RowCount, Survey
+from likelier.states.survey import Extent, LabelRows, LabelTotals, Levels, RowCount, Survey
 
 __all__ = [
     "RULES",
@@ -38,6 +38,8 @@ __all__ = [
     "Halves",
     "HigherMoments",
     "Kept",
+    "LabelRows",
+    "LabelTotals",
     "Levels",
     "Moments",
     "Parts",

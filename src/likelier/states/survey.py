@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.array_types import Floats
-from likelier.data import CSR, Chunk, Columns, Factor, levels_of
+from likelier.data import CSR, Chunk, Columns, Factor, code, levels_of
+from likelier.data.labels import first_seen, label_counts, sums_by_code, with_weight
 
 # How far the numbers of each column reach.
 
@@ -87,7 +88,10 @@ class Survey:
 
     def update(self, chunk: Chunk) -> None:
         assert chunk.y is not None
-        y = chunk.y if chunk.w is None else chunk.y[chunk.w > 0]
+        if chunk.w is None:
+            y = chunk.y
+        else:
+            y = chunk.y[chunk.w > 0] if chunk.w.ndim == 1 else with_weight(chunk.y, chunk.w)
         self.merge(type(self)(levels_of(y)))
 
     def merge(self, other: Self) -> None:
@@ -95,6 +99,75 @@ class Survey:
             self.levels = other.levels if self.levels is None else self.levels
         elif not np.array_equal(self.levels, other.levels):
             self.levels = levels_of(np.concatenate([self.levels, other.levels]))
+
+
+@dataclass
+class LabelTotals(Survey):
+    """And the weight of the rows of each label."""
+
+    n: Floats = field(default_factory=lambda: np.zeros(0))  # (K,)
+
+    @property
+    def nbytes(self) -> int:
+        return super().nbytes + self.n.nbytes
+
+    def update(self, chunk: Chunk) -> None:
+        labels, counts = _counted(chunk)
+        some = with_weight(labels, counts)
+        levels, weight = levels_of(some), counts[counts[:, 0] > 0, 0]
+        self.merge(type(self)(levels, sums_by_code(code(some, levels), weight, len(levels))))
+
+    def merge(self, other: Self) -> None:
+        before = self.levels
+        super().merge(other)
+        if self.levels is None:
+            return
+        ours, K = self.n, len(self.levels)
+        if before is not None and len(before) < K:
+            ours = sums_by_code(code(before, self.levels), self.n, K)
+        elif before is None:
+            ours = np.zeros(K)
+        if other.levels is not None:
+            ours = ours + sums_by_code(code(other.levels, self.levels), other.n, K)
+        self.n = ours
+
+
+def _counted(chunk: Chunk) -> tuple[NDArray[Any], Floats]:
+    """The labels of a chunk, each once, and the weight and number of their rows."""
+    assert chunk.y is not None
+    if chunk.w is not None and chunk.w.ndim == 2:
+        return chunk.y, chunk.w
+    return label_counts(*first_seen(chunk.y), chunk.w)
+
+
+@dataclass
+class LabelRows:
+    """The distinct labels, as they came, and how many rows have each, whatever their weights."""
+
+    labels: NDArray[Any] | None = None
+    rows: Floats = field(default_factory=lambda: np.zeros(0))  # (labels,)
+
+    @property
+    def nbytes(self) -> int:
+        return self.rows.nbytes + (0 if self.labels is None else self.labels.nbytes)
+
+    def update(self, chunk: Chunk) -> None:
+        labels, counts = _counted(chunk)
+        self.merge(type(self)(labels, counts[:, 1]))
+
+    def merge(self, other: Self) -> None:
+        pairs = [(each.labels, each.rows) for each in (self, other) if each.labels is not None]
+        if pairs:
+            labels, rows = (np.concatenate(each) for each in zip(*pairs, strict=True))
+            codes, self.labels = first_seen(labels)
+            self.rows = sums_by_code(codes, rows, len(self.labels))
+
+    def of(self, levels: NDArray[Any]) -> Floats:
+        """How many rows have each of these."""
+        if self.labels is None:
+            return np.zeros(len(levels))
+        at = code(self.labels, levels)
+        return sums_by_code(at[at >= 0], self.rows[at >= 0], len(levels))
 
 
 @dataclass

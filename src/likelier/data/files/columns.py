@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from likelier.array_types import Floats
 from likelier.data import frames
 from likelier.data.chunk import Chunk
 from likelier.data.errors import CONTINUOUS, CROWDED, MOST_EXACT
 from likelier.data.files.base import File, Span
-from likelier.data.labels import levels_of
+from likelier.data.labels import label_counts
 from likelier.data.matrix import Columns, Dense
 
 # Files that lack columns which a model knows: every cell of these is missing.
@@ -126,8 +127,8 @@ class Roles:
             w = np.ascontiguousarray(frames.arrow_numbers(batch.column(self.weight)), dtype=np.float64)
             _refuse_rows(~(np.isfinite(w) & (w >= 0)), w, file, at, self.weight, _WEIGHT)
         if self.y == "labels":
-            found = self._labels(batch, w, file, at)
-            return Chunk(_nothing(batch.num_rows), found, None, number + at)
+            labels, counts = self._labels(batch, w, file, at)
+            return Chunk(_nothing(batch.num_rows), labels, counts, number + at)
         columns = tuple(
             (frames.arrow_factor if name in self.categories else frames.arrow_numbers)(batch.column(name))
             for name in self.features
@@ -138,8 +139,8 @@ class Roles:
             return Chunk(X, frames.recoded(column, self.levels), w, number + at)
         return Chunk(X, self._numbers(batch, file, at), w, number + at)
 
-    def _labels(self, batch: Any, w: NDArray[np.float64] | None, file: File, at: int) -> NDArray[Any]:
-        """The labels of all rows that have a weight, each once: all that a survey needs."""
+    def _labels(self, batch: Any, w: Floats | None, file: File, at: int) -> tuple[NDArray[Any], Floats]:
+        """The labels, each once, and the weight and number of their rows: all that a survey needs."""
         (name,) = self.targets
         codes, values = frames.encoded(batch.column(name))
         there = codes >= 0
@@ -150,12 +151,9 @@ class Roles:
             for bad, why in ((broken, CONTINUOUS), (np.abs(values) >= MOST_EXACT, CROWDED)):
                 shown = np.append(values, np.nan)[codes]
                 _refuse_rows(np.append(bad, False)[codes], shown, file, at, name, why)
-        counted = there if w is None else there & (w > 0)
-        used = np.bincount(codes if counted.all() else codes[counted], minlength=len(values)) > 0
-        some = values[used]
-        if some.dtype.kind == "U":  # as wide as the longest that is used
-            some = np.array(some.tolist(), dtype=str)
-        return levels_of(some)
+        if not there.all():
+            codes, w = codes[there], None if w is None else w[there]
+        return label_counts(codes, values, w)
 
     def _numbers(self, batch: Any, file: File, at: int) -> NDArray[Any] | None:
         if not self.targets:

@@ -24,7 +24,7 @@ from likelier.data.files.jsonl import JSONLines
 from likelier.data.files.parquet import Parquet
 from likelier.data.files.svmlight import SparseScan, scan_lines
 from likelier.data.frames import same_kind
-from likelier.data.labels import levels_of
+from likelier.data.labels import levels_of, with_weight
 from likelier.data.row_numbers import Uncounted, firsts, found, rows_of
 from likelier.display import some_of
 from likelier.streams.formats import FORMATS, scanned
@@ -361,7 +361,9 @@ class Scan(OnCluster):
         rows = 0
         for file, span in (pieces[i] for i in some):
             for chunk in islice(roles.chunks(file, 0, span, BLOCK_BYTES, GLIMPSE), 1):
-                seen.append(chunk.y)
+                assert chunk.y is not None
+                assert chunk.w is not None
+                seen.append(with_weight(chunk.y, chunk.w))
                 rows += chunk.X.shape[0]
         return levels_of(np.concatenate(seen)) if seen else None, rows
 

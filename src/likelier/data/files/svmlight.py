@@ -17,7 +17,7 @@ from likelier.data.errors import CONTINUOUS, CROWDED, MOST_EXACT
 from likelier.data.files import base
 from likelier.data.files.base import OnCluster, Span, reading
 from likelier.data.files.locations import Stamp, check_packing, stamp
-from likelier.data.labels import code, levels_of
+from likelier.data.labels import code, first_seen, label_counts
 from likelier.data.matrix import CSR, Dense, Rows
 
 # Rows by the keys of their features, as a stream of the same text has them.
@@ -173,8 +173,8 @@ class Reading:
         there = ~np.isnan(y)
         _refuse(there & (y != np.floor(y)), file, at, f"the label is no whole number. {CONTINUOUS}")
         _refuse(there & (np.abs(y) >= MOST_EXACT), file, at, f"the label is too large. {CROWDED}")
-        found = levels_of(y[there if w is None else there & (w > 0)])
-        return Chunk(_nothing(len(found)), found, None, number + at)
+        labels, counts = label_counts(*first_seen(y[there]), None if w is None else w[there])
+        return Chunk(_nothing(len(y)), labels, counts, number + at)
 
 
 def _nothing(n: int) -> Dense:

@@ -1,202 +1,127 @@
 """Classifiers that minimise a loss over rows plus a penalty: the fit, the weights, predictions."""
 
 import warnings
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, issparse
+from scipy.sparse import csr_matrix
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from tqdm import tqdm
 
+from likelier import links
 from likelier.array_types import Floats
 from likelier.choose_solver import chosen
-from likelier.data import Arrays, Source, code
+from likelier.data import Source
 from likelier.data.units import source_in_units
 from likelier.engines import reached
 from likelier.estimators import validation
-from likelier.estimators.base import Attributes, Names, Observable, Publishing, Resumable, steps
+from likelier.estimators.base import (
+    NOT_ROUTED,
+    Attributes,
+    CallbackSupportMixin,
+    Names,
+    attributes_of,
+    publish,
+    steps,
+    with_caption,
+)
 from likelier.estimators.common import (
     Contributions,
     LinearClassifier,
-    LinearScores,
-    Scoring,
-    class_totals,
     weighed,
     weights_by_class,
 )
-from likelier.estimators.precision import single as single
+from likelier.estimators.deprecated import Strength
+from likelier.estimators.discriminative.rows import LabelledRows, labelled, with_offset
+from likelier.estimators.discriminative.weights import Weights, begun, by_class
+from likelier.estimators.predictions import found_share, itself
+from likelier.estimators.sources import by_block, gathered, stored
 from likelier.links import Link
 from likelier.losses import Loss
 from likelier.model import ask
 from likelier.objective import Objective, shift_of, units_of
 from likelier.penalties import Penalty, shares
-from likelier.scores import Affine, Scores
 from likelier.solve import Terms, solve
 from likelier.solvers import Iterate, Solution, Watch
 from likelier.states import Setting
 from likelier.warning_location import outside
 
-# What a discriminative fit leaves: weights, and how they were come by.
-
-
-@dataclass(frozen=True)
-class Course:
-    """The way of a solver: a row for each step (objective, gradient norm, step), and why it ended."""
-
-    trace: Floats  # (steps + 1, 3)
-    converged: bool
-    reason: str
-    solver: str
-    why: str  # it was this solver
-
-    @classmethod
-    def of(cls, solution: Solution) -> Self:
-        return cls(solution.trace, solution.converged, solution.reason, solution.solver, solution.why)
-
-    @property
-    def shown(self) -> dict[str, Any]:
-        """As fitted attributes."""
-        return {
-            "n_iter_": np.array([max(len(self.trace) - 1, 0)], dtype=np.int32),
-            "trace_": self.trace,
-            "converged_": self.converged,
-            "stop_reason_": self.reason,
-            "solver_": self.solver,
-            "solver_reason_": self.why,
-        }
-
-
-@dataclass(frozen=True)
-class Weights:
-    """z = W (x - shift) + b. Two classes are one row."""
-
-    W: Floats  # (q, p)
-    b: Floats  # (q,)
-    shift: Floats  # (p,)
-    course: Course
-    single: bool = False  # the rows were of single precision: so are the weights that are shown
-
-    @property
-    def free(self) -> int:
-        """Weights and intercepts other than 0."""
-        return int(np.count_nonzero(self.W) + np.count_nonzero(self.b))
-
-    @classmethod
-    def of(cls, solution: Solution, setting: Setting, *, single: bool = False) -> Self:
-        return cls.at(
-            solution.last.theta.reshape(setting.q, -1), setting, Course.of(solution), single=single
-        )
-
-    @classmethod
-    def at(cls, T: Floats, setting: Setting, course: Course, *, single: bool = False) -> Self:
-        """From a row [w, b] for each score, in the units of a fit."""
-        W, b, shift = T[:, :-1].copy(), T[:, -1].copy(), setting.shift
-        if setting.unit is not None:
-            W, shift = W / setting.unit, shift * setting.unit
-        return cls(W, b, shift, course, single)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What it is made of, not what it has worked out since."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
-
-    def assigned(self, coef: Any, intercept: Any) -> Self:
-        """The same, or, where other weights were put in the place of those shown, a model of them.
-
-        What is shown may be our own arrays: then whatever was written to them is what we are.
-        """
-        if issparse(coef) or (coef is self.W and intercept is self.b):
-            return self
-        W, b = self._compared
-        if same(coef, W) and same(intercept, b):
-            return self
-        W = np.array(np.atleast_2d(coef), dtype=np.float64)
-        b = np.broadcast_to(np.asarray(intercept, dtype=np.float64), len(W)).copy()
-        return replace(self, W=W, b=b, shift=np.zeros(W.shape[1]))
-
-    @property
-    def intercept(self) -> Floats:
-        """z at x = 0."""
-        return np.asarray(self.b - self.W @ self.shift)
-
-    @property
-    def scores(self) -> Scores:
-        """A score for each class: of two, 0 and z, whose softmax is σ(z)."""
-        b = self.b
-        if len(b) == 1:
-            b = np.array([0.0, b[0]])
-        return Scores((Affine(b, np.ascontiguousarray(self.W), self.shift),))
-
-    def theta(self, setting: Setting) -> Floats:
-        """About another shift, and in the units of another fit, flat."""
-        unit = 1.0 if setting.unit is None else setting.unit
-        b = self.b + self.W @ (setting.shift * unit - self.shift)
-        return np.column_stack([self.W * unit, b]).ravel()
-
-    @property
-    def lines(self) -> dict[str, Any]:
-        """The weights, as they are shown: our own arrays, unless they are about a shift or rounded."""
-        if not self.single and not self.shift.any():
-            return {"coef_": self.W, "intercept_": self.b}
-        W, b = self._compared
-        return {"coef_": W.copy(), "intercept_": b.copy()}
-
-    @cached_property
-    def _compared(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """What the weights that are shown would be, had nobody written to them."""
-        W, b = self.W, self.intercept
-        if not self.single:
-            return W, b
-        # Of float32 rows in float32, as scikit-learn shows them, but for weights that would be infinite.
-        most = max(np.abs(W).max(initial=0.0), np.abs(b).max(initial=0.0))
-        kind = np.float32 if most <= np.finfo(np.float32).max else np.float64
-        return W.astype(kind), b.astype(kind)
-
-    @property
-    def shown(self) -> dict[str, Any]:
-        """As fitted attributes."""
-        return self.lines | self.course.shown
-
-
-def same(given: Any, kept: NDArray[Any]) -> bool:
-    """Whether what users may have written to is what it was."""
-    if type(given) is np.ndarray and given.shape == kept.shape:
-        return bool((given == kept).all())  # np.array_equal takes three times as long
-    return np.array_equal(given, kept)
-
-
-def by_class(W: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """A row for each class: of two classes the first scores 0."""
-    return (np.vstack([np.zeros_like(W), W]), np.append(0.0, b)) if len(W) == 1 else (W, b)
-
-
 # Classifiers whose model is weights: what they show and answer, however the weights were come by.
 
 
-class Weighted(LinearScores, Scoring, Publishing):
+class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
     """z = W x + b; two classes are one row of W."""
 
-    _model: Weights
+    _takes_blocks = True  # of chunks, in place of X
     _single_answers = frozenset({"predict_proba", "predict_log_proba", "decision_function"})
+    _model: Weights
     _target: NDArray[Any]  # the classes
     _statistics: Any  # what more than answers needs: `summary`, learning on
     n_features_in_: int
+    classes_: Any
     coef_: Any
     intercept_: Any
 
+    # ---- how it becomes fitted, and is shown -------------------------------------------------------
     def _shown(self, model: Weights, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
+        """The fitted attributes, scikit-learn's."""
         return {"classes_": target, "n_features_in_": model.W.shape[1]} | model.shown
 
-    def _remarks(self, model: Any, statistics: Any, target: Any, names: Names) -> Iterator[str]:
-        yield from ()
+    def _publish(self, model: Any, statistics: Any | None, target: Any, names: Names) -> Self:
+        """Become fitted, all at once."""
+        publish(self, attributes_of(self, model, statistics, target, names))
+        return self
+
+    def _html_repr(self) -> str:
+        return with_caption(super()._html_repr(), self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _known_classes(self, classes: Any) -> NDArray[Any]:
+        """All labels that can come, for `partial_fit`: given at its first call, the same ever after."""
+        given = None if classes is None else validation.classes_of(self, classes)
+        if "_model" not in vars(self):
+            if given is None:
+                raise ValueError("classes must be passed on the first call to partial_fit.")
+            return given
+        if given is not None and not np.array_equal(self._target, given):
+            raise ValueError(
+                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: "
+                f"{self._target!r}"
+            )
+        return self._target
 
     # ---- answers -----------------------------------------------------------------------------------
+    @by_block
+    def decision_function(self, X: Any) -> Floats:
+        """The score of each class, (n, K); of two classes their difference, (n,)."""
+        Z = self._ask(X, links.identity)
+        return np.asarray(Z[:, 1] - Z[:, 0]) if len(self.classes_) == 2 else Z
+
+    @by_block
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label of the largest score."""
+        found = self._ask(X, links.argmax)  # refuses to answer before `fit`
+        return np.asarray(self.classes_[found])
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of rows whose class is found; a source brings y and weights along."""
+        X, y, sample_weight = gathered(X, y, sample_weight)
+        if not stored(X):
+            return float(super().score(X, y, sample_weight))
+        validation.fitted(self)
+        source = validation.training(self, X, y, sample_weight, known=True)
+        return found_share(self, source, itself)
+
     def _ask(self, X: Any, link: Link) -> NDArray[Any]:
         validation.fitted(self)
         rows = validation.known_rows(self, X)
@@ -209,6 +134,7 @@ class Weighted(LinearScores, Scoring, Publishing):
             return self._model
         return self._model.assigned(self.coef_, self.intercept_)
 
+    # ---- the weights themselves --------------------------------------------------------------------
     def sparsify(self) -> Self:
         """Show `coef_` as a sparse matrix; answers do not change."""
         validation.fitted(self)
@@ -246,9 +172,10 @@ class Weighted(LinearScores, Scoring, Publishing):
 Fitted = Callable[[Iterate], Attributes | None]
 
 
-class Discriminative(Resumable, Observable, Weighted):
+class PenalisedModel(LinearModel):
     """Model = loss + penalty + solver. A subclass says which loss, and what C and its like mean."""
 
+    __metadata_request__fit: ClassVar[dict[str, str]] = NOT_ROUTED
     C: float
     tol: float
     fit_intercept: bool
@@ -262,37 +189,29 @@ class Discriminative(Resumable, Observable, Weighted):
     def _loss(self, K: int) -> Loss:
         """The loss that tells K classes apart."""
 
-    def _allowance(self) -> float:
-        """C, checked: what losses weigh against the penalty; infinite, there is none."""
-        return validation.allowance("C", self.C)
-
-    def _ratio(self) -> float:
-        """How much of the penalty is l1."""
-        return 0.0
+    @abstractmethod
+    def _strength(self) -> Strength:
+        """C, infinite where there is no penalty, and how much of the penalty is l1: checked."""
 
     def _column_penalties(self, source: Source) -> Floats | None:
         """How much of the penalty each column bears; None: all alike."""
         return None
 
     # ---- fitting -----------------------------------------------------------------------------------
-    def _rows(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> tuple[Source, NDArray[Any]]:
-        """The rows with coded labels and all weights, and the classes."""
-        source = validation.training(self, X, y, sample_weight)
-        found = self._target_of(source)
-        if len(found) < 2:
+    def _rows(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> LabelledRows:
+        """The rows with coded labels, and their classes."""
+        rows = labelled(validation.training(self, X, y, sample_weight))
+        if len(rows.classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes in the data, but the data "
-                f"contains only one class: {found[0]}"
+                f"contains only one class: {rows.classes[0]}"
             )
-        if offset is not None:
-            source = with_offset(source, offset, found)
-        return precoded(source, found), found
+        return rows if offset is None else with_offset(rows, offset)
 
-    def _objective(self, source: Source, target: NDArray[Any]) -> Objective:
+    def _objective(self, rows: LabelledRows) -> Objective:
         """Mean loss and penalty, as the hyper-parameters say, which are checked here."""
-        totals = class_totals(source, len(target))
-        factor = weights_by_class(self.class_weight, target, totals)
-        return self._posed(*weighed(source, totals, factor), len(target))
+        factor = weights_by_class(self.class_weight, rows.classes, rows.n)
+        return self._posed(*weighed(rows.source, rows.n, factor), len(rows.classes))
 
     def _posed(
         self, source: Source, totals: Floats, K: int, positive: int = 1, *, all_rows: bool = True
@@ -301,7 +220,7 @@ class Discriminative(Resumable, Observable, Weighted):
 
         all_rows: none will follow, so that columns may have units by their sizes.
         """
-        C, ratio = self._allowance(), self._ratio()
+        C, ratio = self._strength()
         n, p = float(totals.sum()), source.p
         validation.weighty(n)
         loss = self._loss(K)
@@ -342,7 +261,7 @@ class Discriminative(Resumable, Observable, Weighted):
         def fitted(iterate: Iterate) -> Attributes:
             here = Solution(iterate, np.empty((1, 3)), False, "the fit is under way")
             weights = Weights.of(here, objective.setting, single=single)
-            return lambda: self._attributes(weights, None, target, names)
+            return lambda: attributes_of(self, weights, None, target, names)
 
         return fitted
 
@@ -374,42 +293,6 @@ class Discriminative(Resumable, Observable, Weighted):
 def seed_of(random_state: Any) -> int:
     """Of the order of rows, where a solver takes them one by one; None: always the same one."""
     return 0 if random_state is None else int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def begun(start: Weights, objective: Objective) -> Floats:
-    """θ at weights found before, less an intercept that is no longer wanted: no step would move it."""
-    theta = start.theta(objective.setting)
-    if not objective.intercept:
-        theta[objective.setting.p :: objective.width] = 0.0
-    return theta
-
-
-# ---- rows ----------------------------------------------------------------------------------------
-def precoded(source: Source, found: NDArray[Any]) -> Source:
-    """Labels as codes; of rows in memory once and for all passes."""
-    if isinstance(source, Arrays):
-        assert source.y is not None
-        return replace(source, y=code(source.y, found), levels=None)
-    return source.coded(found)
-
-
-def with_offset(source: Source, offset: Any, found: NDArray[Any]) -> Source:
-    """Rows with something known added to their scores."""
-    if not isinstance(source, Arrays):
-        raise ValueError("offset goes with rows in memory, and X is a source: load its rows first.")
-    known = np.ascontiguousarray(offset, dtype=np.float64)
-    n, K = len(source), len(found)
-    if known.shape != (n,) and known.shape != (n, K):
-        raise ValueError(
-            f"offset has shape {known.shape}: it is ({n},), or ({n}, {K}) with a number for each class"
-        )
-    if not np.isfinite(known).all():
-        raise ValueError("offset contains NaN or infinity.")
-    if K == 2 and known.ndim == 2:
-        known = np.ascontiguousarray(known[:, 1] - known[:, 0])
-    if K > 2 and known.ndim == 1:
-        raise ValueError(f"offset (n,) says nothing of {K} classes: give it as ({n}, {K})")
-    return replace(source, offset=known)
 
 
 @contextmanager

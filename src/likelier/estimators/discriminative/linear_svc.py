@@ -14,8 +14,11 @@ from likelier.data import Arrays, Source
 from likelier.engines import reached
 from likelier.estimators import validation
 from likelier.estimators.base import followed, resumable
-from likelier.estimators.common import class_totals, weighed, weights_by_class
-from likelier.estimators.discriminative.base import Course, Discriminative, Weights
+from likelier.estimators.common import weighed, weights_by_class
+from likelier.estimators.deprecated import Strength
+from likelier.estimators.discriminative.base import PenalisedModel
+from likelier.estimators.discriminative.rows import LabelledRows
+from likelier.estimators.discriminative.weights import Course, Weights
 from likelier.losses import LOSSES, Loss, softmaxed
 from likelier.objective import Objective
 from likelier.row_solvers import Margins
@@ -74,7 +77,7 @@ def _scaled(weights: Weights, factor: float) -> Weights:
 PENALTIES = {"squared_hinge": ("l2", "l1"), "hinge": ("l2",), "perceptron": ("l2",)}
 
 
-class LinearSVC(Discriminative):
+class LinearSVC(PenalisedModel):
     """The line with the widest margin: |w|²/2 + C Σ (1 - y (w·x + b))₊², or another loss of the margin.
 
     Drop-in for scikit-learn's (Cortes & Vapnik 1995), in the primal (Chapelle 2007), but for the intercept,
@@ -125,16 +128,14 @@ class LinearSVC(Discriminative):
         checkpoint: a file for what is done so far: a fit that was cut off goes on from there.
         """
         self._check_pair()
-        source, target = self._rows(X, y, sample_weight)
-        if self.multi_class == "crammer_singer" and len(target) > 2:
-            with validation.naming(source):
-                model, solution = crammer_singer(self._objective(source, target), self._solve, self.tol)
-            self._warn_of_end(solution)
-            return self._publish(model, None, target, source.names)
-        with validation.naming(source):
-            model, worst = self._lines(source, target)
+        rows = self._rows(X, y, sample_weight)
+        with validation.naming(rows.source):
+            if self.multi_class == "crammer_singer" and len(rows.classes) > 2:
+                model, worst = crammer_singer(self._objective(rows), self._solve, self.tol)
+            else:
+                model, worst = self._lines(rows)
         self._warn_of_end(worst)
-        return self._publish(model, None, target, source.names)
+        return self._publish(model, None, rows.classes, rows.source.names)
 
     def _check_pair(self) -> None:
         if self.multi_class not in ("ovr", "crammer_singer"):
@@ -150,16 +151,16 @@ class LinearSVC(Discriminative):
                 f"loss={self.loss!r} (dual={self.dual!r} changes nothing). Those that do: {pairs}."
             )
 
-    def _lines(self, source: Source, target: NDArray[Any]) -> tuple[Weights, Solution]:
+    def _lines(self, rows: LabelledRows) -> tuple[Weights, Solution]:
         """One for two classes; for more, of each class against the rest. How the worst ended."""
+        source, target, totals, _ = rows
         K = len(target)
         if K == 2:
-            problem = self._objective(source, target)
+            problem = self._objective(rows)
             if self.multi_class == "crammer_singer":  # w is w₁ - w₀, and w₀ = -w₁
                 problem = _halved(problem)
             first, one, factor = problem, 1, None
         else:
-            totals = class_totals(source, K)
             factor = weights_by_class(self.class_weight, target, totals)
             first, one = self._posed(source, totals, 2, 0), 0
         choice = chosen(self.solver, first)
@@ -224,12 +225,11 @@ class LinearSVC(Discriminative):
             return softmaxed if K > 2 else LOSSES["hinge"]
         return LOSSES[self.loss]
 
-    def _ratio(self) -> float:
-        return 1.0 if self.penalty == "l1" and self.multi_class == "ovr" else 0.0
-
-    def _allowance(self) -> float:
-        C = super()._allowance()
-        return np.inf if self.loss == "perceptron" and self.multi_class == "ovr" else C
+    def _strength(self) -> Strength:
+        C, one_vs_rest = validation.allowance("C", self.C), self.multi_class == "ovr"
+        if one_vs_rest and self.loss == "perceptron":  # which has no penalty
+            C = np.inf
+        return Strength(C, float(one_vs_rest and self.penalty == "l1"))
 
     def _warn_of_end(self, solution: Solution) -> None:
         # Rows that no line parts leave mistakes, and there is nothing to raise or to loosen.

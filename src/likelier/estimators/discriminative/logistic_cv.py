@@ -17,16 +17,24 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from likelier.array_types import Floats
 from likelier.choose_solver import chosen
-from likelier.data import CSR, Arrays, Block, Dense
+from likelier.data import CSR, Arrays, Block, Dense, Stored
 from likelier.engines import loaded
 from likelier.estimators import deprecated, validation
 from likelier.estimators.base import resumable
-from likelier.estimators.common import LinearProbabilities
-from likelier.estimators.deprecated import CHANGING, NOT_GIVEN, legacy_of, only_ratio, ratios_of, scoring_of
-from likelier.estimators.discriminative.base import Course, Discriminative, Weights
-from likelier.estimators.discriminative.logistic import LogisticRegression
+from likelier.estimators.deprecated import (
+    CHANGING,
+    NOT_GIVEN,
+    Strength,
+    legacy_of,
+    only_ratio,
+    ratios_of,
+    scoring_of,
+)
+from likelier.estimators.discriminative.logistic import LogisticModel, LogisticRegression
+from likelier.estimators.discriminative.rows import labelled
+from likelier.estimators.discriminative.weights import Course, Weights
 from likelier.estimators.sources import gathered, stored
-from likelier.losses import Loss, logistic, softmaxed
+from likelier.model import targets
 from likelier.objective import Objective
 from likelier.penalties import Penalty, shares
 from likelier.solve import Terms, path
@@ -209,7 +217,7 @@ class Tried(Weights):
         }
 
 
-class LogisticRegressionCV(LinearProbabilities, Discriminative):
+class LogisticRegressionCV(LogisticModel):
     """Logistic regression under each of `Cs` and `l1_ratios`; the best on rows held out is kept.
 
     Drop-in for scikit-learn's: a path of solutions for each fold, each from the one before. The defaults
@@ -263,11 +271,8 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
         self.random_state = random_state
         self.use_legacy_attributes = use_legacy_attributes
 
-    def _loss(self, K: int) -> Loss:
-        return logistic if K == 2 else softmaxed
-
-    def _allowance(self) -> float:
-        return np.inf  # penalties are those of the grid
+    def _strength(self) -> Strength:
+        return Strength(np.inf, 0.0)  # penalties are those of the grid
 
     @resumable
     def fit(
@@ -291,14 +296,15 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
         deprecated.warn(deprecated.of_logistic_cv(self))
         grid = self._grid()
         X, y, sample_weight = gathered(X, y, sample_weight)
-        source, target = self._rows(X, y, sample_weight)
-        with validation.naming(source):
-            rows = loaded(source)
+        found = self._rows(X, y, sample_weight)
+        target = found.classes
+        with validation.naming(found.source):
+            rows = loaded(found.source)
             judge = self._judge(target, rows, for_score)
             # A number of folds needs to know which labels are equal, not what they are.
             y = rows.y if self.cv is None or isinstance(self.cv, Integral) else target[rows.y]
             folds = self._folds(plain(rows.X) if stored(X) else X, y, for_split)
-            objective = self._objective(rows, target)
+            objective = self._objective(found._replace(source=rows))
             trial = Trial(objective, grid, self.solver, self._terms(), judge)
             for ratio in grid.ratios.tolist():  # refused before any work
                 chosen(self.solver, replace(objective, penalty=grid.penalty(objective, 1.0, ratio)))
@@ -306,7 +312,7 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
             results = trial.run(folds, self.n_jobs)
             self._warn_of_trials(results)
             model = self._best(grid, results, objective)
-        return self._publish(model, None, target, source.names)
+        return self._publish(model, None, target, found.source.names)
 
     def _training_shares(self) -> Floats:
         n = self._model.totals if isinstance(self._model, Tried) else None
@@ -414,7 +420,9 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
         _, routed = self._routed("score", given, own=("sample_weight",))
         validation.fitted(self)
         X, y, sample_weight = gathered(X, y, sample_weight)
-        y, sample_weight = self._known_labels(X, y, sample_weight)
+        if stored(X):
+            validation.training(self, X, y, sample_weight, known=True)
+            y, sample_weight = labels_of(X)
         if routed is None:
             routed = {} if sample_weight is None else {"sample_weight": sample_weight}
         return float(scorer_of(scoring_of(self), self.classes_)(self, X, y, **routed))
@@ -451,6 +459,13 @@ class LogisticRegressionCV(LinearProbabilities, Discriminative):
 
     def _get_scorer(self) -> Any:
         return scorer_of(scoring_of(self))
+
+
+def labels_of(source: Stored) -> tuple[NDArray[Any], Floats]:
+    """The label and the weight of each row."""
+    rows = labelled(source.taking([], y=True))
+    codes, weights = targets(rows.source)
+    return rows.classes[codes], weights
 
 
 def _numbers(rows: Any) -> Rows:

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
 from likelier.array_types import Floats
-from likelier.data import CSR, DegenerateWarning, Source
+from likelier.data import CSR, DegenerateWarning
 from likelier.estimators import validation
 from likelier.estimators.base import Names
-from likelier.estimators.common import Contributions, LinearClassifier, refuse_new
-from likelier.estimators.discriminative.base import Weights, precoded
-from likelier.estimators.discriminative.sgd_base import Journey, Route, Strides, Striding, course_of, one_of
+from likelier.estimators.common import Contributions, LinearClassifier
+from likelier.estimators.discriminative.rows import LabelledRows, labelled_as
+from likelier.estimators.discriminative.sgd_base import Journey, Route, SGDModel, Strides, course_of, one_of
+from likelier.estimators.discriminative.weights import Weights
 from likelier.evaluation import MistakeBound, Problem, mistake_bound
 from likelier.row_solvers.perceptron import (
     Draw,
@@ -189,7 +190,7 @@ def _has_line(self: Any) -> bool:
     return True
 
 
-class Perceptron(Striding):
+class Perceptron(SGDModel):
     """w += y x wherever y w·x <= 0 (Rosenblatt 1958): drop-in for scikit-learn's, to the same weights.
 
     weights: which of all its weights answer. "last": those after the last row. "average": the mean of those
@@ -296,10 +297,8 @@ class Perceptron(Striding):
             found = replace(found, kept=model.kept, voters=model.voters)
         return replace(found, plain=found.plain and plain)
 
-    def _travel(
-        self, source: Source, target: NDArray[Any], course: Course, start: Strides, most: int
-    ) -> Journey:
-        found = super()._travel(source, target, course, start, most)
+    def _travel(self, rows: LabelledRows, course: Course, start: Strides, most: int) -> Journey:
+        found = super()._travel(rows, course, start, most)
         before, after = start, found.strides
         assert isinstance(before, Progress)
         assert isinstance(after, Progress)
@@ -376,7 +375,7 @@ class Perceptron(Striding):
         if epochs is not None:
             epochs = validation.number("epochs", epochs, 1)
         source = validation.training(self, X, y, None, known=True)
-        refuse_new(source, self._target)
+        rows = labelled_as(source, self._target)
         labels = [str(label) for label in self._target]
         labels = labels[1:] if len(labels) == 2 else labels
         problems = [
@@ -386,6 +385,4 @@ class Perceptron(Striding):
             )
         ]
         with validation.naming(source):
-            return mistake_bound(
-                precoded(source, self._target), problems, float(np.sqrt(counted.decay)), epochs
-            )
+            return mistake_bound(rows.source, problems, float(np.sqrt(counted.decay)), epochs)

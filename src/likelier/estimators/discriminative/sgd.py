@@ -17,21 +17,22 @@ from likelier.data import Chunk, Source
 from likelier.data.transforms import cluster_of
 from likelier.engines import run
 from likelier.estimators import deprecated, validation
-from likelier.estimators.base import Decisions
-from likelier.estimators.common import Adapting, weighed, weights_by_class
-from likelier.estimators.discriminative.base import Course as Way
-from likelier.estimators.discriminative.base import Weights
+from likelier.estimators.base import cheapest
+from likelier.estimators.common import weighed, weights_by_class
+from likelier.estimators.discriminative.rows import LabelledRows
 from likelier.estimators.discriminative.sgd_base import (
     SEEDS,
     Epochs,
     Journey,
     Route,
+    SGDModel,
     Strides,
-    Striding,
-    counted,
     course_of,
     one_of,
 )
+from likelier.estimators.discriminative.weights import Course as Way
+from likelier.estimators.discriminative.weights import Weights
+from likelier.estimators.posterior_priors import learned_shares, priors_for
 from likelier.estimators.sources import by_block
 from likelier.losses import Loss, logistic, softmaxed, squared, squared_hinge
 from likelier.objective import Objective, shift_of
@@ -249,7 +250,7 @@ def _probable(self: Any) -> bool:
     return True
 
 
-class SGDClassifier(Adapting, Decisions, Striding):
+class SGDClassifier(SGDModel):
     """min Σ ℓ(y, w·x + b) / n + α R(w), by a step against the slope of each row's loss in turn.
 
     Drop-in for scikit-learn's, with the same weights for the same `random_state` (Bottou 2012). More than
@@ -338,14 +339,12 @@ class SGDClassifier(Adapting, Decisions, Striding):
         return K > 2 and self.loss != "softmax"
 
     # ---- on a cluster ------------------------------------------------------------------------------
-    def _fitted(
-        self, source: Source, target: NDArray[Any], course: Course, start: Strides, most: int
-    ) -> Journey:
+    def _fitted(self, rows: LabelledRows, course: Course, start: Strides, most: int) -> Journey:
+        source, K = rows.source, len(rows.classes)
         if cluster_of(source) is None or self.loss not in SMOOTH:
-            return super()._fitted(source, target, course, start, most)
-        K = len(target)
-        start = replace(start, n=counted(source, K))
-        factor = weights_by_class(self.class_weight, target, start.n)
+            return super()._fitted(rows, course, start, most)
+        start = replace(start, n=rows.rows)
+        factor = weights_by_class(self.class_weight, rows.classes, start.n)
         seed = self._seeds(K, None)[0][0]
         return polished(self._route(course, K, factor), source, start, most, seed)
 
@@ -353,12 +352,6 @@ class SGDClassifier(Adapting, Decisions, Striding):
         if cluster_of(source) is None:
             return super()._epochs(route, source)
         return partial(averaged_epochs, route)
-
-    decide = available_if(_probable)(Decisions.decide)
-    adapt_priors = available_if(_probable)(Adapting.adapt_priors)
-
-    def _class_totals(self) -> Floats | None:
-        return None if self._statistics is None else self._statistics.n
 
     # ---- probabilities -----------------------------------------------------------------------------
     @available_if(_probable)  # type: ignore[untyped-decorator]
@@ -397,3 +390,28 @@ class SGDClassifier(Adapting, Decisions, Striding):
             return np.column_stack([1.0 - P, P])
         P[P.sum(axis=1) == 0] = 1.0  # a row that all classes refuse
         return np.asarray(P / P.sum(axis=1, keepdims=True))
+
+    @available_if(_probable)  # type: ignore[untyped-decorator]
+    @by_block
+    def decide(self, X: Any, costs: Any = None, reject: float | None = None) -> NDArray[Any]:
+        """The label of least expected cost for each row.
+
+        costs: (K, K), what it costs to decide column k when the truth is row j; by default 1 for every
+        mistake. reject: the cost of not deciding; a row for which every label is expected to cost more
+        gets None.
+        """
+        return cheapest(self.predict_proba(X), self.classes_, costs, reject)
+
+    @available_if(_probable)  # type: ignore[untyped-decorator]
+    def adapt_priors(
+        self, X: Any, *, sample_weight: Any = None, tol: float = 1e-10, max_iter: int = 1000
+    ) -> Floats:
+        """The class priors (K,) under which rows without labels are likeliest.
+
+        For rows in which the classes come as before, but not as often (label shift); it needs the
+        posteriors alone (Saerens, Latinne & Decaestecker 2002), and they must be calibrated. The likelihood
+        per row is within `tol` of the best. The model stays as it is.
+        """
+        n = None if self._statistics is None else self._statistics.n
+        logs, shares = partial(self.predict_log_proba, X), partial(learned_shares, self, n)
+        return priors_for(self, logs, shares, sample_weight, tol, max_iter)

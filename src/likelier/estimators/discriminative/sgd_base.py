@@ -18,13 +18,15 @@ from tqdm import tqdm
 
 from likelier.array_types import Floats
 from likelier.data import Arrays, Chunk, Source
-from likelier.engines import chunks, run
+from likelier.engines import chunks
 from likelier.estimators import validation
-from likelier.estimators.base import Observable, called, listened_to, steps
-from likelier.estimators.common import ClassTotals, refuse_new, weights_by_class
-from likelier.estimators.discriminative.base import Course as Way
-from likelier.estimators.discriminative.base import Weighted, Weights, precoded, single
-from likelier.estimators.sources import stored
+from likelier.estimators.base import called, listened_to, steps
+from likelier.estimators.common import weights_by_class
+from likelier.estimators.discriminative.base import LinearModel
+from likelier.estimators.discriminative.rows import LabelledRows, labelled, labelled_as
+from likelier.estimators.discriminative.weights import Course as Way
+from likelier.estimators.discriminative.weights import Weights
+from likelier.estimators.precision import single
 from likelier.row_solvers.sklearn_sgd import Course, Rows, Stand, Task, Walk, Watch, walk_all
 from likelier.threads import cores
 from likelier.warning_location import outside
@@ -319,7 +321,7 @@ class Route:
 # Linear classifiers by a step at every row, in epochs over shuffled rows, as scikit-learn's are.
 
 
-class Striding(Observable, Weighted):
+class SGDModel(LinearModel):
     """Steps, and the weights that they lead to. A subclass says how they are taken (`_course`)."""
 
     max_iter: int
@@ -355,13 +357,14 @@ class Striding(Observable, Weighted):
         A source is read part by part in its order; rows are shuffled within a part only.
         """
         if listened_to(self):  # a decorator would move the lines that warnings point at
-            rows = (X, y, coef_init, intercept_init)
-            called(Striding.fit, self, rows, {"sample_weight": sample_weight})
+            given = (X, y, coef_init, intercept_init)
+            called(SGDModel.fit, self, given, {"sample_weight": sample_weight})
             return self
         course = self._course()
         most = int(validation.number("max_iter", self.max_iter, 1, whole=True))
         source = validation.training(self, X, y, sample_weight)
-        target = self._target_of(source)
+        rows = labelled(source)
+        target = rows.classes
         if len(target) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes in the data: the number of "
@@ -369,15 +372,13 @@ class Striding(Observable, Weighted):
             )
         start = self._begun(course, target, source.p, coef_init, intercept_init)
         with validation.naming(source):
-            found = self._fitted(precoded(source, target), target, course, start, most)
+            found = self._fitted(rows, course, start, most)
         self._warn_of_end(found, most)
         return self._publish(self._led(found, course, single(source)), found.strides, target, source.names)
 
-    def _fitted(
-        self, source: Source, target: NDArray[Any], course: Course, start: Strides, most: int
-    ) -> Journey:
+    def _fitted(self, rows: LabelledRows, course: Course, start: Strides, most: int) -> Journey:
         """Steps, and whatever follows them."""
-        return self._travel(source, target, course, start, most)
+        return self._travel(rows, course, start, most)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows: one epoch of steps, from where the last ones led.
@@ -394,21 +395,19 @@ class Striding(Observable, Weighted):
         if len(known) < 2:
             raise ValueError(f"the number of classes has to be greater than one; got {known.tolist()}")
         source = validation.training(self, X, y, sample_weight, known="_model" in vars(self))
-        refuse_new(source, known)
+        rows = labelled_as(source, known)
         start = self._go_on(course, known, source.p)
         with validation.naming(source):
-            found = self._travel(precoded(source, known), known, course, start, 1)
+            found = self._travel(rows, course, start, 1)
         self._warn_of_end(found, 0)
         names = getattr(self, "feature_names_in_", source.names)
         return self._publish(self._led(found, course, single(source)), found.strides, known, names)
 
-    def _travel(
-        self, source: Source, target: NDArray[Any], course: Course, start: Strides, most: int
-    ) -> Journey:
+    def _travel(self, rows: LabelledRows, course: Course, start: Strides, most: int) -> Journey:
         """At most so many epochs over all rows."""
-        K = len(target)
-        start = replace(start, n=start.n + counted(source, K))
-        factor = weights_by_class(self.class_weight, target, start.n)
+        source, K = rows.source, len(rows.classes)
+        start = replace(start, n=start.n + rows.rows)
+        factor = weights_by_class(self.class_weight, rows.classes, start.n)
         route = self._route(course, K, factor)
         if not isinstance(source, Arrays):
             if self.early_stopping:
@@ -579,22 +578,6 @@ class Striding(Observable, Weighted):
                 ConvergenceWarning,
                 stacklevel=outside(),
             )
-
-
-class RowTotals(ClassTotals):
-    """The number of each class's rows, (K,)."""
-
-    def update(self, chunk: Chunk) -> None:
-        super().update(chunk._replace(w=None))
-
-
-def counted(source: Source, K: int) -> Floats:
-    """Rows of each class, whatever they weigh."""
-    if isinstance(source, Arrays):
-        assert source.y is not None
-        return np.bincount(source.y + 1, minlength=K + 1)[1:].astype(np.float64)  # the first: no label
-    rows = source.taking([], y=True) if stored(source) else source
-    return run(rows, lambda: RowTotals(np.zeros(K))).n
 
 
 def _fresh(course: Course, theta: Floats, K: int) -> Strides:

@@ -137,16 +137,10 @@ class Plan:
         return Plan(tuple(parts), tuple(replace(c, column=place[c.column]) for c in held), self.unit)
 
 
-@dataclass(frozen=True)
-class Planned(Recoded):
+def recoded(source: Source, plan: Plan) -> Recoded:
     """Rows as a plan has them: categories coded by its levels."""
-
-    plan: Plan = field(kw_only=True)
-
-    @classmethod
-    def by(cls, source: Source, plan: Plan) -> Self:
-        levels = plan.levels
-        return cls(source, frozenset(levels), levels, plan=plan)
+    levels = plan.levels
+    return Recoded(source, frozenset(levels), levels)
 
 
 @dataclass

@@ -18,10 +18,10 @@ from likelier.data import Chunk, DegenerateWarning
 from likelier.data.transforms import cluster_of
 from likelier.engines import run
 from likelier.estimators import validation
-from likelier.estimators.base import Decisions, InNotebooks
-from likelier.estimators.common import Adapting
+from likelier.estimators.base import Estimator, cheapest
 from likelier.estimators.online.rows import Batching, Marks, Scanned, hashable, labels_in, marked, rows_of
 from likelier.estimators.online.shuffle import pooled, shuffled
+from likelier.estimators.posterior_priors import learned_shares, priors_for
 from likelier.estimators.predictions import found_share
 from likelier.estimators.sources import by_block, gathered, stored
 from likelier.streams.model import Online, Settings, averaged, labels_array, plain_label, recounted
@@ -31,7 +31,7 @@ from likelier.warning_location import outside
 # What an online model has met so far.
 
 
-class Met:
+class OnlineCounters:
     """Counts of rows, mistakes and cells, and the weights of single features, as fitted attributes."""
 
     _model: Online
@@ -180,7 +180,7 @@ MANY = 1 << 16  # rows: more are not held hashed all at once
 _MEETING = RLock()  # labels that are new come one after another, from whichever threads
 
 
-class OnlineClassifier(Met, Adapting, Decisions, ClassifierMixin, InNotebooks):
+class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
     """Linear scores of hashed features, moved a step by every row that has a label.
 
     A row is a dict of features, or a row of a table or an array. Numbers count as they are (0: absent),
@@ -408,7 +408,30 @@ class OnlineClassifier(Met, Adapting, Decisions, ClassifierMixin, InNotebooks):
         P = np.concatenate(batches) if len(batches) != 1 else batches[0]
         return P if self._model.K > 1 else np.ones((len(P), 1))
 
-    def _class_totals(self) -> Floats | None:
+    @by_block
+    def decide(self, X: Any, costs: Any = None, reject: float | None = None) -> NDArray[Any]:
+        """The label of least expected cost for each row.
+
+        costs: (K, K), what it costs to decide column k when the truth is row j; by default 1 for every
+        mistake. reject: the cost of not deciding; a row for which every label is expected to cost more
+        gets None.
+        """
+        return cheapest(self.predict_proba(X), self.classes_, costs, reject)
+
+    def adapt_priors(
+        self, X: Any, *, sample_weight: Any = None, tol: float = 1e-10, max_iter: int = 1000
+    ) -> Floats:
+        """The class priors (K,) under which rows without labels are likeliest.
+
+        For rows in which the classes come as before, but not as often (label shift); it needs the
+        posteriors alone (Saerens, Latinne & Decaestecker 2002), and they must be calibrated. The likelihood
+        per row is within `tol` of the best. The model stays as it is.
+        """
+        logs, shares = partial(self.predict_log_proba, X), lambda: learned_shares(self, self._totals())
+        return priors_for(self, logs, shares, sample_weight, tol, max_iter)
+
+    def _totals(self) -> Floats | None:
+        """(K,), the weight of each class's rows; None: it is not known."""
         codes, counts = self._model.codes, dict(enumerate(self._model.intake.counts))
         n = np.array([counts.get(codes[label], 0.0) for label in self.classes_.tolist()])
         return n if n.any() else None
