@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
-Kind = Literal["generative", "discriminative", "regression", ""]
+Kind = Literal["generative", "discriminative", "regression", "transformer", ""]
 
 LINEAR, QUADRATIC, ANY_FORM = "linear", "quadratic", "any form"
 WIDEST = 1000  # columns that have covariances, or a choice of families each
@@ -63,6 +63,7 @@ class ModelInfo(NamedTuple):
 _GENERATIVE = "likelier.estimators.generative"
 _DISCRIMINATIVE = "likelier.estimators.discriminative"
 _NAIVE_BAYES = f"{_GENERATIVE}.naive_bayes"
+_TEXT = "likelier.estimators.text.vectorizers"
 _BAYES, _BLEND, _WEIGHTS, _LINES = ("model.Bayes",), ("model.Blend",), ("model.Weights",), ("model.Lines",)
 
 _INDEPENDENT = "that columns are independent within each class"
@@ -404,6 +405,10 @@ _LISTED = (
             ),
         ),
     ),
+    ModelInfo("CountVectorizer", _TEXT, "transformer"),
+    ModelInfo("HashingVectorizer", _TEXT, "transformer"),
+    ModelInfo("TfidfTransformer", _TEXT, "transformer"),
+    ModelInfo("TfidfVectorizer", _TEXT, "transformer"),
     # What `to_linear` returns: weights alone, as hyper-parameters.
     ModelInfo(
         "LinearClassifier", "likelier.estimators.common", "discriminative", saved=Saved(), public=False
