@@ -1,4 +1,4 @@
-"""Documents as rows of counts, beside a few lines of Python; strings of random bytes change nothing of it."""
+"""Documents as rows of counts, beside a few lines of Python; random bytes are documents too."""
 
 import re
 from collections import Counter

@@ -1,7 +1,7 @@
 """What this Python knows of characters, as tables for the native core.
 
-The tables are made from the running interpreter (its `re`, `str.lower` and `unicodedata`), so that words are
-cut as scikit-learn cuts them, whichever version of Unicode that is.
+The tables are made from the running interpreter (its `re`, `str.lower` and `unicodedata`), so that words
+are cut as scikit-learn cuts them, whichever version of Unicode that is.
 """
 
 import re
@@ -53,7 +53,7 @@ def _every_character() -> str:
 
 @cache
 def _flags() -> NDArray[np.uint8]:
-    """For each code point whether it is part of words, a space, cased, or ignored when case is looked at."""
+    """For each code point: is it part of words, a space, cased, or ignored where case is looked at?"""
     flags = np.zeros(CODE_POINTS, np.uint8)
     for what, pattern in ((WORD, r"\w+"), (SPACE, r"\s+")):
         for run in re.finditer(pattern, _every_character()):
@@ -73,7 +73,8 @@ def _before_sigma(first: str) -> NDArray[np.bool_]:
     lines[:] = [ord(first), 0, ord(CAPITAL_SIGMA), ord("\n")]
     lines[:, 1] = np.arange(CODE_POINTS)
     lines[ord(DOTTED_I), 1] = ord("I")  # as cased, and of one character
-    return _codes(_text(lines.ravel()).lower())[2::4] == ord("\u03c2")
+    final: NDArray[np.bool_] = _codes(_text(lines.ravel()).lower())[2::4] == ord("\u03c2")
+    return final
 
 
 def _lowered() -> list[str]:

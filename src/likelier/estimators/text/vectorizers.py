@@ -74,6 +74,60 @@ class CountVectorizer(peer.CountVectorizer):
 
     Drop-in for scikit-learn's class: the same parameters, the same matrix, the same names of features. The
     columns of each row are in rising order.
+
+    Parameters
+    ----------
+    input : {"content", "filename", "file"}, default="content"
+        What the documents are handed in as: texts, names of files, or open files.
+    encoding : str, default="utf-8"
+        How bytes are decoded.
+    decode_error : {"strict", "ignore", "replace"}, default="strict"
+        What happens to bytes that cannot be decoded.
+    strip_accents : {"ascii", "unicode"} or callable, default=None
+        Remove accents: "ascii" leaves ASCII alone, "unicode" drops combining marks.
+    lowercase : bool, default=True
+        Whether texts are lowered before they are cut.
+    preprocessor : callable, default=None
+        In place of `strip_accents` and `lowercase`; Python is called for every document.
+    tokenizer : callable, default=None
+        In place of `token_pattern`; Python is called for every document.
+    stop_words : {"english"} or list, default=None
+        Words that do not count.
+    token_pattern : str or None, default=r"(?u)\\b\\w\\w+\\b"
+        What a word is. Other patterns than this one and r"(?u)\\b\\w+\\b" are left to Python.
+    ngram_range : tuple (min_n, max_n), default=(1, 1)
+        How many words, or characters, a term has.
+    analyzer : {"word", "char", "char_wb"} or callable, default="word"
+        Whether terms are words, runs of characters, or runs of characters within words.
+    max_df : float or int, default=1.0
+        Leave out terms in more documents than this share, or number, of them.
+    min_df : float or int, default=1
+        Leave out terms in fewer documents than this share, or number, of them.
+    max_features : int, default=None
+        Keep that many terms at most: the most frequent.
+    vocabulary : mapping or iterable, default=None
+        Terms that are known beforehand; None: those of the documents.
+    binary : bool, default=False
+        Whether a term counts once in a document.
+    dtype : dtype, default=np.int64
+        Of the matrix.
+
+    Attributes
+    ----------
+    vocabulary_ : dict
+        The column of each term.
+    fixed_vocabulary_ : bool
+        Whether the vocabulary was given.
+
+    Examples
+    --------
+    >>> import likelier as lk
+    >>> counts = lk.CountVectorizer()
+    >>> counts.fit_transform(["rain and wind", "sun and sun"]).toarray()
+    array([[1, 1, 0, 1],
+           [1, 0, 2, 0]])
+    >>> counts.get_feature_names_out().tolist()
+    ['and', 'rain', 'sun', 'wind']
     """
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
@@ -157,6 +211,47 @@ class HashingVectorizer(peer.HashingVectorizer):
     """Documents as counts of the hashes of their terms: nothing is learned, and nothing is kept.
 
     Drop-in for scikit-learn's class: the same parameters, and every term in the same column.
+
+    Parameters
+    ----------
+    input : {"content", "filename", "file"}, default="content"
+        What the documents are handed in as: texts, names of files, or open files.
+    encoding : str, default="utf-8"
+        How bytes are decoded.
+    decode_error : {"strict", "ignore", "replace"}, default="strict"
+        What happens to bytes that cannot be decoded.
+    strip_accents : {"ascii", "unicode"} or callable, default=None
+        Remove accents: "ascii" leaves ASCII alone, "unicode" drops combining marks.
+    lowercase : bool, default=True
+        Whether texts are lowered before they are cut.
+    preprocessor : callable, default=None
+        In place of `strip_accents` and `lowercase`; Python is called for every document.
+    tokenizer : callable, default=None
+        In place of `token_pattern`; Python is called for every document.
+    stop_words : {"english"} or list, default=None
+        Words that do not count.
+    token_pattern : str or None, default=r"(?u)\\b\\w\\w+\\b"
+        What a word is. Other patterns than this one and r"(?u)\\b\\w+\\b" are left to Python.
+    ngram_range : tuple (min_n, max_n), default=(1, 1)
+        How many words, or characters, a term has.
+    analyzer : {"word", "char", "char_wb"} or callable, default="word"
+        Whether terms are words, runs of characters, or runs of characters within words.
+    n_features : int, default=2**20
+        Columns. Terms whose hashes fall into one column share it.
+    binary : bool, default=False
+        Whether every cell that is not empty is 1.
+    norm : {"l1", "l2"}, default="l2"
+        The norm that each row is divided by; None: none.
+    alternate_sign : bool, default=True
+        Whether half of the terms count as -1, so that terms that share a column cancel on average.
+    dtype : dtype, default=np.float64
+        Of the matrix.
+
+    Examples
+    --------
+    >>> import likelier as lk
+    >>> lk.HashingVectorizer(n_features=2**10, norm=None).transform(["rain and wind", "sun"]).nnz
+    4
     """
 
     def transform(self, X: Any) -> Any:
@@ -194,12 +289,97 @@ class HashingVectorizer(peer.HashingVectorizer):
         return self.fit(X, y).transform(X)
 
 
-class TfidfTransformer(peer.TfidfTransformer, auto_wrap_output_keys=None):
-    """Counts of terms, weighted by how few documents have them. Drop-in for scikit-learn's class."""
+class TfidfTransformer(peer.TfidfTransformer, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+    """Counts of terms, weighted by how few documents have them. Drop-in for scikit-learn's class.
+
+    Parameters
+    ----------
+    norm : {"l1", "l2"} or None, default="l2"
+        The norm that each row is divided by.
+    use_idf : bool, default=True
+        Whether counts are multiplied by ln(n / df) + 1: n documents, of which df have the term.
+    smooth_idf : bool, default=True
+        Whether n and df are one more each, as if one more document had every term.
+    sublinear_tf : bool, default=False
+        Whether a count c becomes 1 + ln c.
+
+    Attributes
+    ----------
+    idf_ : ndarray of shape (n_features,)
+        What the counts of each column are multiplied by.
+    n_features_in_ : int
+        Columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Their names, if the matrix was a frame.
+    """
 
 
 class TfidfVectorizer(peer.TfidfVectorizer, CountVectorizer):
     """Documents as counts of their terms, weighted by how few documents have them.
 
-    Drop-in for scikit-learn's class: the same parameters, the same matrix, the same names of features.
+    Drop-in for scikit-learn's class: the same parameters, the same matrix, the same names of features. The
+    same as `CountVectorizer` and `TfidfTransformer`, one after the other.
+
+    Parameters
+    ----------
+    input : {"content", "filename", "file"}, default="content"
+        What the documents are handed in as: texts, names of files, or open files.
+    encoding : str, default="utf-8"
+        How bytes are decoded.
+    decode_error : {"strict", "ignore", "replace"}, default="strict"
+        What happens to bytes that cannot be decoded.
+    strip_accents : {"ascii", "unicode"} or callable, default=None
+        Remove accents: "ascii" leaves ASCII alone, "unicode" drops combining marks.
+    lowercase : bool, default=True
+        Whether texts are lowered before they are cut.
+    preprocessor : callable, default=None
+        In place of `strip_accents` and `lowercase`; Python is called for every document.
+    tokenizer : callable, default=None
+        In place of `token_pattern`; Python is called for every document.
+    stop_words : {"english"} or list, default=None
+        Words that do not count.
+    token_pattern : str or None, default=r"(?u)\\b\\w\\w+\\b"
+        What a word is. Other patterns than this one and r"(?u)\\b\\w+\\b" are left to Python.
+    ngram_range : tuple (min_n, max_n), default=(1, 1)
+        How many words, or characters, a term has.
+    analyzer : {"word", "char", "char_wb"} or callable, default="word"
+        Whether terms are words, runs of characters, or runs of characters within words.
+    max_df : float or int, default=1.0
+        Leave out terms in more documents than this share, or number, of them.
+    min_df : float or int, default=1
+        Leave out terms in fewer documents than this share, or number, of them.
+    max_features : int, default=None
+        Keep that many terms at most: the most frequent.
+    vocabulary : mapping or iterable, default=None
+        Terms that are known beforehand; None: those of the documents.
+    binary : bool, default=False
+        Whether a term counts once in a document.
+    dtype : dtype, default=np.float64
+        Of the matrix.
+    norm : {"l1", "l2"} or None, default="l2"
+        The norm that each row is divided by.
+    use_idf : bool, default=True
+        Whether counts are multiplied by ln(n / df) + 1: n documents, of which df have the term.
+    smooth_idf : bool, default=True
+        Whether n and df are one more each, as if one more document had every term.
+    sublinear_tf : bool, default=False
+        Whether a count c becomes 1 + ln c.
+
+    Attributes
+    ----------
+    vocabulary_ : dict
+        The column of each term.
+    fixed_vocabulary_ : bool
+        Whether the vocabulary was given.
+    idf_ : ndarray of shape (n_features,)
+        What the counts of each term are multiplied by.
+
+    Examples
+    --------
+    >>> import likelier as lk
+    >>> words = lk.TfidfVectorizer()
+    >>> words.fit_transform(["rain and wind", "sun and sun"]).shape
+    (2, 4)
+    >>> words.idf_.round(3).tolist()
+    [1.0, 1.405, 1.405, 1.405]
     """
