@@ -145,7 +145,9 @@ def threads(count: int | None = None) -> Engine:
         empty = start()
         parts = source.parts(empty.nbytes)
         if len(parts) == 1 and tree is None and not observed():  # a small table must not pay for the rest
-            return absorb(lambda: empty, parts[0], lambda rows: True)
+            for chunk in parts[0]():
+                empty.update(chunk)
+            return empty
         tree = tree or Tree()
         with passing(Pass(kind_of(empty), source.rows, len(parts))) as done:
             done(parts=tree.count)
@@ -183,7 +185,7 @@ def _merged(tree: Tree, states: Iterable[S], done: Done) -> S:
 
 def engine_of(source: Source) -> Engine:
     """Who has the rows runs the pass: a Dask cluster, or the cores of this machine."""
-    cluster = cluster_of(source)
+    cluster = None if isinstance(source, Arrays) else cluster_of(source)
     if cluster is None:
         return threads()
     from likelier.engines.dask import passing as on_dask  # Dask is an extra, and slow to load

@@ -18,7 +18,7 @@ from likelier.estimators.generative.family_evaluation import TABLES, Judge
 from likelier.estimators.generative.family_evaluation import Together as InSum
 from likelier.families import MixedFamily
 from likelier.families.base import Family
-from likelier.families.registry import BY_COLUMN, OF_GROUPS, Settled, Smoothing, named_family
+from likelier.families.registry import BY_COLUMN, OF_GROUPS, Settled, Smoothing, mixed_family
 from likelier.model import Bayes
 from likelier.states import Extent, Levels, Parts, Sample, Together
 from likelier.states.counts import Bins, bins_for, edges_of_each
@@ -64,10 +64,6 @@ class Part(NamedTuple):
     settled: tuple[Settled, ...]
     own: Any = None
 
-    def family(self, how: Smoothing) -> Family:
-        """That of these columns."""
-        return named_family(self.settled[0].family, self.settled, how) if self.own is None else self.own
-
     def same(self, other: "Part") -> bool:
         """Whether they say the same of the same columns."""
         same: bool = self.settled == other.settled and self.own == other.own
@@ -108,7 +104,7 @@ class Plan:
     def family(self, how: Smoothing) -> MixedFamily:
         """All of them, as one."""
         how = replace(how, unit=self.unit)
-        return MixedFamily(tuple((part.columns, part.family(how)) for part in self.parts))
+        return mixed_family(self.parts, how)
 
     def same(self, other: "Plan") -> bool:
         """Whether statistics by either can be merged."""
