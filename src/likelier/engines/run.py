@@ -139,7 +139,9 @@ def threads(count: int | None = None) -> Engine:
         empty = start()
         parts = source.parts(empty.nbytes)
         if len(parts) == 1 and tree is None and not observed():  # a small table must not pay for the rest
-            return absorb(lambda: empty, parts[0], lambda rows: True)
+            for chunk in parts[0]():
+                empty.update(chunk)
+            return empty
         tree = tree or Tree()
         with passing(Pass(kind_of(empty), source.rows, len(parts))) as done:
             done(parts=tree.count)
@@ -232,7 +234,7 @@ def _runner_of(cluster: Any) -> Runner:
 
 def engine_of(source: Source) -> Engine:
     """Who has the rows runs the pass: the cores of this machine, a Dask cluster, or an engine of a user."""
-    cluster = cluster_of(source)
+    cluster = None if isinstance(source, Arrays) else cluster_of(source)
     return _runner_of(cluster).engine(cluster)
 
 

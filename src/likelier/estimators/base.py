@@ -22,7 +22,7 @@ from likelier.display import Part, Table, counted, html
 from likelier.engines.checkpoint import Digests, journal
 from likelier.estimators import precision
 from likelier.estimators.sources import by_block
-from likelier.states.units import plain
+from likelier.states.units import Scaled
 from likelier.warning_location import outside
 
 # scikit-learn's callbacks, from its version 1.9 on: a task for a fit, and one for each of its steps.
@@ -293,7 +293,8 @@ def warn_of_settings(estimator: Any) -> None:
 def warn_of_fit(estimator: Any, model: Any, statistics: Any | None, target: Any, names: Names) -> None:
     """The same, and what the rows left open, and what was done about it."""
     warn_of_settings(estimator)
-    for remark in estimator._remarks(model, plain(statistics), target, names):
+    counted = statistics.state if isinstance(statistics, Scaled) else statistics
+    for remark in estimator._remarks(model, counted, target, names):
         warnings.warn(f"{type(estimator).__name__}: {remark}", DegenerateWarning, stacklevel=outside())
 
 
@@ -301,7 +302,8 @@ def attributes_of(
     estimator: Any, model: Any, statistics: Any | None, target: Any, names: Names
 ) -> dict[str, Any]:
     """All that makes a fitted estimator."""
-    shown = estimator._shown(model, plain(statistics), target)
+    counted = statistics.state if isinstance(statistics, Scaled) else statistics
+    shown = estimator._shown(model, counted, target)
     found = precision.shown(model, shown, getattr(estimator, "_single_shown", frozenset()))
     if names is not None:
         found = found | {"feature_names_in_": names}

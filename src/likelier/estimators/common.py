@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from likelier import links
 from likelier.array_types import Floats
-from likelier.data import Arrays, Chunk, Source, code
+from likelier.data import Arrays, Chunk, Source, code, levels_of
 from likelier.data.transforms import ByClass, times
 from likelier.engines import run
 from likelier.estimators import validation
@@ -330,9 +330,16 @@ class Adapting:
 # What all classifiers do with labels: find the classes, and judge by them.
 
 
+FEW_LABELS = 1 << 16  # in memory: to look at them takes less than a pass would
+
+
 def classes_in(source: Source) -> NDArray[Any]:
     """The classes of a source."""
-    found, rows = surveyed(source)
+    y = source.y if isinstance(source, Arrays) else None
+    if isinstance(source, Arrays) and y is not None and len(y) <= FEW_LABELS:
+        found, rows = levels_of(y if source.w is None else y[source.w > 0]), len(y)
+    else:
+        found, rows = surveyed(source)
     validation.weighty(len(found))
     warn_of_many(len(found), rows)
     return found

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -90,19 +89,18 @@ def no_name(y: Any) -> None:
 
 def rows_of(estimator: Any, X: Any) -> Block:
     """X to train on, opened."""
+    if _plain(X):
+        return block(X)
     if isinstance(X, nw.DataFrame):
         return _frame_rows(estimator, X)
     if takes_categories(estimator) and _objects(X):
         return frames.of_objects(X)
-    if not _plain(X):
-        _no_mask(X, "X")
-        X = check_array(
-            X, accept_sparse="csr", ensure_all_finite=False, estimator=estimator, input_name="X"
-        )
-        if X.dtype.kind in "mM":
-            raise ValueError("Input X contains dates or times: give them as numbers.")
-        if X.dtype.kind not in "fiub" or X.dtype.char == "g":
-            X = X.astype(np.float64)
+    _no_mask(X, "X")
+    X = check_array(X, accept_sparse="csr", ensure_all_finite=False, estimator=estimator, input_name="X")
+    if X.dtype.kind in "mM":
+        raise ValueError("Input X contains dates or times: give them as numbers.")
+    if X.dtype.kind not in "fiub" or X.dtype.char == "g":
+        X = X.astype(np.float64)
     return block(X)
 
 
@@ -220,9 +218,10 @@ def labels_of(estimator: Any, y: Any) -> NDArray[Any]:
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
         )
-    no_name(y)
-    _no_mask(y, "y")
-    y = frames.values_of(y)
+    if type(y) is not np.ndarray:
+        no_name(y)
+        _no_mask(y, "y")
+        y = frames.values_of(y)
     plain = type(y) is np.ndarray and y.ndim == 1
     labels: NDArray[Any] = y if plain else np.asarray(column_or_1d(y, warn=True))
     kind = labels.dtype.kind
@@ -304,8 +303,9 @@ def same_length(rows: Block, labels: NDArray[Any]) -> None:
 
 def training(estimator: Any, X: Any, y: Any, sample_weight: Any, *, known: bool = False) -> Source:
     """All that `fit` takes, checked, as a source; `known`: the columns are those of an earlier fit."""
-    X, y, sample_weight = gathered(X, y, sample_weight)
-    if stored(X):
+    if type(X) is not np.ndarray or type(y) is not np.ndarray or sample_weight is not None:
+        X, y, sample_weight = gathered(X, y, sample_weight)
+    if type(X) is not np.ndarray and stored(X):
         source = brought(estimator, X, y, sample_weight, known=known)
         if len(source.targets) > 1:
             raise ValueError(f"{type(estimator).__name__} has one target; got {', '.join(source.targets)}.")
@@ -331,24 +331,10 @@ def supervised(estimator: Any, X: Any, y: NDArray[Any], sample_weight: Any, *, k
     """Rows with a y that is checked already."""
     X = opened(X)
     rows = _known_block(estimator, X) if known else rows_of(estimator, X)
-    same_length(rows, y)
+    if rows.shape[0] != len(y):
+        same_length(rows, y)
     names = getattr(estimator, "feature_names_in_", None) if known else feature_names(X)
     return Arrays(rows, y, weights_of(sample_weight, len(y)), names=names)
-
-
-# The classes of the fit under way: hyper-parameters that speak of labels are read where only statistics
-# by class are at hand.
-_CLASSES: ContextVar[NDArray[Any] | None] = ContextVar("classes", default=None)
-
-
-@contextmanager
-def of_classes(classes: Any) -> Iterator[None]:
-    """Priors that are a dict, {label: prior}, are of these classes."""
-    token = _CLASSES.set(classes if isinstance(classes, np.ndarray) else None)
-    try:
-        yield
-    finally:
-        _CLASSES.reset(token)
 
 
 def _by_label(priors: Mapping[Any, Any], classes: NDArray[Any] | None) -> list[Any]:
@@ -373,7 +359,7 @@ def priors_of(
 ) -> NDArray[np.float64]:
     """Class priors: K of them, or {label: prior}; not negative, their sum 1 (strict), or else made so."""
     if isinstance(priors, Mapping):
-        priors = _by_label(priors, _CLASSES.get() if classes is None else classes)
+        priors = _by_label(priors, classes)
     given = np.asarray(priors, dtype=np.float64)
     if given.shape != (K,):
         raise ValueError(

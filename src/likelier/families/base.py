@@ -13,7 +13,7 @@ from likelier.array_types import Floats
 from likelier.data import Block, Chunk, Dense, OutOfSupport, refuse_cells
 from likelier.data.matrix import Cells
 from likelier.scores import Based, Scores
-from likelier.states import State
+from likelier.states import Statistics
 
 # What every family of class-conditional densities offers.
 
@@ -112,12 +112,11 @@ class Conditioned(NamedTuple):
 class Family(Protocol):
     """Smoothing, floors and shrinkage act in `estimate` only: the statistics stay what was seen.
 
-    The statistics refuse values outside the support (`OutOfSupport`). They are states that also say `n`
-    (K,), the weight of each class's rows, and whether they are `finite()` and `mergeable(other)`, and that
-    can be `widened(K, at)` to more classes.
+    The statistics refuse values outside the support (`OutOfSupport`), and take rows by their codes or by
+    their memberships (n, K), of which mixtures make use.
     """
 
-    def stats(self, K: int, p: int) -> State: ...
+    def stats(self, K: int, p: int) -> Statistics: ...
 
     def estimate(self, stats: Any) -> Params: ...
 

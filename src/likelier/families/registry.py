@@ -1,13 +1,13 @@
 """Families by the names that users give them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.families.base import Family
+from likelier.families.base import Columns, Family
 from likelier.families.categorical import Categorical, Histogram
 from likelier.families.counts import Bernoulli, Exponential, Geometric, Multinomial, Poisson
 from likelier.families.dirichlet import Dirichlet
@@ -151,6 +151,14 @@ def named_family(name: str, columns: Sequence[Settled], how: Smoothing) -> Famil
     """The family of this name, for these columns."""
     family = FAMILIES[name].make(columns, how)
     return Pooled(family) if columns[0].pooled else family
+
+
+def mixed_family(parts: Iterable[tuple[Columns, Sequence[Settled], Any]], how: Smoothing) -> MixedFamily:
+    """One family for groups of columns: what is settled of each, and the `Family`, if users gave one."""
+    groups = []
+    for columns, settled, own in parts:
+        groups.append((columns, named_family(settled[0].family, settled, how) if own is None else own))
+    return MixedFamily(tuple(groups))
 
 
 # Families as users name them, where no rows are needed to settle anything.

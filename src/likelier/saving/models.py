@@ -137,6 +137,11 @@ def _params(estimator: Any, arrays: Arrays) -> dict[str, Any]:
         return {key: encode(value, f"params/{key}", arrays, PARAMETERS) for key, value in held.items()}
     except Unsaveable as problem:
         key = problem.path.split("/")[1]
+        if key == "families":
+            raise ValueError(
+                f"{problem} A family of one's own needs its code to be loaded, which no file holds: pickle "
+                "the model, or take a family of likelier's."
+            ) from None
         raise ValueError(
             f"{problem} What was fitted does not need its hyper-parameters any more: to save it without "
             f"this one, set it to something plain first, for example set_params({key}=None)."

@@ -1,6 +1,6 @@
 """What a pass adds up: each state absorbs chunks and merges with its like."""
 
-from likelier.states.base import Fold, Folds, Parts, State, Together, all_but_one
+from likelier.states.base import Fold, Folds, Parts, State, Statistics, Together, all_but_one
 from likelier.states.counts import BinCounts, Bins, Counts, edges_of
 from likelier.states.loss_sums import (
     Expansion,
@@ -56,6 +56,7 @@ __all__ = [
     "ShrinkageMoments",
     "Squares",
     "State",
+    "Statistics",
     "Sums",
     "Survey",
     "Together",

@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,24 @@ class State(Fold, Protocol):
 
     @property
     def nbytes(self) -> int: ...
+
+
+@runtime_checkable
+class Statistics(State, Protocol):
+    """A state of which a family estimates its parameters: all that fits, merges and files ask of one."""
+
+    @property
+    def n(self) -> Floats:
+        """The weight of each class's rows, (K,)."""
+
+    def finite(self) -> bool:
+        """False if sums or weights have overflowed."""
+
+    def mergeable(self, other: Any, /) -> bool:
+        """Whether `other`, of as many columns and whatever classes, counts the same things."""
+
+    def widened(self, K: int, at: NDArray[np.intp], /) -> Self:
+        """The same among K classes, in which ours stand at `at`; of the others there are no rows."""
 
 
 # In which order states merge.

@@ -75,7 +75,8 @@ class PositiveMoments:
 
     @classmethod
     def start(cls, K: int, p: int, positives: Positives) -> Self:
-        return cls(positives, np.zeros(K), *(np.zeros((K, positives.width(p))) for _ in range(3)))
+        width = positives.width(p)
+        return cls(positives, np.zeros(K), *(np.zeros((K, width)) for _ in range(3)))
 
     @property
     def nbytes(self) -> int:

@@ -78,7 +78,7 @@ class FamilyDensities:
             units = units_for(source, scaling_of(family))
             inside = source if units is None else source_in_units(source, units)
             found = run(inside, lambda: family.stats(K, rows.shape[1]))
-        if not found.finite():  # type: ignore[attr-defined]
+        if not found.finite():
             raise ValueError("Input X contains values so large that their sums of squares overflow.")
         return cls(family.estimate(found), source.names, units)
 

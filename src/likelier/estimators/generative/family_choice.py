@@ -26,7 +26,7 @@ from likelier.families.registry import (
     family_names,
     is_grouped,
     is_table,
-    named_family,
+    mixed_family,
 )
 from likelier.model import Bayes
 from likelier.states import Extent, Levels, Parts, Sample, Together
@@ -73,10 +73,6 @@ class Part(NamedTuple):
     settled: tuple[Settled, ...]
     own: Any = None
 
-    def family(self, how: Smoothing) -> Family:
-        """That of these columns."""
-        return named_family(self.settled[0].family, self.settled, how) if self.own is None else self.own
-
     def same(self, other: "Part") -> bool:
         """Whether they say the same of the same columns."""
         same: bool = self.settled == other.settled and self.own == other.own
@@ -117,7 +113,7 @@ class Plan:
     def family(self, how: Smoothing) -> MixedFamily:
         """All of them, as one."""
         how = replace(how, unit=self.unit)
-        return MixedFamily(tuple((part.columns, part.family(how)) for part in self.parts))
+        return mixed_family(self.parts, how)
 
     def same(self, other: "Plan") -> bool:
         """Whether statistics by either can be merged."""

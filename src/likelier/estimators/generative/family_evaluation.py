@@ -96,8 +96,8 @@ class Judge:
 
     def scores(self, columns: Sequence[int], settled: Sequence[Settled]) -> Floats:
         """ln p(x_j | C_k) (n, K, q) by one family, but for what all classes share."""
-        family: Any = named_family(settled[0].family, settled, self.how)
         rows = self.rows._replace(X=self._cells(columns, settled))
+        family: Any = named_family(settled[0].family, settled, self.how)
         stats: Any = family.stats(self.K, len(columns))
         stats.update(rows)
         asked = rows if isinstance(self.asked, slice) else rows.take(self.asked)
@@ -120,8 +120,9 @@ class Judge:
         which one, as often as it is met in other classes. What is lost is how much likelier the value is
         in the likeliest class.
         """
+        X = self._cells(columns, settled)
         family: Any = named_family(settled[0].family, settled, self.how)
-        X, stats = self._cells(columns, settled), family.stats(self.K, len(columns))
+        stats = family.stats(self.K, len(columns))
         stats.update(self.rows._replace(X=X))
         cells = np.full((max(map(len, values)), len(columns)), np.nan)
         for i, some in enumerate(values):

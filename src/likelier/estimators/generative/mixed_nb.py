@@ -139,10 +139,9 @@ class NaiveBayes(OnePassClassifier):
     def _scaling(self) -> Scaling:
         return "column"
 
-    def _scalable(self, survey: Survey, p: int) -> NDArray[np.bool_]:
+    def _scalable(self, survey: Survey) -> NDArray[np.bool_]:
         """Columns of Gaussians; other families take numbers as they are, of any magnitude or of none."""
-        settled = dict(survey.plan.settled())
-        return np.array([settled[j].family in ("gaussian", "gaussian-full") for j in range(p)])
+        return np.array([one.family in ("gaussian", "gaussian-full") for _, one in survey.plan.settled()])
 
     def _warn_of_folds(self, survey: Survey) -> None:
         chosen = len(survey.plan.choices)

@@ -468,9 +468,9 @@ class GaussianNB(OnePassClassifier):
         shown |= {"theta_": theta, "var_": var, "class_prior_": model.prior}
         if statistics is not None:
             shown["class_count_"] = statistics.n.copy()
-            floor = self._family(target).floor(statistics)
+            floor = DiagonalGaussian(self.var_smoothing).floor(statistics)
             # With smoothing, all columns are in one unit.
-            shown["epsilon_"] = float(model.outside(np.full(params.shape[1], floor), 2)[0])
+            shown["epsilon_"] = float(model.outside(np.full_like(theta[0], floor), 2)[0])
         return shown
 
     def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:

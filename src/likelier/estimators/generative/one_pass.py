@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 
-from likelier.data import Source, levels_of
+from likelier.data import Arrays, Source, levels_of
 from likelier.data.transforms import KnownLabelsOnly, UnknownLabel
 from likelier.data.units import Units
 from likelier.em import completed_by_passes
@@ -94,7 +94,7 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         """Whether a change of units changes no answer: of any column, of all together, or not so."""
         return "none"
 
-    def _scalable(self, survey: Survey, p: int) -> NDArray[np.bool_] | None:
+    def _scalable(self, survey: Survey) -> NDArray[np.bool_] | None:
         """Which columns may have units, (p,); None: all."""
         return None
 
@@ -209,7 +209,7 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
 
     def _survey(self, source: Source, *, every: bool = False) -> Survey:
         """The classes: of some rows, where to look at every row would take another pass."""
-        some = None if every else glimpse(source)
+        some = None if every or isinstance(source, Arrays) else glimpse(source)
         if some is not None and self._may_be(some):
             return Survey(some, guessed=True)
         classes = classes_in(source)
@@ -248,7 +248,7 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         if earlier is not None:
             units = earlier._statistics.units if isinstance(earlier._statistics, Scaled) else None
         else:
-            units = units_for(rows, self._scaling(), self._scalable(survey, rows.p))
+            units = units_for(rows, self._scaling(), self._scalable(survey))
         return start if units is None else partial(_started, units, start)
 
     def _count(self, source: Source, survey: Survey, earlier: Any = None) -> Count:

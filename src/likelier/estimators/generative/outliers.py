@@ -43,7 +43,8 @@ class Drawing:
 
     def of_all(self, source: Arrays, classes: Any = None) -> "Drawn":
         """Rows in memory need not pass by: that would cost more than to pick them."""
-        n = len(source) if source.w is None else int(np.count_nonzero(source.w))
+        rows = len(source)
+        n = rows if source.w is None else int(np.count_nonzero(source.w))
         found = Drawn(self, Sample(self.most, below=min(self.below, self.least(n))), classes=classes)
         found.update(Chunk(source.X, source.y, source.w))
         return found
@@ -230,13 +231,19 @@ class Sampling:
     """
 
     def __init__(self, source: Source, kept: Typical | None = None, classes: Any = None) -> None:
-        self.source, self.classes = source, classes
+        self.source, self.kept, self.classes = source, kept, classes
+        self._last: Drawn | None = None  # of the last pass
+
+    @cached_property
+    def drawing(self) -> Drawing:
+        """How it is drawn."""
+        source, kept = self.source, self.kept
         width = source.X.row_bytes if isinstance(source, Arrays) else 8 * source.p
         most = min(MOST, max(1, MOST_BYTES // max(1, width)))
-        self.drawing = Drawing(0 if kept is None else kept.rows, most, source.rows)
+        found = Drawing(0 if kept is None else kept.rows, most, source.rows)
         if kept is not None and len(kept.keys) >= MOST:
-            self.drawing.below = int(kept.keys.max()) + 1
-        self._last: Drawn | None = None  # of the last pass
+            found.below = int(kept.keys.max()) + 1
+        return found
 
     @property
     def beside(self) -> Beside | None:

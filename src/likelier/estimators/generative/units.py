@@ -21,20 +21,21 @@ Scaling = Literal["none", "column", "together"]
 LOOKED_AT = 256  # rows that show whether a column is of an ordinary magnitude
 
 
-def units_of(source: Source, *, together: bool, columns: NDArray[np.bool_]) -> Units | None:
-    """The units of these columns, if those of some rows are so large or small that they need any.
+def units_of(source: Source, *, together: bool, columns: NDArray[np.bool_] | None = None) -> Units | None:
+    """The units of these columns, or of all, if some rows are so large or small that they need any.
 
     All rows are read only then: columns of ordinary numbers are counted as they are.
     """
-    if cluster_of(source) is not None or not columns.any():
+    in_memory = isinstance(source, Arrays)
+    if (not in_memory and cluster_of(source) is not None) or (columns is not None and not columns.any()):
         return None
     few = source.X.rows(0, LOOKED_AT) if isinstance(source, Arrays) else first_chunk(source, LOOKED_AT).X
     seen = magnitudes(few)
     usual = (seen < 2.0**FAR) & ((seen > 2.0**-FAR) | (seen == 0))
-    if usual.all() or usual[columns].all():
+    if usual.all() or (columns is not None and usual[columns].all()):
         return None
     most = run(source, partial(Magnitudes.start, source.p)).most
-    return needed(np.where(columns, most, 0.0), together=together)
+    return needed(most if columns is None else np.where(columns, most, 0.0), together=together)
 
 
 def scaling_of(family: Any) -> Scaling:
@@ -61,5 +62,4 @@ def units_for(source: Source, scaling: Scaling, columns: NDArray[np.bool_] | Non
     """The units of all columns, or of some, as far as a change of them changes no answer."""
     if scaling == "none":
         return None
-    every = np.ones(source.p, dtype=np.bool_) if columns is None else columns
-    return units_of(source, together=scaling == "together", columns=every)
+    return units_of(source, together=scaling == "together", columns=columns)
