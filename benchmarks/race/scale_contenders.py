@@ -164,11 +164,11 @@ def step(source: Any) -> Pass:
     """Loss, gradient and Hessian at 0: a step of Newton's method, by one pass over the rows."""
     from likelier.losses import logistic
     from likelier.objective import Objective
-    from likelier.penalties import Penalty
+    from likelier.penalties import ElasticNet
     from likelier.states import Setting
 
     setting = Setting(logistic, 1, np.zeros(source.p))
-    objective = Objective(source, setting, Penalty.of(1, source.p, 1e-6, 0.0), float(source.rows))
+    objective = Objective(source, setting, ElasticNet.of(1, source.p, 1e-6, 0.0), float(source.rows))
     return partial(objective.hessian, np.zeros(objective.size))
 
 

@@ -123,12 +123,12 @@ ABILITIES: dict[str, Ability] = {
     "cg": Ability(_always(cg), guesses=True),
     "gradient": Ability(_always(_descent), smooth=False, guesses=True),
     "smoothing": Ability(_always(smoothing), smooth=False, l2=True, losses=("hinge",)),
-    "iterative-scaling": Ability(_always(iterative_scaling), losses=("logistic", "softmax")),
+    "iterative-scaling": Ability(_always(iterative_scaling), losses=("log_loss", "softmax")),
     "dual": Ability(
         lambda seed, tol: partial(dual, seed=seed, tol=tol),
         smooth=False,
         l2=True,
-        losses=("logistic", "softmax", "hinge", "squared_hinge", "squared"),
+        losses=("log_loss", "softmax", "hinge", "squared_hinge", "squared_error"),
         in_memory=True,
     ),
     "semismooth": Ability(

@@ -19,14 +19,12 @@ Signs = NDArray[Any]  # (n,), 1 and -1
 class Loss(Protocol):
     """A loss, with its derivatives by the scores."""
 
-    name: ClassVar[str]
+    name: ClassVar[str]  # the one that scikit-learn has, for batch solvers, steps and streams alike
     number: ClassVar[int]  # by which the kernels know it
     bound: ClassVar[float]  # the bend is nowhere above it; inf: there is none
     smooth: ClassVar[bool]  # has a slope everywhere
     curved: ClassVar[bool]  # has a bend that Newton's method can use
-
-    def scores(self, K: int) -> int:
-        """How many scores tell K classes apart."""
+    by_class: ClassVar[bool]  # has a score for each class; else one, of two classes
 
     def value(self, Z: Floats, y: NDArray[Any]) -> Floats:
         """(n,), of scores (n, q) and codes (n,)."""
@@ -47,9 +45,7 @@ class Margin:
     bound: ClassVar[float] = np.inf
     smooth: ClassVar[bool] = True
     curved: ClassVar[bool] = True
-
-    def scores(self, K: int) -> int:
-        return 1
+    by_class: ClassVar[bool] = False
 
     def value(self, Z: Floats, y: NDArray[Any]) -> Floats:
         return self.cost(_signs(y) * Z[:, 0])
@@ -78,7 +74,7 @@ def _signs(y: NDArray[Any]) -> Floats:
 class Logistic(Margin):
     """ln(1 + e^-m): minus the log of Pr(y | x) = 1 / (1 + e^-m) (Berkson 1944)."""
 
-    name, number, bound = "logistic", 0, 0.25
+    name, number, bound = "log_loss", 0, 0.25
 
     def cost(self, m: Floats) -> Floats:
         return np.asarray(np.logaddexp(0.0, -m))
@@ -98,9 +94,7 @@ class Softmax:
     bound: ClassVar[float] = 0.5  # (Böhning 1992), where the scores' sum is fixed
     smooth: ClassVar[bool] = True
     curved: ClassVar[bool] = True
-
-    def scores(self, K: int) -> int:
-        return K
+    by_class: ClassVar[bool] = True
 
     def value(self, Z: Floats, y: NDArray[Any]) -> Floats:
         return np.asarray(logsumexp(Z, axis=1) - Z[np.arange(len(y)), y])
@@ -163,7 +157,7 @@ class Criterion(Margin):
 class Squared(Margin):
     """½ (1 - m)² = ½ (z - t)²: least squares to the labels ±1."""
 
-    name, number, bound = "squared", 5, 1.0
+    name, number, bound = "squared_error", 5, 1.0
 
     def cost(self, m: Floats) -> Floats:
         return np.asarray((1 - m) ** 2 / 2)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from likelier.data.transforms import Spread, Thinned, Zoomed, selected
 from likelier.data.units import FAR, Units, largest, needed
 from likelier.engines import first_chunk, run
 from likelier.losses import Loss
-from likelier.penalties import Penalty
+from likelier.penalties import ElasticNet, Penalty
 from likelier.solvers import DiagonalMetric, FullMetric
 from likelier.states import Expansion, Gram, Halves, Peaks, Product, Reach, Setting, Squares, Values
 
@@ -42,7 +43,7 @@ class Objective:
 
     @property
     def size(self) -> int:
-        return self.setting.m
+        return self.setting.q * (len(self.setting.shift) + 1)
 
     @property
     def width(self) -> int:
@@ -50,7 +51,13 @@ class Objective:
 
     @property
     def penalised(self) -> bool:
-        return bool(self.penalty.l2.any() or self.penalty.l1.any())
+        return bool(self.penalty.l2.any()) or not self.penalty.smooth
+
+    @property
+    def held(self) -> bool:
+        """Whether a penalty keeps the weights of every column finite."""
+        each = self.penalty.l2 + self.penalty.l1
+        return bool((each[: len(self.setting.shift)] > 0).all())
 
     def _shaped(self, theta: Floats) -> Floats:
         return np.ascontiguousarray(theta).reshape(-1, self.setting.q, self.setting.p + 1)
@@ -259,7 +266,7 @@ class Objective:
         at = (np.arange(self.setting.q)[:, None] * self.width + row).ravel()
         unit = None if self.setting.unit is None else self.setting.unit[columns]
         setting = replace(self.setting, shift=self.setting.shift[columns], unit=unit)
-        penalty = Penalty(self.penalty.l2[at], self.penalty.l1[at])
+        penalty = ElasticNet(self.penalty.l2[at], self.penalty.l1[at])
         source = selected(self.source, columns)
         return replace(self, source=source, setting=setting, penalty=penalty, passes=0, _gauge=None), at
 
@@ -267,12 +274,12 @@ class Objective:
     def under(self, loss: Loss) -> "Objective":
         """Of another loss, and no penalty."""
         none = np.zeros(self.size)
-        return self._with(self.source, loss, Penalty(none, none))
+        return self._with(self.source, loss, ElasticNet(none, none))
 
     def zoomed(self, loss: Loss, width: float) -> "Objective":
         """Of a loss of 1 + (m - 1) / width: at θ / width, times width, its value is F's at θ, so seen."""
         rows = Zoomed(self.source, width, self.setting.positive)
-        return self._with(rows, loss, Penalty(self.penalty.l2 * width, self.penalty.l1))
+        return self._with(rows, loss, ElasticNet(self.penalty.l2 * width, self.penalty.l1))
 
     def _with(self, source: Source, loss: Loss, penalty: Penalty) -> "Objective":
         setting = replace(self.setting, loss=loss)
@@ -297,7 +304,7 @@ class Objective:
         setting = replace(self.setting, shift=shift_of(rows)) if self.intercept else self.setting
         found = run(rows, partial(Peaks.start, setting.shift))
         l2 = np.tile(found.squares / max(found.count, 1.0), setting.q)
-        penalty = Penalty(self.penalty.l2 + l2, self.penalty.l1)
+        penalty = ElasticNet(self.penalty.l2 + l2, self.penalty.l1)
         n = max(found.n, np.finfo(np.float64).tiny)
         few = replace(self, source=rows, setting=setting, penalty=penalty, n=n, totals=None)
         return replace(few, passes=0, _gauge=None)
@@ -321,10 +328,14 @@ PASS = 3e5  # multiplications in the time that a pass takes beside its rows
 
 def shift_of(source: Source) -> Floats:
     """A vector near the means of the columns; 0 for CSR, which has to stay sparse."""
-    X, w = _glance(source)
-    if isinstance(X, CSR):
-        return np.zeros(source.p)
-    rows = X.to_array()
+    seen = glance(source)
+    return mean_near(None if isinstance(seen.X, CSR) else seen.X.to_array(), seen.w, source.p)
+
+
+def mean_near(rows: Floats | None, w: Floats | None, p: int) -> Floats:
+    """The means of some rows, of which some columns may have none; None: sparse rows, which stay so."""
+    if rows is None:
+        return np.zeros(p)
     with np.errstate(all="ignore"):
         off = rows - rows[0]  # exact if a column is constant
         # Not by BLAS, which would wake its threads for it.
@@ -332,13 +343,12 @@ def shift_of(source: Source) -> Floats:
     return np.where(np.isfinite(mean), mean, 0.0)
 
 
-def units_of(source: Source, l2: Floats) -> Units | None:
+def units_of(source: Source, l2: Floats, some: Floats) -> Units | None:
     """The units of columns that are far from 1 in size, or whose l2 penalty (p,) is; None: there are none.
 
-    By all rows where these are few, else by some of them. Penalties count, so that neither they nor the
-    squares of cells overflow: the larger of the two has size 1.
+    By all rows where these are few, else by some of them, whose cells are at most `some` (p,). Penalties
+    count, so that neither they nor the squares of cells overflow: the larger of the two has size 1.
     """
-    some = largest(_glance(source)[0])
     found = needed(np.maximum(some, np.sqrt(l2)), together=False)
     if not isinstance(source, Arrays) or len(source) * source.X.row_bytes > FEW_BYTES:
         return found
@@ -358,11 +368,18 @@ FEW_BYTES = 8_000_000  # of X, that are all looked at
 SOME_ROWS, SOME_CELLS, FEWEST_ROWS = 1000, 100_000, 32  # that are glanced at
 
 
-def _glance(source: Source) -> tuple[Block, Floats | None]:
+class Glance(NamedTuple):
+    """Some rows, and their weights."""
+
+    X: Block
+    w: Floats | None
+
+
+def glance(source: Source) -> Glance:
     """Some rows and their weights: of those in memory some from all over, else the first."""
-    chunk = first_chunk(source)
-    if not isinstance(source, Arrays) or isinstance(chunk.X, CSR):
-        return chunk.X, chunk.w
+    if not isinstance(source, Arrays) or isinstance(source.X, CSR):
+        chunk = first_chunk(source)
+        return Glance(chunk.X, chunk.w)
     some = min(SOME_ROWS, max(FEWEST_ROWS, SOME_CELLS // max(1, source.p)))
     at = slice(0, None, max(1, len(source) // some))
-    return source.X.take(at), None if source.w is None else source.w[at]
+    return Glance(source.X.take(at), None if source.w is None else source.w[at])

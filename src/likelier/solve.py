@@ -1,6 +1,6 @@
 """The fit of a penalised loss: where a solver starts, which one takes over, paths of penalties."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import NamedTuple
@@ -11,12 +11,47 @@ from scipy.linalg import eigh
 from likelier.array_types import Floats
 from likelier.choose_solver import ABILITIES, LARGEST_HESSIAN, Ability, Choice, Method, Problem, chosen
 from likelier.data import CSR, Arrays, Dense, Source
-from likelier.objective import Objective
-from likelier.penalties import Penalty
+from likelier.data.units import largest, source_in_units
+from likelier.losses import Loss
+from likelier.objective import Objective, glance, mean_near, units_of
+from likelier.penalties import ElasticNet, Penalty
 from likelier.row_solvers import MANY, averaged, begun
 from likelier.solvers import Iterate, Solution, Watch, newton, run_solver
-from likelier.states import Expansion
+from likelier.states import Expansion, Setting
 from likelier.threads import one_thread_if
+
+# A problem, from rows, a loss and a penalty.
+
+
+def posed(
+    source: Source,
+    totals: Floats,
+    loss: Loss,
+    penalty: Callable[[int, int, float], Penalty],
+    *,
+    positive: int = 1,
+    intercept: bool = True,
+    in_units: bool = True,
+) -> Objective:
+    """Mean loss and penalty of rows in their final weights, `totals` (K,) by class.
+
+    penalty: of q scores of p columns, beside rows that weigh n. Of two classes one has the code `positive`.
+    in_units: no rows will follow, so that columns may have units by their sizes.
+    """
+    (X, w), n, p = glance(source), float(totals.sum()), source.p
+    sizes, rows = largest(X) if in_units else None, None if isinstance(X, CSR) else X.to_array()
+    q = len(totals) if loss.by_class else 1
+    of_weights = penalty(q, p, n)
+    units = None if sizes is None else units_of(source, of_weights.l2[:p], sizes)
+    if units is not None:
+        source = source_in_units(source, units)
+        (X, w) = glance(source)
+        rows = None if isinstance(X, CSR) else X.to_array()
+    unit = None if units is None else np.exp2(units)
+    shift = mean_near(rows, w, p) if intercept else np.zeros(p)
+    setting = Setting(loss, q, shift, positive, unit)
+    return Objective(source, setting, of_weights.scaled(unit), n, intercept, totals)
+
 
 # Fewer rows than columns: with an l2 penalty the weights lie in the span of the rows.
 
@@ -52,7 +87,7 @@ class Span(NamedTuple):
             objective,
             source=replace(source, X=Dense(np.ascontiguousarray(V[:, kept] * root)), names=None),
             setting=replace(setting, shift=np.zeros(r), unit=None),
-            penalty=Penalty.of(setting.q, r, 1.0, 0.0),
+            penalty=ElasticNet.of(setting.q, r, 1.0, 0.0),
             passes=0,
             _gauge=None,
         )

@@ -36,7 +36,7 @@ from likelier.estimators.online.classifier import Taught
 from likelier.estimators.online.rows import Batching
 from likelier.losses import Loss, hinge, logistic, softmaxed, squared_hinge
 from likelier.objective import Objective, shift_of
-from likelier.penalties import Penalty
+from likelier.penalties import ElasticNet
 from likelier.row_solvers import Averaged, begun
 from likelier.row_solvers.sklearn_sgd import Course
 from likelier.solve import Terms, solve
@@ -75,8 +75,8 @@ def rows(seed: int, n: int = 60, p: int = 3, K: int = 2) -> tuple[Any, Any]:
 def posed(X: Any, y: Any, loss: Loss, pieces: int, *, l2: float = 1e-3, l1: float = 0.0) -> Objective:
     near = Arrays(block(X), y.astype(np.int32))
     source: Source = Away(near, pieces, []) if pieces else near
-    q = loss.scores(int(y.max()) + 1)
-    penalty = Penalty.of(q, source.p, l2, l1)
+    q = int(y.max()) + 1 if loss.by_class else 1
+    penalty = ElasticNet.of(q, source.p, l2, l1)
     return Objective(source, Setting(loss, q, shift_of(near)), penalty, float(len(y)))
 
 
@@ -192,7 +192,7 @@ def test_a_column_that_no_part_meets_stays_where_it_was():
     X[:, 1] = 0.0
     objective = posed(X, y, logistic, 4)
     theta = np.array([0.0, 7.0, 0.0, 0.0])
-    none = Penalty(np.zeros(4), np.zeros(4))
+    none = ElasticNet(np.zeros(4), np.zeros(4))
     found = run(
         objective.source,
         partial(Averaged.start, replace(objective.setting, shift=np.zeros(3)), none, theta),

@@ -9,7 +9,7 @@ from laws.test_files import pieces_of
 from likelier.data import Arrays, Dense
 from likelier.data.dask import collected
 from likelier.engines import watching
-from likelier.estimators.discriminative.rows import labelled, labelled_as
+from likelier.estimators.discriminative.base import labelled, labelled_as
 
 LABELS = {
     "text": np.array(["no", "yes", "perhaps", "a label of no weight that is long"]),

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from laws.test_proximal import assert_optimal, objective, solution
 from likelier import objective as objectives
 from likelier.engines import run
-from likelier.penalties import Penalty
+from likelier.penalties import ElasticNet
 from likelier.solve import Recalling, Terms, path
 
 
 def penalties(problem, count=8, ratio=0.5):
     q, p = problem.setting.q, problem.setting.p
-    return [Penalty.of(q, p, (1 - ratio) * s, ratio * s) for s in np.geomspace(0.3, 1e-4, count)]
+    return [ElasticNet.of(q, p, (1 - ratio) * s, ratio * s) for s in np.geomspace(0.3, 1e-4, count)]
 
 
 @given(

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression as Peer
 from likelier.data import Arrays, block
 from likelier.losses import logistic, softmaxed, squared, squared_hinge
 from likelier.objective import Objective, shift_of
-from likelier.penalties import Penalty
+from likelier.penalties import ElasticNet
 from likelier.solvers import newton, proximal, run_solver
 from likelier.solvers.proximal import proximal_newton, spectral, working_sets
 from likelier.states import Setting
@@ -41,7 +41,7 @@ def objective(
     y = np.argmax(X @ W.T + rng.gumbel(size=(n, K)), axis=1).astype(np.int32)
     w = offset = None
     loss = loss or (logistic if K == 2 else softmaxed)
-    q = loss.scores(K)
+    q = K if loss.by_class else 1
     if odd:
         X = X * 10.0 ** rng.integers(-3, 4, p)
         X[:, -1] = X[:, 0]
@@ -57,12 +57,12 @@ def objective(
     if columns is not None:
         scales = columns(rng, p)
     S = float(n if w is None else w.sum())
-    return Objective(source, Setting(loss, q, shift), Penalty.of(q, p, l2, l1, scales), S, intercept)
+    return Objective(source, Setting(loss, q, shift), ElasticNet.of(q, p, l2, l1, scales), S, intercept)
 
 
 def plain(X, y, l1):
     source = Arrays(block(X), y)
-    penalty = Penalty.of(1, X.shape[1], 0.0, l1)
+    penalty = ElasticNet.of(1, X.shape[1], 0.0, l1)
     return Objective(source, Setting(logistic, 1, shift_of(source)), penalty, float(len(y)))
 
 
@@ -70,7 +70,7 @@ def sized(objective):
     """l1 and l2 in the units of each column, so that one number is neither 0 nor all to any of them."""
     D = np.sqrt(objective.diagonal())
     penalty = objective.penalty
-    return replace(objective, penalty=Penalty(penalty.l2 * D**2, penalty.l1 * D))
+    return replace(objective, penalty=ElasticNet(penalty.l2 * D**2, penalty.l1 * D))
 
 
 def solution(objective, solver=proximal, tol=1e-9, most=500):
@@ -157,7 +157,7 @@ def test_the_first_column_enters_at_the_largest_slope(K, solver):
     G = np.abs(g.reshape(-1, null.width)[:, :-1])
     for factor, some in ((1 + 1e-6, False), (1 - 1e-6, True)):
         l1 = factor * G.max()
-        at = replace(null, penalty=Penalty.of(null.setting.q, 8, 0.0, l1))
+        at = replace(null, penalty=ElasticNet.of(null.setting.q, 8, 0.0, l1))
         W = solution(at, solver, tol=1e-10).last.theta.reshape(-1, null.width)[:, :-1]
         assert W.any() == some
         if some:
@@ -183,7 +183,7 @@ def test_scikit_learn_finds_the_same(K, ratio):
     X, y = problem.source.X.to_array(), problem.source.y
     C = 0.1
     peer = Peer(C=C, l1_ratio=ratio, solver="saga", tol=1e-12, max_iter=100_000).fit(X, y)
-    penalty = Penalty.of(problem.setting.q, 10, (1 - ratio) / (C * 300), ratio / (C * 300))
+    penalty = ElasticNet.of(problem.setting.q, 10, (1 - ratio) / (C * 300), ratio / (C * 300))
     found = solution(replace(problem, penalty=penalty)).last.theta.reshape(-1, 11)
     np.testing.assert_allclose(found[:, :-1], peer.coef_, atol=1e-7)
     np.testing.assert_array_equal(found[:, :-1] == 0, peer.coef_ == 0)

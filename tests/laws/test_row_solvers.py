@@ -16,7 +16,7 @@ from likelier.choose_solver import chosen
 from likelier.data import Arrays, Chunk, NonFinite, block
 from likelier.losses import LOSSES
 from likelier.objective import Objective, shift_of
-from likelier.penalties import Penalty
+from likelier.penalties import ElasticNet
 from likelier.row_solvers import Descent, Pace, dual, sgd
 from likelier.solvers import Solution, newton, run_solver
 from likelier.states import Setting
@@ -32,13 +32,13 @@ LAYOUTS = {
 def problem(X: Any, y: Any, *, loss: str = "", l2: float = 0.1, **how: Any) -> Objective:
     """Mean loss plus penalty; the labels are codes."""
     K = how.get("K", int(np.max(y)) + 1)
-    loss = loss or ("logistic" if K <= 2 else "softmax")
-    q = LOSSES[loss].scores(K)
+    loss = loss or ("log_loss" if K <= 2 else "softmax")
+    q = K if LOSSES[loss].by_class else 1
     w, intercept = how.get("w"), how.get("intercept", True)
     source = Arrays(block(X), np.asarray(y, dtype=np.int32), w, offset=how.get("offset"))
     p = source.p
     shift = shift_of(source) if intercept else np.zeros(p)
-    penalty = Penalty.of(q, p, l2, how.get("l1", 0.0), how.get("columns"))
+    penalty = ElasticNet.of(q, p, l2, how.get("l1", 0.0), how.get("columns"))
     n = float(len(y) if w is None else w.sum())
     return Objective(source, Setting(LOSSES[loss], q, shift), penalty, n, intercept)
 
@@ -103,7 +103,7 @@ def test_dual_ascent_of_sparse_rows_takes_few_epochs(K):
     assert np.abs(objective.gradient(found.last.theta)[1]).max() < 1e-4
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared_error"])
 def test_dual_ascent_of_margin_losses(loss):
     """Without an intercept, where LIBLINEAR penalises none either."""
     X, y = words(n=400, p=60)
@@ -111,7 +111,7 @@ def test_dual_ascent_of_margin_losses(loss):
     objective = problem(X, y, loss=loss, l2=1 / (C * n), intercept=False)
     found = ascended(objective, tol=1e-5)
     assert found.converged
-    if loss == "squared":
+    if loss == "squared_error":
         best = run_solver(newton, objective, np.zeros(objective.size), tol=1e-9, max_iter=50).last.theta[
             :-1
         ]
@@ -212,7 +212,7 @@ def test_dual_ascent_wants_a_penalty_on_every_column():
 # ---- gradient descent ----------------------------------------------------------------------------
 @pytest.mark.parametrize(("l2", "l1"), [(0.01, 0.0), (0.0, 0.01), (0.005, 0.005)])
 @pytest.mark.parametrize("layout", ["dense", "CSR"])
-@pytest.mark.parametrize("loss", ["logistic", "softmax", "squared_hinge", "squared"])
+@pytest.mark.parametrize("loss", ["log_loss", "softmax", "squared_hinge", "squared_error"])
 def test_descent_comes_near_the_optimum(loss, layout, l2, l1):
     """Columns of scales from 1e-6 to 1e6; with an l1 part the residual of the subgradient is small."""
     rng = np.random.default_rng(1)
@@ -259,7 +259,7 @@ def test_step_1_on_the_criterion_is_the_perceptron(layout):
     y = (X @ [1.0, -2.0, 0.5, 1.0] + rng.standard_normal(50) > 0).astype(np.int32)
     setting = Setting(LOSSES["perceptron"], 1, np.zeros(4))
     descent = Descent.start(
-        setting, Penalty.of(1, 4, 0, 0), np.zeros(5), pace=Pace(rate=1.0, power=0.0, scaled=False)
+        setting, ElasticNet.of(1, 4, 0, 0), np.zeros(5), pace=Pace(rate=1.0, power=0.0, scaled=False)
     )
     rows = block(LAYOUTS[layout](X))
     expected = perceptron(X, y, 4)
@@ -270,15 +270,15 @@ def test_step_1_on_the_criterion_is_the_perceptron(layout):
     np.testing.assert_array_equal(descent.theta[0], list(expected)[-1])
 
 
-@given(st.lists(st.integers(0, 60), max_size=4), st.sampled_from(["logistic", "softmax", "hinge"]))
+@given(st.lists(st.integers(0, 60), max_size=4), st.sampled_from(["log_loss", "softmax", "hinge"]))
 @settings(max_examples=20, deadline=None)
 def test_descent_does_not_see_how_rows_are_cut(cuts, loss):
     """In the order of the rows, dense, at a given pace."""
     rng = np.random.default_rng(0)
     X, K = rng.standard_normal((60, 3)), 3 if loss == "softmax" else 2
     y = rng.integers(K, size=60).astype(np.int32)
-    setting = Setting(LOSSES[loss], LOSSES[loss].scores(K), np.zeros(3))
-    penalty = Penalty.of(setting.q, 3, 0.1, 0.05)
+    setting = Setting(LOSSES[loss], (K if LOSSES[loss].by_class else 1), np.zeros(3))
+    penalty = ElasticNet.of(setting.q, 3, 0.1, 0.05)
     start, pace = np.zeros(setting.m), Pace(rate=0.2, horizon=10.0, scaled=False)
     whole, parts = (Descent.start(setting, penalty, start, pace=pace) for _ in range(2))
     before = whole.update(Chunk(block(X), y))
@@ -291,8 +291,8 @@ def test_descent_does_not_see_how_rows_are_cut(cuts, loss):
 
 
 def test_rows_of_no_weight_leave_a_descent_as_it_is():
-    setting = Setting(LOSSES["logistic"], 1, np.zeros(2))
-    descent = Descent.start(setting, Penalty.of(1, 2, 0.1, 0.1), np.array([1.0, -2.0, 3.0]))
+    setting = Setting(LOSSES["log_loss"], 1, np.zeros(2))
+    descent = Descent.start(setting, ElasticNet.of(1, 2, 0.1, 0.1), np.array([1.0, -2.0, 3.0]))
     descent.update(
         Chunk(block(np.ones((3, 2))), np.array([0, 1, -1], dtype=np.int32), np.array([0.0, 0, 1]))
     )

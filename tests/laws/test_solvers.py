@@ -22,7 +22,7 @@ from likelier.data import CSR, Arrays, Chunk, NonFinite, Source, block
 from likelier.engines import run
 from likelier.losses import Loss, criterion, hinge, logistic, softmaxed, squared, squared_hinge
 from likelier.objective import Objective, shift_of
-from likelier.penalties import Penalty
+from likelier.penalties import ElasticNet, Penalty
 from likelier.solvers import Iterate, Solution, gradient, newton, run_solver
 from likelier.solvers.lbfgs import Pairs
 from likelier.states import Expansion, Halves, Reach, Setting
@@ -42,10 +42,10 @@ def objective_of(
 ) -> Objective:
     K = int(y.max()) + 1
     source = Arrays(X if isinstance(X, CSR) else block(X), y.astype(np.int32), w, offset=offset)
-    q, p = loss.scores(K), source.p
+    q, p = (K if loss.by_class else 1), source.p
     shift = shift_of(source) if intercept else np.zeros(p)
     n = float(len(y) if w is None else w.sum())
-    return Objective(source, Setting(loss, q, shift), Penalty.of(q, p, l2, 0.0), n, intercept)
+    return Objective(source, Setting(loss, q, shift), ElasticNet.of(q, p, l2, 0.0), n, intercept)
 
 
 MODELS: list[tuple[Loss, int]] = [(logistic, 2), (softmaxed, 3), (softmaxed, 10)]  # of probabilities
@@ -70,7 +70,7 @@ def problems(draw: st.DrawFn, kinds: Any = KINDS, traits: Any = TRAITS) -> Objec
         X += 1e6
     intercept = trait == "far" or draw(st.booleans())
     w = rng.uniform(0.1, 3, n) if draw(st.booleans()) else None
-    shape = (n,) if loss.scores(K) == 1 else (n, K)
+    shape = (n,) if not loss.by_class else (n, K)
     offset = rng.standard_normal(shape) if draw(st.booleans()) else None
     l2 = 10 ** draw(st.floats(-6, 0))
     return objective_of(X, y, loss, l2, w=w, offset=offset, intercept=intercept)
@@ -272,7 +272,7 @@ class Parabola:
     """θ², in a metric."""
 
     M: float = 2.0
-    penalty: Penalty = Penalty(np.zeros(1), np.zeros(1))  # noqa: RUF009
+    penalty: Penalty = ElasticNet(np.zeros(1), np.zeros(1))  # noqa: RUF009
     size: int = 1
 
     def value(self, thetas: Any) -> Any:
@@ -424,7 +424,7 @@ def test_halves_are_sums_over_rows_in_any_layout_and_cut(loss, monkeypatch):
     rng = np.random.default_rng(3)
     X = rng.standard_normal((60, 4)) * (rng.random((60, 4)) < 0.5)
     y = rng.integers(-1, 2 if loss is logistic else 3, 60).astype(np.int32)
-    w, q = rng.integers(0, 3, 60).astype(float), loss.scores(3)
+    w, q = rng.integers(0, 3, 60).astype(float), (3 if loss.by_class else 1)
     setting, theta = Setting(loss, q, np.zeros(4)), rng.standard_normal((q, 5))
     whole = sums_of(Arrays(block(X), y, w), setting, theta)
     plain = run(Arrays(block(X), y, w), partial(Expansion.start, setting, theta, curved=False))

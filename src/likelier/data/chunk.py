@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
@@ -155,11 +155,11 @@ class Arrays:
     def __len__(self) -> int:
         return self.X.shape[0]
 
-    @property
+    @cached_property
     def p(self) -> int:
         return self.X.shape[1]
 
-    @property
+    @cached_property
     def rows(self) -> int:
         return len(self)
 
@@ -175,6 +175,13 @@ class Arrays:
 
     def coded(self, levels: NDArray[Any]) -> Self:
         return replace(self, levels=levels)
+
+    @cached_property
+    def whole(self) -> Chunk | None:
+        """All rows as one chunk, where they are one part whatever state absorbs them; else None."""
+        n = len(self)
+        small = n <= max(1, PART_BYTES // max(1, self.X.row_bytes))
+        return next(self._read(0, n)) if small else None
 
     def parts(self, state_bytes: int) -> Sequence[Part]:
         rows = max(1, max(PART_BYTES, 4 * state_bytes) // max(1, self.X.row_bytes))

@@ -28,6 +28,11 @@ class Dense:
         return n, p
 
     @property
+    def single(self) -> bool:
+        """Whether its cells are of single precision."""
+        return self.array.dtype == np.float32
+
+    @property
     def row_bytes(self) -> int:
         return int(self.array.shape[1] * self.array.dtype.itemsize)
 
@@ -71,9 +76,14 @@ class Dense:
         X = self.array
         if X.dtype.char not in "fd" or not X.dtype.isnative:
             X = X.astype(np.float64)
-        elif not X.flags.aligned or any(step % X.itemsize for step in X.strides):
+        elif not X.flags.aligned or not (X.flags.forc or _whole_steps(X)):
             X = np.ascontiguousarray(X)
         return _core.Matrix.dense(X)
+
+
+def _whole_steps(X: NDArray[Any]) -> bool:
+    """Whether cells are whole numbers of cells apart: of a field of records they need not be."""
+    return all(step % X.itemsize == 0 for step in X.strides)
 
 
 def _evenly(columns: NDArray[np.intp]) -> Rows:
@@ -99,6 +109,11 @@ class CSR:
     columns: NDArray[Any]
     starts: NDArray[Any]  # (n + 1,), of the columns' integer type
     p: int
+
+    @property
+    def single(self) -> bool:
+        """Whether its cells are of single precision."""
+        return self.values.dtype == np.float32
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -203,6 +218,11 @@ class Columns:
     """
 
     arrays: tuple[Any, ...]  # p of (n,): arrays and factors
+
+    @property
+    def single(self) -> bool:
+        """Columns are of types of their own."""
+        return False
 
     @property
     def shape(self) -> tuple[int, int]:

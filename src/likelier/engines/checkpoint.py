@@ -442,12 +442,12 @@ def _refusing(path: Path) -> Iterator[None]:
         raise Refused(f"{path} is not a checkpoint that can be read: {kind}{problem}") from problem
 
 
-_journal: ContextVar[Journal | None] = ContextVar("journal", default=None)
+JOURNAL: ContextVar[Journal | None] = ContextVar("journal", default=None)
 
 
 def current() -> Journal | None:
     """Where passes of this thread are kept: side by side, they have no order."""
-    book = _journal.get()
+    book = JOURNAL.get()
     return book if book is None or book.thread == get_ident() else None
 
 
@@ -458,7 +458,7 @@ def journal(path: Any, of: Mapping[str, Any]) -> Iterator[None]:
     of: what makes this fit the one that it is, as plain data.
     """
     book = Journal(Path(path), of)
-    before = _journal.set(book)
+    before = JOURNAL.set(book)
     try:
         yield
     except BaseException as why:
@@ -467,4 +467,4 @@ def journal(path: Any, of: Mapping[str, Any]) -> Iterator[None]:
     else:
         book.remove()
     finally:
-        _journal.reset(before)
+        JOURNAL.reset(before)

@@ -44,28 +44,28 @@ class Observer(Protocol):
         """What an iterative fit has come to: its objective, its log-likelihood."""
 
 
-_observer: ContextVar[Observer | None] = ContextVar("observer", default=None)
+OBSERVER: ContextVar[Observer | None] = ContextVar("observer", default=None)
 
 
 @contextmanager
 def watching(observer: Observer | None) -> Iterator[None]:
     """All passes that begin here, in this thread, are observed; None: by nobody."""
-    before = _observer.set(observer)
+    before = OBSERVER.set(observer)
     try:
         yield
     finally:
-        _observer.reset(before)
+        OBSERVER.reset(before)
 
 
 def observed() -> bool:
     """Whether somebody wants to know."""
-    return _observer.get() is not None
+    return OBSERVER.get() is not None
 
 
 @contextmanager
 def passing(what: Pass) -> Iterator[Done]:
     """A pass, which says what it has done."""
-    observer = _observer.get()
+    observer = OBSERVER.get()
     if observer is None:
         yield unheard
         return
@@ -84,7 +84,7 @@ def passing(what: Pass) -> Iterator[Done]:
 
 def reached(figure: str, value: float) -> None:
     """Say what an iterative fit has come to."""
-    observer = _observer.get()
+    observer = OBSERVER.get()
     if observer is not None:
         observer.reached(figure, value)
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from likelier.data import CSR, Arrays, Chunk, Dense, Part, Source
 from likelier.data.transforms import Few, cluster_of
-from likelier.engines.checkpoint import current
-from likelier.engines.observers import Done, Pass, kind_of, observed, passing, unheard
+from likelier.engines.checkpoint import JOURNAL, current
+from likelier.engines.observers import OBSERVER, Done, Pass, kind_of, observed, passing, unheard
 from likelier.states import State, Together
 from likelier.states.base import Tree
 from likelier.threads import cores
@@ -247,6 +247,12 @@ class Beside(NamedTuple):
 
 def run(source: Source, start: Callable[[], S], beside: Beside | None = None) -> S:
     """Run a pass where its data is; beside: what else is kept of the same rows, from the same reading."""
+    if beside is None and type(source) is Arrays and JOURNAL.get() is None and OBSERVER.get() is None:
+        chunk = source.whole
+        if chunk is not None:  # a small table must not pay for the rest
+            state = start()
+            state.update(chunk)
+            return state
     found: S
     if beside is None:
         found = _kept(source, start, start)

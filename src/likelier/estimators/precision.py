@@ -5,14 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.data import CSR, Arrays, Dense, Source
+from likelier.data import Arrays, Source
 
 
 def single(source: Source) -> bool:
     """Whether the rows are of single precision."""
-    X = source.X if isinstance(source, Arrays) else None
-    values = X.array if isinstance(X, Dense) else X.values if isinstance(X, CSR) else None
-    return values is not None and values.dtype == np.float32
+    return isinstance(source, Arrays) and source.X.single
 
 
 def shown(model: Any, attributes: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:

@@ -224,12 +224,17 @@ def labels_of(estimator: Any, y: Any) -> NDArray[Any]:
         y = frames.values_of(y)
     plain = type(y) is np.ndarray and y.ndim == 1
     labels: NDArray[Any] = y if plain else np.asarray(column_or_1d(y, warn=True))
+    _check_labels(labels)
+    return labels
+
+
+def _check_labels(labels: NDArray[Any]) -> None:
+    """Refuse numbers that are not whole, and rows without a label."""
     kind = labels.dtype.kind
     if kind in "fc":
         _check_float_labels(labels)
     elif (kind == "O" and any(map(_unlabelled, labels))) or (kind in "mM" and np.isnat(labels).any()):
         raise ValueError("Input y contains NaN: every row to train on needs a label.")
-    return labels
 
 
 def _unlabelled(label: Any) -> bool:
@@ -294,15 +299,22 @@ def weights_of(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
 
 def same_length(rows: Block, labels: NDArray[Any]) -> None:
     """Refuse labels for another number of rows."""
-    if len(labels) != rows.shape[0]:
+    _same_rows(rows.shape[0], len(labels))
+
+
+def _same_rows(of_X: int, of_y: int) -> None:
+    if of_X != of_y:
         raise ValueError(
-            "Found input variables with inconsistent numbers of samples: "
-            f"X has {rows.shape[0]} rows, y has {len(labels)}."
+            f"Found input variables with inconsistent numbers of samples: X has {of_X} rows, y has {of_y}."
         )
 
 
 def training(estimator: Any, X: Any, y: Any, sample_weight: Any, *, known: bool = False) -> Source:
     """All that `fit` takes, checked, as a source; `known`: the columns are those of an earlier fit."""
+    if not known and type(y) is np.ndarray and y.ndim == 1 and _plain(X) and sample_weight is None:
+        _check_labels(y)  # arrays need no further questions
+        _same_rows(X.shape[0], len(y))
+        return Arrays(block(X), y)
     if type(X) is not np.ndarray or type(y) is not np.ndarray or sample_weight is not None:
         X, y, sample_weight = gathered(X, y, sample_weight)
     if type(X) is not np.ndarray and stored(X):

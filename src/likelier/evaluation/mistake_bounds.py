@@ -15,7 +15,7 @@ from likelier.display import Part, Shown, Table
 from likelier.engines import run
 from likelier.losses import squared_hinge
 from likelier.objective import FULL_METRIC, Objective
-from likelier.penalties import Penalty
+from likelier.penalties import ElasticNet
 from likelier.scores import Affine, Scores
 from likelier.solvers import newton, newton_cg
 from likelier.states import Setting
@@ -254,14 +254,14 @@ class _Ridge:
         setting = Setting(squared_hinge, 1, np.zeros(source.p), positive)
         none = np.zeros(setting.m)
         self.R, self.epochs, self.turns = R, E, n * E
-        self.objective = Objective(source, setting, Penalty(none, none), n, bias > 0)
+        self.objective = Objective(source, setting, ElasticNet(none, none), n, bias > 0)
         # b = bias · v's last coordinate.
         self.units = np.append(np.ones(source.p), bias**-2.0 if bias else 0.0)
         self.unit = 2 * R**2 / self.turns
         self.theta = none
 
     def line(self, t: float) -> Line:
-        self.objective.penalty = Penalty(self.unit * t * self.units, np.zeros_like(self.units))
+        self.objective.penalty = ElasticNet(self.unit * t * self.units, np.zeros_like(self.units))
         vars(self.objective).pop("_metric", None)
         for iterate in islice(self._steps(), 60):
             self.theta = iterate.theta

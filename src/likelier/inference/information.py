@@ -13,7 +13,7 @@ from likelier.data import Arrays, Chunk, block
 from likelier.inference.separation import Separation
 from likelier.losses import squared
 from likelier.objective import Objective
-from likelier.penalties import Penalty
+from likelier.penalties import ElasticNet
 from likelier.scores import Affine
 from likelier.solvers import Solution, newton, run_solver
 from likelier.states import Expansion, Setting
@@ -50,18 +50,19 @@ class Information:
         last, n, penalty = solution.last, objective.n, objective.penalty
         assert objective.totals is not None
         ordinary = objective.setting.unit is None  # else the squares of units may be no numbers
-        kept = last.hessian is not None and objective.size <= KEPT and ordinary
+        null, steps, H = null_log_likelihood(objective), solution.iterations, last.hessian
+        kept = H is not None and objective.size <= KEPT and ordinary
         return cls(
             objective.totals,
             -n * (last.value - penalty.value(last.theta)),
-            null_log_likelihood(objective),
+            null,
             n * penalty.l2,
             not penalty.smooth,
             objective.intercept,
-            solution.iterations,
+            steps,
             solution.converged,
             separation,
-            _curvature(objective, last.hessian) if kept and last.hessian is not None else None,
+            objective.curvature(H) * n if kept and H is not None else None,
         )
 
     def again(self, objective: Objective, theta: Floats) -> Self:
@@ -79,12 +80,7 @@ class Information:
                 "X and y (and sample_weight and offset) are not the rows that were fitted: these are "
                 f"{n:g} rows of log-likelihood {found:.6g}, those were {self.n.sum():g} of {before:.6g}."
             )
-        return replace(self, H=_curvature(objective, H))
-
-
-def _curvature(objective: Objective, H: Floats) -> Floats:
-    """Of the summed loss alone, from the Hessian that solvers see."""
-    return objective.curvature(H) * objective.n
+        return replace(self, H=objective.curvature(H) * n)
 
 
 def null_log_likelihood(objective: Objective) -> float:
@@ -100,7 +96,7 @@ def null_log_likelihood(objective: Objective) -> float:
     # One column of zeros, of which no score depends.
     rows = replace(source, X=block(np.zeros((len(source), 1))), names=None)
     alone = replace(setting, shift=np.zeros(1))
-    none = Penalty.of(setting.q, 1, 0.0, 0.0)
+    none = ElasticNet.of(setting.q, 1, 0.0, 0.0)
     bare = replace(objective, source=rows, setting=alone, penalty=none, passes=0, _gauge=None)
     start = np.zeros(bare.size)
     if not objective.intercept:

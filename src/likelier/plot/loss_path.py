@@ -7,6 +7,7 @@ import numpy as np
 
 from likelier.array_types import Floats
 from likelier.choose_solver import chosen
+from likelier.estimators import validation
 from likelier.estimators.discriminative.logistic import LogisticRegression
 from likelier.objective import Objective
 from likelier.plot.axes import Table, axes, color, ink, marker
@@ -85,7 +86,7 @@ def loss_path(
 
 def _objective(X: Floats, y: Any, C: float) -> Objective:
     model = LogisticRegression(C=C, fit_intercept=X.shape[1] == 1)
-    rows = model._rows(X, y, None)
+    rows = model._rows(validation.training(model, X, y, None))
     if len(rows.classes) != 2:
         raise ValueError(f"y has {len(rows.classes)} classes: two weights tell two apart")
     return model._objective(rows)

@@ -27,8 +27,11 @@ def proximal(oracle: Oracle, theta: Floats) -> Iterator[Iterate]:
 
     The norm is that of the least subgradient in the units of the Hessian's diagonal or the decrement
     √(-g·d - l1·(|u| - |θ|)), d = u - θ, whichever is larger: without l1 this is Newton's method. Where
-    the Hessian would be too large, by columns that matter (`working_sets`).
+    the Hessian would be too large, by columns that matter (`working_sets`). Of penalties with corners of
+    their own, by what they say of these (`spectral`).
     """
+    if not oracle.penalty.by_entry:
+        return spectral(oracle, theta)
     return proximal_newton(oracle, theta) if oracle.size <= WIDE else working_sets(oracle, theta)
 
 
@@ -167,28 +170,34 @@ def _mattering(theta: Floats, g: Floats, penalty: Penalty, P: int) -> NDArray[np
     return np.sort(np.concatenate([np.flatnonzero(kept), others]))
 
 
+def corners(penalty: Penalty, theta: Floats) -> float:
+    """What a penalty has beside the part that bends, which the oracle adds."""
+    return penalty.value(theta) - penalty.quadratic(theta)
+
+
 MEMORY = 5  # steps that the objective may take to fall
 
 
 def spectral(oracle: Oracle, theta: Floats) -> Iterator[Iterate]:
-    """θ₊ = prox(θ - g / (α D)), D the diagonal of the metric, α from the last step: SpaRSA.
+    """θ₊ = prox(θ - g / (α D)), D the diagonal of the metric, α from the last step: SpaRSA. Of any penalty.
 
     α = sᵀΔg / sᵀD s for the step s (Barzilai & Borwein 1988; Wright, Nowak & Figueiredo 2009): no matrix,
     one pass a step.
     """
-    D, l1 = oracle.diagonal(), Penalty(np.zeros(oracle.size), oracle.penalty.l1)
+    penalty = oracle.penalty
+    D = penalty.shared(oracle.diagonal())
     f, g = oracle.gradient(theta)
-    F, alpha, step = f + l1.value(theta), 1.0, 0.0
+    F, alpha, step = f + corners(penalty, theta), 1.0, 0.0
     last = [F]
     while True:
-        here = Iterate(theta, F, _size(oracle.penalty.residual(theta, g), D), step, g)
+        here = Iterate(theta, F, _size(penalty.residual(theta, g), D), step, g)
         yield here
         for _ in range(60):
-            u = l1.prox(theta - g / (alpha * D), 1 / (alpha * D))
+            u = penalty.corner_prox(theta - g / (alpha * D), alpha * D)
             s = u - theta
             size = float(s @ (D * s))
             f, ahead = oracle.gradient(u)
-            if enough(max(last), f + l1.value(u), -alpha * size):
+            if enough(max(last), f + corners(penalty, u), -alpha * size):
                 break
             alpha *= 2
         else:
@@ -197,5 +206,5 @@ def spectral(oracle: Oracle, theta: Floats) -> Iterator[Iterate]:
         step = 1 / alpha
         if size > 0:
             alpha = float(np.clip(s @ (ahead - g) / size, 1e-10, 1e10))
-        theta, g, F = u, ahead, f + l1.value(u)
+        theta, g, F = u, ahead, f + corners(penalty, u)
         last = [*last[1 - MEMORY :], F]

@@ -1,6 +1,7 @@
 """A loss at given weights: its value, gradient and Hessian as sums over rows."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -34,11 +35,11 @@ class Setting:
         None  # (p,), by which the columns were divided, where they are very large or small
     )
 
-    @property
+    @cached_property
     def p(self) -> int:
         return len(self.shift)
 
-    @property
+    @cached_property
     def m(self) -> int:
         return self.q * (self.p + 1)
 
@@ -47,7 +48,8 @@ class Setting:
         assert chunk.y is not None
         offset = None if chunk.offset is None else np.ascontiguousarray(chunk.offset).reshape(-1, self.q)
         X, y, W, b = chunk.X.native(), chunk.y, *split(theta)
-        return X, y, weights(chunk), offset, self.loss.number, self.positive, W, b, self.shift
+        w = None if chunk.w is None else weights(chunk)
+        return X, y, w, offset, self.loss.number, self.positive, W, b, self.shift
 
 
 def split(theta: Floats) -> tuple[Floats, Floats]:
@@ -76,7 +78,9 @@ class Expansion:
         return self.f.nbytes + self.g.nbytes + (0 if self.H is None else self.H.nbytes)
 
     def update(self, chunk: Chunk) -> None:
-        refuse(chunk, _core.expand(*self.setting.rows(chunk, self.theta), self.f, self.g, self.H))
+        bad = _core.expand(*self.setting.rows(chunk, self.theta), self.f, self.g, self.H)
+        if bad is not None:
+            refuse(chunk, bad)
 
     def merge(self, other: Self) -> None:
         self.f += other.f

@@ -2,9 +2,11 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar, Self
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +19,17 @@ from tqdm import tqdm
 from likelier import links
 from likelier.array_types import Floats
 from likelier.choose_solver import chosen
-from likelier.data import Source
-from likelier.data.units import source_in_units
-from likelier.engines import reached
+from likelier.data import Arrays, Source, code, levels_of
+from likelier.data.labels import sums_by_code, tallied
+from likelier.engines import reached, run
+from likelier.engines.observers import OBSERVER
+from likelier.engines.row_numbers import counting
 from likelier.estimators import validation
 from likelier.estimators.base import (
     NOT_ROUTED,
-    Attributes,
     CallbackSupportMixin,
     Names,
-    attributes_of,
+    followed,
     publish,
     steps,
     with_caption,
@@ -34,23 +37,101 @@ from likelier.estimators.base import (
 from likelier.estimators.common import (
     Contributions,
     LinearClassifier,
+    warn_of_many,
     weighed,
     weights_by_class,
 )
 from likelier.estimators.deprecated import Strength
-from likelier.estimators.discriminative.rows import LabelledRows, labelled, with_offset
 from likelier.estimators.discriminative.weights import Weights, begun, by_class
 from likelier.estimators.predictions import found_share, itself
 from likelier.estimators.sources import by_block, gathered, stored
 from likelier.links import Link
 from likelier.losses import Loss
 from likelier.model import ask
-from likelier.objective import Objective, shift_of, units_of
-from likelier.penalties import Penalty, shares
-from likelier.solve import Terms, solve
+from likelier.objective import Objective
+from likelier.penalties import elastic_net
+from likelier.solve import Terms, posed, solve
 from likelier.solvers import Iterate, Solution, Watch
-from likelier.states import Setting
+from likelier.states import LabelRows, LabelTotals, RowCount, Together
 from likelier.warning_location import outside
+
+# The rows of a fit: their classes are found and counted by one reading of the labels.
+
+
+class LabelledRows(NamedTuple):
+    """Rows whose labels are codes, their classes, and what there is of each."""
+
+    source: Source
+    classes: NDArray[Any]  # (K,), sorted
+    n: Floats  # (K,), the weight of their rows
+    rows: Floats  # (K,), how many they are, whatever their weights
+    single: bool = False  # whether X is of single precision
+
+
+def labelled(source: Source) -> LabelledRows:
+    """The classes of the rows that have a weight, and their labels as places among them."""
+    if isinstance(source, Arrays):
+        assert source.y is not None
+        codes, classes, n, rows = tallied(source.y, source.w)
+        coded, count = replace(source, y=codes, levels=None), len(codes)
+        found = LabelledRows(coded, classes, n, rows, source.X.single)
+    else:
+        start = partial(Together.start, (LabelTotals, LabelRows, RowCount))
+        totals, by_label, every = run(source.labels(), start, counting(source)).states
+        classes, count = totals.levels, every.rows
+        found = LabelledRows(source.coded(classes), classes, totals.n, by_label.of(classes))
+    validation.weighty(len(classes))
+    if 2 * len(classes) > count:
+        warn_of_many(len(classes), count)
+    return found
+
+
+def labelled_as(source: Source, known: NDArray[Any]) -> LabelledRows:
+    """The same by known classes: another label, of a row with a weight, is refused."""
+    K = len(known)
+    if isinstance(source, Arrays):
+        assert source.y is not None
+        codes = code(source.y, known)
+        at = codes + 1  # 0: another label
+        n = sums_by_code(at, source.w, K + 1)
+        new = levels_of(source.y[_unknown(codes, source.w)]) if n[0] else np.empty(0)
+        coded: Source = replace(source, y=codes, levels=None)
+        of_single = source.X.single
+        n, rows = n[1:], sums_by_code(at, None, K + 1)[1:]
+    else:
+        start = partial(Together.start, (LabelTotals, LabelRows))
+        totals, by_label = run(source.labels(), start).states
+        at = code(totals.levels, known)
+        new, coded, rows = totals.levels[at < 0], source.coded(known), by_label.of(known)
+        n, of_single = sums_by_code(at[at >= 0], totals.n[at >= 0], K), False
+    if len(new):
+        raise ValueError(f"The target label(s) {new} in y do not exist in the initial classes {known}")
+    return LabelledRows(coded, known, n, rows, of_single)
+
+
+def _unknown(codes: NDArray[np.int32], w: Floats | None) -> NDArray[np.bool_]:
+    return codes < 0 if w is None else (codes < 0) & (w > 0)
+
+
+def with_offset(rows: LabelledRows, offset: Any) -> LabelledRows:
+    """Rows with something known added to their scores."""
+    source = rows.source
+    if not isinstance(source, Arrays):
+        raise ValueError("offset goes with rows in memory, and X is a source: load its rows first.")
+    known = np.ascontiguousarray(offset, dtype=np.float64)
+    n, K = len(source), len(rows.classes)
+    if known.shape != (n,) and known.shape != (n, K):
+        raise ValueError(
+            f"offset has shape {known.shape}: it is ({n},), or ({n}, {K}) with a number for each class"
+        )
+    if not np.isfinite(known).all():
+        raise ValueError("offset contains NaN or infinity.")
+    if K == 2 and known.ndim == 2:
+        known = np.ascontiguousarray(known[:, 1] - known[:, 0])
+    if K > 2 and known.ndim == 1:
+        raise ValueError(f"offset (n,) says nothing of {K} classes: give it as ({n}, {K})")
+    return rows._replace(source=replace(source, offset=known))
+
 
 # Classifiers whose model is weights: what they show and answer, however the weights were come by.
 
@@ -75,8 +156,14 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
 
     def _publish(self, model: Any, statistics: Any | None, target: Any, names: Names) -> Self:
         """Become fitted, all at once."""
-        publish(self, attributes_of(self, model, statistics, target, names))
+        publish(self, self._attributes(model, statistics, target, names))
         return self
+
+    def _attributes(self, model: Any, statistics: Any | None, target: Any, names: Names) -> dict[str, Any]:
+        """All that makes a fitted estimator."""
+        shown = self._shown(model, statistics, target)
+        named = {} if names is None else {"feature_names_in_": names}
+        return shown | named | {"_model": model, "_statistics": statistics, "_target": target}
 
     def _html_repr(self) -> str:
         return with_caption(super()._html_repr(), self)
@@ -169,8 +256,6 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
 
 # Classifiers that minimise a loss over rows, plus a penalty on their weights.
 
-Fitted = Callable[[Iterate], Attributes | None]
-
 
 class PenalisedModel(LinearModel):
     """Model = loss + penalty + solver. A subclass says which loss, and what C and its like mean."""
@@ -198,9 +283,9 @@ class PenalisedModel(LinearModel):
         return None
 
     # ---- fitting -----------------------------------------------------------------------------------
-    def _rows(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> LabelledRows:
+    def _rows(self, source: Source, offset: Any = None) -> LabelledRows:
         """The rows with coded labels, and their classes."""
-        rows = labelled(validation.training(self, X, y, sample_weight))
+        rows = labelled(source)
         if len(rows.classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes in the data, but the data "
@@ -210,8 +295,10 @@ class PenalisedModel(LinearModel):
 
     def _objective(self, rows: LabelledRows) -> Objective:
         """Mean loss and penalty, as the hyper-parameters say, which are checked here."""
-        factor = weights_by_class(self.class_weight, rows.classes, rows.n)
-        return self._posed(*weighed(rows.source, rows.n, factor), len(rows.classes))
+        source, n, K = rows.source, rows.n, len(rows.classes)
+        if self.class_weight is not None:
+            source, n = weighed(source, n, weights_by_class(self.class_weight, rows.classes, n))
+        return self._posed(source, n, K)
 
     def _posed(
         self, source: Source, totals: Floats, K: int, positive: int = 1, *, all_rows: bool = True
@@ -220,57 +307,51 @@ class PenalisedModel(LinearModel):
 
         all_rows: none will follow, so that columns may have units by their sizes.
         """
+        loss, columns = self._loss(K), self._column_penalties(source)
         C, ratio = self._strength()
-        n, p = float(totals.sum()), source.p
-        validation.weighty(n)
-        loss = self._loss(K)
-        q = loss.scores(K)
+        validation.weighty(totals)
         intercept = validation.truth("fit_intercept", self.fit_intercept)
-        penalty = Penalty.of(q, p, *shares(C, n, ratio), self._column_penalties(source))
-        units = units_of(source, penalty.l2[:p]) if all_rows else None
-        source = source if units is None else source_in_units(source, units)
-        unit = None if units is None else np.exp2(units)
-        shift = shift_of(source) if intercept else np.zeros(p)
-        setting = Setting(loss, q, shift, positive, unit)
-        return Objective(source, setting, penalty.scaled(unit), n, intercept, totals)
+        penalty = partial(elastic_net, C=C, ratio=ratio, columns=columns)
+        return posed(
+            source, totals, loss, penalty, positive=positive, intercept=intercept, in_units=all_rows
+        )
 
     def _terms(self) -> Terms:
         """When to stop, checked."""
+        seed = 0 if self.random_state is None else seed_of(self.random_state)
         tol = validation.number("tol", self.tol, 0.0)
-        most = int(validation.number("max_iter", self.max_iter, 0, whole=True))
-        return Terms(tol, most, seed_of(self.random_state))
+        return Terms(tol, int(validation.number("max_iter", self.max_iter, 0, whole=True)), seed)
 
     def _solve(
-        self, objective: Objective, start: Weights | None, fitted: Fitted = lambda iterate: None
+        self, objective: Objective, start: Weights | None = None, rows: LabelledRows | None = None
     ) -> Solution:
-        """fitted: the attributes of the estimator at an iterate, for callbacks."""
-        terms, choice = self._terms()._replace(fresh=start is None), chosen(self.solver, objective)
+        """The end of the solver that suits; rows: of the fit, where callbacks may ask for its weights."""
+        terms = self._terms()._replace(fresh=start is None)
+        heard = self.verbose or followed(self) or OBSERVER.get() is not None
+        choice = chosen(self.solver, objective)
         theta = np.zeros(objective.size) if start is None else begun(start, objective)
+        if not heard:
+            return solve(objective, theta, choice, terms)
         with steps(self, f"{choice.name}-iter") as step, watching(self.verbose, terms.max_iter) as watch:
 
             def told(number: int, iterate: Iterate) -> None:
                 watch(number, iterate)
                 if step is not None:
-                    step(fitted(iterate))
+                    step(None if rows is None else partial(self._under_way, iterate, objective, rows))
 
-            return solve(objective, theta, choice, terms, watch if step is None else told)
+            return solve(objective, theta, choice, terms, told)
 
-    def _at(self, objective: Objective, target: NDArray[Any], names: Names, *, single: bool) -> Fitted:
+    def _under_way(self, iterate: Iterate, objective: Objective, rows: LabelledRows) -> dict[str, Any]:
         """The attributes of the estimator at an iterate."""
+        here = Solution(iterate, np.empty((1, 3)), False, "the fit is under way")
+        model = Weights.of(here, objective.setting, single=rows.single)
+        return self._attributes(model, None, rows.classes, rows.source.names)
 
-        def fitted(iterate: Iterate) -> Attributes:
-            here = Solution(iterate, np.empty((1, 3)), False, "the fit is under way")
-            weights = Weights.of(here, objective.setting, single=single)
-            return lambda: attributes_of(self, weights, None, target, names)
-
-        return fitted
-
-    def _start_from(self, target: NDArray[Any], p: int) -> Weights | None:
+    def _start_from(self, rows: LabelledRows) -> Weights | None:
         """Where to begin: what `warm_start` finds, if it fits."""
-        before: Weights | None = vars(self).get("_model") if getattr(self, "warm_start", False) else None
-        if before is None or before.W.shape[1] != p or not np.array_equal(self._target, target):
-            return None
-        return before
+        before: Weights | None = vars(self).get("_model")
+        fits = before is not None and before.W.shape[1] == rows.source.p
+        return before if fits and np.array_equal(self._target, rows.classes) else None
 
     def _warn_of_end(self, solution: Solution) -> None:
         if not solution.converged:

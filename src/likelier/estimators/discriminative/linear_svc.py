@@ -16,11 +16,11 @@ from likelier.estimators import validation
 from likelier.estimators.base import followed, resumable
 from likelier.estimators.common import weighed, weights_by_class
 from likelier.estimators.deprecated import Strength
-from likelier.estimators.discriminative.base import PenalisedModel
-from likelier.estimators.discriminative.rows import LabelledRows
+from likelier.estimators.discriminative.base import LabelledRows, PenalisedModel
 from likelier.estimators.discriminative.weights import Course, Weights
 from likelier.losses import LOSSES, Loss, softmaxed
 from likelier.objective import Objective
+from likelier.penalties import ElasticNet
 from likelier.row_solvers import Margins
 from likelier.solvers import Solution, Watch, run_solver
 from likelier.threads import cores
@@ -54,7 +54,7 @@ def crammer_singer(objective: Objective, solve: Solve, tol: float) -> tuple[Weig
     while True:
         soft = replace(source, offset=margin / mu)
         penalty = objective.penalty
-        problem = replace(objective, source=soft, penalty=replace(penalty, l2=penalty.l2 * mu))
+        problem = replace(objective, source=soft, penalty=ElasticNet(penalty.l2 * mu, penalty.l1))
         solution = solve(problem, None if weights is None else _scaled(weights, 1 / mu))
         weights = _scaled(Weights.of(solution, problem.setting), mu)
         traces.append(solution.trace[bool(traces) :] * [mu, mu, 1.0])
@@ -128,7 +128,7 @@ class LinearSVC(PenalisedModel):
         checkpoint: a file for what is done so far: a fit that was cut off goes on from there.
         """
         self._check_pair()
-        rows = self._rows(X, y, sample_weight)
+        rows = self._rows(validation.training(self, X, y, sample_weight))
         with validation.naming(rows.source):
             if self.multi_class == "crammer_singer" and len(rows.classes) > 2:
                 model, worst = crammer_singer(self._objective(rows), self._solve, self.tol)
@@ -153,7 +153,7 @@ class LinearSVC(PenalisedModel):
 
     def _lines(self, rows: LabelledRows) -> tuple[Weights, Solution]:
         """One for two classes; for more, of each class against the rest. How the worst ended."""
-        source, target, totals, _ = rows
+        source, target, totals = rows[:3]
         K = len(target)
         if K == 2:
             problem = self._objective(rows)
@@ -241,7 +241,8 @@ class LinearSVC(PenalisedModel):
 
 
 def _halved(objective: Objective) -> Objective:
-    return replace(objective, penalty=replace(objective.penalty, l2=objective.penalty.l2 / 2))
+    penalty = ElasticNet(objective.penalty.l2 / 2, objective.penalty.l1)
+    return replace(objective, penalty=penalty)
 
 
 def _worst(solutions: list[Solution]) -> Solution:

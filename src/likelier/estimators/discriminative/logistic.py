@@ -17,11 +17,9 @@ from likelier.estimators import deprecated, validation
 from likelier.estimators.base import Names, cheapest, resumable
 from likelier.estimators.common import weighed, weights_by_class
 from likelier.estimators.deprecated import NOT_GIVEN, Strength, strength_of
-from likelier.estimators.discriminative.base import PenalisedModel
-from likelier.estimators.discriminative.rows import labelled, labelled_as, with_offset
+from likelier.estimators.discriminative.base import PenalisedModel, labelled, labelled_as, with_offset
 from likelier.estimators.discriminative.weights import Weights, begun
 from likelier.estimators.posterior_priors import priors_for
-from likelier.estimators.precision import single
 from likelier.estimators.sources import by_block, stored
 from likelier.inference import Information, LikelihoodSummary, Separation, separation_of
 from likelier.inference.information import POWERS
@@ -30,7 +28,7 @@ from likelier.inference.likelihood import Point, likelihood_summary
 from likelier.losses import Loss, logistic, softmaxed
 from likelier.model import log_of
 from likelier.objective import Objective
-from likelier.penalties import Penalty
+from likelier.penalties import ElasticNet
 from likelier.row_solvers import Descent
 from likelier.solvers import Iterate, Solution
 from likelier.states import Values
@@ -150,19 +148,21 @@ def concluded(
     model: Any, objective: Objective, solution: Solution, target: NDArray[Any], names: Names
 ) -> tuple[Solution, Information]:
     """An end that is no maximum, because classes are separated, has not converged: that is said."""
-    separation = separation_of(objective, solution)
-    if separation is None:
-        model._warn_of_end(solution)
-    else:
+    separation = None if objective.held else separation_of(objective, solution)
+    if separation is not None:
         why = f"{separation.kind} separation: the likelihood has no maximum"
         solution = replace(solution, converged=False, reason=why)
+    found = Information.of(objective, solution, separation)
+    if separation is not None:
         warnings.warn(
             f"{type(model).__name__}: {_said(separation, target, names)} The likelihood has no maximum; "
             "these are the last weights. Penalise (a finite C), or drop columns.",
             SeparationWarning,
             stacklevel=outside(),
         )
-    return solution, Information.of(objective, solution, separation)
+    elif not solution.converged:
+        model._warn_of_end(solution)
+    return solution, found
 
 
 def _said(found: Separation, target: NDArray[Any], names: Names) -> str:
@@ -321,14 +321,14 @@ class LogisticRegression(LogisticModel):
         what is done so far: a fit that was cut off goes on from there.
         """
         deprecated.warn(deprecated.of_logistic(self))
-        rows = self._rows(X, y, sample_weight, offset)
-        source, target = rows.source, rows.classes
+        source = validation.training(self, X, y, sample_weight)
+        rows = self._rows(source, offset)
+        target = rows.classes
         with validation.naming(source):
             objective = self._objective(rows)
-            fitted = self._at(objective, target, source.names, single=single(source))
-            solution = self._solve(objective, self._start_from(target, source.p), fitted)
+            solution = self._solve(objective, self._start_from(rows) if self.warm_start else None, rows)
         solution, information = concluded(self, objective, solution, target, source.names)
-        model = Weights.of(solution, objective.setting, single=single(source))
+        model = Weights.of(solution, objective.setting, single=rows.single)
         return self._publish(model, information, target, source.names)
 
     def _shown(self, model: Weights, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
@@ -359,7 +359,7 @@ class LogisticRegression(LogisticModel):
             posed = self._posed(*weighed(rows.source, totals, factor), K, all_rows=False)
             descent, losses = descent_of(posed, vars(self).get("_model"), before, so_far)
             steps = stepped(posed, descent, losses, totals)
-        model = Weights.of(steps.solution, descent.setting, single=single(source))
+        model = Weights.of(steps.solution, descent.setting, single=rows.single)
         names = getattr(self, "feature_names_in_", source.names)
         return self._publish(model, steps, known, names)
 
@@ -421,5 +421,5 @@ class LogisticRegression(LogisticModel):
         l2, setting = found.l2 / found.n.sum(), objective.setting
         if not found.intercept:
             setting = replace(setting, shift=np.zeros(setting.p))
-        penalty = Penalty(l2, np.zeros_like(l2))
+        penalty = ElasticNet(l2, np.zeros_like(l2))
         return replace(objective, penalty=penalty, setting=setting, intercept=found.intercept)

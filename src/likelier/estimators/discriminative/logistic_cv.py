@@ -30,13 +30,13 @@ from likelier.estimators.deprecated import (
     ratios_of,
     scoring_of,
 )
+from likelier.estimators.discriminative.base import labelled
 from likelier.estimators.discriminative.logistic import LogisticModel, LogisticRegression
-from likelier.estimators.discriminative.rows import labelled
 from likelier.estimators.discriminative.weights import Course, Weights
 from likelier.estimators.sources import gathered, stored
 from likelier.model import targets
 from likelier.objective import Objective
-from likelier.penalties import Penalty, shares
+from likelier.penalties import ElasticNet, Penalty, shares
 from likelier.solve import Terms, path
 from likelier.threads import cores
 from likelier.warning_location import outside
@@ -83,7 +83,7 @@ class Grid(NamedTuple):
 
     def penalty(self, objective: Objective, C: float, ratio: float) -> Penalty:
         n, setting = objective.n, objective.setting
-        plain = Penalty.of(setting.q, setting.p, *shares(C, n, ratio))
+        plain = ElasticNet.of(setting.q, setting.p, *shares(C, n, ratio))
         return plain.scaled(setting.unit)
 
 
@@ -296,7 +296,7 @@ class LogisticRegressionCV(LogisticModel):
         deprecated.warn(deprecated.of_logistic_cv(self))
         grid = self._grid()
         X, y, sample_weight = gathered(X, y, sample_weight)
-        found = self._rows(X, y, sample_weight)
+        found = self._rows(validation.training(self, X, y, sample_weight))
         target = found.classes
         with validation.naming(found.source):
             rows = loaded(found.source)

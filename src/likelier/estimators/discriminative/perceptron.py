@@ -14,7 +14,7 @@ from likelier.data import CSR, DegenerateWarning
 from likelier.estimators import validation
 from likelier.estimators.base import Names
 from likelier.estimators.common import Contributions, LinearClassifier
-from likelier.estimators.discriminative.rows import LabelledRows, labelled_as
+from likelier.estimators.discriminative.base import LabelledRows, labelled_as
 from likelier.estimators.discriminative.sgd_base import Journey, Route, SGDModel, Strides, course_of, one_of
 from likelier.estimators.discriminative.weights import Weights
 from likelier.evaluation import MistakeBound, Problem, mistake_bound

@@ -19,7 +19,7 @@ from likelier.engines import run
 from likelier.estimators import deprecated, validation
 from likelier.estimators.base import cheapest
 from likelier.estimators.common import weighed, weights_by_class
-from likelier.estimators.discriminative.rows import LabelledRows
+from likelier.estimators.discriminative.base import LabelledRows
 from likelier.estimators.discriminative.sgd_base import (
     SEEDS,
     Epochs,
@@ -34,9 +34,10 @@ from likelier.estimators.discriminative.weights import Course as Way
 from likelier.estimators.discriminative.weights import Weights
 from likelier.estimators.posterior_priors import learned_shares, priors_for
 from likelier.estimators.sources import by_block
-from likelier.losses import Loss, logistic, softmaxed, squared, squared_hinge
+from likelier.losses import LOSSES as BATCH
+from likelier.losses import Loss, logistic
 from likelier.objective import Objective, shift_of
-from likelier.penalties import Penalty
+from likelier.penalties import ElasticNet
 from likelier.row_solvers.averaged import Pooled
 from likelier.row_solvers.sgd import column_squares
 from likelier.row_solvers.sklearn_sgd import LOSSES, RATES, Course, Rows, Watch
@@ -48,12 +49,7 @@ from likelier.states import Setting
 
 
 # Losses that are smooth, and that sums over rows are known of.
-SMOOTH: dict[str, Loss] = {
-    "log_loss": logistic,
-    "softmax": softmaxed,
-    "squared_hinge": squared_hinge,
-    "squared_error": squared,
-}
+SMOOTH: dict[str, Loss] = {name: loss for name, loss in BATCH.items() if loss.smooth and name in LOSSES}
 TOL = 1e-4  # of the gradient's norm, where no tol is asked for
 CHOICE = Choice("averaged", "steps in each part, averaged, then a batch solver")
 
@@ -88,7 +84,7 @@ def problems(route: Route, source: Source, n: float, q: int) -> list[Objective]:
     shift = shift_of(source) if course.intercept else np.zeros(source.p)
     loss = logistic if q == 1 and course.loss == "softmax" else SMOOTH[course.loss]
     scores = 1 if route.apart else q
-    penalty = Penalty.of(scores, source.p, course.strength * course.l2, course.strength * course.l1)
+    penalty = ElasticNet.of(scores, source.p, course.strength * course.l2, course.strength * course.l1)
     found = []
     for k in range(K) if route.apart else [1]:
         factor = route.factor

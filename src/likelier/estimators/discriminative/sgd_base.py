@@ -22,11 +22,9 @@ from likelier.engines import chunks
 from likelier.estimators import validation
 from likelier.estimators.base import called, listened_to, steps
 from likelier.estimators.common import weights_by_class
-from likelier.estimators.discriminative.base import LinearModel
-from likelier.estimators.discriminative.rows import LabelledRows, labelled, labelled_as
+from likelier.estimators.discriminative.base import LabelledRows, LinearModel, labelled, labelled_as
 from likelier.estimators.discriminative.weights import Course as Way
 from likelier.estimators.discriminative.weights import Weights
-from likelier.estimators.precision import single
 from likelier.row_solvers.sklearn_sgd import Course, Rows, Stand, Task, Walk, Watch, walk_all
 from likelier.threads import cores
 from likelier.warning_location import outside
@@ -374,7 +372,7 @@ class SGDModel(LinearModel):
         with validation.naming(source):
             found = self._fitted(rows, course, start, most)
         self._warn_of_end(found, most)
-        return self._publish(self._led(found, course, single(source)), found.strides, target, source.names)
+        return self._publish(self._led(found, course, rows.single), found.strides, target, source.names)
 
     def _fitted(self, rows: LabelledRows, course: Course, start: Strides, most: int) -> Journey:
         """Steps, and whatever follows them."""
@@ -401,7 +399,7 @@ class SGDModel(LinearModel):
             found = self._travel(rows, course, start, 1)
         self._warn_of_end(found, 0)
         names = getattr(self, "feature_names_in_", source.names)
-        return self._publish(self._led(found, course, single(source)), found.strides, known, names)
+        return self._publish(self._led(found, course, rows.single), found.strides, known, names)
 
     def _travel(self, rows: LabelledRows, course: Course, start: Strides, most: int) -> Journey:
         """At most so many epochs over all rows."""
