@@ -223,9 +223,9 @@ def _cornered(problem: Problem) -> Choice:
     by_rows = not ABILITIES["dual"].lacks(problem)
     few = problem.n <= HINGE_ROWS * p or problem.n * p <= HINGE_CELLS
     if by_rows and (not rounded or problem.sparse or few):
-        return Choice(
-            "dual", f"the {loss.name} loss has a corner: row by row", "smoothing" if rounded else ""
-        )
+        many = problem.sparse and p > FEW_COLUMNS and not ABILITIES["semismooth"].lacks(problem)
+        then = "semismooth" if many else "smoothing" if rounded else ""
+        return Choice("dual", f"the {loss.name} loss has a corner: row by row", then)
     return Choice("smoothing" if rounded else "gradient", f"the {loss.name} loss has a corner")
 
 
@@ -237,7 +237,7 @@ def _low(problem: Problem) -> bool:
     n, p = problem.n, problem.objective.setting.p
     smooth = problem.objective.setting.loss.smooth
     if problem.sparse and p > FEW_COLUMNS:  # by products, where steps row by row are slow
-        return not smooth and n > p
+        return not smooth and n > SPARSE_MARGINS * p
     if n * p > MARGIN_CELLS or p > MARGIN_COLUMNS:
         return False
     if smooth and n >= MANY and p < FEW_MARGINS:
@@ -273,6 +273,7 @@ TELLING = 10  # cells of a sparse row
 WIDE, WIDE_SINGLE = 2, 1.1  # rows for a column, up to which a dual ascent needs few epochs
 MARGIN_COLUMNS = 600  # up to which lines with a margin are found by Newton's method on a copy of the rows,
 MARGIN_CELLS = 50_000_000  # and cells, so that the copy is no burden,
+SPARSE_MARGINS = 1.6  # sparse rows for a column, up to which a dual ascent and a face of it are faster
 FEW_MARGINS = 64  # and columns, up to which that is so whatever the rows
 HINGE_ROWS = 20  # the same for a hinge, the faces of whose dual are looked at,
 HINGE_CELLS = 5000  # and cells, up to which epochs cost nothing

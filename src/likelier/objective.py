@@ -349,6 +349,8 @@ def units_of(source: Source, l2: Floats, some: Floats) -> Units | None:
     By all rows where these are few, else by some of them, whose cells are at most `some` (p,). Penalties
     count, so that neither they nor the squares of cells overflow: the larger of the two has size 1.
     """
+    if isinstance(source, Arrays) and isinstance(source.X, CSR) and _stored_ordinary(source.X, l2):
+        return None
     found = needed(np.maximum(some, np.sqrt(l2)), together=False)
     if not isinstance(source, Arrays) or len(source) * source.X.row_bytes > FEW_BYTES:
         return found
@@ -362,6 +364,13 @@ def _ordinary(X: Block) -> bool:
     if not isinstance(X, Dense) or X.array.dtype.kind != "f":
         return False
     return max(float(X.array.max(initial=0.0)), -float(X.array.min(initial=0.0))) < 2.0**FAR
+
+
+def _stored_ordinary(X: CSR, l2: Floats) -> bool:
+    """Whether no stored cell and no penalty is so far from 1 that any column needs a unit."""
+    cells = np.abs(X.values[X.starts[0] : X.starts[-1]])
+    ends = (cells.min(initial=1.0), cells.max(initial=1.0), np.sqrt(l2.min()), np.sqrt(l2.max()))
+    return all(2.0**-FAR <= end < 2.0**FAR for end in ends)
 
 
 FEW_BYTES = 8_000_000  # of X, that are all looked at

@@ -203,3 +203,39 @@ def test_too_few_steps_are_said():
         model = lk.LinearSVC(loss="hinge", solver="smoothing", max_iter=2).fit(data.X, data.y)
     assert model.n_iter_ == 2
     assert not model.converged_
+
+
+# ---- wide faces of sparse rows -----------------------------------------------------------------------
+def thin_rows(n, p, cells, seed=0):
+    rng = np.random.default_rng(seed)
+    X = sparse.random_array((n, p), density=cells / p, rng=rng, format="csr")
+    X.data[:] = 1 + np.floor(3 * X.data)
+    return X, rng.integers(0, 2, n)
+
+
+def test_a_face_of_many_sparse_rows_ends_an_ascent():
+    """Some 700 rows have the margin 1: an ascent alone takes well over a hundred rounds."""
+    X, y = thin_rows(1200, 1000, 30)
+    model = lk.LinearSVC(loss="hinge", solver="dual").fit(X, y)
+    assert model.converged_
+    assert model.n_iter_ < 80
+    other = lk.LinearSVC(loss="hinge", solver="semismooth").fit(X, y)
+    assert model.trace_[-1, 0] == pytest.approx(other.trace_[-1, 0], abs=1e-8)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_rows_that_are_there_twice_leave_the_optimum_as_it_is(loss):
+    """Rows on a face then depend on each other; together they count as one of twice the weight."""
+    X, y = thin_rows(300, 260, 12, seed=1)
+    twice = lk.LinearSVC(loss=loss, C=0.5).fit(sparse.vstack([X, X], format="csr"), np.tile(y, 2))
+    once = lk.LinearSVC(loss=loss, C=1.0).fit(X, y)
+    assert twice.converged_
+    assert once.converged_
+    np.testing.assert_allclose(twice.coef_, once.coef_, atol=2e-3)
+
+
+def test_about_as_many_sparse_rows_as_columns_are_left_to_the_dual():
+    X, y = thin_rows(900, 840, 30)
+    assert lk.LinearSVC(loss="hinge").fit(X, y).solver_ == "dual"
+    X, y = thin_rows(1400, 600, 30)
+    assert lk.LinearSVC(loss="hinge").fit(X, y).solver_ == "semismooth"

@@ -304,11 +304,14 @@ class MarginLine {
     }
 
   private:
-    static constexpr double kSharp = 0.1;   // of tol
-    static constexpr double kFirst = 0.5;   // σ: the corner is round from the margin 1 to -1
-    static constexpr double kSharper = 5;   // times that, where multipliers converge slowly
+    static constexpr double kSharp = 0.1;  // of tol
+    static constexpr double kFirst = 0.5;  // σ: the corner is round from the margin 1 to -1
+    // Times that, where multipliers converge slowly. The number of products grows with it, not the price
+    // of a factor.
+    static constexpr double kSharper = Rows::kFactors ? 5 : 3;
     static constexpr double kInner = 3e-3;  // what may be left to gain in a round, of its gap
-    static constexpr double kFast = 0.1;    // of the gap before: multipliers converge fast enough
+    // Of the gap before: multipliers converge fast enough.
+    static constexpr double kFast = Rows::kFactors ? 0.1 : 0.5;
     static constexpr int kMostRounds = 80;
     static constexpr double kShare = 0.2;  // of the slope, left to the next step by conjugate gradients
     static constexpr int64_t kMostProducts = 500;

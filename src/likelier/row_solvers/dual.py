@@ -3,11 +3,14 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lstsq
+from scipy.linalg.lapack import dpotrf as potrf
+from scipy.linalg.lapack import dpotrs as potrs
 from scipy.sparse import csr_array
 
 from likelier import _core
@@ -24,9 +27,12 @@ from likelier.solvers import Iterate
 
 
 TURNS = 12  # of rows that leave the face, or join it
-WIDEST_FACE = 600  # rows with the margin 1: the system costs the cube of it
+FEWER = 0.6  # of the rows that did so in the turn before: there is an end to it
+WIDEST_FACE = 1500  # rows with the margin 1: the system costs the cube of it
 NEAR = 1e-9  # of a margin
 SOLVED = 1e-10  # of what a system asks for
+LITTLE, REFINED = 1e-11, 4  # of the mean of a diagonal; steps of refinement
+MOST_DEPENDENT = 200  # rows on a face that is solved by pivots, if no factor serves
 ROUNDING = 8 * np.finfo(np.float64).eps
 
 
@@ -63,16 +69,27 @@ class Face:
     def margins(self, W: Floats, b: float) -> Floats:
         return np.asarray(self.t * (self.X @ W - float(self.rows.shift @ W) + b) + self.known)
 
-    def signed(self, at: NDArray[np.intp]) -> Floats:
-        """Some rows, each times its sign."""
-        some = self.X[at]
-        dense = some.toarray() if isinstance(some, csr_array) else some
-        return np.asarray(self.t[at, None] * (dense - self.rows.shift), dtype=np.float64)
+    def gram(self, at: NDArray[np.intp]) -> Floats:
+        """What some rows, each times its sign, change of each other's margins."""
+        t, some, shift = self.t[at], self.X[at], self.rows.shift
+        if isinstance(some, csr_array) and not shift.any():
+            turned, G = some.T.tocsr(), np.zeros((len(at), len(at)))
+            columns = CSR(turned.data, turned.indices, turned.indptr, len(at)).native()
+            _core.sparse_gram(columns, np.ones(turned.shape[0]), G)
+            G += np.triu(G, 1).T
+        else:
+            dense = some.toarray() if isinstance(some, csr_array) else some
+            about = np.asarray(dense - shift, dtype=np.float64)
+            G = about @ about.T
+        G *= self.inverse * t
+        G *= t[:, None]
+        return G
 
 
 def solved_face(face: Face, a: Floats, b: float) -> Iterator[tuple[Floats, float]]:
     """Dual variables and an intercept, each better than the last: rows that overstep join their end."""
     a, on = a.copy(), (a > 0) & (a < face.w)
+    changes: float = np.inf
     for _ in range(TURNS):
         at = np.flatnonzero(on)
         if not 0 < len(at) <= WIDEST_FACE:
@@ -94,6 +111,9 @@ def solved_face(face: Face, a: Floats, b: float) -> Iterator[tuple[Floats, float
                 return
         wrong[at[over]] = False
         on |= wrong
+        before, changes = changes, float(np.count_nonzero(over) + np.count_nonzero(wrong))
+        if len(at) > MOST_DEPENDENT and changes > FEWER * before:  # dear, and not the face yet
+            return
 
 
 def _solution(face: Face, a: Floats, at: NDArray[np.intp], b: float) -> tuple[Floats, float]:
@@ -101,17 +121,40 @@ def _solution(face: Face, a: Floats, at: NDArray[np.intp], b: float) -> tuple[Fl
 
     As a change of what they are: the shortest, where rows depend on each other.
     """
-    Y, t = face.signed(at), face.t[at]
-    lacking = 1 - face.known[at] - (Y @ face.weights(a) + t * b)
-    G = face.inverse * (Y @ Y.T)
+    t, G = face.t[at], face.gram(at)
+    lacking = 1 - face.margins(face.weights(a), b)[at]
     if not face.intercept:
         return a[at] + _solved(G, lacking), b
+    if (whole := _bordered(G, t, lacking, -float(face.t @ a))) is not None:
+        return a[at] + whole[0], b + whole[1]
+    if len(at) > MOST_DEPENDENT:
+        return np.full(len(at), np.nan), b
     size = np.sqrt(max(float(np.trace(G)) / len(at), np.finfo(np.float64).tiny))
     A = np.zeros((len(at) + 1, len(at) + 1))
     A[:-1, :-1] = G
     A[-1, :-1] = A[:-1, -1] = size * t
     change = _solved(A, np.append(lacking, -size * float(face.t @ a)))
     return a[at] + change[:-1], b + size * float(change[-1])
+
+
+def _bordered(G: Floats, t: Floats, c: Floats, s: float) -> tuple[Floats, float] | None:
+    """x and b with G x + t b = c and t·x = s, by a factor of G; None where rounding leaves too few digits.
+
+    Where rows depend on each other G is singular, but the equations have a solution: a little on its
+    diagonal makes a factor of it, and steps of refinement undo that.
+    """
+    K = G + LITTLE * float(np.trace(G)) / len(G) * np.eye(len(G))
+    L, info = potrf(K.T, lower=True, overwrite_a=True, clean=False)
+    if info != 0:
+        return None
+    x, b, along = np.zeros(len(c)), 0.0, potrs(L, t, lower=True)[0]
+    for _ in range(REFINED):
+        step = potrs(L, c - G @ x - b * t, lower=True)[0]
+        more = (float(t @ step) - s + float(t @ x)) / float(t @ along)
+        x, b = x + step - more * along, b + more
+    if not np.linalg.norm(G @ x + b * t - c) <= SOLVED * np.linalg.norm(c):
+        return None
+    return x, b
 
 
 def _solved(A: Floats, c: Floats) -> Floats:
@@ -136,6 +179,7 @@ RESTLESS, SLOW = 0.1, 10.0
 CELLS, MOST_EPOCHS, OF_HINGES = 100_000, 50, 4
 
 FACE_ROWS = 8  # on a face, for each epoch so far,
+FACE_CELLS = 100  # the same of sparse rows: of their number cubed, for each cell met
 NEAR_ROUNDS = 8  # as good as the last one: if no more are left, no face of the dual is looked at
 
 
@@ -157,8 +201,8 @@ def dual(objective: Objective, theta: Floats, *, tol: float = 1e-4, seed: int = 
         if met * min(met, before) <= tol * before:  # once more as much less
             loss, gap = ascent.sums()
         slow = met > tol * (before / max(met, tol)) ** NEAR_ROUNDS
-        if faces is not None and slow and ascent.norm(gap) > tol and faces.due(number, ascent):
-            loss, gap = faces.tried(ascent, tol)
+        if faces is not None and slow and ascent.norm(gap) > tol and faces.due(number):
+            loss, gap = faces.tried(tol)
         before = met
         yield ascent.seen(loss, gap, 1.0)
 
@@ -268,36 +312,51 @@ class Ascent:
         W = self.W[:, : self.objective.setting.q].T.copy()
         if self.scale is not None:
             W[:, :-1] *= self.scale
-        theta = W.ravel()
-        value = loss / self.objective.n + self.objective.penalty.value(theta)
-        return Iterate(theta, value, self.norm(gap), step)
+        # Of weights in the units of the ascent the penalty is λ/2 for all. Without BLAS, whose threads are
+        # slow to come where a core is busy.
+        square = float(np.einsum("ij,ij->", self.W[:-1], self.W[:-1]))
+        value = (loss + square / (2 * self.inverse)) / self.objective.n
+        return Iterate(W.ravel(), value, self.norm(gap), step)
 
 
 @dataclass
 class Faces:
-    """When to look for the optimum on a face of the dual: after rounds 2, 3, 5, 7, 10, and so on."""
+    """When to look for the optimum on a face of the dual: after rounds 2, 3, 5, 7, 10, and so on.
 
-    face: Face
+    Where the face is wide, after twice as many rounds each time.
+    """
+
+    ascent: Ascent
     next: int = 2
 
     @classmethod
     def of(cls, ascent: Ascent) -> "Faces | None":
-        if ascent.objective.setting.loss.name != "hinge":
-            return None
-        return cls(Face.of(ascent.rows, ascent.inverse, intercept=ascent.tau > 0))
+        return cls(ascent) if ascent.objective.setting.loss.name == "hinge" else None
 
-    def due(self, number: int, ascent: Ascent) -> bool:
-        """A face of m rows costs m²p, an epoch np: it may cost no more than the epochs so far."""
+    @cached_property
+    def face(self) -> Face:
+        """Made when it is first wanted, which few tables need."""
+        return Face.of(self.ascent.rows, self.ascent.inverse, intercept=self.ascent.tau > 0)
+
+    def due(self, number: int) -> bool:
+        """A face of m rows costs m²p, or of sparse ones m³/3, an epoch np, or what is stored: it may cost
+        no more than the epochs so far."""
         if number < self.next:
             return False
-        a = ascent.a[:, 0]
-        if np.count_nonzero((a > 0) & (a < self.face.w)) > FACE_ROWS * number * ascent.epochs:
+        a, w = self.ascent.a[:, 0], 1.0 if self.ascent.rows.w is None else self.ascent.rows.w
+        m, X = np.count_nonzero((a > 0) & (a < w)), self.ascent.rows.X
+        if isinstance(X, CSR):
+            dear = m**3 > FACE_CELLS * len(X.values) * number * self.ascent.epochs
+        else:
+            dear = m > FACE_ROWS * number * self.ascent.epochs
+        if dear:
             return False
-        self.next = number + 1 + number // 3
+        self.next = 2 * number if m > MOST_DEPENDENT else number + 1 + number // 3
         return True
 
-    def tried(self, ascent: Ascent, tol: float) -> tuple[float, float]:
+    def tried(self, tol: float) -> tuple[float, float]:
         """The loss and gap after it: of what was found, if it is nearer, else of what was."""
+        ascent = self.ascent
         before = ascent.sums()
         kept = ascent.a.copy(), ascent.W.copy(), ascent.centre.copy()
         for a, b in solved_face(self.face, ascent.a[:, 0], float(ascent.W[-1, 0])):
