@@ -210,7 +210,7 @@ def best(problem: Problem) -> Choice:
         # Classes that are nearly separated bend far less than the metric says: then a Hessian pays. Its
         # products do not where each of them reads the rows anew.
         slow = "newton-cg" if problem.in_memory else ""
-        then = "newton" if q * (p + 1) <= NEXT_HESSIAN else slow
+        then = "newton" if q * (p + 1) <= NEXT_HESSIAN and work.step < work.products else slow
         why = f"{q} x {p} weights: the Hessian costs more than the steps it would save"
         return Choice("lbfgs", why, then)
     return Choice("newton", f"{q} x {p} weights: few steps, and the Hessian is cheap")
@@ -288,6 +288,7 @@ PASS = 3e5  # multiplications in the time that a pass takes beside its rows
 # Steps of either solver. The bend of a squared hinge is 2 or 0: what a step tells of it may soon be wrong.
 STEPS = {"squared_hinge": (12, 150)}
 USUAL_STEPS = 8, 40
+PRODUCTS = 100  # with the Hessian in a step: 40 are usual, and more where classes are nearly separated
 
 
 class Work(NamedTuple):
@@ -295,7 +296,8 @@ class Work(NamedTuple):
 
     newton: float
     lbfgs: float
-    step: float  # one step of Newton's method
+    step: float  # one step of Newton's method,
+    products: float = np.inf  # and by products with the Hessian
 
     @classmethod
     def of(cls, problem: Problem) -> "Work":
@@ -311,6 +313,7 @@ class Work(NamedTuple):
                 newton * (step + PASS),
                 n * p**2 / 2 + p**3 / 3 + lbfgs * (n * (2 * gradient + 8 * p) + PASS),
                 step,
+                PRODUCTS * (2 * n * gradient + PASS),
             )
         # Passes were counted: with a few of the parts to begin with, and without.
         reading = gradient + READING * p

@@ -11,6 +11,18 @@
 
 namespace likelier {
 
+inline double inner_product(const double* a, const double* b, int64_t n) {
+    vd sum[2] = {};
+    int64_t j = 0;
+    for (; j + 2 * kLanes <= n; j += 2 * kLanes) {
+        sum[0] += load(a + j) * load(b + j);
+        sum[1] += load(a + j + kLanes) * load(b + j + kLanes);
+    }
+    double found = total(sum[0] + sum[1]);
+    for (; j < n; ++j) found += a[j] * b[j];
+    return found;
+}
+
 // U with UᵀU = S, upper triangular, in rows of whole vectors.
 class Cholesky {
   public:
@@ -55,9 +67,7 @@ class Cholesky {
         }
         for (int64_t i = m - 1; i >= 0; --i) {
             const double* u = &U[i * P];
-            double sum = x[i];
-            for (int64_t j = i + 1; j < m; ++j) sum -= u[j] * x[j];
-            x[i] = sum / u[i];
+            x[i] = (x[i] - inner_product(u + i + 1, x + i + 1, m - i - 1)) / u[i];
         }
     }
 

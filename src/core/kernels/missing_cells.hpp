@@ -40,17 +40,16 @@ class AndersonMixing {
   public:
     static constexpr size_t kMost = 6;
 
-    void forget() { points.clear(), images.clear(); }
+    void forget() { residuals.clear(), images.clear(); }
 
     Buffer next(const Buffer& point, const Buffer& image) {
-        if (points.size() > kMost) points.pop_front(), images.pop_front();
-        points.push_back(point);
+        if (images.size() > kMost) residuals.pop_front(), images.pop_front();
+        residuals.push_back(difference(image, point));
         images.push_back(image);
-        Buffer found = image, rest = difference(image, point);
+        Buffer found = image, rest = residuals.back();
         std::vector<Buffer> axes, moves;
-        for (size_t k = points.size() - 1; k > 0; --k) {
-            Buffer axis =
-                difference(difference(images[k], points[k]), difference(images[k - 1], points[k - 1]));
+        for (size_t k = images.size() - 1; k > 0; --k) {
+            Buffer axis = difference(residuals[k], residuals[k - 1]);
             Buffer move = difference(images[k], images[k - 1]);
             const double size = norm(axis);
             for (int again = 0; again < 2; ++again)
@@ -73,7 +72,7 @@ class AndersonMixing {
     }
 
   private:
-    std::deque<Buffer> points, images;
+    std::deque<Buffer> residuals, images;
 
     static Buffer difference(const Buffer& a, const Buffer& b) {
         Buffer found(a.size());
@@ -81,9 +80,7 @@ class AndersonMixing {
         return found;
     }
     static double dot(const Buffer& a, const Buffer& b) {
-        double sum = 0;
-        for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-        return sum;
+        return inner_product(a.data(), b.data(), static_cast<int64_t>(a.size()));
     }
     static double norm(const Buffer& a) { return std::sqrt(dot(a, a)); }
     static void subtract(double by, const Buffer& a, Buffer& from) {
@@ -148,7 +145,7 @@ class CellClimb {
     double log_det = 0;
 
     CellEnd finish(CellEnd how) {
-        return invert(cov) == Found::all && complete() ? how : CellEnd::singular;
+        return invert(cov) == Found::all && complete(true) ? how : CellEnd::singular;
     }
 
     Found invert(const Buffer& at) {
@@ -185,8 +182,9 @@ class CellClimb {
         return most;
     }
 
-    // The most likely cells for the inverse; false: they cannot be told.
-    bool complete() {
+    // The most likely cells for the inverse; false: they cannot be told. How well they can is a matter of
+    // Q, as long as the inverse is to be trusted: it is asked at the first step and at the end.
+    bool complete(bool checked) {
         const int64_t c = s.c, m = s.m;
         Buffer system(c * c);
         double size = 0;
@@ -200,12 +198,10 @@ class CellClimb {
             size = std::max(size, sum);
         }
         if (!H.factor(system.data(), c)) return false;
-        if (s.ridge == 0 && 1 / (size * H.inverse_norm()) < s.well) return false;
+        if (checked && s.ridge == 0 && 1 / (size * H.inverse_norm()) < s.well) return false;
         for (int64_t a = 0; a < c; ++a) {
             const double *pull = s.pull + s.row[a] * m, *by = &inverse[s.column[a] * m];
-            double sum = 0;
-            for (int64_t j = 0; j < m; ++j) sum += pull[j] * by[j];
-            cells[a] = sum;
+            cells[a] = inner_product(pull, by, m);
         }
         H.solve(cells.data());
         return true;
@@ -233,6 +229,12 @@ class CellClimb {
         for (size_t g = 0; g + 1 < s.start.size(); ++g) {
             const int32_t* at = s.missing + s.start[g];
             const int64_t k = s.start[g + 1] - s.start[g];
+            if (k == 1) {
+                const double precision = inverse[*at * s.m + *at];
+                logs += s.weight[g] * std::log(precision);
+                S[*at * s.m + *at] += s.weight[g] / precision;
+                continue;
+            }
             part.resize(k * k);
             for (int64_t i = 0; i < k; ++i)
                 for (int64_t j = 0; j < k; ++j) part[i * k + j] = inverse[at[i] * s.m + at[j]];
@@ -248,7 +250,7 @@ class CellClimb {
     // The log-likelihood of a covariance, but for a constant, and its successor.
     Found step(const Buffer& at, Buffer& next, double& likelihood) {
         if (const Found found = invert(at); found != Found::all) return found;
-        if (!complete()) return Found::ill;
+        if (!complete(steps == 1)) return Found::ill;
         const int64_t m = s.m;
         scatter(next);
         for (int64_t j = 0; j < m; ++j) next[j * m + j] += s.n * s.ridge;

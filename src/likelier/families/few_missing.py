@@ -70,6 +70,8 @@ class Rows:
 def _deviations(S: Floats, gone: NDArray[np.bool_]) -> Floats:
     """Rows (d, p) whose squares add up to a scatter of the columns that are there."""
     here = np.flatnonzero(~gone)
+    if len(here) == 0:
+        return np.empty((0, len(gone)))
     U, pivots, rank, _ = lapack.dpstrf(S[here[:, None], here], lower=0)
     F = np.full((rank, len(gone)), np.nan)
     F[:, here[pivots - 1]] = np.triu(U)[:rank]
@@ -221,8 +223,9 @@ def _surely_singular(S: Floats, c: int, n: float) -> bool:
         return False
     U, pivots, rank, _ = lapack.dpstrf(S[:c, :c], lower=0, tol=c * EPS * n)
     first = pivots[:rank] - 1
-    half, _ = lapack.dtrtrs(U[:rank, :rank], S[first, c:], trans=1)
-    left, all_ = np.diagonal(S)[c:] - (half**2).sum(axis=0), np.diagonal(S)[c:]
+    left = all_ = np.diagonal(S)[c:]
+    if rank > 0:
+        left = all_ - (lapack.dtrtrs(U[:rank, :rank], S[first, c:], trans=1)[0] ** 2).sum(axis=0)
     return bool((left <= NOTHING * all_).all())
 
 

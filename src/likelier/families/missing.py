@@ -319,12 +319,13 @@ def maximise(sums: Sums, at: Point) -> Point:
 def solve(problem: Problem, start: Point) -> Climbed:
     """The most likely parameters of one problem."""
     columns = np.intersect1d(varying(start), problem.seen)
-    some, begin, p = problem.take(columns), taken(start, columns), len(columns)
+    p, whole = len(columns), len(columns) == len(start.cov)
+    some, begin = problem.take(columns), start if whole else taken(start, columns)
     solver = solve_cells if pays(some) else solve_rows
     (end,), steps, converged = by_ridges(
         p, len(problem.n), float(problem.n.sum()), lambda ridge: solver(some, begin, ridge)
     )
-    return Climbed([put_back(end, columns, start)], steps, converged)
+    return Climbed([end if whole else put_back(end, columns, start)], steps, converged)
 
 
 def solve_rows(problem: Problem, start: Point, ridge: float) -> Climbed:
