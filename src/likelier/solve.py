@@ -13,7 +13,7 @@ from likelier.choose_solver import ABILITIES, LARGEST_HESSIAN, Ability, Choice, 
 from likelier.data import CSR, Arrays, Dense, Source
 from likelier.objective import Objective
 from likelier.penalties import Penalty
-from likelier.row_solvers import MANY, averaged, begun
+from likelier.row_solvers import MANY, averaged, begun, takes_rows
 from likelier.solvers import Iterate, Solution, Watch, newton, run_solver
 from likelier.states import Expansion
 from likelier.threads import one_thread_if
@@ -204,7 +204,8 @@ def _gone_on(
         return spanned
     ends = np.stack([theta, before.last.theta])
     F = objective.value(ends)
-    if choice.then == "newton-cg":  # a system in each of many steps: they are worth a good metric
+    if choice.then == "newton-cg" and not takes_rows(objective):
+        # A system in each of many steps: they are worth a good metric.
         objective.measure_fully()
     better = ends[np.argmin(np.where(np.isfinite(F), F, np.inf))]
     why = f"{choice.why}; after {before.iterations} steps of {choice.name}, which was too slow"
