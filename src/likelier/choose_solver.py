@@ -11,7 +11,17 @@ from likelier.array_types import Floats
 from likelier.data import CSR, Arrays, Source
 from likelier.losses import criterion
 from likelier.objective import Objective
-from likelier.row_solvers import MANY, dual, enough_rows, epochs, polish, semismooth, sgd
+from likelier.row_solvers import (
+    MANY,
+    dual,
+    enough_rows,
+    epochs,
+    polish,
+    semismooth,
+    sgd,
+    takes_rows,
+    truncated,
+)
 from likelier.solvers import (
     Iterate,
     cg,
@@ -19,7 +29,6 @@ from likelier.solvers import (
     iterative_scaling,
     lbfgs,
     newton,
-    newton_cg,
     pocket,
     proximal,
     smoothing,
@@ -118,7 +127,7 @@ ABILITIES: dict[str, Ability] = {
     # Its last step squares the error: to ask for more costs one pass at most.
     "newton": Ability(_always(newton), curved=True, sharpness=0.1, samples=True),
     "proximal": Ability(_always(proximal), curved=True, l1=True, sharpness=0.1),
-    "newton-cg": Ability(_always(newton_cg), curved=True),
+    "newton-cg": Ability(lambda seed, tol: partial(truncated, tol=tol), curved=True),
     "lbfgs": Ability(_always(lbfgs), samples=True, measures=True),
     "cg": Ability(_always(cg), guesses=True),
     "gradient": Ability(_always(_descent), smooth=False, guesses=True),
@@ -198,6 +207,10 @@ def best(problem: Problem) -> Choice:
     work = Work.of(problem)
     if problem.in_memory and work.step < TINY:
         return Choice("newton", f"{q} x {p} weights: few steps, and the Hessian is cheap")
+    if takes_rows(problem.objective) and problem.l2 and not _tall(problem):
+        if problem.sparse and p > FEW_COLUMNS and (_apart(problem) or _held(problem)):
+            return Choice("dual", f"{p} columns, most of their cells 0: row by row is fastest", "newton-cg")
+        return Choice("newton-cg", f"{problem.n} rows of {p} columns: few steps, each of a few products")
     if problem.sparse and p > FEW_COLUMNS:
         if not ABILITIES["dual"].lacks(problem) and (_wide(problem) or _held(problem)):
             return Choice("dual", f"{p} columns, most of their cells 0: row by row is fastest", "newton-cg")
@@ -245,6 +258,17 @@ def _low(problem: Problem) -> bool:
     return p <= FEW_MARGINS or n > WIDE * p
 
 
+def _tall(problem: Problem) -> bool:
+    """So many rows for their columns that all threads should share them, and a few tell most."""
+    n, p = problem.n, problem.objective.setting.p
+    return not problem.sparse and n * p > TALL_CELLS and n > TALL * p
+
+
+def _apart(problem: Problem) -> bool:
+    """Whether rows of several scores share so few columns that a step at one hardly changes the others."""
+    return problem.objective.setting.q > 1 and problem.n <= APART * problem.objective.setting.p
+
+
 def _wide(problem: Problem) -> bool:
     """So few rows for its columns that steps row by row are all but independent of each other.
 
@@ -270,6 +294,8 @@ def _held(problem: Problem) -> bool:
 
 FEW_COLUMNS = 500  # up to which sparse rows are taken as any others
 TELLING = 10  # cells of a sparse row
+TALL, TALL_CELLS = 20, 3_000_000  # rows for a column, and cells: more are for passes on all threads
+APART = 0.8  # rows for a column, up to which sparse ones of several classes hardly meet
 WIDE, WIDE_SINGLE = 2, 1.1  # rows for a column, up to which a dual ascent needs few epochs
 MARGIN_COLUMNS = 600  # up to which lines with a margin are found by Newton's method on a copy of the rows,
 MARGIN_CELLS = 50_000_000  # and cells, so that the copy is no burden,

@@ -15,7 +15,7 @@ from likelier.data.units import largest, source_in_units
 from likelier.losses import Loss
 from likelier.objective import Objective, glance, mean_near, units_of
 from likelier.penalties import ElasticNet, Penalty
-from likelier.row_solvers import MANY, averaged, begun
+from likelier.row_solvers import MANY, averaged, begun, takes_rows
 from likelier.solvers import Iterate, Solution, Watch, newton, run_solver
 from likelier.states import Expansion, Setting
 from likelier.threads import one_thread_if
@@ -239,7 +239,8 @@ def _gone_on(
         return spanned
     ends = np.stack([theta, before.last.theta])
     F = objective.value(ends)
-    if choice.then == "newton-cg":  # a system in each of many steps: they are worth a good metric
+    if choice.then == "newton-cg" and not takes_rows(objective):
+        # A system in each of many steps: they are worth a good metric.
         objective.measure_fully()
     better = ends[np.argmin(np.where(np.isfinite(F), F, np.inf))]
     why = f"{choice.why}; after {before.iterations} steps of {choice.name}, which was too slow"

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import likelier as lk
 from laws.generators import SEEDS
 from laws.parts import parts_of
+from likelier.choose_solver import Choice
+from likelier.solve import Terms, solve
+from likelier.solvers import Solution
 
 Logistic = lk.LogisticRegression
 fewer = settings(max_examples=max(10, settings.default.max_examples // 5))
@@ -228,18 +232,31 @@ def wide() -> tuple[sparse.csr_array, np.ndarray]:
     return sparse.csr_array(X @ sparse.diags_array(10 ** rng.uniform(-3, 3, 600))), y
 
 
-@pytest.mark.parametrize(("C", "rows"), [(1.0, 150), (1e4, 1000)])  # begun row by row, and with L-BFGS
-def test_where_the_first_solver_is_too_slow_the_best_is_another(C, rows):
+def handed_on(first: str, then: str, C: float, X: Any, y: np.ndarray, most: int = 100) -> Solution:
+    """By one solver, and where that is too slow by another."""
+    model = Logistic(C=C)
+    posed = model._objective(*model._rows(X, y, None))
+    terms = Terms(1e-4, most)
+    return solve(posed, np.zeros(posed.size), Choice(first, "it was told to", then), terms)
+
+
+@pytest.mark.parametrize(("first", "C", "rows"), [("dual", 1.0, 150), ("lbfgs", 1e4, 1000)])
+def test_where_the_first_solver_is_too_slow_the_best_is_another(first, C, rows):
     X, y = (each[:rows] for each in wide())
     model, sure = Logistic(C=C).fit(X, y), Logistic(C=C, solver="lbfgs", max_iter=1000).fit(X, y)
     assert model.converged_
     best = objective(sure, X.toarray(), y)
     assert objective(model, X.toarray(), y) == pytest.approx(best, abs=1e-7 * len(y))
     assert model.solver_ == "newton-cg"
-    assert "too slow" in model.solver_reason_
-    assert model.trace_.shape == (model.n_iter_[0] + 1, 3)
-    with pytest.warns(ConvergenceWarning, match="max_iter=12 steps done"):
-        assert Logistic(C=C, max_iter=12).fit(X, y).n_iter_ == 12
+    found = handed_on(first, "newton-cg", C, X, y)
+    assert found.converged
+    assert found.solver == "newton-cg"
+    assert "too slow" in found.why
+    assert found.last.value == pytest.approx(model.trace_[-1, 0], abs=2e-8)
+    assert found.trace.shape == (found.iterations + 1, 3)
+    short = handed_on(first, "newton-cg", C, X, y, most=12)
+    assert not short.converged
+    assert short.iterations == 12
 
 
 def test_no_steps_leave_the_weights_at_0():
@@ -377,10 +394,14 @@ def test_classes_that_are_nearly_separated_are_handed_on_to_newton():
     X, y = (part[:400] for part in load_digits(return_X_y=True))
     model = Logistic().fit(X, y)
     assert model.converged_
-    assert model.solver_ == "newton"
-    assert "steps of lbfgs" in model.solver_reason_
-    assert len(model.trace_) == model.n_iter_[0] + 1
-    assert objective(model, X, y) == pytest.approx(objective(Logistic(solver="newton").fit(X, y), X, y))
+    best = Logistic(solver="newton").fit(X, y)
+    assert objective(model, X, y) == pytest.approx(objective(best, X, y))
+    found = handed_on("lbfgs", "newton", 1.0, X, y)
+    assert found.converged
+    assert found.solver == "newton"
+    assert "steps of lbfgs" in found.why
+    assert len(found.trace) == found.iterations + 1
+    assert found.last.value == pytest.approx(best.trace_[-1, 0], abs=1e-8)
 
 
 def test_a_failed_fit_leaves_the_last_one():

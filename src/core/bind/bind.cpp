@@ -617,6 +617,7 @@ NB_MODULE(LIKELIER_MODULE, m) {
         nb::arg("first"), nb::arg("seed"), nb::arg("top"), nb::arg("places").noconvert());
     m.def("recode", &recode, nb::arg("codes").noconvert(), nb::arg("table"));
     bind_rows(m);
+    bind_newton(m);
     bind_streams(m);
     bind_cells(m);
     bind_text(m);

@@ -4,6 +4,7 @@ from likelier.row_solvers.averaged import MANY, Averaged, averaged, begun, enoug
 from likelier.row_solvers.dual import dual
 from likelier.row_solvers.semismooth import Lines, Margins, semismooth
 from likelier.row_solvers.sgd import Descent, Pace, sgd
+from likelier.row_solvers.truncated import takes_rows, truncated
 
 __all__ = [
     "MANY",
@@ -20,4 +21,6 @@ __all__ = [
     "polish",
     "semismooth",
     "sgd",
+    "takes_rows",
+    "truncated",
 ]

@@ -1,0 +1,273 @@
+// Copies of rows in single precision, for the many passes of a solver that asks doubles only in the end.
+//
+// Half the bytes, so half the time of passes that wait for memory. Weights lie as suits the rows: of dense
+// rows a line for each class, of sparse ones the classes of a column side by side. The intercept is a last
+// column of ones.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/matrix.hpp"
+#include "kernels/simd.hpp"
+#include "kernels/tile.hpp"
+
+namespace likelier {
+
+using Floats = std::vector<float, OnLine<float>>;
+
+// Vectors of floats: of a whole register, and of half a line, for few classes.
+template <int Lanes>
+using FloatVector __attribute__((vector_size(4 * Lanes))) = float;
+
+constexpr int kFloats = kVectorBytes / 4;
+constexpr int64_t kTileRows = 64;
+
+template <int Lanes>
+LIKELIER_INLINE FloatVector<Lanes> load_floats(const float* from) {
+    FloatVector<Lanes> v;
+    std::memcpy(&v, from, sizeof v);
+    return v;
+}
+
+template <int Lanes>
+LIKELIER_INLINE void store_floats(float* to, FloatVector<Lanes> v) {
+    std::memcpy(to, &v, sizeof v);
+}
+
+// Sizes of columns between which squares and products of floats keep their digits.
+constexpr double kSmallestColumn = 1e-8, kLargestColumn = 1e8;
+
+inline bool fits_floats(double largest) {
+    return largest == 0 || (largest >= kSmallestColumn && largest <= kLargestColumn);
+}
+
+class DenseFloats {
+  public:
+    const int64_t n, p, q, P;
+
+    DenseFloats(const Matrix& X, const double* shift, int64_t q)
+        : n(row_count(X)), p(column_count(X)), q(q), P((p + kFloats) / kFloats * kFloats), x(n * P) {
+        const int64_t span = tile_rows(p);
+        Buffer scratch(span * padded(p)), largest(p, 0.0);
+        for (int64_t first = 0; first < n; first += span) {
+            const int64_t count = std::min(span, n - first);
+            const Rows block =
+                std::visit([&](const auto& m) { return rows(m, first, count, scratch.data()); }, X);
+            for (int64_t r = 0; r < count; ++r)
+                copy(block.x + r * block.stride, shift, &x[(first + r) * P], largest.data());
+        }
+        fits = std::all_of(largest.begin(), largest.end(), fits_floats);
+    }
+
+    int64_t size() const { return q * P; }
+    int64_t at(int64_t k, int64_t j) const { return k * P + j; }
+    double work() const { return static_cast<double>(n * P * q); }
+    int64_t step() const { return kBlock; }  // rows that stay in the first-level cache between two passes
+
+    // s (q, kTileRows) = V x of some rows, from `first` on, a whole number of blocks unless they are the
+    // last.
+    void dots(int64_t first, int64_t count, const float* V, float* s) const {
+        for (int64_t r = 0; r < count; r += kBlock)
+            with_count<kBlock>(std::min<int64_t>(kBlock, count - r), [&](auto some) {
+                for (int64_t k = 0; k < q; ++k)
+                    dot<decltype(some)::value>(&x[(first + r) * P], V + k * P, s + k * kTileRows + r);
+            });
+    }
+
+    // out += Σ b x, b (q, kTileRows)
+    void add(int64_t first, int64_t count, const float* b, float* out) const {
+        for (int64_t r = 0; r < count; r += kBlock)
+            with_count<kBlock>(std::min<int64_t>(kBlock, count - r), [&](auto some) {
+                for (int64_t k = 0; k < q; ++k)
+                    add<decltype(some)::value, false>(&x[(first + r) * P], b + k * kTileRows + r,
+                                                      out + k * P);
+            });
+    }
+
+    // The same of squares.
+    void add_squares(int64_t first, int64_t count, const float* b, float* out) const {
+        for (int64_t r = 0; r < count; r += kBlock)
+            with_count<kBlock>(std::min<int64_t>(kBlock, count - r), [&](auto some) {
+                for (int64_t k = 0; k < q; ++k)
+                    add<decltype(some)::value, true>(&x[(first + r) * P], b + k * kTileRows + r,
+                                                     out + k * P);
+            });
+    }
+
+    static constexpr int64_t kFlush = 256;  // rows after which sums go on in doubles
+    bool fits = true;
+
+  private:
+    static constexpr int kBlock = 4;
+    using Vector = FloatVector<kFloats>;
+
+    void copy(const double* from, const double* shift, float* to, double* largest) const {
+        for (int64_t j = 0; j < p; ++j) {
+            const double cell = from[j] - shift[j], size = std::abs(cell);
+            largest[j] = size > largest[j] || size != size ? size : largest[j];  // NaN stays
+            to[j] = static_cast<float>(cell);
+        }
+        to[p] = 1;
+    }
+
+    template <int Count>
+    LIKELIER_INLINE void dot(const float* rows, const float* V, float* s) const {
+        Vector sum[Count] = {};
+        for (int64_t j = 0; j < P; j += kFloats) {
+            const Vector v = load_floats<kFloats>(V + j);
+            LIKELIER_UNROLL
+            for (int r = 0; r < Count; ++r) sum[r] += v * load_floats<kFloats>(rows + r * P + j);
+        }
+        for (int r = 0; r < Count; ++r) {
+            float total = 0;
+            for (int i = 0; i < kFloats; ++i) total += sum[r][i];
+            s[r] = total;
+        }
+    }
+
+    template <int Count, bool Squared>
+    LIKELIER_INLINE void add(const float* rows, const float* b, float* out) const {
+        for (int64_t j = 0; j < P; j += kFloats) {
+            Vector sum = load_floats<kFloats>(out + j);
+            LIKELIER_UNROLL
+            for (int r = 0; r < Count; ++r) {
+                const Vector cells = load_floats<kFloats>(rows + r * P + j);
+                sum += b[r] * (Squared ? cells * cells : cells);
+            }
+            store_floats<kFloats>(out + j, sum);
+        }
+    }
+
+    Floats x;  // (n, P)
+};
+
+class SparseFloats {
+  public:
+    const int64_t n, p, q, width;
+
+    SparseFloats(const Matrix& X, const double*, int64_t q)
+        : n(row_count(X)),
+          p(column_count(X)),
+          q(q),
+          width(q == 1   ? 1
+                : q <= 4 ? 4
+                         : (q + 7) / 8 * 8) {
+        std::visit(
+            [&](const auto& m) {
+                if constexpr (requires { m.starts; }) copy(m);
+            },
+            X);
+    }
+
+    int64_t size() const { return (p + 1) * width; }
+    int64_t at(int64_t k, int64_t j) const { return j * width + k; }
+    double work() const { return static_cast<double>(values.size()) * static_cast<double>(width); }
+    int64_t step() const { return kTileRows; }
+
+    void dots(int64_t first, int64_t count, const float* V, float* s) const {
+        if (width == 1) return single_dots(first, count, V, s);
+        if (width == 4) return several_dots<4>(first, count, V, s);
+        several_dots<8>(first, count, V, s);
+    }
+
+    void add(int64_t first, int64_t count, const float* b, float* out) const {
+        if (width == 1) return single_add<false>(first, count, b, out);
+        if (width == 4) return several_add<4, false>(first, count, b, out);
+        several_add<8, false>(first, count, b, out);
+    }
+
+    void add_squares(int64_t first, int64_t count, const float* b, float* out) const {
+        if (width == 1) return single_add<true>(first, count, b, out);
+        if (width == 4) return several_add<4, true>(first, count, b, out);
+        several_add<8, true>(first, count, b, out);
+    }
+
+    static constexpr int64_t kFlush = int64_t{1} << 15;
+    bool fits = true;
+
+  private:
+    template <class M>
+    void copy(const M& m) {
+        const int64_t from = m.starts[0], count = m.starts[m.n] - from;
+        values.resize(count);
+        columns.resize(count);
+        starts.resize(n + 1);
+        Buffer largest(p, 0.0);
+        for (int64_t i = 0; i <= n; ++i) starts[i] = m.starts[i] - from;
+        for (int64_t i = 0; i < count; ++i) {
+            const auto j = static_cast<int32_t>(m.columns[from + i]);
+            const double cell = static_cast<double>(m.values[from + i]), size = std::abs(cell);
+            largest[j] = size > largest[j] || size != size ? size : largest[j];
+            values[i] = static_cast<float>(cell);
+            columns[i] = j;
+        }
+        fits = std::all_of(largest.begin(), largest.end(), fits_floats);
+    }
+
+    void single_dots(int64_t first, int64_t count, const float* V, float* s) const {
+        for (int64_t r = 0; r < count; ++r) {
+            float sum[4] = {V[p]};
+            int64_t i = starts[first + r];
+            const int64_t stop = starts[first + r + 1];
+            for (; i + 4 <= stop; i += 4) LIKELIER_UNROLL
+            for (int k = 0; k < 4; ++k) sum[k] += values[i + k] * V[columns[i + k]];
+            for (; i < stop; ++i) sum[0] += values[i] * V[columns[i]];
+            s[r] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+        }
+    }
+
+    template <bool Squared>
+    void single_add(int64_t first, int64_t count, const float* b, float* out) const {
+        for (int64_t r = 0; r < count; ++r) {
+            const float each = b[r];
+            if (each == 0) continue;
+            for (int64_t i = starts[first + r]; i < starts[first + r + 1]; ++i)
+                out[columns[i]] += each * (Squared ? values[i] * values[i] : values[i]);
+            out[p] += each;
+        }
+    }
+
+    template <int Lanes>
+    void several_dots(int64_t first, int64_t count, const float* V, float* s) const {
+        using Vector = FloatVector<Lanes>;
+        for (int64_t k0 = 0; k0 < width; k0 += Lanes)
+            for (int64_t r = 0; r < count; ++r) {
+                Vector sum = load_floats<Lanes>(V + p * width + k0), other = {};
+                int64_t i = starts[first + r];
+                const int64_t stop = starts[first + r + 1];
+                for (; i + 2 <= stop; i += 2) {
+                    sum += values[i] * load_floats<Lanes>(V + columns[i] * width + k0);
+                    other += values[i + 1] * load_floats<Lanes>(V + columns[i + 1] * width + k0);
+                }
+                if (i < stop) sum += values[i] * load_floats<Lanes>(V + columns[i] * width + k0);
+                sum += other;
+                for (int64_t k = k0; k < std::min(q, k0 + Lanes); ++k) s[k * kTileRows + r] = sum[k - k0];
+            }
+    }
+
+    template <int Lanes, bool Squared>
+    void several_add(int64_t first, int64_t count, const float* b, float* out) const {
+        using Vector = FloatVector<Lanes>;
+        for (int64_t k0 = 0; k0 < width; k0 += Lanes)
+            for (int64_t r = 0; r < count; ++r) {
+                Vector each = {};
+                for (int64_t k = k0; k < std::min(q, k0 + Lanes); ++k) each[k - k0] = b[k * kTileRows + r];
+                const auto to = [&](int64_t j, float x) {
+                    float* at = out + j * width + k0;
+                    store_floats<Lanes>(at, load_floats<Lanes>(at) + x * each);
+                };
+                for (int64_t i = starts[first + r]; i < starts[first + r + 1]; ++i)
+                    to(columns[i], Squared ? values[i] * values[i] : values[i]);
+                to(p, 1);
+            }
+    }
+
+    Floats values;
+    std::vector<int32_t> columns;
+    std::vector<int64_t> starts;
+};
+
+}  // namespace likelier
