@@ -261,7 +261,7 @@ def _low(problem: Problem) -> bool:
 def _tall(problem: Problem) -> bool:
     """So many rows for their columns that all threads should share them, and a few tell most."""
     n, p = problem.n, problem.objective.setting.p
-    return not problem.sparse and n * p > TALL_CELLS and n > TALL * p
+    return not problem.sparse and n > TALL * p and (n * p > TALL_CELLS or p <= NARROW)
 
 
 def _apart(problem: Problem) -> bool:
@@ -295,6 +295,7 @@ def _held(problem: Problem) -> bool:
 FEW_COLUMNS = 500  # up to which sparse rows are taken as any others
 TELLING = 10  # cells of a sparse row
 TALL, TALL_CELLS = 20, 3_000_000  # rows for a column, and cells: more are for passes on all threads
+NARROW = 16  # columns, up to which a Hessian costs no more than a few products
 APART = 0.8  # rows for a column, up to which sparse ones of several classes hardly meet
 WIDE, WIDE_SINGLE = 2, 1.1  # rows for a column, up to which a dual ascent needs few epochs
 MARGIN_COLUMNS = 600  # up to which lines with a margin are found by Newton's method on a copy of the rows,

@@ -23,6 +23,7 @@ template <int Lanes>
 using FloatVector __attribute__((vector_size(4 * Lanes))) = float;
 
 constexpr int kFloats = kVectorBytes / 4;
+constexpr int kClasses = kFloats < 8 ? kFloats : 8;  // of sparse rows, side by side in a vector
 constexpr int64_t kTileRows = 64;
 
 template <int Lanes>
@@ -170,19 +171,19 @@ class SparseFloats {
     void dots(int64_t first, int64_t count, const float* V, float* s) const {
         if (width == 1) return single_dots(first, count, V, s);
         if (width == 4) return several_dots<4>(first, count, V, s);
-        several_dots<8>(first, count, V, s);
+        several_dots<kClasses>(first, count, V, s);
     }
 
     void add(int64_t first, int64_t count, const float* b, float* out) const {
         if (width == 1) return single_add<false>(first, count, b, out);
         if (width == 4) return several_add<4, false>(first, count, b, out);
-        several_add<8, false>(first, count, b, out);
+        several_add<kClasses, false>(first, count, b, out);
     }
 
     void add_squares(int64_t first, int64_t count, const float* b, float* out) const {
         if (width == 1) return single_add<true>(first, count, b, out);
         if (width == 4) return several_add<4, true>(first, count, b, out);
-        several_add<8, true>(first, count, b, out);
+        several_add<kClasses, true>(first, count, b, out);
     }
 
     static constexpr int64_t kFlush = int64_t{1} << 15;
