@@ -24,7 +24,7 @@ FAR = 100.0  # a mean so many standard deviations from 0 costs digits where colu
 # What operations of each kind cost, in seconds: of a factorisation, each cell of its matrix (which is read
 # some times), a product of two stored cells; in a step, a stored cell and a row or column; of reflections.
 FACTOR, SQUARE, PRODUCT, CELL, NUMBER, FOLD = 1e-10, 5e-9, 2e-9, 1.5e-9, 2e-9, 5e-11
-SHARED = 150_000  # stored cells, from which threads share a product
+SHARED = 300_000  # stored cells, from which threads share a product
 TURN = 500  # steps that are taken at once
 ROOM = 2**31  # bytes of rows that may be written out
 
