@@ -103,12 +103,12 @@ class Engine(Protocol):
     def __call__(self, source: Source, start: Callable[[], S], tree: Tree | None = None, /) -> S: ...
 
 
-def absorb(start: Callable[[], S], part: Part, go_on: Callable[[int], bool] = lambda rows: True) -> S:
+def absorb(start: Callable[[], S], part: Part, go_on: Callable[[int], bool] | None = None) -> S:
     """One state carried through all chunks of a part; `go_on` hears of each one's rows, and may end it."""
     state = start()
     for chunk in part():
         state.update(chunk)
-        if not go_on(chunk.X.shape[0]):
+        if go_on is not None and not go_on(chunk.X.shape[0]):
             break
     return state
 
@@ -139,9 +139,7 @@ def threads(count: int | None = None) -> Engine:
         empty = start()
         parts = source.parts(empty.nbytes)
         if len(parts) == 1 and tree is None and not observed():  # a small table must not pay for the rest
-            for chunk in parts[0]():
-                empty.update(chunk)
-            return empty
+            return absorb(lambda: empty, parts[0], None)
         tree = tree or Tree()
         with passing(Pass(kind_of(empty), source.rows, len(parts))) as done:
             done(parts=tree.count)

@@ -330,13 +330,11 @@ class Adapting:
 # What all classifiers do with labels: find the classes, and judge by them.
 
 
-FEW_LABELS = 1 << 16  # in memory: to look at them takes less than a pass would
-
-
 def classes_in(source: Source) -> NDArray[Any]:
     """The classes of a source."""
     y = source.y if isinstance(source, Arrays) else None
-    if isinstance(source, Arrays) and y is not None and len(y) <= FEW_LABELS:
+    if isinstance(source, Arrays) and y is not None and len(source.parts(0)) == 1:
+        # Labels of one part are at hand: a pass would cost more than to look at them.
         found, rows = levels_of(y if source.w is None else y[source.w > 0]), len(y)
     else:
         found, rows = surveyed(source)
