@@ -39,12 +39,13 @@ help: ## this list
 test: lint sanitize check ## all that must pass: lint, sanitize, check
 
 check: .venv/.dev ## the tests alone
-	$(BIN)/python -m pytest -n auto --doctest-modules src/likelier tests
+	$(BIN)/python -m pytest -n auto --durations=10 --doctest-modules src/likelier tests
 
 # scikit-learn's own test modules, with likelier's classes in the place of its own: tests/compat.
 COMPAT := tests.test_naive_bayes tests.test_discriminant_analysis mixture.tests.test_gaussian_mixture \
   mixture.tests.test_mixture linear_model.tests.test_logistic linear_model.tests.test_perceptron \
-  linear_model.tests.test_sgd linear_model.tests.test_base linear_model.tests.test_ridge svm.tests.test_svm
+  linear_model.tests.test_sgd linear_model.tests.test_base linear_model.tests.test_ridge svm.tests.test_svm \
+  feature_extraction.tests.test_text
 compat: .venv/.dev ## scikit-learn's own tests, on likelier's classes
 	PYTHONPATH=tests OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
 	  $(BIN)/python -m pytest -q -n auto -c tests/compat/pytest.ini $(addprefix sklearn.,$(COMPAT)) $(ARGS)

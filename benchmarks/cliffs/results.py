@@ -91,8 +91,8 @@ def heat_map(cells: Sequence[Cell], task: str = "fit") -> Any:
             dark = abs(norm(np.log2(value)) - 0.5) > 0.33
             text = f"{value:.0f}" if value >= 10 else f"{value:.1f}"
             axes.text(j, i, text, ha="center", va="center", fontsize=8, color="white" if dark else "black")
-    bar = figure.colorbar(image, ax=axes, shrink=0.6)
-    marks = [0.1, 0.5, 1, 2, 5, 10, 40]
+    bar = figure.colorbar(image, ax=axes, shrink=0.9)
+    marks = [0.1, 0.5, 1, 5, 40]
     bar.set_ticks(list(np.log2(marks)), labels=[f"{mark:g}×" for mark in marks])
     return figure
 

@@ -3,42 +3,26 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+# By its name, for this module belongs to no layer: all of them import it.
 _WHERE = {
-    "CategoricalNB": "likelier.estimators.generative.categorical_nb",
-    "BernoulliNB": "likelier.estimators.generative.naive_bayes",
-    "ComplementNB": "likelier.estimators.generative.naive_bayes",
-    "BayesClassifier": "likelier.estimators.generative.bayes",
+    **import_module("likelier.estimators.catalogue").public(),
     "ClippedWarning": "likelier.streams.model",
     "DegenerateWarning": "likelier.data",
-    "GaussianMixture": "likelier.estimators.generative.mixture",
-    "GaussianNB": "likelier.estimators.generative.naive_bayes",
-    "KernelDensityClassifier": "likelier.estimators.generative.kernel_density",
-    "LinearDiscriminantAnalysis": "likelier.estimators.generative.discriminant",
-    "LogisticRegression": "likelier.estimators.discriminative.logistic",
-    "LinearSVC": "likelier.estimators.discriminative.linear_svc",
-    "LogisticRegressionCV": "likelier.estimators.discriminative.logistic_cv",
-    "LinearRegression": "likelier.estimators.linear_regression",
-    "NaiveBayes": "likelier.estimators.generative.mixed_nb",
-    "MultinomialNB": "likelier.estimators.generative.naive_bayes",
-    "OnlineClassifier": "likelier.estimators.online.classifier",
     "Pending": "likelier.streams.delayed",
-    "Perceptron": "likelier.estimators.discriminative.perceptron",
-    "PoissonNB": "likelier.estimators.generative.naive_bayes",
-    "Mixture": "likelier.estimators.generative.mixture",
-    "MixtureDiscriminantAnalysis": "likelier.estimators.generative.mixture_discriminant",
-    "QuadraticDiscriminantAnalysis": "likelier.estimators.generative.discriminant",
-    "Ridge": "likelier.estimators.linear_regression",
-    "SGDClassifier": "likelier.estimators.discriminative.sgd",
     "SeparationWarning": "likelier.data",
     "SkippedWarning": "likelier.data",
+    "CountVectorizer": "likelier.estimators.text.vectorizers",
+    "HashingVectorizer": "likelier.estimators.text.vectorizers",
+    "TfidfTransformer": "likelier.estimators.text.vectorizers",
+    "TfidfVectorizer": "likelier.estimators.text.vectorizers",
     "average": "likelier.estimators.merge",
     "compare": "likelier.comparison",
     "evaluate": "likelier.estimators.evaluate",
     "load": "likelier.saving.models",
     "merge": "likelier.estimators.merge",
     "progressive": "likelier.evaluation.progressive",
-    "scan": "likelier.data.files.scan",
     "save": "likelier.saving.models",
+    "scan": "likelier.data.files.scan",
 }
 
 if TYPE_CHECKING:
@@ -81,6 +65,10 @@ if TYPE_CHECKING:
     from likelier.estimators.merge import average as average
     from likelier.estimators.merge import merge as merge
     from likelier.estimators.online.classifier import OnlineClassifier as OnlineClassifier
+    from likelier.estimators.text.vectorizers import CountVectorizer as CountVectorizer
+    from likelier.estimators.text.vectorizers import HashingVectorizer as HashingVectorizer
+    from likelier.estimators.text.vectorizers import TfidfTransformer as TfidfTransformer
+    from likelier.estimators.text.vectorizers import TfidfVectorizer as TfidfVectorizer
     from likelier.evaluation.progressive import progressive as progressive
     from likelier.saving.models import load as load
     from likelier.saving.models import save as save

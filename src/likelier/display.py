@@ -44,6 +44,11 @@ def counted(n: float, noun: str) -> str:
     return f"{n:,.15g} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
 
 
+def some_of(names: Sequence[str], most: int = 10) -> str:
+    """Names, of many the first few, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
 def text(parts: Iterable[Part]) -> str:
     """Lines, the columns of tables aligned."""
     lines = ([part] if isinstance(part, str) else aligned(part) for part in parts)

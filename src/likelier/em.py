@@ -13,7 +13,7 @@ from likelier import _core
 from likelier.array_types import Floats
 from likelier.data import Chunk, Source, by_gaps
 from likelier.data.units import Units
-from likelier.engines import reached, run
+from likelier.engines import Beside, reached, run
 from likelier.families import Family
 from likelier.families.covariance import precision
 from likelier.families.em_acceleration import (
@@ -99,9 +99,12 @@ class Expectation:
             self.sums = [a.plus(b) for a, b in zip(self.sums, new, strict=True)]
 
 
-def completed_by_passes(source: Source, K: int, shape: Shape) -> Completed:
-    """What `families.completed` finds from statistics, without keeping any: a pass for each step."""
-    columns = run(source, partial(ColumnMoments.start, K, source.p))
+def completed_by_passes(source: Source, K: int, shape: Shape, beside: Beside | None = None) -> Completed:
+    """What `families.completed` finds from statistics, without keeping any: a pass for each step.
+
+    beside: what the first of these passes keeps besides.
+    """
+    columns = run(source, partial(ColumnMoments.start, K, source.p), beside)
     tied = shape == "tied"
     start = beginnings(columns, tied=tied)
     which = [varying(one) for one in start]
@@ -258,11 +261,12 @@ class Problem:
     M: int
     owner: Owners | None = None
     log_prior: Floats | None = None  # (K,), of the classes, where it is given
+    beside: Beside | None = None  # what each step keeps of the rows besides
 
     def expect(self, at: Bayes, scale: float = 1.0) -> MixtureExpectation:
         """One pass."""
         start = partial(_expected, self.owner, self.family, self.M, self.source.p, at, at.joint, scale)
-        return run(self.source, start)
+        return run(self.source, start, self.beside)
 
     def log_likelihood(self, at: Bayes) -> float:
         """ln p(rows) / n under a mixture: one pass. Rows have no labels."""

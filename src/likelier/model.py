@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.array_types import Floats
+from likelier.array_types import Floats, row_weights
 from likelier.data import Chunk, Source
 from likelier.data.errors import TooLarge
 from likelier.data.transforms import cluster_of, innermost
@@ -146,7 +146,7 @@ class Targets:
 
     def update(self, chunk: Chunk) -> None:
         assert chunk.y is not None
-        self.pieces.append((chunk.y, np.ones(len(chunk.y)) if chunk.w is None else chunk.w))
+        self.pieces.append((chunk.y, row_weights(chunk.w, len(chunk.y))))
 
     def merge(self, other: Self) -> None:
         self.pieces += other.pieces
@@ -166,7 +166,7 @@ def levels(source: Source) -> NDArray[Any]:
 def surveyed(source: Source) -> tuple[NDArray[Any], int]:
     """The classes of a source, sorted, and how many rows it has."""
     both = partial(Together.start, (Survey, RowCount))
-    found, count = run(counting(source, source.labels()), both).states
+    found, count = run(source.labels(), both, counting(source)).states
     assert found.levels is not None
     return found.levels, count.rows
 
@@ -174,7 +174,10 @@ def surveyed(source: Source) -> tuple[NDArray[Any], int]:
 def glimpse(source: Source) -> NDArray[Any] | None:
     """The classes that some rows from all over have; None: there are none, or the survey is as cheap."""
     look = getattr(innermost(source), "glimpse", None)
-    found = None if look is None else look()
+    try:
+        found = None if look is None else look()
+    except ValueError:  # what is wrong with a row, the survey of all rows says: of the first such row
+        return None
     return found if found is not None and len(found) else None
 
 

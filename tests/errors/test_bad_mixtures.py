@@ -180,7 +180,8 @@ def test_numbers_of_components_are_for_the_classes_there_are(count, match):
     ("how", "match"),
     [
         ({"covariance_type": "round"}, "one of full"),
-        ({"families": "round"}, "it is a Family, one of gaussian"),
+        ({"families": "round"}, "must be a Family, one of bernoulli.*got 'round'"),
+        ({"families": "auto"}, "got 'auto'.*name one family for each column, 'categorical' for codes"),
         ({"priors": [0.5, 0.5]}, "Number of priors"),
         ({"max_iter": -1}, "max_iter"),
     ],
@@ -195,7 +196,7 @@ def test_a_class_that_has_rows_has_a_prior():
 
 @pytest.mark.parametrize("mixture", [lk.Mixture(2, families=Gamma), MDA(2, families=Gamma)])
 def test_a_family_is_an_object(mixture):
-    refused(mixture, X, Y, match="it is a Family, one of gaussian")
+    refused(mixture, X, Y, match="must be a Family, one of bernoulli")
 
 
 @pytest.mark.parametrize("mixture", [GM(2, random_state=0), lk.Mixture(2, random_state=0)])

@@ -296,3 +296,13 @@ def test_no_degree_of_freedom_leaves_no_robust_errors_either():
         summary = lk.LinearRegression().fit(X[:4], Y[:4]).summary(X[:4], Y[:4], cov="HC1")
     assert np.isnan(summary.errors).all()
     assert np.isnan(summary.F)
+
+
+@pytest.mark.parametrize("model", [lk.LinearRegression(positive=True), lk.Ridge(positive=True)], ids=repr)
+def test_one_row_has_no_slope_that_is_not_negative(model):
+    """Centred it says nothing, and there is nothing to solve: weights are 0, not memory as it was found."""
+    for _ in range(20):
+        assert (np.full(7, -1e231) < 0).all()  # leaves memory behind that is no 0
+        model.fit([[1.0, 2.0, 3.0]], [4.0])
+        np.testing.assert_array_equal(model.coef_, 0.0)
+        np.testing.assert_array_equal(model.predict([[9.0, 9.0, 9.0]]), 4.0)

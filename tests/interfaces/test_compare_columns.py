@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 import likelier as lk
 from likelier.comparison import prepare
 from likelier.comparison.read import opened
+from likelier.estimators.catalogue import MODELS
 
 LABELS = np.array(["no", "yes"] * 30)
 
@@ -268,9 +269,9 @@ def test_wide_tables_leave_out_models_that_take_too_long():
 
 
 def test_kernels_learn_from_a_sample_of_each_class(monkeypatch):
-    from likelier.comparison import models as candidate_models
-
-    monkeypatch.setattr(candidate_models, "KERNELS", 40)
+    info = MODELS["KernelDensityClassifier"]
+    few = tuple(candidate._replace(most_cells=40) for candidate in info.candidates)
+    monkeypatch.setitem(MODELS, info.name, info._replace(candidates=few))
     X, y = load_wine(return_X_y=True)
     y = np.where(np.arange(178) < 5, 3, y)
     found = by_name(lk.compare(X[:, :2], y, ["kernel-density"]))["KernelDensity"]

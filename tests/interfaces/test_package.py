@@ -8,6 +8,12 @@ from pathlib import Path
 import pytest
 
 import likelier
+from likelier.choose_solver import ABILITIES
+from likelier.data.files.scan import READERS
+from likelier.engines.run import RUNNERS
+from likelier.estimators.catalogue import MODELS
+from likelier.families.registry import FAMILIES
+from likelier.streams.formats import FORMATS
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,8 +62,19 @@ def test_the_code_in_the_readme_runs(tmp_path, monkeypatch):
         exec(compile(block, "README.md", "exec"), {})
 
 
+@pytest.fixture
+def registries():
+    """What the recipes of a page enter is forgotten after it."""
+    held = (MODELS, FAMILIES, RUNNERS, FORMATS, READERS, ABILITIES)
+    before = [dict(table) for table in held]
+    yield
+    for table, was in zip(held, before, strict=True):
+        table.clear()
+        table.update(was)
+
+
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.name)
-def test_the_code_in_the_pages_runs(page, tmp_path, monkeypatch):
+def test_the_code_in_the_pages_runs(page, tmp_path, monkeypatch, registries):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")  # no screen is needed
     names: dict[str, object] = {}
@@ -80,3 +97,13 @@ def test_links_between_pages_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), target
+
+
+def test_the_architecture_names_what_is_there():
+    """Modules and folders in its tables and its tree exist."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w/]+\.(?:py|hpp|cpp))`", page))
+    assert len(named) > 60
+    known = {str(path) for folder in ("src", "tests") for path in (ROOT / folder).rglob("*.*")}
+    missing = sorted(name for name in named if not any(path.endswith(f"/{name}") for path in known))
+    assert not missing

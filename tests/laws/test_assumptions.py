@@ -16,8 +16,7 @@ from laws.generators import SEEDS
 from likelier.comparison import assumptions
 from likelier.comparison.assumptions import check
 from likelier.comparison.assumptions.sample import MOST_CLASSES, MOST_NUMBERS
-from likelier.comparison.assumptions.verdicts import RULES
-from likelier.comparison.models import Nature, classifiers, regressions
+from likelier.comparison.models import Nature, classifiers
 from likelier.comparison.read import opened
 from likelier.comparison.rows import Rows
 
@@ -264,8 +263,6 @@ def test_missing_cells_are_left_out(seed, share):
 
 # ---- every model, every table --------------------------------------------------------------------
 def test_every_entrant_has_its_assumptions():
-    names = {entrant.name for entrant in (*classifiers(), *regressions())}
-    assert names <= set(RULES)
     X, y = load_wine(return_X_y=True)
     found = checked(X, y)
     assert set(found.verdicts) == {"(majority class)", *(entrant.name for entrant in classifiers())}

@@ -149,7 +149,7 @@ def test_a_file_without_rows_has_no_parts(tmp_path):
 def surveyed(model: lk.GaussianNB, source: Scan) -> lk.GaussianNB:
     """The fit that begins with a survey of all rows."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("likelier.estimators.one_pass.glimpse", lambda source: None)
+        patch.setattr("likelier.estimators.generative.one_pass.glimpse", lambda source: None)
         return model.fit(source)
 
 
@@ -157,11 +157,11 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What each pass from now on was for."""
     seen = []
 
-    def counted(source, start):
+    def counted(source, start, *beside):
         seen.append(kind_of(start()).__name__)
-        return run(source, start)
+        return run(source, start, *beside)
 
-    monkeypatch.setattr("likelier.estimators.one_pass.run", counted)
+    monkeypatch.setattr("likelier.estimators.generative.one_pass.run", counted)
     monkeypatch.setattr("likelier.model.run", counted)
     return seen
 

@@ -19,6 +19,7 @@ from laws.comparing import assert_same_bits
 from laws.generators import SEEDS, Table, gappy_tables
 from laws.parts import parts_of
 from laws.test_estimators import ESTIMATORS, LDA, QDA, every_estimator, problem
+from likelier import _core
 from likelier.data import Arrays, Dense
 from likelier.em import completed_by_passes
 from likelier.families import FullGaussian, TiedGaussian, completed
@@ -712,6 +713,63 @@ def test_completed_indicators_add_up_to_1(shape, far):
     one = np.zeros(found.mean.shape[1])
     one[6:9] = 1
     assert (np.abs(covariances(found) @ one) < 1e-6).all()
+
+
+def application_forms() -> Table:
+    """690 × 41: six numbers and four answers as indicators, a few cells of each missing together."""
+    rng, n = np.random.default_rng(0), 690
+    sizes = (9, 14, 3, 9)
+    answers = [rng.integers(0, k, n) for k in sizes]
+    blocks = [np.eye(k)[answer] for k, answer in zip(sizes, answers, strict=True)]
+    X = np.column_stack([rng.gamma(2.0, 2.0, (n, 6)), *blocks])
+    y = (X[:, 0] + 0.5 * answers[0] + rng.standard_normal(n) > 6).astype(np.int32)
+    for columns, count in ((slice(6, 15), 3), (slice(15, 29), 1), (0, 13), (1, 13)):
+        X[rng.choice(n, count, replace=False), columns] = np.nan
+    return Table(X, y, None, 2)
+
+
+@pytest.fixture
+def steps_taken(monkeypatch):
+    """The numbers of steps of all climbs, also of those that came to no end and were begun anew."""
+    taken: list[int] = []
+
+    class Core:
+        code_bytes = _core.code_bytes
+
+        @staticmethod
+        def climb_cells(*system: Any) -> tuple[int, int]:
+            end, steps = _core.climb_cells(*system)
+            taken.append(steps)
+            return end, steps
+
+    def counted(*how: Any) -> Any:
+        taken.append(1)
+        return expect(*how)
+
+    monkeypatch.setattr("likelier.families.few_missing._core", Core)
+    monkeypatch.setattr("likelier.families.missing.expect", counted)
+    return taken
+
+
+@every_shape
+@pytest.mark.parametrize("way", ["cells", "rows"])
+@pytest.mark.parametrize("make", [indicators, application_forms])
+def test_columns_that_follow_from_others_take_few_steps(make, way, shape, steps_taken, monkeypatch):
+    """With too little added to their variances, or nothing, it is 1000 steps without an end."""
+    state = state_of(make(), shape)
+    found = completed(state) if way == "cells" else by_rows(state, monkeypatch)
+    assert found.converged
+    assert sum(steps_taken) < 25 * len(problems(state))
+
+
+@pytest.mark.parametrize("way", ["cells", "rows"])
+@pytest.mark.parametrize("make", [indicators, application_forms])
+def test_the_law_of_few_steps_is_broken_by_a_share_of_rounding(make, way, steps_taken, monkeypatch):
+    monkeypatch.setattr("likelier.families.em_acceleration.ridge_for", lambda *_: 1e-13)
+    state = state_of(make(), "tied")
+    found = completed(state) if way == "cells" else by_rows(state, monkeypatch)
+    assert not found.converged
+    assert sum(steps_taken) >= MOST_STEPS
 
 
 @pytest.mark.parametrize("shape", ["full", "tied"])

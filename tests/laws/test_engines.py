@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from joblib.externals.loky import get_reusable_executor
 
 from laws.comparing import assert_close, assert_same_bits
+from laws.executor_engine import on_executor
 from laws.generators import LAYOUTS, large_table, tables
 from laws.parts import parts_of
 from laws.test_states import STATES, every_state
@@ -25,8 +27,16 @@ from likelier.states import Moments
 from likelier.states.base import Tree, merge_in_order
 
 MODULE = import_module("likelier.engines.run")  # its name in the package is that of the function
+
+
+def in_processes(source: Any, start: Any, tree: Tree | None = None) -> Any:
+    return on_executor(get_reusable_executor(max_workers=2))(source, start, tree)
+
+
+LOCAL = {f"threads({count})": threads(count) for count in (1, 2, 3, 7)}
+every_local_engine = pytest.mark.parametrize("engine", LOCAL.values(), ids=list(LOCAL))
 # A new engine joins here.
-ENGINES = {f"threads({count})": threads(count) for count in (1, 2, 3, 7)}
+ENGINES = LOCAL | {"processes": in_processes}
 every_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=list(ENGINES))
 
 
@@ -215,7 +225,7 @@ def test_two_parts_for_each_thread_are_in_flight_and_no_more(count):
     assert count <= traffic.most <= 2 * count
 
 
-@every_engine
+@every_local_engine
 def test_the_earliest_failure_is_raised_and_the_rest_is_not_run(engine):
     traffic = Traffic(parts=200, fails={3, 4, 5, 100})
     with pytest.raises(OSError, match=r"^part 3$"):
@@ -232,7 +242,7 @@ def test_parts_that_still_wait_when_one_fails_are_not_begun():
     assert len(traffic.begun) <= 3
 
 
-@every_engine
+@every_local_engine
 def test_an_engine_leaves_no_thread_behind(engine):
     before = threading.active_count()
     with pytest.raises(OSError, match="part 3"):
@@ -262,7 +272,7 @@ class Heard:
         self.open = False
 
 
-@every_engine
+@every_local_engine
 def test_an_observer_hears_of_every_pass_part_and_row(engine):
     source = Arrays(Dense(np.zeros((100, 1))))
     heard = Heard()
@@ -280,7 +290,7 @@ def test_an_observer_hears_of_every_pass_part_and_row(engine):
     assert heard.passes == [[what, len(cut), 100], [what, len(cut), left]]
 
 
-@every_engine
+@every_local_engine
 def test_an_observer_hears_the_end_of_a_pass_that_fails(engine):
     heard = Heard()
     with watching(heard), pytest.raises(OSError, match="part 3"):

@@ -170,6 +170,34 @@ def test_sparse_rows_are_kept_while_they_are_smaller_than_the_triangle():
     assert state._held < 400 * 400 * 8
 
 
+def test_thin_sparse_rows_are_kept_for_a_penalised_solution_and_full_ones_are_folded():
+    """Folding costs n p² operations, and steps some readings of what is stored."""
+    rng = np.random.default_rng(0)
+    thin = sparse.random_array((2000, 100), density=0.05, rng=rng, format="csr")
+    full = sparse.random_array((2000, 100), density=0.5, rng=rng, format="csr")
+    y = rng.standard_normal(2000)
+    for X, kept in ((thin, True), (full, False)):
+        model = lk.Ridge().fit(X, y)
+        assert (model._statistics.triangle is None) == kept
+        assert_near(model.coef_, lk.Ridge().fit(X.toarray(), y).coef_, 1e-8)
+        halves = lk.merge([lk.Ridge().fit(X[:900], y[:900]), lk.Ridge().fit(X[900:], y[900:])])
+        assert (halves._statistics.triangle is None) == kept
+        assert_near(halves.coef_, model.coef_, 1e-8)
+    mixed = lk.Ridge().fit(thin, y).partial_fit(full, y)
+    assert mixed._statistics.triangle is not None
+    both = lk.Ridge().fit(sparse.vstack([thin, full]).toarray(), np.tile(y, 2))
+    assert_near(mixed.coef_, both.coef_, 1e-8)
+
+
+def test_the_choice_of_a_way_is_the_fastest_or_near_it():
+    """By counts of operations, whatever the clock says: steps for thin rows, factors for near ties."""
+    thin = sparse.random_array((3000, 600), density=0.03, rng=np.random.default_rng(0), format="csr")
+    y = np.random.default_rng(1).standard_normal(3000)
+    assert lk.Ridge().fit(thin, y).solver_ == "sparse_cg"
+    hard = sparse.random_array((300, 300), density=0.1, rng=np.random.default_rng(0), format="csr")
+    assert lk.Ridge(1e-3).fit(hard, y[:300]).solver_ == "cholesky"
+
+
 def test_what_was_kept_is_not_what_the_user_changes_later():
     X, Y, _ = table(5, 30)
     model = lk.Ridge().fit(X, Y)
@@ -326,3 +354,17 @@ def test_sparse_rows_have_the_solution_of_dense_ones(shape, density, how):
     assert_near(a.predict(X), b.predict(X), 1e-8)
     if how == "bias":
         np.testing.assert_allclose(a.coef_[:, -1], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [1e-12, 1e-16, 1e-100, float(np.finfo(np.float64).tiny)])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("shape", [(24, 12), (100, 50), (50, 100), (12, 12)])
+def test_a_penalty_of_almost_nothing_is_least_squares(shape, intercept, alpha):
+    """√α beside the diagonal of the triangle, whose signs are any, is nothing but rounding."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal(shape)
+    y = X @ rng.standard_normal(shape[1]) + 10
+    ridge = lk.Ridge(alpha=alpha, fit_intercept=intercept).fit(X, y)
+    plain = lk.LinearRegression(fit_intercept=intercept).fit(X, y)
+    np.testing.assert_allclose(ridge.coef_, plain.coef_, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(ridge.intercept_, plain.intercept_, rtol=1e-7, atol=1e-7)

@@ -198,7 +198,7 @@ def test_partitions_are_counted_only_where_rows_are_drawn_and_then_once_in_a_fit
 
     assert computed(lk.LinearRegression(), "y") == 1
     assert computed(lk.GaussianNB(), "y") == 2  # classes and rows; sums
-    assert computed(lk.NaiveBayes(), "y") == 4  # and a sample, to choose families by
+    assert computed(lk.NaiveBayes(), "y") == 3  # and a sample, to choose families by
 
 
 @pytest.mark.parametrize("ending", ["csv.gz", "dask"])
@@ -216,7 +216,7 @@ def test_a_fit_that_was_cut_off_goes_on(tmp_path, ending):
         raise Stop
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("likelier.estimators.generative.mixed_nb.NaiveBayes._sound_model", stop)
+        patch.setattr("likelier.estimators.generative.mixed_nb.NaiveBayes._estimate", stop)
         with pytest.raises(Stop):
             lk.NaiveBayes().fit(source, checkpoint=at)
     there = lk.NaiveBayes().fit(source, checkpoint=at)

@@ -11,6 +11,7 @@
 #include "kernels/kernels.hpp"
 #include "kernels/labels.hpp"
 #include "kernels/links.hpp"
+#include "kernels/missing_cells.hpp"
 #include "kernels/mixture.hpp"
 #include "kernels/moments.hpp"
 #include "kernels/qr.hpp"
@@ -171,16 +172,28 @@ void py_sparse_spread(const Held& X, Vector<double> w, bool centred, Out mean, O
         X.view);
 }
 
+void py_sparse_gram(const Held& X, Vector<double> w, Out G) {
+    nb::gil_scoped_release free;
+    std::visit(
+        [&](const auto& m) {
+            if constexpr (requires { m.starts; })
+                sparse_gram(m, w.data(), G.data());
+            else
+                throw std::invalid_argument("sparse_gram is for CSR");
+        },
+        X.view);
+}
+
 int64_t py_ridge_steps(const Held& X, Vector<double> root, Vector<double> mean, Vector<double> squares,
                        double alpha, bool by_rows, int64_t most, Vector<double> gains, Out b, Out r, Out d,
-                       Out now) {
+                       Out now, int64_t threads) {
     const RidgeSteps at{b.data(), r.data(), d.data(), now.data()};
     const Gains enough{gains(0), gains(1), gains(2)};
     nb::gil_scoped_release free;
     return std::visit(
         [&](const auto& m) -> int64_t {
             if constexpr (requires { m.starts; }) {
-                CentredRows A(m, root.data(), mean.data(), squares.data());
+                CentredRows A(m, root.data(), mean.data(), squares.data(), threads);
                 return RidgeSolver(A, squares.data(), alpha, by_rows).run(at, most, enough);
             } else {
                 throw std::invalid_argument("ridge_steps is for CSR");
@@ -272,6 +285,34 @@ std::pair<double, double> py_expect(In X, In weights, Vector<int64_t> start, Vec
                         static_cast<int64_t>(mean.shape(1))};
     nb::gil_scoped_release free;
     return expect(groups, mean.data(), precision.data(), first.data(), second.data());
+}
+
+// The end (0: converged, 1: too many steps, 2: singular) and the number of steps.
+std::pair<int, int64_t> py_climb_cells(double n, double ridge, double well, Vector<int32_t> row,
+                                       Vector<int32_t> column, In Q, In among, In pull, In R,
+                                       Vector<int64_t> start, Vector<int32_t> missing, In weight,
+                                       int64_t most, double tol, Out cov, Out cells) {
+    const CellSystem system{static_cast<int64_t>(row.shape(0)),
+                            static_cast<int64_t>(R.shape(0)),
+                            static_cast<int64_t>(Q.shape(0)),
+                            n,
+                            ridge,
+                            well,
+                            row.data(),
+                            column.data(),
+                            Q.data(),
+                            among.data(),
+                            pull.data(),
+                            R.data(),
+                            {start.data(), start.data() + start.shape(0)},
+                            missing.data(),
+                            weight.data()};
+    nb::gil_scoped_release free;
+    CellClimb climb(system);
+    const CellEnd end = climb.run(most, tol);
+    std::copy(climb.cov.begin(), climb.cov.end(), cov.data());
+    std::copy(climb.cells.begin(), climb.cells.end(), cells.data());
+    return {static_cast<int>(end), climb.steps};
 }
 
 Where py_fold(const Held& X, const Held& Y, std::optional<Vector<double>> weights, In shift, Out R) {
@@ -465,7 +506,8 @@ NB_MODULE(LIKELIER_MODULE, m) {
     m.def("ridge_steps", &py_ridge_steps, nb::arg("X"), nb::arg("root"), nb::arg("mean"),
           nb::arg("squares"), nb::arg("alpha"), nb::arg("by_rows"), nb::arg("most"), nb::arg("gains"),
           nb::arg("b").noconvert(), nb::arg("r").noconvert(), nb::arg("d").noconvert(),
-          nb::arg("now").noconvert());
+          nb::arg("now").noconvert(), nb::arg("threads") = 1);
+    m.def("sparse_gram", &py_sparse_gram, nb::arg("X"), nb::arg("w"), nb::arg("G").noconvert());
     m.def("additive", &py_additive, nb::arg("X"), nb::arg("W"), nb::arg("constant"), nb::arg("b"),
           nb::arg("threshold"), nb::arg("Z").noconvert(), nb::arg("add"));
     m.def("sums", &py_sums, nb::arg("X"), nb::arg("codes").none(), nb::arg("R").none(),
@@ -506,6 +548,10 @@ NB_MODULE(LIKELIER_MODULE, m) {
     m.def("expect", &py_expect, nb::arg("X"), nb::arg("weights"), nb::arg("start"), nb::arg("code"),
           nb::arg("spread"), nb::arg("scatters"), nb::arg("mean"), nb::arg("precision"),
           nb::arg("first").noconvert(), nb::arg("second").noconvert());
+    m.def("climb_cells", &py_climb_cells, nb::arg("n"), nb::arg("ridge"), nb::arg("well"), nb::arg("row"),
+          nb::arg("column"), nb::arg("Q"), nb::arg("among"), nb::arg("pull"), nb::arg("R"),
+          nb::arg("start"), nb::arg("missing"), nb::arg("weight"), nb::arg("most"), nb::arg("tol"),
+          nb::arg("cov").noconvert(), nb::arg("cells").noconvert());
 
     m.def("count_cells", &py_count_cells, nb::arg("X"), nb::arg("codes").none(), nb::arg("R").none(),
           nb::arg("weights").none(), nb::arg("first"), nb::arg("size"), nb::arg("other"), nb::arg("low"),
@@ -574,4 +620,5 @@ NB_MODULE(LIKELIER_MODULE, m) {
     bind_streams(m);
     bind_cells(m);
     bind_text(m);
+    bind_documents(m);
 }

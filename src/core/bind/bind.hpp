@@ -53,9 +53,10 @@ inline Loss loss_of(int number) {
     return static_cast<Loss>(number);
 }
 
-void bind_rows(nb::module_& m);     // solvers that step at every row
-void bind_streams(nb::module_& m);  // rows that come one by one, hashed
-void bind_cells(nb::module_& m);    // what makes them: dicts, tables, text
-void bind_text(nb::module_& m);     // the last of these
+void bind_rows(nb::module_& m);       // solvers that step at every row
+void bind_streams(nb::module_& m);    // rows that come one by one, hashed
+void bind_cells(nb::module_& m);      // what makes them: dicts, tables, text
+void bind_text(nb::module_& m);       // the last of these
+void bind_documents(nb::module_& m);  // documents as rows of counts
 
 }  // namespace likelier

@@ -1,7 +1,7 @@
 // Conjugate gradients for the ridge regression of sparse rows, from what is stored and nothing else.
 //
 // The rows are A = √w (X - mean), which is never written out: a product takes the stored cells, and puts
-// the mean right by one number. One thread: others take longer to wake than a product takes.
+// the mean right by one number.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/matrix.hpp"
+#include "kernels/team.hpp"
 
 namespace likelier {
 
@@ -35,7 +36,8 @@ double gathered(const T* values, const I* at, I e, I end, const double* v) {
 template <class T, class I>
 class CentredRows {
   public:
-    CentredRows(const Csr<T, I>& X, const double* root, const double* mean, const double* squares)
+    CentredRows(const Csr<T, I>& X, const double* root, const double* mean, const double* squares,
+                int64_t threads)
         : n(X.n),
           p(X.p),
           X(X),
@@ -45,28 +47,35 @@ class CentredRows {
           values(X.starts[X.n] - X.starts[0]),
           rows(values.size()),
           starts(X.p + 1),
-          rooted(X.n) {
+          rooted(X.n),
+          team(threads) {
         turn();
+        row_cuts = even_cuts(X.starts, n, team.size());
+        column_cuts = even_cuts(starts.data(), p, team.size());
     }
 
     const int64_t n, p;
 
     // t = A v.
-    void times(const double* v, double* t) const {
+    void times(const double* v, double* t) {
         const double about = inner(mean, v, p);
-        for (int64_t i = 0; i < n; ++i)
-            t[i] = root[i] * (gathered(X.values, X.columns, X.starts[i], X.starts[i + 1], v) - about);
+        team.run([&](int64_t k) {
+            for (int64_t i = row_cuts[k]; i < row_cuts[k + 1]; ++i)
+                t[i] = root[i] * (gathered(X.values, X.columns, X.starts[i], X.starts[i + 1], v) - about);
+        });
     }
 
     // g = Aᵀu; exactly 0 in columns that are constant.
     void turned_times(const double* u, double* g) {
         double sum = 0;
         for (int64_t i = 0; i < n; ++i) sum += rooted[i] = root[i] * u[i];
-        for (int64_t j = 0; j < p; ++j) {
-            const double own =
-                gathered(values.data(), rows.data(), starts[j], starts[j + 1], rooted.data());
-            g[j] = squares[j] > 0 ? own - mean[j] * sum : 0.0;
-        }
+        team.run([&](int64_t k) {
+            for (int64_t j = column_cuts[k]; j < column_cuts[k + 1]; ++j) {
+                const double own =
+                    gathered(values.data(), rows.data(), starts[j], starts[j + 1], rooted.data());
+                g[j] = squares[j] > 0 ? own - mean[j] * sum : 0.0;
+            }
+        });
     }
 
     // The lengths² of the rows of A.
@@ -104,6 +113,8 @@ class CentredRows {
     std::vector<T> values;  // by columns
     std::vector<I> rows, starts;
     std::vector<double> rooted;  // √w u
+    Team team;                   // which shares the rows, and the columns, of a product
+    std::vector<int64_t> row_cuts, column_cuts;
 };
 
 // When to stop.
@@ -236,6 +247,18 @@ void sparse_spread(const Csr<T, I>& X, const double* w, bool centred, double* me
         for (I e = X.starts[i]; e < X.starts[i + 1]; ++e) {
             const double d = static_cast<double>(X.values[e]) - mean[X.columns[e]];
             squares[X.columns[e]] += w[i] * d * d;
+        }
+}
+
+// Upper triangle of G (p, p) += Σ w x xᵀ, from the stored cells alone.
+template <class T, class I>
+void sparse_gram(const Csr<T, I>& X, const double* w, double* G) {
+    for (int64_t i = 0; i < X.n; ++i)
+        for (I a = X.starts[i]; a < X.starts[i + 1]; ++a) {
+            const double by = w[i] * static_cast<double>(X.values[a]);
+            double* row = G + static_cast<int64_t>(X.columns[a]) * X.p;
+            for (I b = a; b < X.starts[i + 1]; ++b)
+                row[X.columns[b]] += by * static_cast<double>(X.values[b]);
         }
 }
 

@@ -77,7 +77,9 @@ def ridge_steps(
     r: Floats,
     d: Floats,
     now: Floats,
+    threads: int = 1,
 ) -> int: ...
+def sparse_gram(X: Matrix, w: Floats, G: Floats) -> None: ...
 def additive(
     X: Matrix, W: Floats, constant: Floats, b: Floats, threshold: float, Z: Floats, add: bool, /
 ) -> Where: ...
@@ -130,6 +132,24 @@ def expect(
     first: Floats,
     second: Floats,
 ) -> tuple[float, float]: ...
+def climb_cells(
+    n: float,
+    ridge: float,
+    well: float,
+    row: NDArray[np.int32],
+    column: NDArray[np.int32],
+    Q: Floats,
+    among: Floats,
+    pull: Floats,
+    R: Floats,
+    start: NDArray[np.int64],
+    missing: NDArray[np.int32],
+    weight: Floats,
+    most: int,
+    tol: float,
+    cov: Floats,
+    cells: Floats,
+) -> tuple[int, int]: ...
 def count_cells(
     X: Matrix,
     codes: NDArray[np.int32] | None,
@@ -601,3 +621,45 @@ def column_keys(names: list[str], p: int, /) -> NDArray[np.uint64]: ...
 def online_scores(learner: Learner, rows: HashedRows, Z: Floats, /) -> None: ...
 def online_weights(learner: Learner, key: int, /) -> list[float]: ...
 def online_nonzero(learner: Learner, /) -> int: ...
+
+class Characters:
+    def __init__(
+        self,
+        flags: NDArray[np.uint8],
+        changed: NDArray[np.uint32],
+        ends: NDArray[np.int64],
+        texts: NDArray[np.uint32],
+        lower: bool,
+        /,
+    ) -> None: ...
+
+class Analysis:
+    def __init__(
+        self,
+        unit: int,
+        least: int,
+        most: int,
+        shortest: int,
+        characters: Characters,
+        ignored: list[str],
+        /,
+    ) -> None: ...
+
+class Terms:
+    def __init__(self, texts: list[str], /) -> None: ...
+    def __len__(self) -> int: ...
+
+class DocumentCounts:
+    rows: int
+    def __init__(self, analysis: Analysis, vocabulary: Terms | None) -> None: ...
+    def add(self, documents: list[str], threads: int, /) -> None: ...
+    def finish(self) -> None: ...
+    def totals(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+    def texts(self, keep: NDArray[np.uint8], /) -> list[str]: ...
+    def matrix(
+        self, columns: NDArray[np.int64], type: str, binary: bool, threads: int, /
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]: ...
+
+def hash_documents(
+    analysis: Analysis, documents: list[str], columns: int, alternate: bool, threads: int, /
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]: ...

@@ -18,6 +18,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from likelier.display import some_of
+from likelier.estimators.catalogue import MODELS, command_names
+from likelier.streams.formats import FORMATS, scanned
+
 if TYPE_CHECKING:
     from likelier.data import Stored
     from likelier.data.files.scan import Scan
@@ -25,30 +29,8 @@ if TYPE_CHECKING:
 
 # What the commands share: how arguments are read, and how problems are said.
 
-FORMATS = ("csv", "tsv", "parquet", "jsonl", "svmlight", "vw")
 KINDS = ("number", "category", "text", "date")
 MOST_NOTES = 10
-MODELS = {
-    "gaussian-nb": "GaussianNB",
-    "naive-bayes": "NaiveBayes",
-    "categorical-nb": "CategoricalNB",
-    "bernoulli-nb": "BernoulliNB",
-    "multinomial-nb": "MultinomialNB",
-    "complement-nb": "ComplementNB",
-    "poisson-nb": "PoissonNB",
-    "kernel-density": "KernelDensityClassifier",
-    "lda": "LinearDiscriminantAnalysis",
-    "qda": "QuadraticDiscriminantAnalysis",
-    "mda": "MixtureDiscriminantAnalysis",
-    "logistic-regression": "LogisticRegression",
-    "logistic-regression-cv": "LogisticRegressionCV",
-    "linear-svc": "LinearSVC",
-    "perceptron": "Perceptron",
-    "online-classifier": "OnlineClassifier",
-    "sgd": "SGDClassifier",
-    "linear-regression": "LinearRegression",
-    "ridge": "Ridge",
-}
 
 
 def say(message: str) -> None:
@@ -157,7 +139,7 @@ def add_table(parser: argparse.ArgumentParser, *, data: str = "+") -> Any:
         metavar="DATA",
         help="files, folders, globs or URLs: CSV, TSV, Parquet, JSON lines, svmlight, VW; packed as well",
     )
-    group.add_argument("--format", choices=FORMATS, help="where the names of files do not say it")
+    group.add_argument("--format", choices=list(scanned()), help="where the names of files do not say it")
     group.add_argument(
         "--types",
         type=kinds,
@@ -215,11 +197,8 @@ def opened(
     how = reading(options, about, options.features or ())
     found = scan(paths(options), options.target, options.features, options.weight, options.format, **how)
     if not found.targets:
-        some = columns_of(found)
-        more = f" and {len(some) - 20} more" if len(some) > 20 else ""
-        raise ValueError(
-            f"which column is to be predicted? Name it: --target Y; columns: {', '.join(some[:20])}{more}"
-        )
+        some = some_of(columns_of(found), 20)
+        raise ValueError(f"which column is to be predicted? Name it: --target Y; columns: {some}")
     return found
 
 
@@ -232,7 +211,7 @@ def reading(
     then = {name: kind for name, kind in (about.get("types") or {}).items() if name in features}
     how = {key: getattr(options, key) for key in ("missing", "delimiter", "header")}
     if any(value is None and about.get(key) is not None for key, value in how.items()):
-        delimited = find(paths(options), options.format)[1] in ("csv", "tsv")
+        delimited = FORMATS[find(paths(options), options.format)[1]].delimiter is not None
         how = {key: about.get(key) if delimited and how[key] is None else how[key] for key in how}
     how["header"] = how["header"] is not False
     return {**how, "types": {**then, **(options.types or {})} or None, "encoding": options.encoding}
@@ -271,14 +250,13 @@ def same(one: str, other: str) -> bool:
 
 def model_named(name: str) -> Any:
     """The class of an estimator, by its short or its full name."""
-    import likelier
-
-    known = {**MODELS, **{full.lower(): full for full in MODELS.values()}}
+    short = command_names()
+    known = {**short, **{full.lower(): full for full in short.values()}}
     if name.lower() not in known:
         near = get_close_matches(name.lower(), known, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        raise ValueError(f"--model {name}: it is one of {', '.join(MODELS)}{hint}")
-    return getattr(likelier, known[name.lower()])
+        raise ValueError(f"--model {name}: it is one of {', '.join(short)}{hint}")
+    return MODELS[known[name.lower()]].load()
 
 
 def check_columns(source: "Stored", columns: Sequence[str], model: Any, *, chosen: bool = False) -> None:
@@ -292,8 +270,7 @@ def check_columns(source: "Stored", columns: Sequence[str], model: Any, *, chose
         texts = source.texts(columns)
         others = {name: kind for name, kind in others.items() if name not in texts}
     if others:
-        some = [f"{name!r} ({kind})" for name, kind in list(others.items())[:10]]
-        which = ", ".join(some) + (f" and {len(others) - 10} more" if len(others) > 10 else "")
+        which = some_of([f"{name!r} ({kind})" for name, kind in others.items()])
         left = [quoted(name) for name in columns if name not in others]
         listed = ",".join(left) if len(left) <= 30 else "A,B,C names the others"
         how = f"Leave them out: --features {listed}" if left else "No column is left"

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from likelier.cli.arguments import (
-    MODELS,
     add_columns,
     add_table,
     examples,
@@ -23,6 +22,7 @@ from likelier.cli.arguments import (
     say,
     spare,
 )
+from likelier.estimators.catalogue import command_names
 
 if TYPE_CHECKING:
     from likelier.comparison import Comparison
@@ -62,7 +62,7 @@ def add(commands: Any) -> None:
 
 def _add_how(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("how it is compared").add_argument
-    add("--models", type=names, metavar="A,B", help=f"these alone: some of {', '.join(MODELS)}")
+    add("--models", type=names, metavar="A,B", help=f"these alone: some of {', '.join(command_names())}")
     add(
         "--also",
         type=estimator,
@@ -98,7 +98,8 @@ def run(options: Namespace) -> None:
         most = {} if options.rows is None else {"most": options.rows}
         rows = read.opened(X, y, seed=options.seed, **most)
     how = {name: getattr(options, name) for name in ("cv", "seed", "jobs", "task", "metric", "also")}
-    models = None if options.models is None else [MODELS.get(name.lower(), name) for name in options.models]
+    known = command_names()
+    models = None if options.models is None else [known.get(name.lower(), name) for name in options.models]
     found = compare(rows, models=models, progress=True, **about, **how)
     if options.json:
         print(json.dumps(found.to_dict(), indent=2))

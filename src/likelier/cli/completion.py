@@ -4,11 +4,12 @@ from argparse import Action, Namespace
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from likelier.cli.arguments import HELP, MODELS, examples
+from likelier.cli.arguments import HELP, examples
 from likelier.cli.compare import BUILT_IN
+from likelier.estimators.catalogue import command_names
 
 FILES = {"DATA", "M.lk", "A.lk", "OLD.lk", "OUT", "FILE", "PATH"}  # what such arguments are called
-OFFERED = {"--model": tuple(MODELS), "--models": tuple(MODELS)}
+OFFERED = {"--model": tuple(command_names()), "--models": tuple(command_names())}
 MOST = 100  # letters that are said of an option
 DATA = {"compare": tuple(BUILT_IN)}  # beside files; of one command
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from likelier.cli.arguments import examples, size_of
-from likelier.display import counted
+from likelier.display import counted, some_of
 
 if TYPE_CHECKING:
     from likelier.cli.model_summary import Learned
@@ -107,11 +107,11 @@ def _facts(found: "Description", inside: Inside) -> Iterator[tuple[str, str]]:
     if found.online is not None:
         yield from _online(found.online, found.params["bits"])
         if found.feature_names:
-            yield "columns", _some(found.feature_names)
+            yield "columns", some_of(found.feature_names, 20)
     elif found.n_features is None:  # weights alone
-        yield "classes", _some([str(label) for label in found.params["classes"]])
+        yield "classes", some_of([str(label) for label in found.params["classes"]], 20)
     else:
-        yield "columns", f"{found.n_features}: {_some(_named(found))}"
+        yield "columns", f"{found.n_features}: {some_of(_named(found), 20)}"
         if inside.fitted is not None:
             yield "fit", inside.fitted
         kept = "kept: it can learn on" if found.statistics else "none: it predicts, and learns no more"
@@ -136,10 +136,6 @@ def _online(met: dict[str, float], bits: int) -> Iterator[tuple[str, str]]:
     yield "weights", f"{met['used']:,} of {2**bits:,} taken; {collided:.2%} of cells share another's"
     if odd:
         yield "", "; ".join(odd)
-
-
-def _some(words: list[str]) -> str:
-    return ", ".join(words[:20]) + (f" and {len(words) - 20} more" if len(words) > 20 else "")
 
 
 def _classes(found: "Description") -> list[str]:

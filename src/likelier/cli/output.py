@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
+from likelier.array_types import Floats
 from likelier.data import frames
 from likelier.display import counted
 from likelier.estimators.predictions import Naming, probable
@@ -91,7 +92,7 @@ def in_words(found: Evaluation) -> str:
     return f"{said} ({unknown} that the model does not know: errors, and judged by nothing else)"
 
 
-def auc_deviation(bins: NDArray[np.float64]) -> float:
+def auc_deviation(bins: Floats) -> float:
     """The standard error of the AUC (DeLong, DeLong and Clarke-Pearson 1988); bins: rows of two classes.
 
     The share of the rows of the other class that a row is on the right side of varies from row to row: with

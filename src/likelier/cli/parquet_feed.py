@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from likelier import _core
+from likelier.array_types import Floats
 from likelier.data.frames import frame_columns
 from likelier.streams.reader import NUMBER, WORD, Fill, Told, Wish
 
@@ -75,7 +76,7 @@ class ParquetFeed:
         codes = None if self.wish.target is None else self._coded(named[self.wish.target], weights)
         return self._intake.columns(columns, 0, table.num_rows, codes, weights)
 
-    def _coded(self, column: Any, weights: NDArray[np.float64] | None) -> NDArray[np.int32]:
+    def _coded(self, column: Any, weights: Floats | None) -> NDArray[np.int32]:
         """Labels by their codes; rows that weigh nothing are not learned from, and have none."""
         there = np.ones(len(column), dtype=bool) if weights is None else weights > 0
         found = column.filter(pa.array(there)).combine_chunks().dictionary_encode()
@@ -96,7 +97,7 @@ def _is_number(kind: Any) -> bool:
     return any(test(kind) for test in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal))
 
 
-def _weights(name: str, column: Any) -> NDArray[np.float64]:
+def _weights(name: str, column: Any) -> Floats:
     w = np.ascontiguousarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
     bad = ~(np.isfinite(w) & (w >= 0))
     if bad.any():

@@ -7,7 +7,7 @@ from contextlib import closing
 from functools import partial
 from queue import Full, Queue
 from threading import Event
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,13 +16,14 @@ from likelier.cli.arguments import check_columns, say
 from likelier.cli.output import Judge, LabelJudge, Output, ValueJudge, written
 from likelier.data import CSR, BadCell, Chunk, Columns, Part, frames
 from likelier.data.files.scan import Batches, Scan, find, names_in, scan
-from likelier.data.files.svmlight import TARGET, Keyed, Kind, SparseScan
+from likelier.data.files.svmlight import TARGET, Keyed, SparseScan
 from likelier.display import counted
 from likelier.estimators.online.classifier import OnlineClassifier
 from likelier.estimators.online.rows import worded
 from likelier.estimators.predictions import Naming, decided, probable, said, takes_blocks
 from likelier.estimators.sources import as_fitted, as_learned, completed, integrates, usable
 from likelier.evaluation import Evaluation
+from likelier.streams.formats import FORMATS
 from likelier.threads import cores
 
 # Work on many parts at once, whose results come in the order of the parts.
@@ -170,7 +171,7 @@ def plan(
     """The rows to answer; known: the target's name in training, looked for where none is given; how: what
     `scan` is told of text."""
     features = features_of(model)
-    if find(paths, format)[1] in get_args(Kind):
+    if FORMATS[find(paths, format)[1]].sparse:
         return _sparse(model, paths, format, keep, target, how)
     here = set(names_in(paths, format, how)) if integrates(model) else set(features)
     there = [name for name in features if name in here]

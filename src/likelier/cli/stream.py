@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from likelier.cli.arguments import add_settings, examples, kinds, names, place, same, spare
+from likelier.streams.formats import FORMATS
 
 if TYPE_CHECKING:
     from likelier.saving.online import Kept
     from likelier.streams.model import Online
     from likelier.streams.session import Session
 
-# By the names that --format takes: how rows are written, and what stands between the cells of a line.
-TEXT = {"csv": ("csv", ","), "tsv": ("csv", "\t"), "jsonl": ("json",)}
-TEXT |= {kind: (kind,) for kind in ("json", "svmlight", "vw")}
-PARQUET = {".parquet", ".pq"}
+# By the names that --format takes: the parser, and what stands between the cells of a line.
+TEXT = {name: (kind.parser, kind.delimiter or ",") for name, kind in FORMATS.items() if kind.parser}
+PARQUET = set(FORMATS["parquet"].endings)
 ASKED = (
     "target",
     "weight",

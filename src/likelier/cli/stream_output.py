@@ -7,9 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
+from likelier.array_types import Floats
 from likelier.cli.arguments import say, size_of
 from likelier.display import counted
 from likelier.streams.figures import HEADING, Curve, Snapshot, line
@@ -64,7 +62,7 @@ class Watching:
                 self.bar.clear()
             print(line(at), file=self.printed, flush=True)
 
-    def _watch(self, P: NDArray[np.float64], told: Told) -> None:
+    def _watch(self, P: Floats, told: Told) -> None:
         if self.out is not None and len(P):
             self.out.write(answers_of(P, self.session.model.labels).encode(errors="surrogateescape"))
             self.out.flush()  # whoever asked waits for it
@@ -111,7 +109,7 @@ def _say(n: int, noun: str, what: str) -> None:
         say(f"note: {counted(n, noun)} {what}")
 
 
-def answers_of(P: NDArray[np.float64], labels: list[Any]) -> str:
+def answers_of(P: Floats, labels: list[Any]) -> str:
     """The likeliest label of each row and its probability, as lines of CSV."""
     best = P.argmax(axis=1)
     named = [*map(str, labels), *[""] * (P.shape[1] - len(labels))]  # a class that has not come yet

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from likelier.cli.arguments import (
-    MODELS,
     add_columns,
     add_settings,
     add_table,
@@ -25,6 +24,7 @@ from likelier.cli.arguments import (
     spare,
 )
 from likelier.display import counted
+from likelier.estimators.catalogue import MODELS, command_names
 
 if TYPE_CHECKING:
     from likelier.data import Stored
@@ -53,7 +53,7 @@ def add(commands: Any) -> None:
     add_table(parser)
     add_columns(parser)
     model = parser.add_argument_group("model")
-    model.add_argument("--model", metavar="M", help=", ".join(MODELS))
+    model.add_argument("--model", metavar="M", help=", ".join(command_names()))
     add_settings(model, "a hyper-parameter, for example reg_param=0.1")
     model.add_argument(
         "--resume", metavar="OLD.lk", help="go on from a model that was saved: all rows count"
@@ -186,7 +186,7 @@ def _check(model: Any, source: "Stored", options: Namespace) -> None:
 
     who = type(model).__name__
     check_columns(source, columns_of(source), model)
-    if who in ("LinearRegression", "Ridge"):
+    if MODELS[who].kind == "regression":
         for name, kind in source.others(source.targets).items():
             raise ValueError(
                 f"target {name!r} holds {kind}: {who} predicts numbers; for classes take gaussian-nb, lda "

@@ -14,9 +14,9 @@ from likelier.comparison.cross_validate import Folds, judged
 from likelier.comparison.models import Entrant, baseline, entered
 from likelier.comparison.read import opened
 from likelier.comparison.result import LABELS, VALUES, Comparison, Result
-from likelier.comparison.rows import MOST_ROWS, Rows, listed
+from likelier.comparison.rows import MOST_ROWS, Rows
 from likelier.data import code, levels_of
-from likelier.display import counted
+from likelier.display import counted, some_of
 from likelier.threads import cores
 
 __all__ = ["Comparison", "Result", "compare"]
@@ -127,7 +127,7 @@ def _common(rows: Rows, cv: int) -> tuple[Rows, NDArray[Any]]:
     if common.all():
         return rows, found
     rare, lost = [str(label) for label in found[~common]], int(counts[~common].sum())
-    note = f"classes with fewer rows than folds: left out, {counted(lost, 'row')} in all ({listed(rare)})"
+    note = f"classes with fewer rows than folds: left out, {counted(lost, 'row')} in all ({some_of(rare)})"
     return rows.take(np.flatnonzero(common[codes]), note), found[common]
 
 

@@ -15,12 +15,13 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
-from likelier.array_types import Floats, Indices
+from likelier.array_types import Floats, Indices, row_weights
 from likelier.comparison.models import Entrant
 from likelier.comparison.prepare import Meal, SitsOut
 from likelier.comparison.result import Comparison, Result, standard_error
-from likelier.comparison.rows import Rows, listed
+from likelier.comparison.rows import Rows
 from likelier.data import BadCell, code
+from likelier.display import some_of
 from likelier.evaluation import Evaluation, LabelEvaluation, LabelSums, Said, ValueEvaluation, ValueSums
 
 # How many numbers a fit has found.
@@ -72,7 +73,7 @@ def auc(scores: Floats, positive: NDArray[np.bool_], w: Floats | None = None) ->
     NaN: there are no rows of the class, or no others.
     """
     values, at = np.unique(scores, return_inverse=True)
-    v = np.ones(len(scores)) if w is None else w
+    v = row_weights(w, len(scores))
     hits = np.bincount(at, np.where(positive, v, 0.0), len(values))
     misses = np.bincount(at, np.where(positive, 0.0, v), len(values))
     pairs = hits.sum() * misses.sum()
@@ -257,7 +258,7 @@ class _Found:
         for kind, what in (("category", "categories"), ("text", "text"), ("number", "numbers")):
             names = [column.name for column in leaves if column.kind == kind]
             if names:
-                yield f"leaves out {what}: {listed(names, MOST_NAMES)}"
+                yield f"leaves out {what}: {some_of(names, MOST_NAMES)}"
         whole = len(self.folds.split(0)[0])
         if self.learned < whole - 1:
             yield f"learns from a sample of {self.learned:,} of {whole:,} rows"

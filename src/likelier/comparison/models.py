@@ -6,36 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import chain, count
-from typing import Any, Literal
+from typing import Any
 
 from sklearn.base import is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from likelier.comparison import prepare
 from likelier.comparison.prepare import Diet, plain
+from likelier.estimators.catalogue import NO_COLUMNS, Candidate, Kind, ModelInfo, candidates
 from likelier.estimators.deprecated import settled
-from likelier.estimators.discriminative.linear_svc import LinearSVC
-from likelier.estimators.discriminative.logistic import LogisticRegression
-from likelier.estimators.discriminative.logistic_cv import LogisticRegressionCV
-from likelier.estimators.discriminative.perceptron import Perceptron
-from likelier.estimators.discriminative.sgd import SGDClassifier
-from likelier.estimators.generative.categorical_nb import CategoricalNB
-from likelier.estimators.generative.discriminant import (
-    LinearDiscriminantAnalysis,
-    QuadraticDiscriminantAnalysis,
-)
-from likelier.estimators.generative.kernel_density import KernelDensityClassifier
-from likelier.estimators.generative.mixed_nb import NaiveBayes
-from likelier.estimators.generative.mixture_discriminant import MixtureDiscriminantAnalysis
-from likelier.estimators.generative.naive_bayes import (
-    BernoulliNB,
-    ComplementNB,
-    GaussianNB,
-    MultinomialNB,
-    PoissonNB,
-)
-from likelier.estimators.linear_regression import LinearRegression, Ridge
-from likelier.estimators.online.classifier import OnlineClassifier
 
 # The models that a table is compared on: what each is given, and what it takes for granted.
 
@@ -44,7 +23,7 @@ from likelier.estimators.online.classifier import OnlineClassifier
 class Nature:
     """What is known of a model before any row is seen."""
 
-    kind: Literal["generative", "discriminative", "regression", ""] = ""
+    kind: Kind = ""
     models: str = ""  # the distribution, or what of it
     independent: str = ""  # which columns are taken to be independent
     boundary: str = ""
@@ -65,105 +44,44 @@ class Entrant:
     most_cells: int | None = None  # to learn from, beyond which it gets a sample of the rows
 
 
-NO = "no"
-LINEAR, QUADRATIC, ANY_FORM = "linear", "quadratic", "any form"
-SHARE = "p(C | x), log odds linear in x"
-WIDEST = 1000  # columns that have covariances, or a choice of families each
-GAPPY = 200  # of those that have covariances, where cells are missing: each pattern of gaps inverts them
-KERNELS = 400_000  # cells that are kept: each answer is a sum over all of them
+def _entrant(candidate: Candidate, model: Any, kind: Kind = "", *, baseline: bool = False) -> Entrant:
+    nature = Nature(kind, candidate.models, candidate.independent, candidate.boundary)
+    return Entrant(
+        candidate.name,
+        model,
+        vars(prepare)[candidate.prepare],
+        nature,
+        candidate.online,
+        baseline,
+        candidate.most_columns,
+        candidate.most_gappy,
+        candidate.most_cells,
+    )
 
 
 def baseline(*, numbers: bool) -> Entrant:
     """The answer that knows y alone."""
-    if numbers:
-        nature = Nature(models="the mean of the sample")
-        return Entrant("(mean)", DummyRegressor(), prepare.nothing, nature, baseline=True)
-    nature = Nature(models="each class as often as in the sample")
-    model = DummyClassifier(strategy="prior")
-    return Entrant("(majority class)", model, prepare.nothing, nature, baseline=True)
+    model = DummyRegressor() if numbers else DummyClassifier(strategy="prior")
+    return _entrant(NO_COLUMNS[numbers], model, baseline=True)
+
+
+def _known(info: ModelInfo, candidate: Candidate) -> Entrant:
+    return _entrant(candidate, settled(info.load()(**candidate.settings)), info.kind)
 
 
 def classifiers() -> list[Entrant]:
     """All that suit some table of classes."""
-    return [*_independent(), *_covaried(), _kernels(), *_discriminative()]
-
-
-def _independent() -> list[Entrant]:
-    """Naive Bayes: columns are independent in each class."""
-
-    def each(name: str, model: Any, diet: Diet, models: str, boundary: str = LINEAR) -> Entrant:
-        return Entrant(name, model, diet, Nature("generative", models, "in each class", boundary))
-
-    chosen = each("NaiveBayes", NaiveBayes(), prepare.table, "a family for each column", "as the families")
-    tenths = "categories; numbers in tenths"
-    return [
-        replace(chosen, most_columns=WIDEST),
-        each("GaussianNB", GaussianNB(), prepare.numbers, "Gaussian columns", QUADRATIC),
-        each("BernoulliNB", BernoulliNB(), prepare.truths, "columns true or false"),
-        each("CategoricalNB", CategoricalNB(), prepare.bins, tenths, "linear in indicators"),
-        each("MultinomialNB", MultinomialNB(), prepare.counts, "counts, given their sum"),
-        each("ComplementNB", ComplementNB(), prepare.counts, "counts of all other classes"),
-        each("PoissonNB", PoissonNB(), prepare.counts, "Poisson counts"),
-    ]
-
-
-def _covaried() -> list[Entrant]:
-    """Gaussian classes, and mixtures of them."""
-
-    def each(name: str, model: Any, diet: Diet, models: str, boundary: str) -> Entrant:
-        nature = Nature("generative", models, NO, boundary)
-        return Entrant(name, model, diet, nature, most_columns=WIDEST, most_gappy=GAPPY)
-
-    LDA, QDA, MDA = LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis, MixtureDiscriminantAnalysis
-    less = {"LDA": LDA(solver="lsqr", shrinkage="auto"), "QDA": QDA(solver="eigen", shrinkage="auto")}
-    whole, numbers = prepare.numbers_and_indicators, prepare.numbers
-    return [
-        each("LDA", LDA(), whole, "Gaussian classes, one covariance", LINEAR),
-        each("LDA, shrunk", less["LDA"], whole, "Gaussian classes, one shrunk covariance", LINEAR),
-        each("QDA", QDA(), numbers, "Gaussian classes, a covariance each", QUADRATIC),
-        each("QDA, shrunk", less["QDA"], numbers, "Gaussian classes, shrunk covariances", QUADRATIC),
-        each("MDA", MDA(random_state=0), numbers, "a mixture of Gaussians for each class", ANY_FORM),
-    ]
-
-
-def _kernels() -> Entrant:
-    nature = Nature("generative", "a kernel about every row", "within a kernel", ANY_FORM)
-    model, diet = KernelDensityClassifier(), prepare.numbers
-    return Entrant("KernelDensity", model, diet, nature, most_columns=WIDEST, most_cells=KERNELS)
-
-
-def _discriminative() -> list[Entrant]:
-    """A line, found by its loss."""
-
-    def each(name: str, model: Any, diet: Diet, models: str = SHARE, *, online: bool = False) -> Entrant:
-        return Entrant(name, model, diet, Nature("discriminative", models, NO, LINEAR), online=online)
-
-    averaged = Perceptron(weights="average", random_state=0)
-    steps = SGDClassifier(loss="log_loss", random_state=0)
-    by_row = OnlineClassifier(passes=5, random_state=0)
-    return [
-        each("LogisticRegression", LogisticRegression(), prepare.design),
-        each("LinearSVC", LinearSVC(), prepare.design, "no distribution: a margin"),
-        each("Perceptron", averaged, prepare.design, "no distribution: mistakes", online=True),
-        each("SGDClassifier", steps, prepare.design, online=True),
-        each("OnlineClassifier", by_row, prepare.table_or_words, online=True),
-    ]
+    return [_known(info, each) for info, each in candidates(numbers=False) if not each.on_request]
 
 
 def regressions() -> list[Entrant]:
     """All that suit a target of numbers."""
-    nature = Nature("regression", "errors of one variance", NO, LINEAR)
-    small = Nature("regression", "errors of one variance, small weights", NO, LINEAR)
-    return [
-        Entrant("LinearRegression", LinearRegression(), prepare.contrasts, nature),
-        Entrant("Ridge", Ridge(), prepare.design, small),
-    ]
+    return [_known(info, each) for info, each in candidates(numbers=True)]
 
 
 def on_request() -> list[Entrant]:
     """Those that take part where they are named."""
-    nature = Nature("discriminative", SHARE, NO, LINEAR)
-    return [Entrant("LogisticRegressionCV", settled(LogisticRegressionCV()), prepare.design, nature)]
+    return [_known(info, each) for info, each in candidates(numbers=False) if each.on_request]
 
 
 # Who takes part in a comparison: likelier's models by name, and estimators of any kind.

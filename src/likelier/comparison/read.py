@@ -16,7 +16,6 @@ from likelier.comparison.rows import (
     at_most,
     in_memory,
     labelled,
-    listed,
     of_columns,
     plain_labels,
     rows_of,
@@ -25,6 +24,7 @@ from likelier.comparison.rows import (
 from likelier.data import CSR, Chunk, Columns, Factor, Source, Widening, columns_of
 from likelier.data.files.columns import Roles
 from likelier.data.files.scan import Scan
+from likelier.display import some_of
 from likelier.engines import run
 from likelier.engines.row_numbers import numbered
 from likelier.estimators import validation
@@ -114,7 +114,7 @@ def _usable(X: Any) -> tuple[list[str], list[Seen]]:
     others, texts = X.others(names), X.texts(names)
     usable = [name for name in names if name not in others or name in texts]
     if not usable:
-        raise ValueError(f"no column holds numbers, categories or text: {listed(list(others))}.")
+        raise ValueError(f"no column holds numbers, categories or text: {some_of(list(others))}.")
     lost = [(name, others[name]) for name in names if name not in usable]
     return usable, [Seen(name, None, f"holds no numbers ({kind}): left out") for name, kind in lost]
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from likelier.array_types import Floats, Indices
+from likelier.array_types import Floats, Indices, rows_that_count
 from likelier.data import Columns, Factor, frames
 from likelier.data.splits import keys_of
-from likelier.display import counted
+from likelier.display import counted, some_of
 from likelier.estimators import validation
 from likelier.estimators.validation import missing
 
@@ -57,7 +57,7 @@ def dates(name: str, values: NDArray[np.datetime64]) -> Seen:
     return days(name, np.where(np.isnat(values), np.nan, (values - np.datetime64(0, "D")) / DAY))
 
 
-def days(name: str, values: NDArray[np.float64]) -> Seen:
+def days(name: str, values: Floats) -> Seen:
     """Days since 1970, NaN where missing; that each is there but once does not make them an id."""
     found = _numbers(name, values)
     if found.column is None and found.spare is None:
@@ -81,7 +81,7 @@ def _numbers(name: str, values: NDArray[Any]) -> Seen:
     return Seen(name, column)
 
 
-def _counts_rows(x: NDArray[np.float64]) -> bool:
+def _counts_rows(x: Floats) -> bool:
     """Whether it numbers the rows: whole numbers that only grow, or all of a range."""
     if not (x == np.floor(x)).all():
         return False
@@ -123,15 +123,10 @@ def kept(found: Sequence[Seen]) -> tuple[tuple[Column, ...], tuple[str, ...]]:
         if each.note is not None:
             note = each.note if columns or each.spare is None else "looks like an id, and is all there is"
             said.setdefault(note, []).append(each.name)
-    notes = tuple(f"{listed(names)}: {note}" for note, names in said.items())
+    notes = tuple(f"{some_of(names)}: {note}" for note, names in said.items())
     if not columns and not spares:
         raise ValueError(f"no column is left to learn from: {'; '.join(notes) or 'there is none'}.")
     return columns or spares, notes
-
-
-def listed(names: Sequence[str], most: int = 10) -> str:
-    """Names, of many the first few."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 # The rows of a comparison, in memory: all of a table, or a sample of one that is larger.
@@ -245,7 +240,7 @@ def _parted(frame: frames.Frame | None, target: str) -> tuple[frames.Frame, Any]
         raise ValueError(f"y={target!r} names a column, and X is no frame: hand in y itself.")
     if target not in frame.columns:
         near = get_close_matches(target, [str(name) for name in frame.columns], n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"it has {listed(frame.columns)}."
+        hint = f"did you mean {' or '.join(near)}?" if near else f"it has {some_of(frame.columns)}."
         raise ValueError(f"y={target!r}: X has no such column; {hint}")
     return frame.drop(target), frame[target]
 
@@ -266,7 +261,7 @@ def labelled(y: NDArray[Any], w: Floats | None) -> tuple[Indices, tuple[str, ...
         row = int(np.argmax(np.isinf(y)))
         raise ValueError(f"the target is {y[row]} in row {row}: leave such rows out.")
     gone = missing(y)
-    there = np.flatnonzero(~gone if w is None else ~gone & (w > 0))
+    there = np.flatnonzero(rows_that_count(~gone, w))
     if not len(there):
         raise ValueError("no row has a label and a weight: there is nothing to compare on.")
     return there, (f"{counted(int(gone.sum()), 'row')} without a label: left out",) if gone.any() else ()

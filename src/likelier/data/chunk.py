@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
+from likelier.array_types import Floats
 from likelier.data.errors import NonFinite
 from likelier.data.labels import code
 from likelier.data.matrix import Block, Rows
@@ -30,9 +31,9 @@ class Chunk(NamedTuple):
 
     X: Block
     y: NDArray[Any] | None = None
-    w: NDArray[np.float64] | None = None
+    w: Floats | None = None
     first: int = 0
-    offset: NDArray[np.float64] | None = None
+    offset: Floats | None = None
 
     def take(self, rows: Rows) -> "Chunk":
         """Some of its rows; `first` is right for a run of them."""
@@ -146,10 +147,10 @@ class Arrays:
 
     X: Block
     y: NDArray[Any] | None = None
-    w: NDArray[np.float64] | None = None
+    w: Floats | None = None
     levels: NDArray[Any] | None = None
     names: NDArray[Any] | None = None
-    offset: NDArray[np.float64] | None = None  # (n,) or (n, q)
+    offset: Floats | None = None  # (n,) or (n, q)
 
     def __len__(self) -> int:
         return self.X.shape[0]

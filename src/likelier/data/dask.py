@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from likelier.array_types import Floats
 from likelier.data import frames
 from likelier.data.chunk import PART_BYTES, Chunk, Part
 from likelier.data.labels import code, first_seen, label_counts
@@ -82,14 +83,12 @@ class Reading:
             raise ValueError(f"partition {number}: {wrong}") from None
         return found if self.columns is None else found.select(np.array(self.columns, dtype=np.intp))
 
-    def _weights(self, w: Any, number: int) -> NDArray[np.float64]:
+    def _weights(self, w: Any, number: int) -> Floats:
         found = np.ascontiguousarray(frames.values_of(w), dtype=np.float64)
         _refuse(~(np.isfinite(found) & (found >= 0)), found, number, "sample_weight", _WEIGHT)
         return found
 
-    def _labels(
-        self, y: NDArray[Any], w: NDArray[np.float64] | None, number: int
-    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    def _labels(self, y: NDArray[Any], w: Floats | None, number: int) -> tuple[NDArray[Any], Floats]:
         """The labels, each once, and the weight and number of their rows: all that a survey needs."""
         gone = missing(y)
         if not self.partly:

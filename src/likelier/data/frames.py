@@ -147,7 +147,7 @@ Kind = Literal["number", "bool", "category", "time", "nested", "mixed"]
 ADVICE: dict[str, str] = {
     "written": "turn text that holds numbers into numbers, with X.astype(float) or pandas.to_numeric",
     "category": "encode categories, for example with sklearn.preprocessing.OneHotEncoder (OrdinalEncoder "
-    "for CategoricalNB)",
+    "for CategoricalNB, and for a Mixture whose families call such columns 'categorical')",
     "time": "give dates and times as numbers, for example of days since a first one",
     "nested": "make a column of each part of a nested one",
     "mixed": "make all values of a column numbers (or strings, for NaiveBayes)",

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
+from likelier.array_types import Codes, Floats
 
 # Labels to codes: one native pass over the rows, and a sort of the levels alone.
-
-Codes = NDArray[np.int32]
 
 
 def first_seen(y: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
@@ -164,7 +163,7 @@ class Factor:
         """Of each level, whether some row has it."""
         return np.asarray(np.bincount(self.codes + 1, minlength=len(self.levels) + 2)[1:-1] > 0)
 
-    def numbers(self) -> NDArray[np.float64]:
+    def numbers(self) -> Floats:
         """The codes as numbers, NaN where one is missing."""
         return np.where(self.codes < 0, np.nan, self.codes)
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
+from likelier.array_types import Floats
 from likelier.data.labels import Factor, levels_of
 
 Rows = slice | NDArray[np.intp]  # of a block: from one to another, or these
@@ -68,7 +69,7 @@ class Dense:
         """The rows that lack a cell: (n,)."""
         return np.asarray(np.isnan(self.array).any(axis=1))
 
-    def to_array(self) -> NDArray[np.float64]:
+    def to_array(self) -> Floats:
         return np.asarray(self.array, dtype=np.float64)
 
     def native(self) -> _core.Matrix:
@@ -191,7 +192,7 @@ class CSR:
         found[rows[np.isnan(self.values[at])]] = True
         return found
 
-    def to_array(self) -> NDArray[np.float64]:
+    def to_array(self) -> Floats:
         rows, at = self._stored()
         X = np.zeros(self.shape)
         X[rows, self.columns[at]] = self.values[at]
@@ -286,7 +287,7 @@ class Columns:
                 found |= np.isnan(column)
         return found
 
-    def to_array(self) -> NDArray[np.float64]:
+    def to_array(self) -> Floats:
         X = np.empty(self.shape)
         for j, column in enumerate(self.arrays):
             X[:, j] = column.numbers() if isinstance(column, Factor) else column
@@ -320,7 +321,7 @@ def readable(column: NDArray[Any]) -> NDArray[Any]:
 Block = Dense | CSR | Columns
 
 
-def row_sums(X: Block, of: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[np.float64]:
+def row_sums(X: Block, of: Callable[[NDArray[Any]], NDArray[Any]]) -> Floats:
     """Σ_j of(x_j) over the cells of each row that are there (n,), for a function that is 0 at 0."""
     if isinstance(X, CSR):
         rows, at = X._stored()

@@ -1,6 +1,6 @@
 """Sources around other sources: the same rows with other codes, columns, weights or labels."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -18,7 +18,6 @@ from likelier.data.matrix import Block, Columns
 
 # A source around another: the same rows, read in some other way.
 
-W = TypeVar("W", bound="Wrapped")
 P = TypeVar("P")
 
 
@@ -72,17 +71,6 @@ class Wrapped:
         return parts
 
 
-@dataclass(frozen=True)
-class Beside(Wrapped):
-    """The same rows, of which every pass is to keep another state beside its own, and to hand it over."""
-
-    start: Callable[[], Any]
-    take: Callable[[Any], None]
-
-    def parts(self, state_bytes: int) -> Sequence[Part]:
-        return self.source.parts(state_bytes)
-
-
 def innermost(source: Source) -> Source:
     """The source that holds the rows."""
     while isinstance(source, Wrapped):
@@ -123,22 +111,6 @@ def at_hand(rows: tuple[Any, ...]) -> Iterator[None]:
         AT_HAND.reset(token)
 
 
-def within(source: Source, kind: type[W]) -> W | None:
-    """The wrapper of this kind, this one or one within; None: there is none."""
-    while isinstance(source, Wrapped):
-        if isinstance(source, kind):
-            return source
-        source = source.source
-    return None
-
-
-def unwrapped(source: Source, kind: type[W]) -> W:
-    """The wrapper of this kind, this one or one within."""
-    found = within(source, kind)
-    assert found is not None
-    return found
-
-
 @dataclass(frozen=True)
 class ByClass(Wrapped):
     """The same rows, each class's weights times a number."""
@@ -162,23 +134,23 @@ def times(factor: Floats, y: Any, w: Floats | None) -> Floats:
 # Classes that were guessed: a pass by them goes on for as long as they are all there are.
 
 
-class Unforeseen(ValueError):
+class UnknownLabel(ValueError):
     """A row has a label, or lacks one, that is none of the classes."""
 
 
 @dataclass(frozen=True)
-class Foreseen(Wrapped):
+class KnownLabelsOnly(Wrapped):
     """The same rows, coded; one whose label is no class ends the pass."""
 
     def parts(self, state_bytes: int) -> Sequence[Part]:
-        return [partial(_foreseen, part) for part in self.source.parts(state_bytes)]
+        return [partial(_known_only, part) for part in self.source.parts(state_bytes)]
 
 
-def _foreseen(part: Part) -> Iterator[Chunk]:
+def _known_only(part: Part) -> Iterator[Chunk]:
     for chunk in part():
         assert chunk.y is not None
         if len(chunk.y) and chunk.y.min() < 0:
-            raise Unforeseen("a label that is none of the classes")
+            raise UnknownLabel("a label that is none of the classes")
         yield chunk
 
 

@@ -1,16 +1,33 @@
 """Who runs the parts of a source. The result is the same, bit for bit."""
 
 from likelier.engines.observers import Observer, Pass, reached, watching
-from likelier.engines.run import Engine, chunks, first_chunk, loaded, run, scattered, serial, threads
+from likelier.engines.run import (
+    Beside,
+    Engine,
+    Runner,
+    absorb,
+    chunks,
+    first_chunk,
+    loaded,
+    register,
+    run,
+    scattered,
+    serial,
+    threads,
+)
 
 __all__ = [
+    "Beside",
     "Engine",
     "Observer",
     "Pass",
+    "Runner",
+    "absorb",
     "chunks",
     "first_chunk",
     "loaded",
     "reached",
+    "register",
     "run",
     "scattered",
     "serial",

@@ -307,12 +307,12 @@ def watch(leaves: Sequence[Any], done: Done) -> None:
         raise next(error for n in sorted(left) if (error := left[n].exception()) is not None)
 
 
-def fetched(cluster: Any, source: Source, parts: Sequence[Part]) -> Iterator[Chunk]:
-    """The chunks of all parts, in order; the next part is read while one is in use."""
+def fetched(cluster: Any, source: Source, parts: Sequence[Part]) -> Iterator[list[Chunk]]:
+    """The chunks of each part, in order; the next part is read while one is in use."""
     partitions = partitions_of(source)
     if not is_client(cluster):
         for number, part in enumerate(parts):
-            yield from cluster(*alone(partitions, number, part))
+            yield cluster(*alone(partitions, number, part))
         return
     check_workers(cluster)
     running: deque[Any] = deque()
@@ -321,9 +321,9 @@ def fetched(cluster: Any, source: Source, parts: Sequence[Part]) -> Iterator[Chu
             graph, key = alone(partitions, number, part)
             running.extend(submitted(cluster, source, graph, [key]))
             if len(running) == 2:
-                yield from taken(running)
+                yield taken(running)
         while running:
-            yield from taken(running)
+            yield taken(running)
     finally:
         for future in running:
             future.release()

@@ -5,8 +5,8 @@ from typing import Any, Self, TypeVar
 
 from likelier.data import Chunk, Source
 from likelier.data.chunk import UNNUMBERED
-from likelier.data.transforms import Beside, Wrapped, innermost
-from likelier.engines.run import engine_of
+from likelier.data.transforms import Wrapped, innermost
+from likelier.engines.run import Beside, engine_of
 
 S = TypeVar("S", bound=Source)
 
@@ -47,9 +47,9 @@ def numbered(source: S) -> S:
     return found
 
 
-def counting(source: Source, labels: Source) -> Source:
-    """The labels of a source, which a pass reads: whose rows nobody has counted are counted on the way."""
+def counting(source: Source) -> Beside | None:
+    """What a survey of the labels keeps beside them: how many rows there are, if nobody knows."""
     held: Any = innermost(source)
     if not getattr(held, "provisional", False):
-        return labels
-    return Beside(labels, Heights, lambda found: held.counted(found.rows))
+        return None
+    return Beside(Heights, lambda found: held.counted(found.rows))

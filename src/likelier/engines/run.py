@@ -6,12 +6,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, partial
 from itertools import islice
 from threading import Event
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from likelier.data import CSR, Arrays, Chunk, Dense, Part, Source
-from likelier.data.transforms import Beside, Few, cluster_of, within
+from likelier.data.transforms import Few, cluster_of
 from likelier.engines.checkpoint import JOURNAL, current
 from likelier.engines.observers import OBSERVER, Done, Pass, kind_of, observed, passing, unheard
 from likelier.states import State, Together
@@ -60,15 +60,9 @@ def _pieces(part: Part, cut: Callable[[Chunk], Iterator[T]], done: Done) -> Iter
 
 def _read(source: Source, parts: Sequence[Part], done: Done) -> Iterator[Chunk]:
     cluster = cluster_of(source)
-    if cluster is None:
-        for part in parts:
-            yield from part()
-            done(parts=1)
-        return
-    from likelier.engines.dask import fetched  # Dask is an extra, and slow to load
-
-    yield from fetched(cluster, source, parts)
-    done(parts=len(parts))
+    for chunks_of_part in _runner_of(cluster).fetched(cluster, source, parts):
+        yield from chunks_of_part
+        done(parts=1)
 
 
 def first_chunk(source: Source, most: int = 1 << 12) -> Chunk:
@@ -181,25 +175,82 @@ def _merged(tree: Tree, states: Iterable[S], done: Done) -> S:
     return found
 
 
-def engine_of(source: Source) -> Engine:
-    """Who has the rows runs the pass: a Dask cluster, or the cores of this machine."""
-    cluster = cluster_of(source)
-    if cluster is None:
-        return threads()
+# Who runs a pass, by where the rows are: `threads` and Dask are entries, others are added by `register`.
+
+Fetched = Iterator[Iterable[Chunk]]
+
+
+class Runner(NamedTuple):
+    """Runs passes on one kind of cluster. A cluster is what a source has as `cluster`; None: this process.
+
+    fetched: the chunks of each part in order, for the few passes whose rows must come here.
+    """
+
+    accepts: Callable[[Any], bool]
+    engine: Callable[[Any], Engine]
+    fetched: Callable[[Any, Source, Sequence[Part]], Fetched]
+
+
+def _on_dask(cluster: Any) -> Engine:
     from likelier.engines.dask import passing as on_dask  # Dask is an extra, and slow to load
 
     return on_dask(cluster)
 
 
-def run(source: Source, start: Callable[[], S]) -> S:
-    """Run a pass where its data is."""
-    if type(source) is Arrays and JOURNAL.get() is None and OBSERVER.get() is None:
+def _fetched_by_dask(cluster: Any, source: Source, parts: Sequence[Part]) -> Fetched:
+    from likelier.engines.dask import fetched
+
+    return fetched(cluster, source, parts)
+
+
+def _is_dask(cluster: Any) -> bool:
+    """A `distributed.Client`, or a scheduler of Dask's, which is a function of a graph and keys."""
+    return hasattr(cluster, "scheduler_info") or callable(cluster)
+
+
+RUNNERS: dict[str, Runner] = {
+    "threads": Runner(
+        lambda cluster: cluster is None,
+        lambda cluster: threads(),
+        lambda cluster, source, parts: (part() for part in parts),
+    ),
+    "dask": Runner(_is_dask, _on_dask, _fetched_by_dask),
+}
+
+
+def register(name: str, runner: Runner) -> None:
+    """Add an engine: sources whose `cluster` it accepts are run by it from now on."""
+    RUNNERS[name] = runner
+
+
+def _runner_of(cluster: Any) -> Runner:
+    for runner in reversed(RUNNERS.values()):  # the latest has the first say
+        if runner.accepts(cluster):
+            return runner
+    raise TypeError(f"no engine runs on a {type(cluster).__name__}; engines: {', '.join(RUNNERS)}")
+
+
+def engine_of(source: Source) -> Engine:
+    """Who has the rows runs the pass: the cores of this machine, a Dask cluster, or an engine of a user."""
+    cluster = cluster_of(source)
+    return _runner_of(cluster).engine(cluster)
+
+
+class Beside(NamedTuple):
+    """A second state that a pass keeps of the rows that it reads: what makes it, and who is handed it."""
+
+    start: Callable[[], Any]
+    take: Callable[[Any], None]
+
+
+def run(source: Source, start: Callable[[], S], beside: Beside | None = None) -> S:
+    """Run a pass where its data is; beside: what else is kept of the same rows, from the same reading."""
+    if beside is None and type(source) is Arrays and JOURNAL.get() is None and OBSERVER.get() is None:
         chunk = source.whole
         if chunk is not None:  # a small table must not pay for the rest
             state = start()
             state.update(chunk)
             return state
-    beside = within(source, Beside)
     found: S
     if beside is None:
         found = _kept(source, start, start)

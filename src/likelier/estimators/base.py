@@ -28,7 +28,8 @@ from likelier.warning_location import outside
 # scikit-learn's callbacks, from its version 1.9 on: a task for a fit, and one for each of its steps.
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
+    from sklearn.callback import with_callbacks
 except ImportError:  # scikit-learn 1.8 has none
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
@@ -315,7 +316,7 @@ def publish(estimator: Any, attributes: dict[str, Any]) -> None:
     estimator.__dict__.update(attributes)
 
 
-class Publishing(Estimator):
+class Publishing(BaseEstimator, ABC):
     """Estimators with a model, what they counted (None: not kept), and what y was."""
 
     _model: Any
@@ -351,6 +352,9 @@ class Publishing(Estimator):
     def _attributes(self, model: Any, statistics: Any | None, target: Any, names: Names) -> dict[str, Any]:
         """All that makes a fitted estimator."""
         return attributes_of(self, model, statistics, target, names)
+
+    def _html_repr(self) -> str:
+        return with_caption(super()._html_repr(), self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

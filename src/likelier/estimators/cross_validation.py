@@ -24,6 +24,7 @@ from likelier.data import (
 from likelier.data.transforms import innermost
 from likelier.engines import run
 from likelier.estimators import validation
+from likelier.estimators.base import warn_of_fit
 from likelier.evaluation import Card, CrossValidation, Trial, predictions
 from likelier.scores import Scores, abreast
 from likelier.states import Folds, Together, all_but_one
@@ -34,6 +35,17 @@ from likelier.warning_location import outside
 
 Point = dict[str, Any]
 ROUNDING = 1e-12  # what two cuts of the same rows may differ by: it is not to decide which point is best
+
+
+class Asked(NamedTuple):
+    """What users say of a cross-validation: see `OnePassClassifier.cross_validate`."""
+
+    cv: Any
+    grid: Any
+    metric: str | None
+    groups: Any
+    random_state: int | None
+    return_predictions: bool
 
 
 class Plan(NamedTuple):
@@ -52,12 +64,12 @@ class Entrants(NamedTuple):
     which: list[int]
 
     @classmethod
-    def of(cls, estimator: Any, points: Sequence[Point], source: Source, target: Any) -> "Entrants":
+    def of(cls, estimator: Any, points: Sequence[Point], rows: Source, survey: Any) -> "Entrants":
         """Points whose statistics could be merged share them."""
         found = cls([clone(estimator).set_params(**point) for point in points], [], [])
         empty: list[Any] = []
         for entrant in found.estimators:
-            start = entrant._start(source, target)
+            start = entrant._start(rows, survey)
             new = start()
             alike = [i for i, other in enumerate(empty) if other.mergeable(new)]
             if not alike:
@@ -69,40 +81,47 @@ class Entrants(NamedTuple):
     def start(self) -> Together:
         return Together.start(self.starts)
 
-    def trial(self, counted: Folds, some: Sequence[int]) -> Trial:
+    def trial(self, counted: Folds, some: Sequence[int], target: Any) -> Trial:
         """Some of the entrants, fitted without each fold, to be judged on it."""
         scores = []
         for fold, statistics in enumerate(all_but_one(counted.states, self.start)):
             with _noting(f"while fitting without fold {fold} of {counted.folds.count}"):
-                scores.append(abreast([self._scores(statistics, v) for v in some]))
+                scores.append(abreast([self._scores(statistics, v, target) for v in some]))
         return Trial(counted.folds, scores, len(some))
 
-    def _scores(self, statistics: Together, v: int) -> Scores:
+    def _scores(self, statistics: Together, v: int, target: Any) -> Scores:
         entrant = self.estimators[v]
-        scores: Scores = entrant._scores(entrant._sound_model(statistics.states[self.which[v]]))
+        scores: Scores = entrant._scores(entrant._estimate(statistics.states[self.which[v]], target))
         return scores
 
 
-def cross_validate(estimator: Any, source: Source, points: Sequence[Point], plan: Plan) -> CrossValidation:
-    """The two passes, and a third if predictions are wanted."""
-    target = estimator._target_of(source)
-    with validation.of_classes(target):
-        return _cross_validated(estimator, source, target, points, plan)
+def validated(estimator: Any, source: Source, given: tuple[Any, Any], asked: Asked) -> CrossValidation:
+    """An estimator by one pass, cross-validated; given: X and y as the user handed them in."""
+    card, seed = estimator._card, asked.random_state
+    folds = folds_of(asked.cv, source, (*given, asked.groups), stratify=card.stratified, seed=seed)
+    points = points_of(estimator, asked.grid)
+    plan = Plan(folds, card.metric_of(asked.metric), asked.return_predictions)
+    with validation.naming(source):
+        return _cross_validated(estimator, source, points, plan)
 
 
 def _cross_validated(
-    estimator: Any, source: Source, target: Any, points: Sequence[Point], plan: Plan
+    estimator: Any, source: Source, points: Sequence[Point], plan: Plan
 ) -> CrossValidation:
-    entrants = Entrants.of(estimator, points, source, target)
-    rows = estimator._labelled(source, target)
+    """The survey, the two passes, and a third if predictions are wanted."""
+    survey = estimator._survey(source, every=True)
+    target = getattr(survey, "classes", survey)  # of a regression all that is known is the shape of y
+    estimator._warn_of_folds(survey)
+    rows = estimator._labelled(source, survey)
+    entrants = Entrants.of(estimator, points, rows, survey)
     counted = run(rows, partial(Folds.start, plan.folds, entrants.start))
-    trial = entrants.trial(counted, range(len(points)))
+    trial = entrants.trial(counted, range(len(points)), target)
     card = run(rows, partial(estimator._card.start, trial))
     figures = _figures(card)
     best = _best(figures[plan.metric], rising=plan.metric in card.rising)
     out = None
     if plan.return_predictions:
-        P = predictions(entrants.trial(counted, [best]), rows, card.link)
+        P = predictions(entrants.trial(counted, [best], target), rows, card.link)
         out = card.shaped(P, source.y_shape)
     fitted = _fitted(entrants, best, counted.states, target, source)
     return CrossValidation(tuple(points), card.rows, figures, plan.metric, best, fitted, out)
@@ -150,8 +169,8 @@ def _fitted(entrants: Entrants, v: int, states: Sequence[Together], target: Any,
     """Entrant v, fitted to all rows: the merger of all folds."""
     best = entrants.estimators[v]
     statistics = merge_in_order(states).states[entrants.which[v]]
-    model = best._sound_model(statistics)
-    best._warn(model, statistics, target, source.names)
+    model = best._estimate(statistics, target)
+    warn_of_fit(best, model, statistics, target, source.names)
     return best._publish(model, statistics, target, source.names)
 
 

@@ -45,6 +45,7 @@ from likelier.inference import (
 from likelier.model import ask
 from likelier.scores import Affine, Scores
 from likelier.states import Equations, Gathered, Triangle
+from likelier.threads import one_blas_thread
 from likelier.warning_location import outside
 
 # Lines through rows, from one pass: what every least-squares estimator does.
@@ -255,7 +256,8 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         intercept = bool(self.fit_intercept)
         found = self._by_steps(statistics) if isinstance(statistics, Gathered) else None
         if found is not None:
-            return Lines.of(found[1], found[0], intercept=intercept)
+            with one_blas_thread():  # its products are small, and others are slow to come to a busy core
+                return Lines.of(found[1], found[0], intercept=intercept)
         equations = statistics.equations(centred=intercept)
         return Lines.of(equations, self._solve(equations), intercept=intercept)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from likelier.estimators import validation
-from likelier.estimators.one_pass import Named, OnePass
+from likelier.estimators.one_pass import Named
 from likelier.estimators.online.classifier import OF_FIT, OnlineClassifier
 from likelier.streams.model import averaged
 
@@ -31,7 +31,7 @@ def merge(models: Iterable[Any] | Mapping[str, Any], classes: Literal["union"] |
 def _check_sum(one: Named) -> None:
     """Refuse a model that is no function of sums over rows, and say what there is instead."""
     name, model = one
-    if isinstance(model, OnePass):
+    if hasattr(model, "_join"):
         return
     if not hasattr(model, "fit"):
         raise TypeError(f"{name} is a {type(model).__name__}: merge takes models; load(path) reads one")

@@ -2,28 +2,21 @@
 
 import copy
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
-from likelier.data import Source, levels_of
-from likelier.data.transforms import Foreseen
+from likelier.data import Source
 from likelier.engines import run
-from likelier.engines.checkpoint import Refused
 from likelier.engines.row_numbers import numbered
 from likelier.estimators import cross_validation, validation
+from likelier.estimators.base import NOT_ROUTED, Publishing, resumable
 from likelier.estimators.base import Names as Names
-from likelier.estimators.base import Publishing, Resumable, resumable
-from likelier.estimators.common import Scoring, refuse_new
 from likelier.estimators.precision import single
-from likelier.evaluation import Card, CrossValidation, LabelCard
-from likelier.families import Family
-from likelier.model import Bayes, glimpse
+from likelier.evaluation import Card, CrossValidation
 from likelier.scores import Scores
 from likelier.states.units import plain
 
@@ -81,7 +74,7 @@ def _check_kind(first: Named, one: Named) -> None:
 
 def _check_kept(one: Named) -> None:
     try:
-        one.model._needs_statistics("merge")
+        needs_statistics(one.model, "merge")
     except ValueError as problem:
         raise ValueError(f"{one.name}: {problem}") from None
 
@@ -143,7 +136,7 @@ UNLIKE = "hyper-parameters that need other statistics were changed since the fir
 Start = Callable[[], Any]
 
 
-class OnePass(Resumable, Publishing):
+class OnePass(Publishing):
     """Estimators that are a function of statistics which absorb rows and merge.
 
     A subclass says what rows and target it takes (`_source`, `_target_of`: the classes, or the shape of a
@@ -151,6 +144,7 @@ class OnePass(Resumable, Publishing):
     left open.
     """
 
+    __metadata_request__fit: ClassVar[dict[str, str]] = NOT_ROUTED
     _card: ClassVar[type[Card]]  # how its predictions are judged
     _settled: ClassVar[tuple[str, ...]] = ()  # hyper-parameters that statistics have the last word on
 
@@ -182,21 +176,6 @@ class OnePass(Resumable, Publishing):
         """The statistics of these rows."""
         return run(self._labelled(source, target), self._start(source, target))
 
-    def _fitted(self, source: Source, target: Any) -> tuple[Any, Any | None]:
-        """Model and statistics of all rows."""
-        statistics = self._count(source, target)
-        self._check_enough(statistics, source, target)
-        return self._sound_model(statistics), statistics
-
-    def _found(self, source: Source) -> tuple[Any, tuple[Any, Any | None]]:
-        """What y is, and model and statistics of all rows."""
-        target = self._target_of(source)
-        with validation.of_classes(target):
-            return target, self._fitted(source, target)
-
-    def _check_enough(self, statistics: Any, source: Source, target: Any) -> None:
-        """Refuse rows that are too few to fit."""
-
     @resumable
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Fit to rows X and their y, or to a source that has both, from scratch.
@@ -205,8 +184,9 @@ class OnePass(Resumable, Publishing):
         """
         source = self._source(X, y, sample_weight, known=False)
         with validation.naming(source, type(self).__name__):
-            target, (model, statistics) = self._found(source)
-        model = replace(model, single=single(source))
+            target = self._target_of(source)
+            statistics = self._count(source, target)
+            model = replace(self._estimate(statistics, target), single=single(source))
         self._warn(model, statistics, target, source.names)
         return self._publish(model, statistics, target, source.names)
 
@@ -235,15 +215,14 @@ class OnePass(Resumable, Publishing):
         predicts of each row, from the other folds; that takes a third pass.
         """
         source = numbered(self._source(X, y, sample_weight, known=False))
-        stratify = self._card.stratified
-        folds = cross_validation.folds_of(cv, source, (X, y, groups), stratify=stratify, seed=random_state)
-        points = cross_validation.points_of(self, grid)
-        self._warn_of_folds(source)
-        how = cross_validation.Plan(folds, self._card.metric_of(metric), return_predictions)
-        with validation.naming(source):
-            return cross_validation.cross_validate(self, source, points, how)
+        asked = cross_validation.Asked(cv, grid, metric, groups, random_state, return_predictions)
+        return cross_validation.validated(self, source, (X, y), asked)
 
-    def _warn_of_folds(self, source: Source) -> None:
+    def _survey(self, source: Source, *, every: bool = False) -> Any:
+        """What is known before rows are counted: what y is."""
+        return self._target_of(source)
+
+    def _warn_of_folds(self, survey: Any) -> None:
         """Say what rows that are held out have decided nevertheless."""
 
     def _take_in(self, source: Source, target: Any) -> Self:
@@ -252,11 +231,10 @@ class OnePass(Resumable, Publishing):
             statistics = self._count(source, target)
         names, all_single = source.names, single(source)
         if "_model" in vars(self):
-            statistics = _merged([self._statistics, statistics])
+            statistics = merged([self._statistics, statistics])
             names = getattr(self, "feature_names_in_", None)
             all_single = all_single and self._model.single
-        with validation.of_classes(target):
-            model = replace(self._sound_model(statistics), single=all_single)
+        model = replace(self._estimate(statistics, target), single=all_single)
         return self._publish(model, statistics, target, names)
 
     @abstractmethod
@@ -265,141 +243,50 @@ class OnePass(Resumable, Publishing):
 
     def _merge(self, models: Sequence[Named], states: Sequence[Any], target: Any) -> Self:
         """A new estimator of the same kind, with these statistics of the models."""
-        statistics = _merged(states)
+        statistics = merged(states)
         new: Self = clone(self)
         names = getattr(self, "feature_names_in_", None)
         all_single = all(one.model._model.single for one in models)
-        with validation.of_classes(target):
-            model = replace(new._sound_model(statistics), single=all_single)
+        model = replace(new._estimate(statistics, target), single=all_single)
         new._warn(model, statistics, target, names)
         return new._publish(model, statistics, target, names)
 
-    def _sound_model(self, statistics: Any) -> Any:
-        validation.weighty(statistics.n)
-        if not statistics.finite():
-            raise ValueError(
-                "Input X, y or sample_weight contains values so large that their sums of squares overflow: "
-                "divide such columns."
-            )
+    def _estimate(self, statistics: Any, target: Any) -> Any:
+        """The model that statistics make, which are checked."""
+        check_sound(statistics)
         return self._model_of(plain(statistics))
 
     def _needs_statistics(self, what: str) -> None:
-        if self._statistics is None:
-            raise ValueError(
-                f"{what} needs the statistics of the rows, and this {type(self).__name__} keeps none: "
-                "it came from marginal() or condition(), was saved without them, or was fitted with a "
-                "covariance_estimator or to rows in which cells are missing in more ways than can be "
-                "counted."
-            )
+        needs_statistics(self, what)
 
 
-def _merged(states: Sequence[Any]) -> Any:
+def check_sound(statistics: Any) -> None:
+    """Refuse statistics of no rows, and those that have overflowed."""
+    validation.weighty(statistics.n)
+    if not statistics.finite():
+        raise ValueError(
+            "Input X, y or sample_weight contains values so large that their sums of squares overflow: "
+            "divide such columns."
+        )
+
+
+def needs_statistics(estimator: Any, what: str) -> None:
+    """Refuse what a model can do only as long as it keeps its statistics."""
+    if estimator._statistics is None:
+        raise ValueError(
+            f"{what} needs the statistics of the rows, and this {type(estimator).__name__} keeps none: "
+            "it came from marginal() or condition(), was saved without them, or was fitted with a "
+            "covariance_estimator or to rows in which cells are missing in more ways than can be "
+            "counted."
+        )
+
+
+def merged(states: Sequence[Any]) -> Any:
     """One state out of several, which stay as they are."""
     total = copy.deepcopy(states[0])
     for state in states[1:]:
         if not total.mergeable(state):
             raise ValueError(UNLIKE)
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by _sound_model
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by check_sound
             total.merge(state)
     return total
-
-
-# Classifiers by one pass: their target is the list of classes.
-
-
-class OnePassClassifier(Scoring, OnePass):
-    """Statistics by class: the survey pass finds the classes, the counting pass does the rest."""
-
-    _card = LabelCard
-    _model: Bayes
-    _target: NDArray[Any]  # the classes
-
-    @abstractmethod
-    def _family(self, K: int) -> Family:
-        """The family that the hyper-parameters describe, which are checked here."""
-
-    def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Source:
-        return validation.training(self, X, y, sample_weight, known=known)
-
-    def _start(self, source: Source, target: NDArray[Any]) -> Start:
-        K = len(target)
-        return partial(self._family(K).stats, K, source.p)
-
-    def _found(self, source: Source) -> tuple[NDArray[Any], tuple[Any, Any | None]]:
-        """One pass where the survey would cost another, if a glimpse has shown all classes."""
-        try:
-            guess = glimpse(source)
-            if guess is not None:
-                with validation.of_classes(guess):
-                    return guess, self._fitted(Foreseen(source), guess)
-        except Refused:
-            raise
-        except ValueError:  # which may be the guess's fault: after the survey it would not be
-            pass
-        return super()._found(source)
-
-    def _labelled(self, source: Source, target: NDArray[Any]) -> Source:
-        return source.coded(target)
-
-    def _scores(self, model: Bayes) -> Scores:
-        return model.posterior
-
-    def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
-        return {"classes_": target, "n_features_in_": model.params.shape[1]}
-
-    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
-        if len(target) == 1:
-            yield f"all rows are of class {target[0]}: every answer will be that class"
-
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Take in more rows: the result is that of one fit to all rows so far.
-
-        `classes`, all labels that can ever come, are needed at the first call. What the rows so far leave
-        open is dealt with as in `fit`, but without a warning: more may come.
-        """
-        first = "_model" not in vars(self)
-        known = self._known_classes(classes)
-        if not first:
-            self._needs_statistics("partial_fit")
-        self._warn_of_settings()
-        source = self._source(X, y, sample_weight, known=not first)
-        refuse_new(source, known)
-        return self._take_in(source, known)
-
-    def merge(self, *others: Self, classes: Literal["union"] | None = None) -> Self:
-        """A new estimator, equal to one fitted to the rows of this one and of all `others`.
-
-        Hyper-parameters, columns and classes must be the same; classes="union" joins the classes.
-        """
-        return self._join(numbered_models(self, others), classes)
-
-    def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
-        check(models)
-        if classes not in (None, "union"):
-            raise ValueError(f"classes={classes!r}: it is None (they must match) or 'union'")
-        joint = self._target
-        for one in models[1:]:
-            theirs = one.model._target
-            if np.array_equal(joint, theirs):
-                continue
-            if classes is None:
-                raise ValueError(
-                    f"classes differ: {models[0].name} has {joint}, {one.name} {theirs}; merge with "
-                    "classes='union' to join them"
-                )
-            joint = _union(joint, theirs, one.name)
-        check_statistics(models)
-        counted = [(model._statistics, np.searchsorted(joint, model._target)) for _, model in models]
-        return self._merge(models, [state.widened(len(joint), at) for state, at in counted], joint)
-
-
-def _union(a: NDArray[Any], b: NDArray[Any], name: str) -> NDArray[Any]:
-    """The labels of both, which must be of one kind: numbers and strings are not made into each other."""
-    both = np.concatenate([a.astype(object), b.astype(object)])
-    kind = np.result_type(a.dtype, b.dtype) if a.dtype.kind == b.dtype.kind else None
-    if kind is None and not {a.dtype.kind, b.dtype.kind} <= set("iu"):
-        raise ValueError(
-            f"labels of different kinds cannot be joined: those of {name} are {b.dtype}, others {a.dtype}"
-        )
-    joint = levels_of(both)
-    return joint if kind is None else joint.astype(kind)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from likelier.array_types import Floats
+from likelier.array_types import Floats, row_weights
 from likelier.data import Chunk, DegenerateWarning, Source
 from likelier.engines import run
 from likelier.families.em_acceleration import Mixing
@@ -29,7 +29,7 @@ class Belonging:
 
     def absorb(self, Z: Floats, weights: Floats | None) -> None:
         """Rows by their scores (n, K), which are used up."""
-        w = np.ones(len(Z)) if weights is None else weights
+        w = row_weights(weights, len(Z))
         log_p = log_sum_exp.start(len(Z), 0)
         log_sum_exp.apply(Z, log_p)
         softmax.apply(Z, Z)

@@ -11,6 +11,7 @@ import numpy as np
 from likelier.data import SkippedWarning, Stored, Widening, columns_of
 from likelier.data.dask import collected, is_collection, whole_rows
 from likelier.data.files.scan import Scan
+from likelier.display import some_of
 from likelier.estimators.precision import answer
 from likelier.warning_location import outside
 
@@ -161,7 +162,7 @@ def completed(estimator: Any, X: S, columns: list[str]) -> S:
     found, lost = X.lacking(columns, texts)
     if not lost or len(lost) == len(columns):
         return X
-    some = ", ".join(map(repr, lost[:10])) + (f" and {len(lost) - 10} more" if len(lost) > 10 else "")
+    some = some_of([repr(name) for name in lost])
     warnings.warn(
         f"{X.files[0].path}: no column named {some}, which {type(estimator).__name__} was fitted with: its "
         "cells count as missing, and are integrated out.",
@@ -208,8 +209,7 @@ def numeric(estimator: Any, source: Stored, columns: Iterable[str]) -> None:
 def _only_numbers(estimator: Any, others: Mapping[str, str]) -> None:
     """Refuse columns that hold anything else, all of them at once."""
     if others:
-        some = [f"{name!r} ({kind})" for name, kind in others.items()]
-        which = ", ".join(some[:10]) + (f" and {len(some) - 10} more" if len(some) > 10 else "")
+        which = some_of([f"{name!r} ({kind})" for name, kind in others.items()])
         raise ValueError(
             f"{type(estimator).__name__} takes numbers, and these columns hold none: {which}. Leave them "
             "out, as in scan(path, features=[...]), or turn them into numbers first."

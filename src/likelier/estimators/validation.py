@@ -20,8 +20,10 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from likelier.array_types import rows_that_count
 from likelier.data import Arrays, BadCell, Block, Source, block, code, frames, levels_of, refuse_cells
 from likelier.data.dask import is_collection
+from likelier.display import some_of
 from likelier.engines import chunks
 from likelier.estimators.sources import (
     as_fitted,
@@ -450,9 +452,7 @@ def numbers_of(p: int, of_columns: NDArray[Any] | None, columns: Any) -> NDArray
 
 def named(names: NDArray[Any] | None, columns: Iterable[int]) -> str:
     """Some columns for a message: by name if they have one, and not more than ten."""
-    columns = list(columns)
-    shown = [str(j) if names is None else repr(str(names[j])) for j in columns[:10]]
-    return ", ".join(shown) + (f" and {len(columns) - 10} more" if len(columns) > 10 else "")
+    return some_of([str(j) if names is None else repr(str(names[j])) for j in columns])
 
 
 @contextmanager
@@ -480,7 +480,7 @@ def partly_labelled(
         return X.coded(classes), classes
     y, known = _labels(estimator, y, unlabelled)
     rows = supervised(estimator, X, y, sample_weight, known=False)
-    counts = known if rows.w is None else known & (rows.w > 0)
+    counts = rows_that_count(known, rows.w)
     if rows.w is not None:
         weighty(rows.w)
     classes = levels_of(y[counts])

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import links
-from likelier.array_types import Floats
+from likelier.array_types import Codes, Floats, row_weights, rows_that_count
 from likelier.data import Assignment, Chunk, Dense, Source, runs
 from likelier.engines import run
 from likelier.links import Link
@@ -22,7 +22,6 @@ from likelier.streams.figures import Figures
 
 # What answers were worth, where the truth is known: sums over rows, whose size does not grow with them.
 
-Codes = NDArray[np.int32]
 
 CLIP = 1e-15  # p_y below it has its logarithm taken anew: `Figures` cuts it off
 OCTAVES = 32  # of p <= 1/2 that `Figures` tells apart
@@ -67,7 +66,7 @@ class LabelSums:
 
     def add(self, said: Said, codes: NDArray[Any], w: Floats | None = None) -> None:
         K = self.confusion.shape[1]
-        there = codes >= 0 if w is None else (codes >= 0) & (w > 0)
+        there = rows_that_count(codes >= 0, w)
         self.rows += np.count_nonzero(there)
         cells = codes[there].astype(np.int64) * K + said.best[there]
         counted = np.bincount(cells, None if w is None else w[there], (K + 1) * K)
@@ -138,7 +137,7 @@ class ValueSums:
         """said: ŷ. Rows whose y is NaN are absent."""
         n, q = len(y), len(self.squares)
         Y, F = (np.asarray(one, dtype=np.float64).reshape(n, q) for one in (y, said))
-        there = ~np.isnan(Y).any(axis=1) if w is None else ~np.isnan(Y).any(axis=1) & (w > 0)
+        there = rows_that_count(np.asarray(~np.isnan(Y).any(axis=1)), w)
         Y, D = Y[there], Y[there] - F[there]
         v = np.ones(len(Y)) if w is None else w[there]
         self.spread.update(Chunk(Dense(Y), np.zeros(len(Y), dtype=np.int32), v))
@@ -260,7 +259,7 @@ def _judged(trial: Trial, chunk: Chunk) -> Iterator[FoldPredictions]:
             Z = np.empty((m, trial.V * trial.K))
             trial.scores[fold].write(piece, Z)
             assert piece.y is not None
-            w_piece = np.ones(m) if w is None else w[start : start + m]
+            w_piece = row_weights(None if w is None else w[start : start + m], m)
             yield FoldPredictions(fold, piece.y, w_piece, Z.reshape(m, trial.V, trial.K))
 
 

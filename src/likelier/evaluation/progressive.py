@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from likelier.array_types import row_weights
 from likelier.data.frames import frame
 from likelier.display import Table, html
 from likelier.streams.delayed import Asked, Judge, Waiting, check_label, check_weight
@@ -39,9 +40,7 @@ class Many(NamedTuple):
 
     def rows(self) -> Iterator[One]:
         """One after another; columns without names are called by their numbers."""
-        weights = (
-            np.ones(len(self.y)) if self.weights is None else np.asarray(self.weights, dtype=np.float64)
-        )
+        weights = row_weights(self.weights, len(self.y))
         yield from map(One, _dicts(self.X), self.labels(), weights.tolist())
 
     def checked(self) -> Self:

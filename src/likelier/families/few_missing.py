@@ -13,21 +13,24 @@ table is touched after the first factor of the complete columns.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from likelier import _core
 from likelier.array_types import Floats
-from likelier.families.covariance import WELL, deviations, precision
-from likelier.families.em_acceleration import Climbed, Point, Singular, climb
+from likelier.families.covariance import WELL, deviations
+from likelier.families.em_acceleration import MOST_STEPS, TOL, Climbed, Point, Singular
 
 if TYPE_CHECKING:
     from likelier.families.missing import Problem
 
 
+CONVERGED, SINGULAR = 0, 2  # as the core says how a climb has ended
+EPS = float(np.finfo(np.float64).eps)
+NOTHING = 1e-10  # of a scatter: rounding leaves more
 MOST = 1500  # missing cells from which on a system of them costs more than the steps that it saves
 
 
@@ -48,12 +51,15 @@ class Rows:
         codes = np.repeat(code, np.diff(begin))
         E = np.sqrt(w)[:, None] * (codes[:, None] == np.arange(len(problem.n)))
         parts, roots, ones = [(X - start.mean[codes]) / sd], [np.sqrt(w)], [E]
-        for first, at in zip(X[begin[:-1]], spread, strict=True):
+        scatters: dict[bytes, Floats] = {}  # by pattern: classes that share a covariance add up
+        for gone, at in zip(np.isnan(X[begin[:-1]]), spread, strict=True):
             if at >= 0:
-                F = _deviations(S[at] / np.outer(sd, sd), np.isnan(first))
-                parts.append(F)
-                roots.append(np.ones(len(F)))
-                ones.append(np.zeros((len(F), E.shape[1])))
+                scatters[gone.tobytes()] = scatters.get(gone.tobytes(), 0.0) + S[at]
+        for pattern, scatter in scatters.items():
+            F = _deviations(scatter / sd[:, None] / sd, np.frombuffer(pattern, bool))
+            parts.append(F)
+            roots.append(np.ones(len(F)))
+            ones.append(np.zeros((len(F), E.shape[1])))
         rows = cls(np.concatenate(parts), np.concatenate(roots), np.concatenate(ones))
         return rows.take(np.asarray((~np.isnan(rows.X)).any(axis=1)))  # the others say nothing
 
@@ -64,37 +70,28 @@ class Rows:
 def _deviations(S: Floats, gone: NDArray[np.bool_]) -> Floats:
     """Rows (d, p) whose squares add up to a scatter of the columns that are there."""
     here = np.flatnonzero(~gone)
-    values, axes = np.linalg.eigh(S[np.ix_(here, here)])
-    keep = values > len(values) * np.finfo(float).eps * values[-1]
-    F = np.full((int(keep.sum()), len(gone)), np.nan)
-    F[:, here] = (axes[:, keep] * np.sqrt(values[keep])).T
+    U, pivots, rank, _ = lapack.dpstrf(S[here[:, None], here], lower=0)
+    F = np.full((rank, len(gone)), np.nan)
+    F[:, here[pivots - 1]] = np.triu(U)[:rank]
     return F
 
 
 @dataclass(frozen=True)
 class Patterns:
-    """Sets of missing columns of one size, and the weight of the rows that lack them."""
+    """Sets of missing columns, and the weight of the rows that lack them."""
 
-    columns: NDArray[np.intp]  # (g, size)
+    start: NDArray[np.int64]  # (g + 1,)
+    columns: NDArray[np.int32]  # of each pattern, one after another
     w: Floats  # (g,)
 
     @classmethod
-    def of(cls, gone: NDArray[np.bool_], w: Floats) -> "list[Patterns]":
-        which, code = np.unique(gone[w > 0], axis=0, return_inverse=True)
-        weight, size = np.bincount(code.ravel(), w[w > 0], len(which)), which.sum(axis=1)
-        return [
-            cls(np.nonzero(which[size == s])[1].reshape(-1, s), weight[size == s])
-            for s in np.unique(size[size > 0])
-        ]
-
-    def spread(self, inverse: Floats, out: Floats) -> float:
-        """Add the covariance of what is missing to `out` (m, m); returns Σ w ln|(Ψ⁻¹)_GG|."""
-        pairs = (self.columns[:, :, None], self.columns[:, None, :])
-        L = np.linalg.cholesky(inverse[pairs])
-        half = np.linalg.inv(L)
-        np.add.at(out, pairs, self.w[:, None, None] * (half.transpose(0, 2, 1) @ half))
-        roots = np.diagonal(L, axis1=1, axis2=2)
-        return float(2 * self.w @ np.log(roots).sum(axis=1))
+    def of(cls, gone: NDArray[np.bool_], w: Floats) -> "Patterns":
+        some = gone & (w > 0)[:, None]
+        codes, first = _core.code_bytes(np.packbits(some, axis=1))
+        which, weight = some[first], np.bincount(codes, w, len(first))
+        size = which.sum(axis=1)
+        start = np.append(0, np.cumsum(size[size > 0])).astype(np.int64)
+        return cls(start, np.nonzero(which)[1].astype(np.int32), weight[size > 0])
 
 
 @dataclass(frozen=True)
@@ -109,84 +106,42 @@ class Cells:
     ridge: float
     X: Floats  # (r, m), times the roots of the weights; 0 where missing
     gone: NDArray[np.bool_]  # (r, m)
-    patterns: list[Patterns]
+    patterns: Patterns
     R: Floats  # (m, m)
     G: Floats  # (r, m)
     Q: Floats  # (r, r)
     E: Floats  # (r, K), roots of the shares of rows in their class
     unseen: NDArray[np.bool_]  # (K, m), columns of which a class has no cell
 
-    @cached_property
-    def at(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Row and column of each missing cell."""
-        row, column = np.nonzero(self.gone)
-        return row, column
+    def climb(self) -> tuple[Climbed, Floats]:
+        """The most likely Ψ, and the rows (r, m) completed as is then most likely: in the core."""
+        row, column = (each.astype(np.int32) for each in np.nonzero(self.gone))
+        m, pull = len(self.R), self.G - self.Q @ self.X
+        cross = self.X.T @ (self.G + pull)  # R(X) = R₀ - XᵀG - GᵀX + XᵀQX
+        cov, cells = np.empty((m, m)), np.empty(len(row))
+        end, steps = _core.climb_cells(
+            self.n, self.ridge, WELL, row, column, self.Q, self._among(row, column), pull,
+            self.R - (cross + cross.T) / 2, self.patterns.start, self.patterns.columns, self.patterns.w,
+            MOST_STEPS, TOL, cov, cells,
+        )  # fmt: skip
+        if end == SINGULAR:
+            raise Singular
+        V = self.X.copy()
+        V[row, column] = cells
+        return Climbed([Point(np.zeros((0, m)), cov)], steps, end == CONVERGED), V
 
-    @cached_property
-    def _among(self) -> Floats:
+    def _among(self, row: NDArray[np.int32], column: NDArray[np.int32]) -> Floats:
         """Q for each pair of missing cells.
 
         Where a class has no cell of a column, no Ψ tells its mean: a price on moving it keeps it where it
         was at the start, and changes nothing else.
         """
-        row, column = self.at
         found = self.Q[row[:, None], row]
         for k, j in np.argwhere(self.unseen):
             at = np.flatnonzero((column == j) & (self.E[row, k] > 0))
             e = self.E[row[at], k]
             found[np.ix_(at, at)] += np.outer(e, e)
         return found
-
-    @cached_property
-    def _pull(self) -> Floats:
-        return self.G - self.Q @ self.X
-
-    def complete(self, inverse: Floats) -> Floats:
-        """The rows (r, m), completed as is most likely for Ψ⁻¹."""
-        column = self.at[1]
-        H = self._among * inverse[column[:, None], column]
-        size = 0.0 if self.ridge else np.abs(H).sum(axis=0).max(initial=0.0)
-        # A matrix and its transpose are one, and LAPACK takes the transpose without another copy.
-        L, info = lapack.dpotrf(H.T, lower=1, clean=0, overwrite_a=1)
-        if info != 0 or (not self.ridge and lapack.dpocon(L, size, uplo="L")[0] < WELL):
-            raise Singular
-        V = self.X.copy()
-        V[self.at] = lapack.dpotrs(L, (self._pull @ inverse)[self.at], lower=1)[0]
-        return V
-
-    def scatter(self, V: Floats) -> Floats:
-        """R(V)."""
-        cross = V.T @ self.G
-        return np.asarray(self.R - cross - cross.T + V.T @ self.Q @ V)
-
-    def inverse(self, cov: Floats) -> tuple[Floats, float]:
-        """Ψ⁻¹ and ln|Ψ|."""
-        if not self.ridge:
-            found = precision(cov)
-            if found is None or np.diagonal(cov).min() < WELL:
-                raise Singular
-            return found
-        L, info = lapack.dpotrf(cov, lower=1)
-        if info != 0:
-            raise Singular
-        half = np.tril(lapack.dtrtri(L, lower=1)[0])
-        return half.T @ half, 2 * float(np.log(np.diagonal(L)).sum())
-
-    def step(self, at: list[Point]) -> tuple[float, list[Point]]:
-        """The log-likelihood of Ψ, but for a constant, and its successor."""
-        inverse, log_det = self.inverse(at[0].cov)
-        R = self.scatter(self.complete(inverse))
-        R += self.n * self.ridge * np.eye(len(R))
-        fit, logs = self.n * log_det + float((inverse * R).sum()), 0.0
-        for one in self.patterns:
-            logs += one.spread(inverse, R)
-        return -0.5 * (fit + logs), [Point(at[0].mean, (R + R.T) / (2 * self.n))]
-
-    def tried(self, at: list[Point]) -> tuple[float, list[Point]]:
-        """`step`; a point that is no covariance is less likely than any."""
-        if lapack.dpotrf(at[0].cov, lower=1)[1] != 0:
-            return -np.inf, at
-        return self.step(at)
 
 
 @dataclass(frozen=True)
@@ -211,9 +166,13 @@ class Regression:
         sd = deviations(start.cov)
         rows = Rows.of(problem, start, sd)
         lacking = np.isnan(rows.X)
-        M, C = np.flatnonzero(lacking.any(axis=0)), np.flatnonzero(~lacking.any(axis=0))
+        some = lacking.any(axis=0)
+        M, C = np.flatnonzero(some), np.flatnonzero(~some)
         mean = np.where(problem.n[:, None] > 0, (problem.mean - start.mean) / sd, 0.0)
-        S = problem.S / np.outer(sd, sd)
+        order, c = np.concatenate([C, M]), len(C)
+        S = (problem.S / sd[:, None] / sd)[order[:, None], order]
+        if not ridge and _surely_singular(S, c, problem.n.sum()):
+            raise Singular
         N = problem.n + (rows.E**2).sum(axis=0)
         X = rows.root[:, None] * np.where(lacking, 0.0, rows.X)
         share = np.where(N > 0, N, 1.0)[:, None]
@@ -221,13 +180,13 @@ class Regression:
         centre[:, M] = problem.n[:, None] * mean[:, M] / share
         D = X[:, C] - rows.E @ centre[:, C]
         off = mean[:, C] - centre[:, C]
-        inner = S[np.ix_(C, C)] + (problem.n[:, None] * off).T @ off + D.T @ D
+        weighed = problem.n[:, None] * off
+        inner = S[:c, :c] + weighed.T @ off + D.T @ D
         L = _factor(inner, N.sum() * ridge)
-        cross = S[np.ix_(C, M)] + (problem.n[:, None] * off).T @ mean[:, M]
-        Y = _solved(L, cross).T
+        Y = _solved(L, S[:c, c:] + weighed.T @ mean[:, M]).T
         Z = _solved(L, D.T).T
         T = share * centre[:, M]
-        R = S[np.ix_(M, M)] + (problem.n[:, None] * mean[:, M]).T @ mean[:, M]
+        R = S[c:, c:] + (problem.n[:, None] * mean[:, M]).T @ mean[:, M]
         cells = Cells(
             float(N.sum()), ridge, X[:, M], lacking[:, M],
             Patterns.of(lacking[:, M], (rows.E**2).sum(axis=1)),
@@ -239,17 +198,32 @@ class Regression:
         )  # fmt: skip
         return cls(start, sd, M, C, N, centre, inner, L, Y, Z, rows.E, cells)
 
-    def parameters(self, psi: Floats) -> Point:
-        """Of all columns, from Ψ."""
+    def parameters(self, psi: Floats, V: Floats) -> Point:
+        """Of all columns, from Ψ and the rows completed."""
         p, M, C, n = len(self.sd), self.M, self.C, self.cells.n
-        V = self.cells.complete(self.cells.inverse(psi)[0])
         mean, cov, Y = self.centre.copy(), np.empty((p, p)), self.Y + V.T @ self.Z
         mean[:, M] += self.E.T @ V / np.where(self.N > 0, self.N, 1.0)[:, None]
-        cov[np.ix_(C, C)] = self.S / n
-        cov[np.ix_(C, M)] = np.tril(self.L) @ Y.T / n
-        cov[np.ix_(M, C)] = cov[np.ix_(C, M)].T
-        cov[np.ix_(M, M)] = psi - self.cells.ridge * np.eye(len(M)) + Y @ Y.T / n
-        return Point(self.start.mean + self.sd * mean, cov * np.outer(self.sd, self.sd))
+        cross = np.tril(self.L) @ Y.T / n
+        cov[C[:, None], C] = self.S / n
+        cov[C[:, None], M] = cross
+        cov[M[:, None], C] = cross.T
+        cov[M[:, None], M] = psi - self.cells.ridge * np.eye(len(M)) + Y @ Y.T / n
+        return Point(self.start.mean + self.sd * mean, cov * self.sd[:, None] * self.sd)
+
+
+def _surely_singular(S: Floats, c: int, n: float) -> bool:
+    """Whether the first c columns explain all of the others wherever a row has all of them.
+
+    No other row has all of those columns, so that some combination of them is bounded by nothing: Ψ would
+    lead there by many steps. S: the scatter of complete rows, of weight n, in units of the deviations.
+    """
+    if not 0 < n <= 4 * len(S) or c == 0:
+        return False
+    U, pivots, rank, _ = lapack.dpstrf(S[:c, :c], lower=0, tol=c * EPS * n)
+    first = pivots[:rank] - 1
+    half, _ = lapack.dtrtrs(U[:rank, :rank], S[first, c:], trans=1)
+    left, all_ = np.diagonal(S)[c:] - (half**2).sum(axis=0), np.diagonal(S)[c:]
+    return bool((left <= NOTHING * all_).all())
 
 
 def _factor(S: Floats, ridge: float) -> Floats:
@@ -273,9 +247,10 @@ def pays(problem: "Problem") -> bool:
     """Whether to go by cells costs less than to go by rows."""
     X, _, begin, _, spread, _ = problem.items
     gone = np.isnan(X)
-    counted = spread >= 0
-    first = gone[begin[:-1]].sum(axis=1)
-    cells = gone.sum() + (first * (X.shape[1] - first))[counted].sum()
+    cells = int(gone.sum())
+    if (spread >= 0).any():
+        counted = np.unique(gone[begin[:-1]][spread >= 0], axis=0).sum(axis=1)  # lengths of patterns
+        cells += int((counted * (X.shape[1] - counted)).sum())
     rows, p = len(X), X.shape[1]
     return bool(0 < cells <= MOST and cells**3 / 3 <= 4 * (1.5 * p**3 + rows * p**2) + 1e6)
 
@@ -283,6 +258,5 @@ def pays(problem: "Problem") -> bool:
 def solve_cells(problem: "Problem", start: Point, ridge: float) -> Climbed:
     """The most likely parameters of one problem all of whose columns vary."""
     whole = Regression.of(problem, start, ridge)
-    m = len(whole.M)
-    end = climb(whole.cells.tried, [Point(np.zeros((0, m)), np.eye(m))])
-    return end._replace(ends=[whole.parameters(end.ends[0].cov)])
+    end, V = whole.cells.climb()
+    return end._replace(ends=[whole.parameters(end.ends[0].cov, V)])

@@ -1,12 +1,13 @@
 """Gamma and beta columns, and the gamma functions that their maximum likelihood needs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma, gammaln, polygamma
+from scipy.special import digamma, gammaln
 
 from likelier import _core
 from likelier.array_types import Floats
@@ -28,28 +29,55 @@ _MOST_STEPS = 100
 _TOL = 1e-13
 
 
+def _by_size(a: Floats, small: Callable[[Floats], Floats], large: Callable[[Floats], Floats]) -> Floats:
+    """Of each number below _LARGE what `small` says, else `large`: one of them alone, wherever it can."""
+    below = a < _LARGE
+    if below.all():
+        return small(a)
+    if not below.any():
+        return large(a)
+    return np.where(below, small(np.minimum(a, _LARGE)), large(np.maximum(a, _LARGE)))
+
+
 def log_gap(a: Floats) -> Floats:
     """ln a - ψ(a) = 1/2a + Σ B_2i / (2i a^2i): falls from infinity to 0."""
-    large = np.maximum(a, _LARGE)
-    series = np.polyval(_BERNOULLI / _TWICE, large**-2) * large**-2 + 0.5 / large
+
+    def series(a: Floats) -> Floats:
+        x = np.square(1 / a)
+        return np.asarray(np.polyval(_BERNOULLI / _TWICE, x) * x + 0.5 / a)
+
     with np.errstate(divide="ignore"):
-        return np.asarray(np.where(a < _LARGE, np.log(a) - digamma(a), series))
+        return _by_size(a, lambda a: np.log(a) - digamma(a), series)
+
+
+def _slope_series(a: Floats) -> Floats:
+    x = np.square(1 / a)
+    return np.asarray(-(np.polyval(_BERNOULLI, x) / a + 0.5) * x)
 
 
 def log_gap_slope(a: Floats) -> Floats:
     """1/a - ψ'(a) = -1/2a² - Σ B_2i / a^(2i+1)."""
-    large = np.maximum(a, _LARGE)
-    series = -(np.polyval(_BERNOULLI, large**-2) / large + 0.5) * large**-2
-    return np.asarray(np.where(a < _LARGE, 1 / a - polygamma(1, a), series))
+    return _by_size(a, lambda a: 1 / a - trigamma(a), _slope_series)
+
+
+def trigamma(a: Floats) -> Floats:
+    """ψ'(a) = Σ_k 1 / (a + k)², by the series from _LARGE on: vectors throughout, as polygamma is not."""
+    far = a + _LARGE
+    found = 1 / far - _slope_series(far)
+    with np.errstate(over="ignore", divide="ignore"):
+        for k in range(int(_LARGE) - 1, -1, -1):  # the smallest first
+            found += np.square(1 / (a + k))
+    return np.asarray(found)
 
 
 def stirling(a: Floats) -> Floats:
     """a ln a - a - ln Γ(a) = ½ ln(a / 2π) - Σ B_2i / (2i (2i-1) a^(2i-1))."""
-    large = np.maximum(a, _LARGE)
-    series = np.polyval(_BERNOULLI / (_TWICE * (_TWICE - 1)), large**-2) / large
-    return np.where(
-        a < _LARGE, a * np.log(a) - a - gammaln(a), 0.5 * np.log(large) - _HALF_LOG_2PI - series
-    )
+
+    def series(a: Floats) -> Floats:
+        rest = np.polyval(_BERNOULLI / (_TWICE * (_TWICE - 1)), np.square(1 / a)) / a
+        return np.asarray(0.5 * np.log(a) - _HALF_LOG_2PI - rest)
+
+    return _by_size(a, lambda a: a * np.log(a) - a - gammaln(a), series)
 
 
 def gamma_shape(s: Floats) -> Floats:
@@ -70,33 +98,40 @@ def dirichlet_alpha(mean: Floats, s: Floats) -> Floats:
     Newton's steps, by the inverse of a diagonal and a rank-one matrix (Minka 2000): concave, so shorter
     ones wherever a step would go too far. Kept are A and α_j / (A m_j) - 1, for α large the small one.
     """
+    # The numbers of one α lie apart: sums of few that adjoin would take longer than all else.
+    mean, s = (np.ascontiguousarray(np.moveaxis(each, -1, 0)) for each in (mean, s))
     mean = np.maximum(mean, 1e-250)  # its inverse times a share must not overflow
-    A = (mean.shape[-1] - 1) / (2 * (mean * s).sum(axis=-1, keepdims=True))
+    A = (len(mean) - 1) / (2 * (mean * s).sum(axis=0, keepdims=True))
     alpha = np.maximum(A * mean, 1 / (10 + 2 * (s - np.log(mean))))  # for α small -ψ(α) is about 1/α
-    A = alpha.sum(axis=-1, keepdims=True)
+    A = alpha.sum(axis=0, keepdims=True)
     off = alpha / (A * mean) - 1
-    off -= (mean * off).sum(axis=-1, keepdims=True)  # 0 but for rounding, which steps would keep
+    off -= (mean * off).sum(axis=0, keepdims=True)  # 0 but for rounding, which steps would keep
+    g = _slopes(A, mean, off, s)
     for _ in range(_MOST_STEPS):
         alpha = A * mean * (1 + off)
-        g = log_gap(alpha) - log_gap(A) - np.log1p(off) - s  # the slope of the likelihood, (…, q)
         step = _newton(alpha, A, g)
-        least = (step / alpha).min(axis=-1, keepdims=True)
-        size = np.abs(step / alpha).max(axis=-1, keepdims=True)
+        least = (step / alpha).min(axis=0, keepdims=True)
+        size = np.abs(step / alpha).max(axis=0, keepdims=True)
         t = np.minimum(1.0, np.divide(-0.9, least, out=np.ones_like(A), where=least < 0))
         while True:  # as far as the way goes up
-            new = A + t * step.sum(axis=-1, keepdims=True)
-            moved = (A * off + t * (step / mean - step.sum(axis=-1, keepdims=True))) / new
-            ahead = log_gap(new * mean * (1 + moved)) - log_gap(new) - np.log1p(moved) - s
-            slope, was = ((each * step).sum(axis=-1, keepdims=True) for each in (ahead, g))
+            new = A + t * step.sum(axis=0, keepdims=True)
+            moved = (A * off + t * (step / mean - step.sum(axis=0, keepdims=True))) / new
+            ahead = _slopes(new, mean, moved, s)
+            slope, was = ((each * step).sum(axis=0, keepdims=True) for each in (ahead, g))
             # Near the end steps are right, and slopes are rounding.
             beyond = (slope < -0.5 * np.abs(was)) & (t * size > 1e-6)
             if not beyond.any():
                 break
             t = np.where(beyond, t / 2, t)
-        A, off = new, moved
+        A, off, g = new, moved, ahead
         if (t * size <= _TOL).all():
             break
-    return np.asarray(A * mean * (1 + off))
+    return np.asarray(np.moveaxis(A * mean * (1 + off), 0, -1))
+
+
+def _slopes(A: Floats, mean: Floats, off: Floats, s: Floats) -> Floats:
+    """The slopes of the likelihood, (q, …)."""
+    return np.asarray(log_gap(A * mean * (1 + off)) - log_gap(A) - np.log1p(off) - s)
 
 
 def _newton(alpha: Floats, A: Floats, g: Floats) -> Floats:
@@ -106,7 +141,7 @@ def _newton(alpha: Floats, A: Floats, g: Floats) -> Floats:
     """
     r, whole = ((-a * a * d / (1 - a * d)) for a, d in ((a, log_gap_slope(a)) for a in (alpha, A)))
     inverse = alpha - r  # 1/ψ'(α)
-    shared = (inverse * g).sum(axis=-1, keepdims=True) / (r.sum(axis=-1, keepdims=True) - whole)
+    shared = (inverse * g).sum(axis=0, keepdims=True) / (r.sum(axis=0, keepdims=True) - whole)
     return np.asarray(inverse * (g + shared))
 
 

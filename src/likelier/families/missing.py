@@ -226,6 +226,8 @@ class Problem:
 
     def take(self, columns: NDArray[np.intp]) -> "Problem":
         """The same of some columns alone; rows that have none of them stay, and say nothing."""
+        if len(columns) == self.mean.shape[1]:
+            return self
         X, w, start, code, spread, S = self.items
         pair = np.ix_(columns, columns)
         some = Items(
@@ -319,10 +321,9 @@ def solve(problem: Problem, start: Point) -> Climbed:
     columns = np.intersect1d(varying(start), problem.seen)
     some, begin, p = problem.take(columns), taken(start, columns), len(columns)
     solver = solve_cells if pays(some) else solve_rows
-    with one_thread_if(p**3 < SMALL):
-        (end,), steps, converged = by_ridges(
-            p, len(problem.n), float(problem.n.sum()), lambda ridge: solver(some, begin, ridge)
-        )
+    (end,), steps, converged = by_ridges(
+        p, len(problem.n), float(problem.n.sum()), lambda ridge: solver(some, begin, ridge)
+    )
     return Climbed([put_back(end, columns, start)], steps, converged)
 
 
@@ -384,7 +385,8 @@ def completed(stats: Countable) -> Moments | Deviations:
 def _solved(stats: PatternMoments) -> Completed:
     columns, tied = stats.columns(), stats.shape == "tied"
     start = beginnings(columns, tied=tied)
-    found = [solve(*each) for each in zip(problems(stats), start, strict=True)]
+    with one_thread_if(len(start[0].cov) ** 3 < SMALL):
+        found = [solve(*each) for each in zip(problems(stats), start, strict=True)]
     ends = [one.ends[0] for one in found]
     end = Climbed(ends, max(one.steps for one in found), all(one.converged for one in found))
     return assembled(end, columns, tied=tied)

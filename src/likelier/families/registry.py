@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,39 +90,77 @@ def _histogram(columns: Sequence[Settled], how: Smoothing) -> Family:
 
 Maker = Callable[[Sequence[Settled], Smoothing], Family]
 
-# Families of one column: many of a kind are counted and scored together.
-BY_COLUMN: Mapping[str, Maker] = {
-    "gaussian": lambda columns, how: DiagonalGaussian(how.var_smoothing, True, how.lent, how.unit),
-    "bernoulli": lambda columns, how: Bernoulli(how.alpha),
-    "categorical": _categorical,
-    "poisson": lambda columns, how: Poisson(how.alpha),
-    "geometric": lambda columns, how: Geometric(how.alpha),
-    "exponential": lambda columns, how: Exponential(how.alpha),
-    "gamma": lambda columns, how: Gamma(lent=how.lent, unit=how.unit),
-    "beta": lambda columns, how: Beta(lent=how.lent, unit=how.unit),
-    "kernel": lambda columns, how: Kernel(),
-    "histogram": _histogram,
-}
-# Families of several columns together.
-OF_GROUPS: Mapping[str, Maker] = {
-    "multinomial": lambda columns, how: Multinomial(how.alpha),
-    "dirichlet": lambda columns, how: Dirichlet(),
-    "gaussian-full": lambda columns, how: FullGaussian(floor=1e-4),
+
+class FamilyInfo(NamedTuple):
+    """A family that users name: how it is made, and what the choice among families must know of it."""
+
+    make: Maker  # many columns of a kind are counted and scored together
+    tried_on: tuple[str, ...] = ()  # the kinds of columns for which `NaiveBayes("auto")` tries it
+    parameters: int = 1  # of each class, for a column
+    table: bool = False  # its scores are those of a table: whatever comes, it is never sure of much
+    needs_rows: bool = False  # its levels, bins or points are those of some rows
+    grouped: bool = False  # it is for several columns together
+
+
+NUMBERS, POSITIVE, SHARES, COUNTS = "numbers", "positive numbers", "shares", "counts"  # kinds of columns
+
+# By the names that users give them, the simplest first. A new family joins here, and what is saved of it in
+# saving/schema.py.
+FAMILIES: dict[str, FamilyInfo] = {
+    "bernoulli": FamilyInfo(lambda columns, how: Bernoulli(how.alpha), ("truths",), table=True),
+    "categorical": FamilyInfo(_categorical, ("categories",), table=True, needs_rows=True),
+    "poisson": FamilyInfo(lambda columns, how: Poisson(how.alpha), (COUNTS,)),
+    "geometric": FamilyInfo(lambda columns, how: Geometric(how.alpha), (COUNTS,)),
+    "beta": FamilyInfo(lambda columns, how: Beta(lent=how.lent, unit=how.unit), (SHARES,), 2),
+    "exponential": FamilyInfo(lambda columns, how: Exponential(how.alpha), (SHARES, POSITIVE)),
+    "gamma": FamilyInfo(lambda columns, how: Gamma(lent=how.lent, unit=how.unit), (SHARES, POSITIVE), 2),
+    "gaussian": FamilyInfo(
+        lambda columns, how: DiagonalGaussian(how.var_smoothing, True, how.lent, how.unit),
+        (COUNTS, SHARES, POSITIVE, NUMBERS, "nothing"),
+        2,
+    ),
+    "histogram": FamilyInfo(_histogram, (COUNTS, SHARES, POSITIVE, NUMBERS), table=True, needs_rows=True),
+    "kernel": FamilyInfo(lambda columns, how: Kernel(), needs_rows=True),
+    "multinomial": FamilyInfo(lambda columns, how: Multinomial(how.alpha), grouped=True),
+    "dirichlet": FamilyInfo(lambda columns, how: Dirichlet(), grouped=True),
+    "gaussian-full": FamilyInfo(lambda columns, how: FullGaussian(floor=1e-4), grouped=True),
 }
 
 
-NEEDS_ROWS = ("categorical", "histogram", "kernel")  # levels, bins and points are those of some rows
+def family_names(*, grouped: bool) -> list[str]:
+    """The families of several columns together, or those of one column."""
+    return [name for name, info in FAMILIES.items() if info.grouped == grouped]
+
+
+def is_grouped(name: Any) -> bool:
+    """Whether this names a family of several columns together."""
+    return isinstance(name, str) and name in FAMILIES and FAMILIES[name].grouped
+
+
+def is_table(name: str) -> bool:
+    """Whether a family's scores are those of a table."""
+    return name in FAMILIES and FAMILIES[name].table
+
+
+def candidates(kind: str) -> tuple[str, ...]:
+    """The families that could fit such a column, the simplest first, tables last."""
+    suited = [name for name, info in FAMILIES.items() if kind in info.tried_on]
+    return tuple(sorted(suited, key=is_table))
 
 
 def named_family(name: str, columns: Sequence[Settled], how: Smoothing) -> Family:
     """The family of this name, for these columns."""
-    family = {**BY_COLUMN, **OF_GROUPS}[name](columns, how)
+    family = FAMILIES[name].make(columns, how)
     return Pooled(family) if columns[0].pooled else family
 
 
 # Families as users name them, where no rows are needed to settle anything.
 
-KNOWN = [name for name in (*BY_COLUMN, *OF_GROUPS) if name not in NEEDS_ROWS] + ["categorical"]
+
+AUTO = (
+    " 'auto' chooses families by how well they tell classes apart (NaiveBayes), and rows without labels "
+    "have none to tell: name one family for each column, 'categorical' for codes of categories."
+)
 
 
 def family_of(given: Any, names: Any = None) -> Family:
@@ -135,12 +173,13 @@ def family_of(given: Any, names: Any = None) -> Family:
         return MixedFamily(tuple((_numbers(key, names), family_of(value)) for key, value in given.items()))
     if isinstance(given, str) and given == "categorical":
         return Categorical(None)
-    if isinstance(given, str) and given in KNOWN:
+    known = [*(name for name, info in FAMILIES.items() if not info.needs_rows), "categorical"]
+    if isinstance(given, str) and given in known:
         return named_family(given, [Settled(given)], Smoothing(lent=0.0))
     if isinstance(given, str | type) or not (hasattr(given, "stats") and hasattr(given, "estimate")):
         raise ValueError(
-            f"families={given!r:.80}: it is a Family, one of {', '.join(KNOWN)}, or a dict of them by the "
-            "names or numbers of columns"
+            f"families must be a Family, one of {', '.join(known)}, or a dict of them by the names or "
+            f"numbers of columns; got {given!r:.80}.{AUTO if given == 'auto' else ''}"
         )
     family: Family = given
     return family

@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dtrcon as trcon
 from scipy.special import fdtrc, stdtr, stdtrit
 
 from likelier import _core
-from likelier.array_types import Floats
+from likelier.array_types import Floats, row_weights
 from likelier.data import Chunk, Dense, Source
 from likelier.display import Part, Shown, Table
 from likelier.engines import run
@@ -219,7 +219,11 @@ def bounded(equations: Equations) -> Solution:
     """The same with no b below 0 (Lawson & Hanson 1974): rows or their triangle, the problem is one."""
     from scipy.optimize import nnls  # slow to load, and seldom wanted
 
-    b = np.column_stack([nnls(equations.R, r)[0] for r in equations.r.T])
+    m, p = equations.R.shape
+    if m == 0:  # one row, centred: nnls would return memory as it found it
+        b = np.zeros((p, equations.r.shape[1]))
+    else:
+        b = np.column_stack([nnls(equations.R, r)[0] for r in equations.r.T])
     return Solution(equations.in_units(b), len(b), np.zeros((0, len(b))), "nnls")
 
 
@@ -232,8 +236,9 @@ def penalised(equations: Equations, alpha: float) -> Equations:
     R = np.zeros((p + q, p + q))
     with np.errstate(under="ignore"):
         above, below = np.ldexp(equations.R, -extra), np.ldexp(root, -power - extra)
-    if m == p:
-        R[:p, :p], R[:p, p:] = above, equations.r
+    if m == p:  # the core's reflections are of rows whose diagonal is not negative
+        turned = np.where(np.diagonal(above) < 0, -1.0, 1.0)[:, None]
+        R[:p, :p], R[:p, p:] = turned * above, turned * equations.r
     else:
         _core.fold_factor(Dense(np.hstack([above, equations.r])).native(), R)
     _core.fold_factor(Dense(np.hstack([np.diag(below), np.zeros((p, q))])).native(), R)
@@ -323,7 +328,7 @@ class Sandwich:
 
     def update(self, chunk: Chunk) -> None:
         assert chunk.y is not None
-        fit, w = self.fit, np.ones(chunk.X.shape[0]) if chunk.w is None else chunk.w
+        fit, w = self.fit, row_weights(chunk.w, chunk.X.shape[0])
         U, e = self._coordinates(chunk)
         if not np.isfinite(e).all():
             row = chunk.first + int(np.argmin(np.isfinite(e)))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse import csr_array, hstack, vstack
 
-from likelier.array_types import Floats
+from likelier.array_types import Floats, rows_that_count
 from likelier.data import Arrays, Chunk
 from likelier.engines import chunks, run
 from likelier.losses import squared
@@ -106,7 +106,7 @@ def _margins(objective: Objective) -> Margins:
     q, pieces = objective.setting.q, []
     for chunk in chunks(objective.source):
         assert chunk.y is not None
-        counts = (chunk.y >= 0) if chunk.w is None else (chunk.y >= 0) & (chunk.w > 0)
+        counts = rows_that_count(chunk.y >= 0, chunk.w)
         pieces.append((chunk.X.to_array()[counts], chunk.y[counts]))
     X, y = (np.concatenate(several) for several in zip(*pieces, strict=True))
     X = X - X.mean(axis=0) if objective.intercept else X
@@ -352,7 +352,7 @@ class Sides:
 
     def update(self, chunk: Chunk) -> None:
         assert chunk.y is not None
-        counts = (chunk.y >= 0) if chunk.w is None else (chunk.y >= 0) & (chunk.w > 0)
+        counts = rows_that_count(chunk.y >= 0, chunk.w)
         X, y = chunk.X.to_array()[counts] - self.setting.shift, chunk.y[counts]
         Z = X @ self.d[:, :-1].T + self.d[:, -1]
         size = np.abs(X) @ np.abs(self.d[:, :-1].T) + np.abs(self.d[:, -1])

@@ -15,14 +15,16 @@ from likelier.data import CSR
 from likelier.inference.least_squares import EPS, SMALL, WELL, Solution
 from likelier.states import Equations
 from likelier.states.regression_rows import Rows
-from likelier.threads import one_thread_if
+from likelier.threads import cores, one_blas_thread, one_thread_if
 
 ERROR = 1e-8  # of coefficients, as a share of them, that may be left
 LEAST = 1e-11  # share of the first residuals, in units of their scale, to which they fall at most
 NEAR = 1e-9  # or this one, if that is as far as rounding lets them fall
 FAR = 100.0  # a mean so many standard deviations from 0 costs digits where columns are not shifted
-# What operations of each kind cost, in seconds; in a step, a stored cell and a row or column.
-FACTOR, PRODUCT, CELL, NUMBER = 5e-11, 5e-9, 1.5e-9, 2e-9
+# What operations of each kind cost, in seconds: of a factorisation, each cell of its matrix (which is read
+# some times), a product of two stored cells; in a step, a stored cell and a row or column; of reflections.
+FACTOR, SQUARE, PRODUCT, CELL, NUMBER, FOLD = 1e-10, 5e-9, 2e-9, 1.5e-9, 2e-9, 5e-11
+SHARED = 150_000  # stored cells, from which threads share a product
 TURN = 500  # steps that are taken at once
 ROOM = 2**31  # bytes of rows that may be written out
 
@@ -57,15 +59,17 @@ class Operator:
         return np.asarray(found)
 
     def gram(self, *, of_rows: bool) -> Floats:
-        """A Aᵀ or AᵀA."""
+        """A Aᵀ or AᵀA, the upper triangle."""
+        X = self.turned if of_rows else self.X
+        G = np.zeros((X.shape[1], X.shape[1]))
+        _core.sparse_gram(CSR(X.data, X.indices, X.indptr, X.shape[1]).native(), np.ones(X.shape[0]), G)
         if not of_rows:
-            G = (self.turned @ self.X).toarray()
             G -= np.outer(self.mean, self.mean) * (self.root @ self.root)
-            return np.asarray(G)
-        G, v = (self.X @ self.turned).toarray(), self.X @ self.mean
+            return G
+        v = self.X @ self.mean
         G -= np.outer(v, self.root)
         G -= np.outer(self.root, v - (self.mean @ self.mean) * self.root)
-        return np.asarray(G)
+        return G
 
 
 def operator(X: CSR, w: Floats, *, centred: bool) -> Operator | None:
@@ -93,7 +97,8 @@ def conjugate(rows: Rows, alphas: Floats, *, centred: bool) -> tuple[Solution, E
     A = operator(X, rows.w, centred=centred)
     if A is None:
         return None
-    centre = rows.w @ rows.Y / rows.w.sum() if centred else np.zeros(len(alphas))
+    with one_blas_thread():
+        centre = rows.w @ rows.Y / rows.w.sum() if centred else np.zeros(len(alphas))
     y, found = A.root[:, None] * (rows.Y - centre), None
     if way == "gram":
         found = _factored(A, y, alphas)
@@ -113,15 +118,17 @@ def _way(X: CSR, alphas: Floats) -> str | None:
     (n, p), stored = X.shape, len(X.values)
     few, many = min(n, p), max(n, p)
     spread = np.sqrt(few / many)
-    middle = float(np.vdot(X.values, X.values)) / few
+    # Without BLAS, whose threads are slow to come where a core is busy.
+    middle = float(np.einsum("i,i->", X.values, X.values, dtype=np.float64)) / few
     ratio = (middle * (1 + spread) ** 2 + alphas) / (middle * (1 - spread) ** 2 + alphas)
-    steps = (np.sqrt(ratio) / 2 * np.log(2 / LEAST) + 1).sum()
+    fall = np.maximum(ERROR / np.maximum(10, ratio), LEAST)
+    steps = (np.sqrt(ratio) / 2 * np.log(2 / fall) + 1).sum()
     seconds = {
         "steps": steps * (stored * CELL + (n + p) * NUMBER),
-        "gram": few**3 / 3 * FACTOR + stored * (stored / many) * PRODUCT,
+        "gram": few**3 / 3 * FACTOR + few**2 * SQUARE + stored * (stored / many) * PRODUCT,
     }
     if 8.0 * n * p < ROOM:
-        seconds["dense"] = (2.0 * n * p * few) * FACTOR
+        seconds["dense"] = (2.0 * n * p * few) * FOLD
     best = min(seconds, key=lambda way: seconds[way])
     return None if best == "dense" else best
 
@@ -159,8 +166,10 @@ def _refined(A: Operator, y: Floats, alpha: float, G: Floats, *, of_rows: bool) 
     S = 1 / np.sqrt(np.diagonal(K))
     K *= S
     K *= S[:, None]
-    norm = np.abs(K).sum(axis=0).max()
-    L, info = potrf(K, lower=True, overwrite_a=True, clean=False)
+    sizes = np.triu(np.abs(K))
+    norm = (sizes.sum(axis=0) + sizes.sum(axis=1)).max() - 1  # of both triangles; the diagonal is 1
+    # In Fortran's order the upper triangle is the lower one of the same memory.
+    L, info = potrf(K.T, lower=True, overwrite_a=True, clean=False)
     if info != 0 or pocon(L, norm, uplo="L")[0] < WELL:
         return None
     S = S[:, None]
@@ -195,9 +204,10 @@ def _descend(A: Operator, target: Floats, alpha: float, b: Floats, most: int) ->
     X, by_rows = A.rows.native(), n < p
     r, d, now = target.copy(), np.zeros(n if by_rows else p), np.full(5, -1.0)
     where, how = (A.root, A.mean, A.squares, alpha), (np.array([ERROR, LEAST, NEAR]), b, r, d, now)
+    threads = cores() if len(A.rows.values) >= SHARED else 1
     steps = 0
     while steps < most:
-        taken = _core.ridge_steps(X, *where, by_rows, min(TURN, most - steps), *how)
+        taken = _core.ridge_steps(X, *where, by_rows, min(TURN, most - steps), *how, threads)
         steps += abs(taken)
         if taken < 0:
             return steps

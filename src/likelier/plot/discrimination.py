@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 
-from likelier.array_types import Floats
+from likelier.array_types import Floats, row_weights
 from likelier.comparison import Comparison, Result
 from likelier.comparison.cross_validate import commonest, gathered, roc_points
 from likelier.data import code
@@ -158,7 +158,7 @@ def _several(found: Any, X: Any, y: Any) -> dict[str, Predicted]:
 def _held_out(comparison: Comparison, result: Result) -> Predicted:
     rows, classes = comparison.rows, comparison.classes
     assert classes is not None
-    w = np.ones(len(rows)) if rows.w is None else rows.w
+    w = row_weights(rows.w, len(rows))
     return Predicted(result.overall, result.P, code(rows.y, classes), w)
 
 

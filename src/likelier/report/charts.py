@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from scipy.stats import rankdata
 from sklearn.base import clone
 
-from likelier.array_types import Floats
+from likelier.array_types import Floats, row_weights
 from likelier.comparison.cross_validate import Folds, commonest, gathered, roc_points
 from likelier.comparison.cross_validate import judged as on_folds
 from likelier.comparison.models import Entrant
@@ -43,7 +43,7 @@ class Labels(NamedTuple):
         assert comparison.classes is not None
         rows = comparison.rows
         codes = code(rows.y, comparison.classes)
-        w = np.ones(len(rows)) if rows.w is None else rows.w
+        w = row_weights(rows.w, len(rows))
         return cls(codes, w, np.bincount(codes, w, len(comparison.classes)).astype(np.float64))
 
     def commonest(self, most: int) -> NDArray[np.intp]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from likelier import plot
+from likelier.array_types import Floats
 from likelier.comparison.cross_validate import grown
 from likelier.comparison.models import Entrant
 from likelier.comparison.result import Comparison, Result
@@ -110,7 +111,7 @@ def _inline(text: str, name: str, say: str) -> str:
     return f'<svg {view[0]} role="img" aria-label="{escape(say)}">{inner}'
 
 
-def _tag(found: re.Match[str], name: str, palette: NDArray[np.float64]) -> str:
+def _tag(found: re.Match[str], name: str, palette: Floats) -> str:
     """One tag: what stands between tags is words, whatever they look like."""
     tag = re.sub(r'\bid="', f'id="{name}-', found[0])
     tag = re.sub(r'((?:xlink:)?href="#|url\(#)', rf"\1{name}-", tag).replace("xlink:href", "href")
@@ -118,7 +119,7 @@ def _tag(found: re.Match[str], name: str, palette: NDArray[np.float64]) -> str:
     return re.sub(r"#[0-9a-f]{6}\b", partial(_page_colour, palette=palette), tag)
 
 
-def _page_colour(found: re.Match[str], palette: NDArray[np.float64]) -> str:
+def _page_colour(found: re.Match[str], palette: Floats) -> str:
     """A colour of the page: greys are its ink, thinned; tints are of its paper; others lean to its ink."""
     rgb = _rgb(found[0])
     if np.ptp(rgb) <= CLOSE:
@@ -147,7 +148,7 @@ def palette() -> str:
     return f"{schemes}@media print{{:root{{{light}}}}}{used}.fill-rest{{background:var(--line)}}\n"
 
 
-def _palette() -> NDArray[np.float64]:
+def _palette() -> Floats:
     """(COLORS, 3), from 0 to 255."""
     _matplotlib()
     from matplotlib.colors import to_rgb
@@ -155,11 +156,11 @@ def _palette() -> NDArray[np.float64]:
     return np.asarray(np.rint(255 * np.array([to_rgb(color(k)) for k in range(COLORS)])))
 
 
-def _rgb(text: str) -> NDArray[np.float64]:
+def _rgb(text: str) -> Floats:
     return np.array([int(text[i : i + 2], 16) for i in (1, 3, 5)], dtype=np.float64)
 
 
-def _hex(rgb: NDArray[np.float64]) -> str:
+def _hex(rgb: Floats) -> str:
     return "#" + "".join(f"{round(part):02x}" for part in rgb.tolist())
 
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from html import escape
 
 import numpy as np
-from numpy.typing import NDArray
 
+from likelier.array_types import Floats
 from likelier.comparison.assumptions import Checks, Verdict
 from likelier.comparison.result import Comparison, Metric, Result, seconds
-from likelier.display import counted
+from likelier.display import counted, some_of
 from likelier.report.figures import COLORS
 
 # What each model takes for granted, and whether the rows bear it out.
@@ -69,7 +69,7 @@ def listed(names: Sequence[str], most: int = MOST_NAMED) -> str:
     """In words; of many, the first."""
     shown = [f"<b>{escape(name)}</b>" for name in names[:most]]
     if len(names) > most:
-        return f"{', '.join(shown)} and {len(names) - most} more"
+        return some_of([*shown, *names[most:]], most)
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
@@ -138,7 +138,7 @@ def facts(comparison: Comparison) -> str:
     return f'<dl class="facts">{cells}</dl>'
 
 
-def shares(comparison: Comparison, weight: NDArray[np.float64]) -> str:
+def shares(comparison: Comparison, weight: Floats) -> str:
     """How common each class is."""
     assert comparison.classes is not None
     share = weight / weight.sum()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier.array_types import Floats
 from likelier.saving import format
 from likelier.storing.values import Take, decode
 
@@ -21,7 +22,7 @@ class Description:
     params: dict[str, Any]
     classes: NDArray[Any] | None  # None: not a classifier
     counts: list[float] | None  # the weight of each class; None: not known
-    priors: NDArray[np.float64] | None  # (K,)
+    priors: Floats | None  # (K,)
     n_features: int | None  # None, for weights alone: they are among the params
     feature_names: list[str] | None
     families: list[str] | None  # of each column; None: there is one for all

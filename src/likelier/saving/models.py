@@ -7,59 +7,24 @@ from dataclasses import replace
 from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from likelier.data import Chunk, Dense
-from likelier.em import Blend, Stepwise
+from likelier.em import Stepwise
 from likelier.estimators import validation
+from likelier.estimators.catalogue import MODELS, Saved
 from likelier.estimators.common import LinearClassifier
-from likelier.estimators.discriminative.linear_svc import LinearSVC
-from likelier.estimators.discriminative.logistic import LogisticRegression, Steps
-from likelier.estimators.discriminative.logistic_cv import LogisticRegressionCV, Tried
-from likelier.estimators.discriminative.perceptron import Perceptron
-from likelier.estimators.discriminative.sgd import SGDClassifier
+from likelier.estimators.discriminative.logistic import Steps
 from likelier.estimators.discriminative.sgd_base import Strides
 from likelier.estimators.discriminative.weights import Weights
-from likelier.estimators.generative.categorical_nb import CategoricalNB
-from likelier.estimators.generative.discriminant import (
-    LinearBayes,
-    LinearDiscriminantAnalysis,
-    QuadraticDiscriminantAnalysis,
-)
-from likelier.estimators.generative.family_choice import PlannedBayes
-from likelier.estimators.generative.kernel_density import KernelDensityClassifier
-from likelier.estimators.generative.mixed_nb import NaiveBayes
-from likelier.estimators.generative.mixture import GaussianMixture, Mixture
-from likelier.estimators.generative.mixture_discriminant import MixtureDiscriminantAnalysis
-from likelier.estimators.generative.naive_bayes import (
-    BernoulliNB,
-    ComplementNB,
-    GaussianNB,
-    MultinomialNB,
-    PoissonNB,
-)
 from likelier.estimators.generative.outliers import scored
-from likelier.estimators.linear_regression import LeastSquares, LinearRegression, Lines, Ridge
+from likelier.estimators.linear_regression import LeastSquares, Lines
 from likelier.estimators.online.classifier import OnlineClassifier
-from likelier.families import (
-    Bernoullis,
-    Categories,
-    Complements,
-    Diagonal,
-    Full,
-    Kernels,
-    Mixed,
-    Multinomials,
-    OneCovariance,
-    Poissons,
-)
-from likelier.families import Mixture as Mixtures
 from likelier.inference import Information
-from likelier.model import Bayes, Unweighed
 from likelier.saving import format, online
 from likelier.saving.format import Archive, require
 from likelier.saving.schema import CLASSES, PARAMETERS, Sizes, check
@@ -69,42 +34,9 @@ from likelier.storing.values import Unsaveable, decode, encode
 Arrays = dict[str, NDArray[Any]]
 
 
-class Face(NamedTuple):
-    """An estimator that can be saved, and the classes of its model and of the model's densities."""
-
-    cls: Any
-    model: type | None = None
-    params: type | None = None
-
-
-# A new estimator joins here.
-ESTIMATORS = {
-    face.cls.__name__: face
-    for face in (
-        Face(GaussianNB, Bayes, Diagonal),
-        Face(CategoricalNB, Bayes, Categories),
-        Face(BernoulliNB, Bayes, Bernoullis),
-        Face(MultinomialNB, Bayes, Multinomials),
-        Face(ComplementNB, Unweighed, Complements),
-        Face(PoissonNB, Bayes, Poissons),
-        Face(LinearDiscriminantAnalysis, LinearBayes, OneCovariance),
-        Face(QuadraticDiscriminantAnalysis, Bayes, Full),
-        Face(NaiveBayes, PlannedBayes, Mixed),
-        Face(GaussianMixture, Blend),
-        Face(Mixture, Blend),
-        Face(MixtureDiscriminantAnalysis, Blend, Mixtures),
-        Face(KernelDensityClassifier, Bayes, Kernels),
-        Face(LogisticRegression, Weights),
-        Face(LogisticRegressionCV, Tried),
-        Face(LinearSVC, Weights),
-        Face(Perceptron, Weights),
-        Face(SGDClassifier, Weights),
-        Face(LinearRegression, Lines),
-        Face(Ridge, Lines),
-        Face(LinearClassifier),
-        Face(OnlineClassifier),
-    )
-}
+def saved_forms() -> dict[str, Saved]:
+    """The estimators that can be saved, and what their files hold."""
+    return {info.name: info.saved for info in MODELS.values() if info.saved is not None}
 
 
 def save(
@@ -135,10 +67,10 @@ def load(path: str | os.PathLike[str]) -> Any:
 def content_of(estimator: Any, *, statistics: bool, about: Mapping[str, Any] | None = None) -> bytes:
     """The bytes of a file, of which it is known that they load as what was saved."""
     name = type(estimator).__name__
-    if name not in ESTIMATORS or type(estimator) is not ESTIMATORS[name].cls:
+    if name not in saved_forms() or type(estimator) is not MODELS[name].load():
         raise TypeError(
-            f"save takes a fitted estimator of likelier ({', '.join(ESTIMATORS)}), not an object of class "
-            f"{type(estimator).__module__}.{name}. Of a pipeline, save likelier's step."
+            f"save takes a fitted estimator of likelier ({', '.join(saved_forms())}), not an object of "
+            f"class {type(estimator).__module__}.{name}. Of a pipeline, save likelier's step."
         )
     if isinstance(estimator, OnlineClassifier):
         return online.content_of(_kept(estimator, about))
@@ -266,7 +198,7 @@ def _same_bits(a: Any, b: Any) -> bool:
 # ---- in ------------------------------------------------------------------------------------------
 def _estimator(archive: Archive) -> Any:
     name, left = archive.header.get("estimator"), archive.names
-    require(isinstance(name, str) and name in ESTIMATORS, f"there is no estimator {name!r:.80}")
+    require(isinstance(name, str) and name in saved_forms(), f"there is no estimator {name!r:.80}")
     if name == online.NAME:
         return _shown(online.kept_in(archive))
 
@@ -275,13 +207,13 @@ def _estimator(archive: Archive) -> Any:
         left.remove(array)
         return archive.array(array)
 
-    face, params = ESTIMATORS[str(name)], archive.section("params")
-    unknown = params.keys() - set(face.cls._get_param_names())
+    cls, params = MODELS[str(name)].load(), archive.section("params")
+    unknown = params.keys() - set(cls._get_param_names())
     require(not unknown, f"{name} has no hyper-parameter {', '.join(sorted(unknown)):.80}")
-    estimator = face.cls(**{key: decode(value, take, PARAMETERS) for key, value in params.items()})
+    estimator = cls(**{key: decode(value, take, PARAMETERS) for key, value in params.items()})
     parts = {key: decode(value, take, CLASSES) for key, value in archive.section("fitted").items()}
     require(not left, f"nothing refers to array {', '.join(sorted(left)):.80}")
-    return _become_fitted(estimator, face, parts)
+    return _become_fitted(estimator, saved_forms()[str(name)], parts)
 
 
 def _shown(kept: online.Kept) -> OnlineClassifier:
@@ -293,9 +225,9 @@ def _shown(kept: online.Kept) -> OnlineClassifier:
     return estimator
 
 
-def _become_fitted(estimator: Any, face: Face, parts: dict[str, Any]) -> Any:
-    if face.model is None:
-        require(not parts, f"a {face.cls.__name__} has no such parts")
+def _become_fitted(estimator: Any, form: Saved, parts: dict[str, Any]) -> Any:
+    if not form.model:
+        require(not parts, f"a {type(estimator).__name__} has no such parts")
         return _checked_linear(estimator)
     wanted = {"target", "n_features", "feature_names", "model", "statistics"}
     require(parts.keys() == wanted, f"its parts are not {', '.join(sorted(wanted))}")
@@ -304,14 +236,14 @@ def _become_fitted(estimator: Any, face: Face, parts: dict[str, Any]) -> Any:
     )
     require(type(p) is int and p > 0, f"{p!r:.80} is not a number of columns")
     _check_names(names, p)
-    sizes = {"p": p, **(_targets(target) if issubclass(face.cls, LeastSquares) else _classes(target))}
-    require(isinstance(model, face.model), f"the model is not a {face.model.__name__}")
+    sizes = {"p": p, **(_targets(target) if isinstance(estimator, LeastSquares) else _classes(target))}
+    require(_is_one(model, form.model), f"the model is not a {_words(form.model)}")
     check(model, sizes)
-    if face.params is not None:
-        require(isinstance(model.params, face.params), f"the densities are not {face.params.__name__}")
+    if form.densities:
+        require(_is_one(model.params, form.densities), f"the densities are not {_words(form.densities)}")
         require(model.params.shape == (sizes["K"], p), f"the densities are not of {p} columns")
     if statistics is not None:
-        kept = (Information, Steps, Strides) if face.model is Weights else None
+        kept = (Information, Steps, Strides) if "model.Weights" in form.model else None
         good = hasattr(statistics, "mergeable") if kept is None else isinstance(statistics, kept)
         require(good, "the statistics are none")
         check(statistics, sizes)
@@ -321,6 +253,14 @@ def _become_fitted(estimator: Any, face: Face, parts: dict[str, Any]) -> Any:
         for one in scores:
             _check_scores(one, p)
         return estimator._publish(model, statistics, target, names)
+
+
+def _is_one(record: Any, names: tuple[str, ...]) -> bool:
+    return type(record) in [CLASSES[name] for name in names]
+
+
+def _words(names: tuple[str, ...]) -> str:
+    return " or ".join(CLASSES[name].__name__ for name in names)
 
 
 def _classes(target: Any) -> Sizes:

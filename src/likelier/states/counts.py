@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
-from likelier.array_types import Floats
+from likelier.array_types import Floats, row_weights, rows_that_count
 from likelier.data import Block, Chunk, Columns, NonFinite, OutOfSupport
 from likelier.states.moments import memberships, refuse, weights
 
@@ -123,7 +123,7 @@ def edges_of_each(X: Floats, w: Floats | None, bins: Sequence[int]) -> list[Bins
     found: dict[int, Bins] = {}
     for most in {bins[j] for j in plain}:
         columns = np.array([j for j in plain if bins[j] == most])
-        weights = np.ones(n) if w is None else w
+        weights = row_weights(w, n)
         wanted, none = _wanted(weights.sum(), most), np.zeros(n, dtype=np.bool_)
         V = S[:, columns]
         edges = np.vstack([V[:1], _between(V, _places(weights, none, wanted)), V[-1:]])
@@ -140,7 +140,7 @@ def _wanted(total: float, bins: int | None) -> int:
 
 def _distinct(x: Floats, w: Floats | None) -> tuple[Floats, Floats]:
     """The values that are there, sorted, and what each weighs."""
-    there = np.isfinite(x) if w is None else np.isfinite(x) & (w > 0)
+    there = rows_that_count(np.isfinite(x), w)
     values, at = np.unique(x[there], return_inverse=True)
     return values, np.bincount(at, None if w is None else w[there], len(values)).astype(np.float64)
 
@@ -266,7 +266,7 @@ class Counts:
         _core.largest(chunk.X.native(), codes, R, weights(chunk), len(self.n), top)
         if (top >= MOST).any():
             X, j = chunk.X.to_array(), int(np.argmax(top >= MOST))
-            counted = np.ones(len(X)) if chunk.w is None else chunk.w
+            counted = row_weights(chunk.w, len(X))
             refuse_code(chunk, (int(np.argmax((X[:, j] >= MOST) & (counted > 0))), j))
         self._grow(np.floor(top).astype(np.int64) + 1)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
-from likelier.array_types import Floats
+from likelier.array_types import Floats, rows_that_count
 from likelier.data import Chunk
 from likelier.states.moments import Moments, Shape, memberships, refuse, shares, weights
 
@@ -77,7 +77,7 @@ class Deviations:
         n, mean, squares = np.zeros(K), np.zeros((K, p)), np.zeros((K, p))
         refuse(chunk, _core.moments(X, codes, R, w, False, n, mean, squares))
         assert codes is not None
-        counts = codes >= 0 if w is None else (codes >= 0) & (w > 0)
+        counts = rows_that_count(codes >= 0, w)
         if not counts.all():
             at = np.flatnonzero(counts)
             chunk, codes = chunk.take(at), codes[at]

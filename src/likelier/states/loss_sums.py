@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from likelier import _core
-from likelier.array_types import Floats
+from likelier.array_types import Floats, row_weights
 from likelier.data import CSR, Chunk
 from likelier.losses import Loss, squared
 from likelier.states.moments import refuse, weights
@@ -166,7 +166,7 @@ class Squares:
 
     def update(self, chunk: Chunk) -> None:
         w = weights(chunk)
-        w = np.ones(chunk.X.shape[0]) if w is None else w
+        w = row_weights(w, chunk.X.shape[0])
         self.total[-1] += w.sum()
         if isinstance(chunk.X, CSR):
             starts = chunk.X.starts

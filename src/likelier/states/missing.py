@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
-from likelier.array_types import Floats
+from likelier.array_types import Floats, row_weights
 from likelier.data import Chunk, Dense, NonFinite, by_gaps
 from likelier.states.deviations import Deviations
 from likelier.states.moments import ColumnMoments, HigherMoments, Moments, Shape
@@ -220,7 +220,7 @@ def members(chunk: Chunk) -> tuple[NDArray[np.intp], NDArray[np.int32], Floats]:
     """The rows that count, with class and weight; once for each class that has a share."""
     assert chunk.y is not None
     y, n = chunk.y, chunk.X.shape[0]
-    w = np.ones(n) if chunk.w is None else np.asarray(chunk.w, dtype=np.float64)
+    w = row_weights(chunk.w, n)
     if y.ndim == 1:
         at = np.flatnonzero((y >= 0) & (w > 0))
         return at, y[at].astype(np.int32), w[at]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
-from likelier.array_types import Floats
+from likelier.array_types import Floats, row_weights
 from likelier.data import Block, Chunk, Dense
 from likelier.states.moments import refuse, weights
 
@@ -264,7 +264,7 @@ class Weighted(NamedTuple):
         if power is None:
             return _core.fold(self.X.native(), self.Y.native(), self.w, shift, R)
         p = self.X.shape[1]
-        w = np.ones(len(self.Y.array)) if self.w is None else self.w
+        w = row_weights(self.w, len(self.Y.array))
         units = power[0] - power[1:]
         X, Y = np.ldexp(self.X.to_array(), units[:p]), np.ldexp(self.Y.to_array(), units[p:])
         w = np.ldexp(w, -2 * power[0])
@@ -272,7 +272,7 @@ class Weighted(NamedTuple):
 
     def exponents(self, shift: Floats, at: NDArray[np.intp]) -> Powers:
         """Of 2: the largest of √w, and of √w |x - shift| in each column; of those at `at`, (1 + p + q,)."""
-        p, w = self.X.shape[1], np.ones(len(self.Y.array)) if self.w is None else self.w
+        p, w = self.X.shape[1], row_weights(self.w, len(self.Y.array))
         root = _exponents(np.sqrt(w))
         found = np.full(1 + len(shift), UNSAID)
         found[0] = root.max()

@@ -14,6 +14,8 @@ from likelier.states.qr import Equations, Triangle, lengths, refuse_cell
 
 Held = NDArray[Any] | CSR
 EPS = float(np.finfo(np.float64).eps)
+SPARSE_ROOM = 2**27  # bytes of sparse rows that are kept, if their triangle is not even larger,
+THIN = 1 / 8  # as long as no larger share of their cells is stored
 
 
 class Rows(NamedTuple):
@@ -28,8 +30,9 @@ class Rows(NamedTuple):
 class Gathered:
     """Rows as they came while they take less memory than their triangle, and from then on the triangle.
 
-    Of n < p rows the rows themselves are the smallest thing to know, and sparse ones for longer. Merging is
-    one after another; so nothing of what is derived depends on how rows were cut.
+    Of n < p rows the rows themselves are the smallest thing to know. Sparse ones are kept for longer, up to
+    `SPARSE_ROOM`: folding them costs n p² operations, and a penalised solution some readings of what is
+    stored. Merging is one after another; so nothing of what is derived depends on how rows were cut.
     """
 
     p: int
@@ -67,13 +70,22 @@ class Gathered:
             Y.nbytes + w.nbytes for Y, w in zip(self.Y, self.w, strict=True)
         )
 
+    @property
+    def _thin(self) -> bool:
+        """Whether all rows that are here have few stored cells."""
+        return all(isinstance(X, CSR) and _thin(X) for X in self.X)
+
+    def _room(self, thin: bool) -> int:
+        """The bytes up to which rows are kept."""
+        if self.triangle is not None:
+            return 0
+        return max(self.nbytes, SPARSE_ROOM) if thin else self.nbytes
+
     def update(self, chunk: Chunk) -> None:
         assert chunk.y is not None
         n = chunk.X.shape[0]
-        if (
-            self.triangle is None
-            and self._held + _block_bytes(chunk.X) + 8 * n * (1 + self.q) < self.nbytes
-        ):
+        thin = self._thin and _thin(chunk.X)
+        if self._held + _block_bytes(chunk.X) + 8 * n * (1 + self.q) < self._room(thin):
             self._keep(chunk)
             return
         triangle = self.folded()
@@ -101,7 +113,8 @@ class Gathered:
             self.X, self.Y, self.w = (*self.X, X), (*self.Y, Y), (*self.w, w + 0.0)
 
     def merge(self, other: Self) -> None:
-        if self.triangle is None and other.triangle is None and self._held + other._held < self.nbytes:
+        room = 0 if other.triangle is not None else self._room(self._thin and other._thin)
+        if self._held + other._held < room:
             self.X, self.Y, self.w = self.X + other.X, self.Y + other.Y, self.w + other.w
             return
         triangle = self.folded()
@@ -192,6 +205,13 @@ def _extreme(X: Held, of: np.ufunc) -> Floats:
     rare = np.bincount(X.columns, minlength=p) < n  # what is not stored is 0
     found[rare] = of(found[rare], 0.0)
     return found
+
+
+def _thin(X: Block) -> bool:
+    if not isinstance(X, CSR):
+        return False
+    n, p = X.shape
+    return int(X.starts[-1] - X.starts[0]) <= THIN * n * p
 
 
 def _bytes(X: Held) -> int:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
-from likelier.array_types import Floats
+from likelier.array_types import Floats, row_weights
 from likelier.data import Chunk, Columns, Dense, Factor, NonFinite
 from likelier.data.row_numbers import check
 from likelier.data.splits import keys_of
@@ -186,7 +186,7 @@ def _stacked(chunks: list[Chunk]) -> Chunk:
     y = None if labels[0] is None else np.concatenate(labels)
     w = None
     if any(chunk.w is not None for chunk in chunks):
-        w = np.concatenate([np.ones(chunk.X.shape[0]) if chunk.w is None else chunk.w for chunk in chunks])
+        w = np.concatenate([row_weights(chunk.w, chunk.X.shape[0]) for chunk in chunks])
     return Chunk(kind.stack([chunk.X for chunk in chunks]), y, w)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.array_types import Floats
+from likelier.array_types import Floats, row_weights
 from likelier.display import Table, html
 from likelier.streams.figures import HEADING, HEADINGS, Curve, Figures, Snapshot, Windows, cells, line
 
@@ -164,7 +164,7 @@ class Judge:
         """Rows answered together with P, a column for each of `labels`, by who has learned some of them."""
         known = self.labels
         columns = [known.setdefault(label, len(known)) for label in labels]
-        there = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
+        there = row_weights(weights, len(y))
         codes = np.array(
             [known.setdefault(label, len(known)) if w else -1 for label, w in zip(y, there, strict=True)],
             dtype=np.int32,

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from likelier import _core
-from likelier.array_types import Floats
+from likelier.array_types import Codes, Floats, row_weights
 
 # How well probabilities foretold the labels that came after them.
 
-Codes = NDArray[np.int32]
 
 BINS = _core.figure_bins
 GROUPS = 15  # of a calibration
@@ -267,7 +266,7 @@ class Curve:
 
     def update(self, P: Floats, codes: Codes, weights: ArrayLike | None = None) -> None:
         """Rows in the order in which they were answered. The figures of those before a wrong one stay."""
-        w = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
+        w = row_weights(weights, len(codes))
         judged = (codes >= 0) & (w != 0)
         if not judged.all():
             P, codes, w = P[judged], codes[judged], w[judged]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
-from likelier.array_types import Floats
+from likelier.array_types import Floats, row_weights
 from likelier.warning_location import outside
 
 # What an online model is told before its first row.
@@ -360,7 +360,7 @@ def _counts(states: list[dict[str, Any]]) -> Floats:
 def _shares(weights: Sequence[float] | None, m: int) -> Floats:
     if m == 0:
         raise ValueError("average needs at least one model")
-    a = np.ones(m) if weights is None else np.asarray(weights, dtype=np.float64)
+    a = row_weights(weights, m)
     if a.shape != (m,) or not all(math.isfinite(x) and x >= 0 for x in a) or not a.sum() > 0:
         raise ValueError(f"weights={weights!r}: they are {m} numbers from 0, one for each model, not all 0")
     return np.asarray(a / a.sum())

@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import NamedTuple, Self, TypeVar
 
 from likelier._core import HashedRows, TextParser
+from likelier.streams.formats import FORMATS
 
 # Reading and hashing in one thread, while another learns.
 
@@ -250,17 +251,11 @@ def _must_be_text(name: str, start: bytes) -> None:
         )
 
 
-_BY_NAME = {
-    "csv": Format("csv"),
-    "tsv": Format("csv", "\t"),
-    "tab": Format("csv", "\t"),
-    "json": Format("json"),
-    "jsonl": Format("json"),
-    "ndjson": Format("json"),
-    "svm": Format("svmlight"),
-    "libsvm": Format("svmlight"),
-    "svmlight": Format("svmlight"),
-    "vw": Format("vw"),
+_BY_ENDING = {
+    ending: Format(kind.parser, kind.delimiter or ",")
+    for kind in FORMATS.values()
+    if kind.parser is not None
+    for ending in kind.endings
 }
 _NUMBER = rb"[-+]?[\d.]+(?:[eE][-+]?\d+)?"
 _SVMLIGHT = re.compile(
@@ -272,9 +267,9 @@ _VW = re.compile(rb"\s*(?:" + _NUMBER + rb"\s+){0,3}(?:'?[^\s|,\t]*)\|[^\s|]*(?:
 
 def format_of(name: str, start: bytes) -> Format:
     """By the ending of the name (`.gz` left out), or by the first line."""
-    endings = [ending.lstrip(".").lower() for ending in PurePath(name).suffixes]
-    ending = next((ending for ending in reversed(endings) if ending != "gz"), "")
-    found = _BY_NAME.get(ending) or _by_line(name, start)
+    endings = [ending.lower() for ending in PurePath(name).suffixes]
+    ending = next((ending for ending in reversed(endings) if ending != ".gz"), "")
+    found = _BY_ENDING.get(ending) or _by_line(name, start)
     line = _first_line(start)
     if found.kind == "csv" and found.delimiter.encode() not in line:
         found = next((Format("csv", d) for d in "\t;" if d.encode() in line), found)

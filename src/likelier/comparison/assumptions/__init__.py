@@ -18,10 +18,11 @@ from likelier.comparison.assumptions.evidence import Evidence
 from likelier.comparison.assumptions.linearity import Bends, bends_of, residuals_of
 from likelier.comparison.assumptions.sample import Sample, drawn
 from likelier.comparison.assumptions.text import column_sentences, said
-from likelier.comparison.assumptions.verdicts import RULES, Verdict, verdict
+from likelier.comparison.assumptions.verdicts import Verdict, verdict
 from likelier.comparison.models import Nature, classifiers, regressions
 from likelier.comparison.rows import Rows
 from likelier.display import Table, html
+from likelier.estimators.catalogue import NO_COLUMNS, candidates
 
 __all__ = ["Checks", "Pair", "Verdict", "check"]
 
@@ -33,9 +34,8 @@ class Checks(Evidence):
     @cached_property
     def verdicts(self) -> dict[str, Verdict]:
         """By the model's name in a comparison."""
-        known = regressions() if self.regression else classifiers()
-        names = ["(mean)" if self.regression else "(majority class)", *(entrant.name for entrant in known)]
-        return {name: verdict(*RULES[name], self) for name in names}
+        known = [each for _, each in candidates(numbers=self.regression) if not each.on_request]
+        return {each.name: verdict(each, self) for each in (NO_COLUMNS[self.regression], *known)}
 
     @property
     def regression(self) -> bool:

@@ -7,6 +7,7 @@ import numpy as np
 
 from likelier.comparison.assumptions.columns import FEW_VALUES, MOST_COMMON, Pair, Shapes
 from likelier.comparison.assumptions.evidence import Evidence
+from likelier.display import some_of
 
 SKEWED = 0.5
 HEAVY, FLAT = 1.0, -0.8  # of the kurtosis
@@ -116,8 +117,7 @@ def times(value: float) -> str:
 
 
 def _classes(groups: Sequence[str]) -> str:
-    some = ", ".join(groups[:3]) + (f" and {len(groups) - 3} more" if len(groups) > 3 else "")
-    return f"class {some}" if len(groups) == 1 else f"classes {some}"
+    return f"class{'' if len(groups) == 1 else 'es'} {some_of(groups, 3)}"
 
 
 def said(pair: Pair) -> str:

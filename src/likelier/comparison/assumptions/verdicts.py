@@ -11,6 +11,7 @@ from likelier.comparison.assumptions.evidence import Evidence
 from likelier.comparison.assumptions.linearity import SOME_BEND
 from likelier.comparison.assumptions.sample import LEVEL
 from likelier.comparison.assumptions.text import percent, said, signed, some, times, worst_columns
+from likelier.estimators.catalogue import Candidate
 
 # What each model assumes, and whether the data bear that out.
 
@@ -43,11 +44,12 @@ class Finding(NamedTuple):
 Look = Callable[[Evidence], Finding]
 
 
-def verdict(assumes: str, looks: tuple[Look, ...], found: Evidence) -> Verdict:
-    """The worst of what was found; the worst is said first."""
+def verdict(candidate: Candidate, found: Evidence) -> Verdict:
+    """The worst of what was found on what a model assumes; the worst is said first."""
+    looks: list[Look] = [globals()[name] for name in candidate.checks]
     findings = sorted((look(found) for look in looks), key=lambda each: -WORSE.index(each.verdict))
     why = dict.fromkeys(each.why for each in findings if each.why)
-    return Verdict(assumes, findings[0].verdict, "; ".join(why))
+    return Verdict(candidate.assumes, findings[0].verdict, "; ".join(why))
 
 
 # ---- what is looked at ---------------------------------------------------------------------------
@@ -303,68 +305,3 @@ def tells_nothing(found: Evidence) -> Finding:
     if left.told_p >= LEVEL:
         return Finding("borne out", "a linear fit explains no more than chance would")
     return Finding("violated", f"a linear fit explains {percent(left.told)} of the variance")
-
-
-# What the models of the catalogue assume, and what is looked at for each.
-
-_LOG_ODDS = "that the log odds of classes are linear in the columns; of their distribution nothing"
-_PLANE = "that a plane parts the classes well; of their distribution nothing"
-_LINE = "that the target is linear in the columns, with errors of one variance, Gaussian for its intervals"
-
-RULES: dict[str, tuple[str, tuple[Look, ...]]] = {
-    "NaiveBayes": (
-        "that columns are independent within each class; which distribution each has, the data choose",
-        (independent,),
-    ),
-    "GaussianNB": (
-        "that every column is Gaussian in each class, and independent of the others there",
-        (gaussian, independent_numbers),
-    ),
-    "BernoulliNB": ("that columns, made true or false, are independent within each class", (independent,)),
-    "CategoricalNB": (
-        "that columns, numbers cut into tenths, are independent within each class",
-        (independent,),
-    ),
-    "MultinomialNB": (
-        "that the counts of a row are independent draws, by the shares of its class",
-        (multinomial,),
-    ),
-    "ComplementNB": (
-        "that the counts of a row are independent draws, by shares that all other classes have in common",
-        (multinomial,),
-    ),
-    "PoissonNB": (
-        "that counts are Poisson in each class, their variance being their mean, and independent",
-        (poisson, independent_counts),
-    ),
-    "LDA": (
-        "that each class is Gaussian, all of them with one covariance",
-        (jointly_gaussian, one_covariance, no_indicators),
-    ),
-    "LDA, shrunk": (
-        "that each class is Gaussian, all of them with one covariance, which few rows may tell of",
-        (jointly_gaussian, one_covariance, no_indicators),
-    ),
-    "QDA": (
-        "that each class is Gaussian with a covariance of its own, and has the rows to tell it",
-        (jointly_gaussian, rows_for_covariances),
-    ),
-    "QDA, shrunk": (
-        "that each class is Gaussian with a covariance of its own, which few rows may tell of",
-        (jointly_gaussian,),
-    ),
-    "MDA": ("that each class is a mixture of a few Gaussians", (mixed_gaussians,)),
-    "KernelDensity": (
-        "that densities are smooth, and rows dense enough to show them",
-        (smooth, rows_for_density),
-    ),
-    "LogisticRegression": (_LOG_ODDS, (linear,)),
-    "LinearSVC": (_PLANE, (parted,)),
-    "Perceptron": (_PLANE, (parted,)),
-    "SGDClassifier": (_LOG_ODDS, (linear,)),
-    "OnlineClassifier": (_LOG_ODDS, (linear,)),
-    "LinearRegression": (_LINE, (straight, even, gaussian_errors)),
-    "Ridge": (f"{_LINE}, and that slopes are small", (straight, even, gaussian_errors)),
-    "(majority class)": ("that columns say nothing of the class", (says_nothing,)),
-    "(mean)": ("that columns say nothing of the target", (tells_nothing,)),
-}

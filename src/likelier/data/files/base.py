@@ -92,10 +92,10 @@ class OnCluster:
     def on(self, client: Any) -> Self:
         """The same rows, read where a Dask cluster can reach the files: parts are tasks of its workers.
 
-        client: a `distributed.Client`. Nothing but states (sums, counts) comes back, and the result is the
-        same, bit for bit.
+        client: a `distributed.Client`, or what another engine runs on (`likelier.engines.register`).
+        Nothing but states (sums, counts) comes back, and the result is the same, bit for bit.
         """
-        if not (hasattr(client, "submit") and hasattr(client, "scheduler_info")):
+        if not hasattr(client, "submit"):
             raise TypeError(f"scan(...).on takes a distributed.Client; got {type(client).__name__}.")
         new: Self = replace(self, cluster=client)  # type: ignore[type-var]
         return new

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from likelier.array_types import Floats
 from likelier.data import frames
 from likelier.data.chunk import Chunk
 from likelier.data.errors import CONTINUOUS, CROWDED, MOST_EXACT
@@ -138,9 +139,7 @@ class Roles:
             return Chunk(X, frames.recoded(column, self.levels), w, number + at)
         return Chunk(X, self._numbers(batch, file, at), w, number + at)
 
-    def _labels(
-        self, batch: Any, w: NDArray[np.float64] | None, file: File, at: int
-    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    def _labels(self, batch: Any, w: Floats | None, file: File, at: int) -> tuple[NDArray[Any], Floats]:
         """The labels, each once, and the weight and number of their rows: all that a survey needs."""
         (name,) = self.targets
         codes, values = frames.encoded(batch.column(name))

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,29 +26,17 @@ from likelier.data.files.svmlight import SparseScan, scan_lines
 from likelier.data.frames import same_kind
 from likelier.data.labels import levels_of, with_weight
 from likelier.data.row_numbers import Uncounted, firsts, found, rows_of
+from likelier.display import some_of
+from likelier.streams.formats import FORMATS, scanned
 
 # Which files are meant, and which columns they must have.
 
-Format = Literal["parquet", "csv", "tsv", "jsonl", "svmlight", "vw"]
 
-_ENDINGS: dict[str, Format] = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-    ".vw": "vw",
-}
-
-
-def find(path: Any, format: Format | None) -> tuple[list[str], Format]:
+def find(path: Any, format: str | None) -> tuple[list[str], str]:
     """The files that are meant, sorted, and their format."""
-    if format is not None and format not in get_args(Format):
-        raise ValueError(f"format={format!r}: it is one of {', '.join(get_args(Format))}")
+    known = scanned()
+    if format is not None and format not in known:
+        raise ValueError(f"format={format!r}: it is one of {', '.join(known)}")
     if not isinstance(path, str | os.PathLike | Iterable):
         raise TypeError(f"path={path!r}: it is a file, a folder, a glob, or a list of them")
     given = [path] if isinstance(path, str | os.PathLike) else list(path)
@@ -62,7 +50,7 @@ def find(path: Any, format: Format | None) -> tuple[list[str], Format]:
     if unclear:
         raise ValueError(
             f"{unclear[0]}: the name does not say what is in it: pass format=, one of "
-            f"{', '.join(map(repr, get_args(Format)))}."
+            f"{', '.join(map(repr, known))}."
         )
     kinds = {kind: file for file, kind in formats.items() if kind is not None}
     if len(kinds) > 1:
@@ -70,14 +58,14 @@ def find(path: Any, format: Format | None) -> tuple[list[str], Format]:
     return paths, next(iter(kinds))
 
 
-def _matches(path: str, format: Format | None) -> list[str]:
+def _matches(path: str, format: str | None) -> list[str]:
     path = locations.plain(path)
     if locations.is_folder(path):
         found = [
             file for file in locations.below(path) if format is not None or _format_of(file) is not None
         ]
         if not found:
-            endings = ", ".join(_ENDINGS)
+            endings = ", ".join(ending for kind in scanned().values() for ending in kind.endings)
             raise FileNotFoundError(f"{path}: the folder has no files whose names end with {endings}.")
         return found
     if locations.is_file(path):
@@ -88,11 +76,12 @@ def _matches(path: str, format: Format | None) -> list[str]:
     return found
 
 
-def _format_of(path: str) -> Format | None:
+def _format_of(path: str) -> str | None:
     endings = [ending.lower() for ending in Path(locations.name_of(path)).suffixes]
     if endings and endings[-1] in locations.PACKINGS:
         endings.pop()
-    return _ENDINGS.get(endings[-1]) if endings else None
+    suited = (name for name, kind in scanned().items() if endings and endings[-1] in kind.endings)
+    return next(suited, None)
 
 
 def _hint(path: str) -> str:
@@ -134,8 +123,7 @@ def _near(name: str, names: Sequence[str]) -> str:
     near = get_close_matches(name, names, n=3)
     if near:
         return f"; near it: {', '.join(map(repr, near))}"
-    some = ", ".join(map(repr, names[:20])) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-    return f"; columns: {some}"
+    return f"; columns: {some_of([repr(name) for name in names], 20)}"
 
 
 # Tables in files, larger than memory: the source that `scan` makes.
@@ -150,7 +138,7 @@ def scan(
     target: str | Sequence[str] | None = None,
     features: Sequence[str] | None = None,
     weight: str | None = None,
-    format: Format | None = None,
+    format: str | None = None,
     *,
     types: Mapping[str, Kind] | None = None,
     missing: str | Sequence[str] | None = None,
@@ -173,32 +161,39 @@ def scan(
     of CSV and JSON lines, and all of svmlight and VW, once, to find how many columns they have.
     """
     paths, kind = find(path, format)
-    text = {"missing": missing, "encoding": encoding, "delimiter": delimiter, "header": header and None}
-    if kind == "svmlight" or kind == "vw":
+    if FORMATS[kind].delimiter is None:
+        text = {"missing": missing, "encoding": encoding, "delimiter": delimiter, "header": header and None}
+        _refuse_text(paths[0], kind, **text)
+    if FORMATS[kind].sparse:
         _refuse_columns(paths[0], kind, target=target, features=features, weight=weight, types=types)
-        _refuse_text(paths[0], kind, **text)
         return scan_lines(paths, kind)
-    if kind == "csv" or kind == "tsv":
-        files = _delimited(paths, _dialect(kind, delimiter, header), missing, encoding)
-    else:
-        _refuse_text(paths[0], kind, **text)
-        files = _opened(paths, kind)
+    files = READERS[kind](paths, _Cells(kind, missing, encoding, delimiter, bool(header)))
     return _table(_told(files, kinds(types)) if types else files, target, features, weight)
 
 
-def names_in(path: Any, format: Format | None, how: Mapping[str, Any]) -> tuple[str, ...]:
+def names_in(path: Any, format: str | None, how: Mapping[str, Any]) -> tuple[str, ...]:
     """The columns of the first file, whatever they are; how: what `scan` is told of text."""
     (first, *_), kind = find(path, format)
-    if kind == "csv" or kind == "tsv":
-        dialect = _dialect(kind, how.get("delimiter"), how.get("header", True))
-        return Delimited.open(first, dialect, encoding=how.get("encoding")).names
-    return _opened([first], kind)[0].names
+    if FORMATS[kind].delimiter is not None:
+        cells = _Cells(kind, None, how.get("encoding"), how.get("delimiter"), how.get("header", True))
+        return Delimited.open(first, cells.dialect, encoding=cells.encoding).names
+    return READERS[kind]([first], _Cells(kind))[0].names
 
 
-def _dialect(kind: str, delimiter: str | None, header: bool) -> Dialect:
-    usual = "," if kind == "csv" else "\t"
-    said = usual if delimiter is None else delimited_by(delimiter)
-    return Dialect(said, delimiter is not None, bool(header))
+class _Cells(NamedTuple):
+    """What `scan` is told of the cells of delimited text."""
+
+    kind: str
+    missing: str | Sequence[str] | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    header: bool = True
+
+    @property
+    def dialect(self) -> Dialect:
+        given = self.delimiter
+        said = FORMATS[self.kind].delimiter or "," if given is None else delimited_by(given)
+        return Dialect(said, given is not None, bool(self.header))
 
 
 def _told(files: tuple[File, ...], types: Mapping[str, Kind]) -> tuple[File, ...]:
@@ -247,10 +242,12 @@ def _beside(files: Sequence[File]) -> str:
     return f", nor in the {len(files) - 1} other files" if len(files) > 1 else ""
 
 
-def _opened(paths: Sequence[str], format: Format) -> tuple[File, ...]:
-    """The files, with the names and types of their columns."""
-    if format == "parquet":
-        return tuple(Parquet.open(path) for path in paths)
+def _parquet(paths: Sequence[str], how: _Cells) -> tuple[File, ...]:
+    return tuple(Parquet.open(path) for path in paths)
+
+
+def _json_lines(paths: Sequence[str], how: _Cells) -> tuple[File, ...]:
+    """Columns are those of the first file that has rows."""
     objects = [JSONLines.open(path) for path in paths]
     for file in objects:
         columns = file.first_columns()
@@ -259,18 +256,25 @@ def _opened(paths: Sequence[str], format: Format) -> tuple[File, ...]:
     raise ValueError(f"{objects[0].path}: no rows{_beside(objects)}.")
 
 
-def _delimited(
-    paths: Sequence[str], how: Dialect, missing: str | Sequence[str] | None, encoding: str | None
-) -> tuple[File, ...]:
+def _delimited(paths: Sequence[str], how: _Cells) -> tuple[File, ...]:
     """Types are those of the first file that has rows."""
-    marks = [missing] if isinstance(missing, str) else missing
-    headers = [Delimited.open(path, how, marks, encoding) for path in paths]
+    marks = [how.missing] if isinstance(how.missing, str) else how.missing
+    headers = [Delimited.open(path, how.dialect, marks, how.encoding) for path in paths]
     for header in headers:
         first = header.typed()
         if first is not None:
             return tuple(file.like(first) for file in headers)
     held = "a header and no rows" if how.header else "no rows"
     raise ValueError(f"{headers[0].path}: {held}{_beside(headers)}.")
+
+
+# How files of each format (`FORMATS`) are opened: with the names and types of their columns.
+READERS: dict[str, Callable[[Sequence[str], _Cells], tuple[File, ...]]] = {
+    "csv": _delimited,
+    "tsv": _delimited,
+    "parquet": _parquet,
+    "jsonl": _json_lines,
+}
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import _core
+from likelier.array_types import Floats, row_weights
 from likelier.data.chunk import PART_BYTES, Chunk, Part
 from likelier.data.errors import CONTINUOUS, CROWDED, MOST_EXACT
 from likelier.data.files import base
@@ -27,7 +28,7 @@ class Keyed:
     """Cells by 64-bit keys, row after row; only online models can use them."""
 
     keys: NDArray[np.uint64]
-    values: NDArray[np.float64]
+    values: Floats
     starts: NDArray[np.int64]  # (n + 1,)
     skipped: int = 0  # cells that were no finite numbers
 
@@ -41,7 +42,7 @@ class Keyed:
         at = some.columns[some.starts[0] : some.starts[-1]]
         return type(self)(self.keys[at], self.values[at], some.starts - some.starts[0])
 
-    def hashed(self, codes: NDArray[np.int32] | None, w: NDArray[np.float64] | None) -> "_core.HashedRows":
+    def hashed(self, codes: NDArray[np.int32] | None, w: Floats | None) -> "_core.HashedRows":
         """For a learner; codes: of labels, None where there are none."""
         n = len(self.starts) - 1
         rows = _core.HashedRows()
@@ -50,7 +51,7 @@ class Keyed:
             self.values,
             self.starts,
             np.full(n, -1, dtype=np.int32) if codes is None else codes,
-            np.ones(n) if w is None else w,
+            row_weights(w, n),
         )
         return rows
 
@@ -73,7 +74,6 @@ def keyed(kind: str, block: bytes, crosses: Any, finite: bool) -> tuple[Any, ...
 
 # Sparse rows in svmlight's and VW's text format, larger than memory: columns that go by number.
 
-Kind = Literal["svmlight", "vw"]
 BLOCK_BYTES = 1 << 20  # of text, a chunk
 VW_BITS = 18  # of a feature's key, which are its column: as many as a learner has by default
 TARGET = "label"  # what messages call it
@@ -86,7 +86,7 @@ class SparseFile(NamedTuple):
     """A file of one row a line."""
 
     path: str
-    kind: Kind
+    kind: str
     seen: Stamp
 
     @property
@@ -119,7 +119,7 @@ class SparseFile(NamedTuple):
 class Reading:
     """What is made of lines: X of so many columns or nothing, and y as numbers, labels or codes."""
 
-    kind: Kind
+    kind: str
     shift: int  # an index less this is its column
     p: int
     X: Literal["none", "columns", "keys"] = "columns"
@@ -155,8 +155,8 @@ class Reading:
     def _chunk(
         self,
         X: Any,
-        y: NDArray[np.float64],
-        w: NDArray[np.float64] | None,
+        y: Floats,
+        w: Floats | None,
         file: SparseFile,
         at: int,
         number: int,
@@ -187,7 +187,7 @@ def _refuse(bad: NDArray[np.bool_], file: SparseFile, at: int, why: str) -> None
         raise ValueError(f"{file.place(at + int(np.argmax(bad)))}: {why}")
 
 
-def scan_lines(paths: Sequence[str], kind: Kind) -> "SparseScan":
+def scan_lines(paths: Sequence[str], kind: str) -> "SparseScan":
     """The rows of files, after one reading that finds how many columns they have."""
     files = []
     for path in paths:

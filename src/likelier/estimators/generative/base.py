@@ -1,40 +1,29 @@
-"""What every generative classifier offers once it is fitted, and those with affine scores."""
+"""What every generative model offers once it is fitted: probabilities, densities, samples and more."""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
-from typing import Any, Literal, Self
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 
 from likelier import links
 from likelier.array_types import Floats
 from likelier.data import Dense, SkippedWarning, Source
-from likelier.data.units import Units
-from likelier.em import completed_by_passes
 from likelier.estimators import validation
-from likelier.estimators.base import Decisions, Names, Publishing
-from likelier.estimators.common import Contributions, LinearClassifier
+from likelier.estimators.base import Names, attributes_of, publish, with_caption
 from likelier.estimators.frames import check_library, filled_in, is_frame, new_frame
-from likelier.estimators.generative.outliers import Counted, joined, scored, watching
-from likelier.estimators.generative.units import Scaling as Scaling
-from likelier.estimators.generative.units import units_for
-from likelier.estimators.one_pass import Named, OnePassClassifier, Start
+from likelier.estimators.generative.outliers import scored
 from likelier.estimators.priors import adapted, warn_of_priors
 from likelier.estimators.sources import by_block
-from likelier.families import Completed, Support, completed
+from likelier.families import Support
 from likelier.links import Link
 from likelier.model import Bayes, ask, log_of
 from likelier.scores import Scores
-from likelier.states import ColumnMoments, PatternMoments, ShrinkageMoments, TooManyPatterns
-from likelier.states.units import Scaled
 from likelier.warning_location import outside
-
-# What every generative classifier can do once it is fitted.
 
 
 def seen_only(prior: Floats, n: Floats) -> Floats:
@@ -45,16 +34,11 @@ def seen_only(prior: Floats, n: Floats) -> Floats:
     return np.asarray(left / left.sum())
 
 
-def _unseen(columns: ColumnMoments, target: NDArray[Any], names: Names) -> Iterator[str]:
-    """Columns of which a class has no cell."""
-    unseen = (columns.seen == 0) & (columns.n > 0)[:, None]  # (K, p)
-    if unseen.any():
-        k = int(unseen.any(axis=1).argmax())
-        some = validation.named(names, np.flatnonzero(unseen[k]))
-        yield (
-            f"in class {target[k]} every cell of column {some} is missing: mean and variance there are "
-            "those of all classes, so that the column says little for or against it."
-        )
+def prior_of(given: Any, n: Floats, classes: NDArray[Any], **how: Any) -> Floats:
+    """Class priors: those that are given, of the classes that have rows; by default the shares of rows."""
+    if given is None:
+        return np.asarray(n / n.sum())
+    return seen_only(validation.priors_of(given, len(n), classes=classes, **how), n)
 
 
 def warn_of_skipped(estimator: Any, skipped: Mapping[int, int], support: Support) -> None:
@@ -69,24 +53,49 @@ def warn_of_skipped(estimator: Any, skipped: Mapping[int, int], support: Support
     )
 
 
-class Answering(Publishing):
+class GenerativeModel(BaseEstimator, ABC):
     """Classes, or components, as densities: p(C_k | x) ∝ p(C_k) p(x | C_k), and all that follows.
 
     NaN in X is a missing cell, in a row to train on as in one to answer: what is not known is integrated
     out, never guessed.
     """
 
+    assumes: ClassVar[str]  # in a sentence
     _takes_blocks = True  # of chunks, in place of X
+    # What is of single precision where the rows were: fitted attributes, and answers by their method.
+    _single_shown: ClassVar[frozenset[str]] = frozenset()
+    _single_answers: ClassVar[frozenset[str]] = frozenset()
+    # Of a fitted one: the model, what it was counted from (None: not kept), and the classes.
     _model: Bayes
-    _target: NDArray[Any]  # the classes
+    _statistics: Any
+    _target: NDArray[Any]
     n_features_in_: int
-    _given_columns: dict[
-        str, Any
-    ]  # what `condition` was told; only of what marginal() and condition() made
+    _given_columns: dict[str, Any]  # what `condition` was told, of what marginal() and condition() made
+
+    # ---- what a subclass says ----------------------------------------------------------------------
+    @abstractmethod
+    def _shown(self, model: Any, statistics: Any | None, target: Any) -> dict[str, Any]:
+        """The fitted attributes, scikit-learn's."""
+
+    @abstractmethod
+    def _remarks(self, model: Any, statistics: Any, target: Any, names: Names) -> Iterator[str]:
+        """What the rows left open, and what was done about it: a warning each."""
+
+    def _settings(self) -> Iterator[str]:
+        """Hyper-parameters that were not taken as they are, whatever the rows: a warning each."""
+        yield from ()
+
+    def _publish(self, model: Any, statistics: Any | None, target: Any, names: Names) -> Self:
+        """Become fitted, all at once."""
+        publish(self, attributes_of(self, model, statistics, target, names))
+        return self
+
+    def _html_repr(self) -> str:
+        return with_caption(super()._html_repr(), self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
         return tags
 
     # ---- answers -----------------------------------------------------------------------------------
@@ -347,153 +356,3 @@ class Answering(Publishing):
         )
         known = ", ".join(f"{name} = {value!r}" for name, value in self._given_columns.items())
         return f"{shown} of {of}" + (f", given {known}" if known else "")
-
-
-class Generative(Decisions, Answering, OnePassClassifier):
-    """Classifiers by densities that one pass counts."""
-
-    _goes_on = False  # whether rows are taken in beside earlier ones
-
-    def _scaling(self) -> Scaling:
-        """Whether a change of units changes no answer: of any column, of all together, or not so."""
-        return "none"
-
-    def _start(self, source: Source, target: NDArray[Any]) -> Start:
-        return self._in_units(self._labelled(source, target), super()._start(source, target))
-
-    def _in_units(self, source: Source, start: Start) -> Start:
-        """Statistics of the columns in the units that they need, or that earlier rows had."""
-        if self._goes_on:
-            units = self._statistics.units if isinstance(self._statistics, Scaled) else None
-        else:
-            units = units_for(source, self._scaling(), self._scalable(source))
-        return start if units is None else partial(_started, units, start)
-
-    def _scalable(self, source: Source) -> NDArray[np.bool_]:
-        """Which columns may have units, (p,)."""
-        return np.ones(source.p, dtype=np.bool_)
-
-    def _fitted(self, source: Source, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
-        (model, statistics), typical = watching(partial(self._fitted_to, target), source, classes=target)
-        return replace(model, typical=typical(model, self._counted(model, statistics))), statistics
-
-    def _counted(self, model: Bayes, statistics: Any) -> Counted | None:
-        """What rows can be taken out of; None: no statistics were kept."""
-        return None if statistics is None else Counted(self._family(len(model.log_prior)), statistics)
-
-    def _take_in(self, source: Source, target: NDArray[Any]) -> Self:
-        kept = [scored(self._model.typical)] if "_model" in vars(self) else []
-        self._goes_on = bool(kept)
-        try:
-            _, typical = watching(
-                lambda rows: super(Generative, self)._take_in(rows, target),
-                source,
-                kept[0] if kept else None,
-                target,
-            )
-        finally:
-            del self._goes_on
-        now = typical(self._model, self._counted(self._model, self._statistics))
-        self._model = replace(self._model, typical=joined([*kept, now]))
-        return self
-
-    def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
-        new = super()._join(models, classes)
-        new._model = replace(new._model, typical=joined([one._model.typical for _, one in models]))
-        return new
-
-    def _fitted_to(self, target: NDArray[Any], source: Source) -> tuple[Bayes, Any | None]:
-        try:
-            return super()._fitted(source, target)
-        except TooManyPatterns:
-            # To keep what a merge would need is to keep the rows: read them again instead.
-            counted = self._family(len(target)).stats(len(target), source.p)
-            if not isinstance(counted, PatternMoments):
-                raise
-            rows = completed_by_passes(source.coded(target), len(target), counted.shape)
-            return self._sound_model(rows), None
-
-    def _sound_model(self, statistics: Any) -> Bayes:
-        model: Bayes = super()._sound_model(statistics)
-        return replace(model, units=statistics.units) if isinstance(statistics, Scaled) else model
-
-    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
-        yield from super()._remarks(model, statistics, target, names)
-        if isinstance(statistics, PatternMoments | ShrinkageMoments):
-            rows = completed(statistics)
-            if isinstance(rows, Completed) and not rows.converged:
-                yield (
-                    f"the most likely means and covariances of rows with missing cells were not found in "
-                    f"{rows.steps} steps: too little is there to tell them apart. Drop columns with few "
-                    "values."
-                )
-            joint = statistics.joint() if isinstance(statistics, ShrinkageMoments) else statistics
-            if not joint.complete:
-                yield from _unseen(joint.columns(), target, names)
-        elif isinstance(statistics, ColumnMoments):
-            yield from _unseen(statistics, target, names)
-
-
-def _started(units: Units, start: Start) -> Scaled:
-    return Scaled(units, start())
-
-
-# Generative models whose scores are affine in x: weights to read, and what each column adds.
-
-
-class AffineScores(Generative):
-    """a_k(x) = w_k·x + b_k, and a term that all classes share; two classes are one weight vector."""
-
-    def _offset(self, model: Bayes) -> Floats:
-        """What a row of no columns would score, (K,): the log priors."""
-        return model.log_prior
-
-    def _lines(self) -> tuple[Floats, Floats]:
-        """W (K, p) and b (K,); of two classes their differences, (1, p) and (1,)."""
-        validation.fitted(self)
-        params: Any = self._model.params
-        W, b = params.W, params.constant.sum(axis=1) + self._offset(self._model)
-        return (W[1:] - W[:1], b[1:] - b[:1]) if len(b) == 2 else (W, b)
-
-    @property
-    def coef_(self) -> Floats:
-        """The weights of the columns: (K, p), of two classes (1, p)."""
-        return self._lines()[0]
-
-    @property
-    def intercept_(self) -> Floats:
-        """(K,), of two classes (1,)."""
-        return self._lines()[1]
-
-    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
-        yield from super()._remarks(model, statistics, target, names)
-        never = (statistics.seen() == 0) & (statistics.n > 0)[:, None]  # (K, p)
-        if never.any():
-            k = int(never.any(axis=1).argmax())
-            some = validation.named(names, np.flatnonzero(never[k]))
-            yield (
-                f"in class {target[k]} every cell of column {some} is missing: counts there are those of "
-                "all classes, so that the column says little for or against it."
-            )
-
-    def to_linear(self) -> LinearClassifier:
-        """The weights alone, as a classifier that predicts the same."""
-        W, b = self._lines()
-        return LinearClassifier(W, b, self.classes_, getattr(self, "feature_names_in_", None))
-
-    def contributions(self, X: Any) -> Contributions:
-        """What each column adds to each class's score, (n, K, p), beside a base (K,).
-
-        Together they are the joint log score. A missing cell contributes 0.
-        """
-        validation.fitted(self)
-        rows = validation.dense_rows(self, X, gaps=True)
-        params: Any = self._model.params
-        return Contributions.of(self, params.parts(_possible(params, rows)), self._offset(self._model))
-
-
-def _possible(params: Any, X: Floats) -> Floats:
-    """X without the cells outside the support, which count as missing."""
-    if params.support is None:
-        return X
-    return Dense(X).without(params.support.outside(Dense(X))).array

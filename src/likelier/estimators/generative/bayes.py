@@ -22,7 +22,7 @@ from likelier.data.dask import is_collection
 from likelier.data.units import Units, source_in_units
 from likelier.engines import run
 from likelier.estimators import validation
-from likelier.estimators.base import Decisions, InNotebooks
+from likelier.estimators.base import Estimator, cheapest
 from likelier.estimators.generative.base import seen_only, warn_of_skipped
 from likelier.estimators.generative.units import scaling_of, units_for
 from likelier.estimators.priors import Belonging, likeliest, warn_of_priors
@@ -245,7 +245,7 @@ def _drawn(density: Any, n: int, seed: int) -> Any:
 # Bayes' rule over densities of one's own.
 
 
-class BayesClassifier(Decisions, ClassifierMixin, InNotebooks):
+class BayesClassifier(ClassifierMixin, Estimator):
     """p(C_k | x) ∝ p(C_k) p(x | C_k) for any density: anything with `fit` and `score_samples`.
 
     density: such an object, fitted anew to the rows of each class; a dict {class: density} for different
@@ -351,6 +351,16 @@ class BayesClassifier(Decisions, ClassifierMixin, InNotebooks):
             return Z
         links.log_softmax.apply(Z, Z)
         return np.asarray(Z[:, 1] - Z[:, 0])
+
+    @by_block
+    def decide(self, X: Any, costs: Any = None, reject: float | None = None) -> NDArray[Any]:
+        """The label of least expected cost for each row.
+
+        costs: (K, K), what it costs to decide column k when the truth is row j; by default 1 for every
+        mistake. reject: the cost of not deciding; a row for which every label is expected to cost more
+        gets None.
+        """
+        return cheapest(self.predict_proba(X), self.classes_, costs, reject)
 
     def adapt_priors(
         self, X: Any, *, sample_weight: Any = None, tol: float = 1e-10, max_iter: int = 1000

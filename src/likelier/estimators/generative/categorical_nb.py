@@ -11,8 +11,9 @@ from likelier.array_types import Floats
 from likelier.data import Dense, Source
 from likelier.estimators import validation
 from likelier.estimators.common import Contributions, LinearClassifier
-from likelier.estimators.generative.base import Generative, seen_only
+from likelier.estimators.generative.base import prior_of
 from likelier.estimators.generative.naive_bayes import LEAST_ALPHA, lifted
+from likelier.estimators.generative.one_pass import OnePassClassifier, Survey
 from likelier.estimators.one_pass import Names, Start
 from likelier.families import Categorical, Categories
 from likelier.model import Bayes, log_of
@@ -20,7 +21,7 @@ from likelier.states import Counts
 from likelier.states.counts import resized
 
 
-class CategoricalNB(Generative):
+class CategoricalNB(OnePassClassifier):
     """Naive Bayes of categories: p(x_j = l | C_k) = (N_kl + α) / (N_k + α L_j).
 
     Drop-in for scikit-learn's. Columns hold codes, whole numbers from 0 on; NaN is a missing cell, and
@@ -59,16 +60,16 @@ class CategoricalNB(Generative):
         self.min_categories = min_categories
 
     # ---- fitting -----------------------------------------------------------------------------------
-    def _family(self, K: int) -> Categorical:
+    def _family(self, classes: NDArray[Any]) -> Categorical:
         for name in ("force_alpha", "fit_prior"):
             validation.truth(name, getattr(self, name))
         alpha = validation.number("alpha", self.alpha, 0.0, 1e100)
         least = 0 if self.min_categories is None else np.asarray(self.min_categories)
         return Categorical(None, alpha if self.force_alpha else max(alpha, LEAST_ALPHA), False, least)
 
-    def _start(self, source: Source, target: NDArray[Any]) -> Start:
-        self._check_least(source.p)
-        return super()._start(source, target)
+    def _start(self, rows: Source, survey: Survey, earlier: Any = None) -> Start:
+        self._check_least(rows.p)
+        return super()._start(rows, survey, earlier)
 
     def _check_least(self, p: int) -> None:
         if self.min_categories is None:
@@ -84,15 +85,11 @@ class CategoricalNB(Generative):
         if (least < 1).any():
             raise ValueError(f"min_categories={self.min_categories!r}: a column has one category or more")
 
-    def _model_of(self, statistics: Counts) -> Bayes:
-        K = len(statistics.n)
-        if self.class_prior is not None:
-            prior = seen_only(validation.priors_of(self.class_prior, K, strict=False), statistics.n)
-        elif self.fit_prior:
-            prior = statistics.n / statistics.n.sum()
-        else:
-            prior = seen_only(np.full(K, 1 / K), statistics.n)
-        return Bayes(self._family(K).estimate(statistics), log_of(prior))
+    def _model_of(self, statistics: Counts, classes: NDArray[Any]) -> Bayes:
+        K = len(classes)
+        given = np.full(K, 1 / K) if self.class_prior is None and not self.fit_prior else self.class_prior
+        prior = prior_of(given, statistics.n, classes, strict=False)
+        return Bayes(self._family(classes).estimate(statistics), log_of(prior))
 
     def _shown(self, model: Bayes, statistics: Counts | None, target: NDArray[Any]) -> dict[str, Any]:
         params = model.params

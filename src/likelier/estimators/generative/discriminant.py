@@ -13,9 +13,12 @@ from likelier import links
 from likelier.array_types import Floats
 from likelier.data import Arrays, Dense, NonFinite, Source, code, refuse_cells
 from likelier.estimators import validation
+from likelier.estimators.base import Names
 from likelier.estimators.common import Contributions, LinearClassifier
-from likelier.estimators.generative.base import Generative, Scaling, seen_only
-from likelier.estimators.one_pass import Names, Start
+from likelier.estimators.generative.base import prior_of
+from likelier.estimators.generative.one_pass import Count, OnePassClassifier, Survey
+from likelier.estimators.generative.units import Scaling
+from likelier.estimators.one_pass import Start
 from likelier.estimators.sources import by_block
 from likelier.families import (
     LOG_2PI,
@@ -46,7 +49,21 @@ def _counts(self: Any) -> bool:
     return True
 
 
-class Discriminant(Generative):
+@dataclass(frozen=True)
+class Covariances:
+    """What an estimator of the user's found of each class, in place of statistics: it is not kept."""
+
+    n: Floats  # (K,)
+    mean: Floats  # (K, p)
+    cov: Floats  # (K, p, p)
+    X: Floats  # all rows
+
+    def finite(self) -> bool:
+        """It is up to that estimator."""
+        return True
+
+
+class Discriminant(OnePassClassifier):
     """What the two share: their parameters, and covariances by an estimator of the user's."""
 
     solver: str
@@ -76,13 +93,8 @@ class Discriminant(Generative):
                 )
         validation.number("tol", self.tol, 0.0)
 
-    def _prior(self, n: Floats) -> Floats:
-        if self.priors is None:
-            return np.asarray(n / n.sum())
-        return seen_only(self._given_priors(len(n)), n)
-
-    def _given_priors(self, K: int) -> Floats:
-        return validation.priors_of(self.priors, K, strict=False, name="priors")
+    def _prior(self, n: Floats, classes: NDArray[Any]) -> Floats:
+        return prior_of(self.priors, n, classes, strict=False, name="priors")
 
     def _scaling(self) -> Scaling:
         """Standardised columns are shrunk alike in any units, others by their common variance."""
@@ -96,19 +108,20 @@ class Discriminant(Generative):
         if given is not None and abs(np.sum(given) - 1) > 1e-5:
             yield "The priors do not sum to 1. Renormalizing"
 
-    partial_fit = available_if(_counts)(Generative.partial_fit)
-    merge = available_if(_counts)(Generative.merge)
-    cross_validate = available_if(_counts)(Generative.cross_validate)
+    partial_fit = available_if(_counts)(OnePassClassifier.partial_fit)
+    merge = available_if(_counts)(OnePassClassifier.merge)
+    cross_validate = available_if(_counts)(OnePassClassifier.cross_validate)
 
-    def _start(self, source: Source, target: NDArray[Any]) -> Start:
+    def _start(self, rows: Source, survey: Survey, earlier: Any = None) -> Start:
         if self.covariance_estimator is not None:  # in the grid of a cross-validation
             raise ValueError("cross_validate needs statistics, and a covariance_estimator keeps none.")
-        return super()._start(source, target)
+        return super()._start(rows, survey, earlier)
 
-    def _fitted(self, source: Source, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
+    def _count(self, source: Source, survey: Survey, earlier: Any = None) -> Count:
         if self.covariance_estimator is None:
-            return super()._fitted(source, target)
-        self._family(len(target))
+            return super()._count(source, survey, earlier)
+        classes = survey.classes
+        self._family(classes)
         if not isinstance(source, Arrays):
             raise ValueError("a covariance_estimator needs all rows in memory: fit it to arrays.")
         if source.w is not None:
@@ -116,15 +129,15 @@ class Discriminant(Generative):
         X = source.X.to_array()
         refuse_cells(X, gaps=False)
         assert source.y is not None
-        codes = code(source.y, target)
-        by_class = [X[codes == k] for k in range(len(target))]
+        codes = code(source.y, classes)
+        by_class = [X[codes == k] for k in range(len(classes))]
         n = np.array([len(rows) for rows in by_class], dtype=np.float64)
         mean = np.stack([rows.mean(axis=0) for rows in by_class])
         cov = np.stack([covariance_by(self.covariance_estimator, rows) for rows in by_class])
-        return self._custom(n, mean, cov, X), None
+        return Count(Covariances(n, mean, cov, X), None, None)
 
-    def _custom(self, n: Floats, mean: Floats, cov: Floats, X: Floats) -> Bayes:
-        raise NotImplementedError
+    def _typical(self, model: Bayes, *given: Any) -> Any:
+        return None if self.covariance_estimator is not None else super()._typical(model, *given)
 
 
 def covariance_by(estimator: Any, rows: Floats) -> Floats:
@@ -195,16 +208,20 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.tol = tol
         self.covariance_estimator = covariance_estimator
 
-    def _family(self, K: int) -> TiedGaussian:
+    def _family(self, classes: NDArray[Any]) -> TiedGaussian:
         self._check_solver(("svd", "lsqr", "eigen"))
-        given = None if self.priors is None else self._given_priors(K)
+        given = self.priors
+        if given is not None:
+            given = validation.priors_of(given, len(classes), strict=False, name="priors", classes=classes)
         if self.solver == "svd":
             by_class = given is not None and self.store_covariance
             return TiedGaussian(tol=float(self.tol), by_class=by_class, rows=True)
         return TiedGaussian(self.shrinkage, weights=given)
 
-    def _check_enough(self, statistics: Any, source: Source, target: NDArray[Any]) -> None:
-        n, K = source.rows, len(target)
+    def _check_enough(self, statistics: Any, source: Source, classes: NDArray[Any]) -> None:
+        n, K = source.rows, len(classes)
+        if isinstance(statistics, Covariances):
+            return
         if statistics.n.sum() <= K and (n is None or n <= K):
             raise ValueError(
                 f"The number of samples must be more than the number of classes; got n_samples={n} for {K}."
@@ -221,18 +238,17 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             if self.n_components > min(K - 1, p):
                 raise ValueError("n_components cannot be larger than min(n_features, n_classes - 1).")
 
-    def _model_of(self, statistics: Any) -> Bayes:
-        family = self._family(len(statistics.n))
+    def _model_of(self, statistics: Any, classes: NDArray[Any]) -> Bayes:
+        prior = self._prior(statistics.n, classes)
+        if isinstance(statistics, Covariances):
+            own = Tied(statistics.mean, np.tensordot(prior, statistics.cov, axes=1))
+            between = covariance_by(self.covariance_estimator, statistics.X) - own.cov
+            return self._linear_model(own, log_of(prior), between, self.tol)
+        family = self._family(classes)
         params = family.estimate(statistics)
         self._check_components(*params.shape)
-        between = family.total(statistics) - params.cov if self.solver == "eigen" else None
-        return self._linear_model(params, log_of(self._prior(statistics.n)), between, self.tol)
-
-    def _custom(self, n: Floats, mean: Floats, cov: Floats, X: Floats) -> Bayes:
-        prior = self._prior(n)
-        params = Tied(mean, np.tensordot(prior, cov, axes=1))
-        between = covariance_by(self.covariance_estimator, X) - params.cov
-        return self._linear_model(params, log_of(prior), between, self.tol)
+        apart = family.total(statistics) - params.cov if self.solver == "eigen" else None
+        return self._linear_model(params, log_of(prior), apart, self.tol)
 
     def _linear_model(
         self, params: OneCovariance, log_prior: Floats, between: Floats | None, tol: float
@@ -271,7 +287,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             shown["scalings_"] = np.ascontiguousarray(model.outside(lines.scalings.T, -1).T)
             shown["explained_variance_ratio_"] = lines.explained[:most]
         if self.solver == "svd" and self.store_covariance:
-            weighed = replace(self._family(K), weights=model.prior)
+            weighed = replace(self._family(target), weights=model.prior)
             cov = model.params.cov if statistics is None else weighed.within(statistics)
             shown["covariance_"] = model.covariance(cov)
         return shown
@@ -396,26 +412,23 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         self.tol = tol
         self.covariance_estimator = covariance_estimator
 
-    def _family(self, K: int) -> FullGaussian:
+    def _family(self, classes: NDArray[Any]) -> FullGaussian:
         self._check_solver(("svd", "eigen"))
         lift = validation.number("reg_param", self.reg_param, 0.0, 1.0)
         if self.solver == "svd":
             return FullGaussian(lift=lift, floor=float(self.tol))
         return FullGaussian(self.shrinkage, floor=float(self.tol))
 
-    def _start(self, source: Source, target: NDArray[Any]) -> Start:
-        if len(target) < 2:
-            raise ValueError(f"The number of classes has to be greater than one. Got {len(target)} class.")
-        return super()._start(source, target)
+    def _start(self, rows: Source, survey: Survey, earlier: Any = None) -> Start:
+        if (K := len(survey.classes)) < 2:
+            raise ValueError(f"The number of classes has to be greater than one. Got {K} class.")
+        return super()._start(rows, survey, earlier)
 
-    def _model_of(self, statistics: Any) -> Bayes:
-        prior = self._prior(statistics.n)
-        params = self._family(len(statistics.n)).estimate(statistics)
-        return Bayes(params, log_of(prior))
-
-    def _custom(self, n: Floats, mean: Floats, cov: Floats, X: Floats) -> Bayes:
-        params = Full.of(mean, cov, floor=float(self.tol))
-        return Bayes(params, log_of(self._prior(n)))
+    def _model_of(self, statistics: Any, classes: NDArray[Any]) -> Bayes:
+        log_prior = log_of(self._prior(statistics.n, classes))
+        if isinstance(statistics, Covariances):
+            return Bayes(Full.of(statistics.mean, statistics.cov, floor=float(self.tol)), log_prior)
+        return Bayes(self._family(classes).estimate(statistics), log_prior)
 
     def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
         yield from super()._remarks(model, statistics, target, names)

@@ -14,11 +14,20 @@ from likelier.data import Block, Columns, Source
 from likelier.data.transforms import Recoded
 from likelier.engines import run
 from likelier.engines.row_numbers import numbered
-from likelier.estimators.generative.family_evaluation import TABLES, Judge
+from likelier.estimators.generative.family_evaluation import Judge
 from likelier.estimators.generative.family_evaluation import Together as InSum
 from likelier.families import MixedFamily
 from likelier.families.base import Family
-from likelier.families.registry import BY_COLUMN, OF_GROUPS, Settled, Smoothing, named_family
+from likelier.families.registry import (
+    FAMILIES,
+    Settled,
+    Smoothing,
+    candidates,
+    family_names,
+    is_grouped,
+    is_table,
+    named_family,
+)
 from likelier.model import Bayes
 from likelier.states import Extent, Levels, Parts, Sample, Together
 from likelier.states.counts import Bins, bins_for, edges_of_each
@@ -97,7 +106,7 @@ class Plan:
         found: list[tuple[int, Any, Any]] = []
         for part in self.parts:
             columns, first = part.columns.tolist(), part.settled[0]
-            if part.own is None and first.family not in OF_GROUPS:
+            if part.own is None and not is_grouped(first.family):
                 found += ((j, named(j), one) for j, one in zip(columns, part.settled, strict=True))
             else:
                 key = tuple(named(j) for j in columns)
@@ -128,16 +137,10 @@ class Plan:
         return Plan(tuple(parts), tuple(replace(c, column=place[c.column]) for c in held), self.unit)
 
 
-@dataclass(frozen=True)
-class Planned(Recoded):
+def recoded(source: Source, plan: Plan) -> Recoded:
     """Rows as a plan has them: categories coded by its levels."""
-
-    plan: Plan = field(kw_only=True)
-
-    @classmethod
-    def by(cls, source: Source, plan: Plan) -> Self:
-        levels = plan.levels
-        return cls(source, frozenset(levels), levels, plan=plan)
+    levels = plan.levels
+    return Recoded(source, frozenset(levels), levels)
 
 
 @dataclass
@@ -211,22 +214,9 @@ def grouped(
 
 # The choice of a family for each column: what its numbers allow, and which tells most of the class.
 
-PARAMETERS = {"gaussian": 2, "gamma": 2, "beta": 2}  # of each class; of other families that have no bins: 1
 MOST_VALUES = 20  # of whole numbers that may be categories
 MOST_WEIGHT = 1e12  # of a row, where bins are made: more rows do not make more of them
 MOST_ROWS = 1 << 14  # of which families are judged, and bins made: a sample of all
-
-# What the numbers of a column can be, and the families that could fit such, the simplest first.
-CANDIDATES: Mapping[str, tuple[str, ...]] = {
-    "categories": ("categorical",),
-    "truths": ("bernoulli",),
-    "counts": ("poisson", "geometric", "gaussian", "histogram"),
-    "shares": ("beta", "exponential", "gamma", "gaussian", "histogram"),
-    "positive numbers": ("exponential", "gamma", "gaussian", "histogram"),
-    "numbers": ("gaussian", "histogram"),
-    "nothing": ("gaussian",),
-}
-
 
 OF_NUMBERS = ("counts", "positive numbers", "numbers")
 
@@ -264,7 +254,7 @@ def asked_for(families: Any, p: int, number_of: Any) -> Asked:
         name = family.family if isinstance(family, Settled) else family
         if hasattr(family, "stats") and hasattr(family, "estimate") and not isinstance(family, type):
             groups.append((at, type(family).__name__, family))
-        elif isinstance(key, tuple) and isinstance(name, str) and name in OF_GROUPS:
+        elif isinstance(key, tuple) and is_grouped(name):
             groups.append((at, name, None))
         else:
             _known(name, f"families[{key!r}]")
@@ -276,11 +266,12 @@ def asked_for(families: Any, p: int, number_of: Any) -> Asked:
 
 
 def _known(name: Any, where: str) -> None:
-    if isinstance(name, str) and (name == "auto" or name in BY_COLUMN):
+    alone, together = (family_names(grouped=grouped) for grouped in (False, True))
+    if isinstance(name, str) and (name == "auto" or name in alone):
         return
-    if isinstance(name, str) and name in OF_GROUPS:
+    if is_grouped(name):
         raise ValueError(f"{where}: {name!r} is for several columns: {{(column, column): {name!r}}}")
-    known = f"{', '.join(['auto', *BY_COLUMN])}; of several columns together: {', '.join(OF_GROUPS)}"
+    known = f"{', '.join(['auto', *alone])}; of several columns together: {', '.join(together)}"
     raise ValueError(f"{where}: there is no family {name!r:.80}; there are: {known}")
 
 
@@ -395,8 +386,8 @@ class Chooser:
         with np.errstate(invalid="ignore"):  # infinite numbers will be refused
             few = self.extent.high[j] - self.extent.low[j] < MOST_VALUES
         if kind != "truths" and kind in OF_NUMBERS and whole(self.extent, j) and few:
-            return (*CANDIDATES[kind], "categorical")
-        return CANDIDATES[kind]
+            return (*candidates(kind), "categorical")
+        return candidates(kind)
 
     def _candidates(self, kinds: Mapping[int, str]) -> dict[tuple[int, str], Settled]:
         """By column and name."""
@@ -420,7 +411,7 @@ class Chooser:
         excess = {key: self._excess(one, key[0]) for key, one in settled.items()}
         losses, together = self._judged(settled, excess, self._risks(settled))
         picked = self._picked(losses, together)
-        ignored = {j: settled[j, CANDIDATES[kind][-1]] for j, kind in kinds.items() if j not in picked}
+        ignored = {j: settled[j, candidates(kind)[-1]] for j, kind in kinds.items() if j not in picked}
         chances = self._chances(ignored)
         result = []
         for j, kind in kinds.items():
@@ -460,7 +451,7 @@ class Chooser:
             if one.levels is not None and j not in self.levels
         }
         found: dict[tuple[int, str], float] = {}
-        for name in dict.fromkeys(name for j, name in settled if j in few and name not in TABLES):
+        for name in dict.fromkeys(name for j, name in settled if j in few and not is_table(name)):
             columns = [j for j, other in settled if other == name and j in few]
             for block in self.judge.blocks(columns):
                 risks = self.judge.risks(block, [settled[j, name] for j in block], [few[j] for j in block])
@@ -499,7 +490,7 @@ class Chooser:
         m, n = self.weight, self.extent.n
         if n <= m * (1 + 1e-9):
             return 0.0
-        d = PARAMETERS.get(settled.family, 1)
+        d = FAMILIES[settled.family].parameters
         if settled.bins is not None:
             d = len(settled.bins) - 1
         elif settled.levels is not None and j in self.levels:

@@ -15,7 +15,7 @@ from likelier.data.labels import numbers_among
 from likelier.data.units import block_in_units, magnitudes
 from likelier.data.units import needed as needed_units
 from likelier.families.categorical import Categorical, Histogram, left_out
-from likelier.families.registry import Settled, Smoothing, named_family
+from likelier.families.registry import Settled, Smoothing, is_table, named_family
 from likelier.states.counts import codes_of
 
 AT_ONCE = 1 << 20  # scores that are computed together: they stay in the cache
@@ -28,7 +28,6 @@ FEWEST = 256  # rows by which columns are judged together; if not so many can be
 SURE = 1.0
 DARING = 1.5  # if it is a curve, and the other a table
 SAFE = 0.5  # if it is a table, and the other a curve
-TABLES = ("categorical", "histogram", "bernoulli")  # whatever comes, they are never sure of much
 
 
 @dataclass(frozen=True)
@@ -226,9 +225,9 @@ def needed(held: str, other: str) -> float:
 
     A curve may be sure, far from all rows, of what no row has shown; a table is not.
     """
-    if (held in TABLES) == (other in TABLES):
+    if is_table(held) == is_table(other):
         return SURE
-    return SAFE if other in TABLES else DARING
+    return SAFE if is_table(other) else DARING
 
 
 @dataclass
@@ -252,7 +251,7 @@ class Together:
             alike = {j: family if family in names.get(j, ()) else name for j, name in picked.items()}
             found = self._losses(alike)
             difference = found - held + self._excess(alike) - self._excess(best)
-            if self._better(difference, SAFE if family in TABLES else DARING):
+            if self._better(difference, SAFE if is_table(family) else DARING):
                 best, held = alike, found
         S = self._sum(best)
         held = self.judge.losses(S, self.rows)
@@ -277,7 +276,7 @@ class Together:
         tables = {
             j: min(some, key=losses[j].__getitem__)
             for j, best in alone.items()
-            if best not in TABLES and (some := [name for name in losses[j] if name in TABLES])
+            if not is_table(best) and (some := [name for name in losses[j] if is_table(name)])
         }
         found = dict(alone)
         for block in self.judge.blocks(list(tables)):

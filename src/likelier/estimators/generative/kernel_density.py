@@ -1,9 +1,8 @@
 """Kernel density classification: a kernel about every row of a class."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +12,11 @@ from likelier.array_types import Floats
 from likelier.data import Source
 from likelier.data.splits import keys_of
 from likelier.estimators import validation
-from likelier.estimators.generative.base import Generative, seen_only
+from likelier.estimators.base import Names
+from likelier.estimators.generative.base import prior_of
+from likelier.estimators.generative.one_pass import OnePassClassifier
 from likelier.estimators.generative.outliers import Unscored
-from likelier.estimators.one_pass import Named, Names, OnePassClassifier
+from likelier.estimators.one_pass import needs_statistics
 from likelier.families import LOG_2PI, Kernels, ProductKernel
 from likelier.families.kernel import NAMES, Spread, judged
 from likelier.model import Bayes, log_of
@@ -35,7 +36,7 @@ class LeaveOneOut(NamedTuple):
     rows: int  # on how many different rows that was tried
 
 
-class KernelDensityClassifier(Generative):
+class KernelDensityClassifier(OnePassClassifier):
     """A density of kernels for each class: p(x | C_k) = 1/n_k Σ_i Π_j N(x_j; x_ij, h_kj²).
 
     bandwidth: a number is h, for all columns, as in scikit-learn's KernelDensity; "scott" (n_k^(-1/(p+4)))
@@ -63,7 +64,7 @@ class KernelDensityClassifier(Generative):
         self.kernel = kernel
         self.priors = priors
 
-    def _family(self, K: int) -> ProductKernel:
+    def _family(self, classes: NDArray[Any]) -> ProductKernel:
         if self.kernel != "gaussian":
             raise ValueError(f"kernel={self.kernel!r}: it is 'gaussian'")
         if isinstance(self.bandwidth, str):
@@ -77,45 +78,27 @@ class KernelDensityClassifier(Generative):
             validation.number("bandwidth", self.bandwidth, least, float(np.finfo(float).max))
         )
 
-    def _prior(self, n: Floats) -> Floats:
-        if self.priors is None:
-            return np.asarray(n / n.sum())
-        return seen_only(validation.priors_of(self.priors, len(n)), n)
-
     # ---- how likely the training rows are: each under all others ------------------------------------
-    def _fitted(self, source: Source, target: NDArray[Any]) -> tuple[Bayes, Any | None]:
-        model, statistics = self._fitted_to(target, source)
-        assert isinstance(statistics, Kept)
-        return self._judging(model, statistics), statistics
+    def _sampling(self, source: Source, survey: Any, earlier: Any) -> None:
+        """No sample is needed: all rows are kept."""
 
-    def _take_in(self, source: Source, target: NDArray[Any]) -> Self:
-        OnePassClassifier._take_in(self, source, target)
-        self._model = self._judging(self._model, self._statistics)
-        return self
-
-    def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
-        new = OnePassClassifier._join(self, models, classes)
-        new._model = new._judging(new._model, new._statistics)
-        return new
-
-    def _judging(self, model: Bayes, statistics: Kept) -> Bayes:
-        """The model with the scores of its rows, put off until they are asked for: rows are all there.
+    def _typical(self, model: Bayes, statistics: Kept, *others: Any) -> Unscored:
+        """The scores of all rows, put off until they are asked for.
 
         Under its own kernel a row is likelier than any other row can be, the more the more columns.
         """
-        score = partial(self._typical, model, statistics)
-        return replace(model, typical=Unscored(len(statistics.w), score))
+        return Unscored(len(statistics.w), partial(self._judged, model, statistics))
 
-    def _typical(self, model: Bayes, statistics: Kept) -> Typical:
+    def _judged(self, model: Bayes, statistics: Kept) -> Typical:
         assert isinstance(model.params, Kernels)
         codes, w, Z = judged(statistics, model.params.h, MOST)
         scores = np.empty(len(codes))
         links.log_sum_exp.apply(Z + self._log_prior_without(model, statistics, codes, w), scores)
         return Typical(keys_of(np.arange(len(codes)), 0), scores, w, len(statistics.w))
 
-    def _model_of(self, statistics: Any) -> Bayes:
-        prior = self._prior(statistics.n)
-        return Bayes(self._family(len(statistics.n)).estimate(statistics), log_of(prior))
+    def _model_of(self, statistics: Any, classes: NDArray[Any]) -> Bayes:
+        prior = prior_of(self.priors, statistics.n, classes)
+        return Bayes(self._family(classes).estimate(statistics), log_of(prior))
 
     def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
         params = model.params
@@ -132,7 +115,7 @@ class KernelDensityClassifier(Generative):
         Of more different rows than `max_rows`, that many are tried.
         """
         validation.fitted(self)
-        self._needs_statistics("leave_one_out")
+        needs_statistics(self, "leave_one_out")
         most = int(validation.number("max_rows", max_rows, 1, whole=True))
         assert isinstance(self._model.params, Kernels)
         codes, w, Z = judged(self._statistics, self._model.params.h, most)

@@ -13,32 +13,35 @@ from scipy import sparse
 
 from likelier.array_types import Floats
 from likelier.data import Columns, DegenerateWarning, Dense, Factor, Source
-from likelier.data.transforms import Recoded, unwrapped
+from likelier.data.transforms import Recoded
 from likelier.engines import chunks
 from likelier.estimators import validation
+from likelier.estimators.base import Names
 from likelier.estimators.common import Contributions, LinearClassifier
-from likelier.estimators.generative.base import Generative, Scaling, seen_only
+from likelier.estimators.generative.base import prior_of
 from likelier.estimators.generative.family_choice import (
     Choice,
     Plan,
-    Planned,
     PlannedBayes,
     PlannedParts,
     asked_for,
     plan_of,
+    recoded,
 )
+from likelier.estimators.generative.one_pass import OnePassClassifier, Survey
 from likelier.estimators.generative.outliers import Counted
-from likelier.estimators.one_pass import Names, Start
+from likelier.estimators.generative.units import Scaling
+from likelier.estimators.one_pass import Start
 from likelier.families import Mixed, MixedFamily
 from likelier.families.affine_view import Reading, reading_of
 from likelier.families.registry import Smoothing
-from likelier.model import Bayes, levels, log_of
+from likelier.model import Bayes, log_of
 from likelier.warning_location import outside
 
 UNLIKELY = 0.01  # a chance below which a column is not taken for independent of the class
 
 
-class NaiveBayes(Generative):
+class NaiveBayes(OnePassClassifier):
     """Naive Bayes for tables as they are: a_k(x) = ln p(C_k) + Σ_j ln p_j(x_j | C_k), a family for each j.
 
     families: "auto", the name of a family for all columns, or {column: family}, with "auto" for columns
@@ -84,17 +87,23 @@ class NaiveBayes(Generative):
         self.var_smoothing = var_smoothing
 
     # ---- rows --------------------------------------------------------------------------------------
-    def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Source:
-        source = super()._source(X, y, sample_weight, known=known)
-        if known:
-            return Planned.by(source, self._plan)
+    def _may_be(self, classes: NDArray[Any]) -> bool:
+        """Never: the plan of families is made for all classes."""
+        return False
+
+    def _plan_for(self, source: Source, classes: NDArray[Any]) -> Plan:
         asked = asked_for(self.families, source.p, partial(validation.numbers_of, source.p, source.names))
-        # What overflows here is refused with the statistics of all rows.
-        with validation.naming(source), np.errstate(all="ignore"):
-            return Planned.by(source, plan_of(source, levels(source), asked, self._smoothing()))
+        with np.errstate(all="ignore"):  # what overflows is refused with the statistics of all rows
+            return plan_of(source, classes, asked, self._smoothing())
+
+    def _known_plan(self) -> Plan:
+        return self._plan
+
+    def _labelled(self, source: Source, survey: Survey) -> Source:
+        return recoded(source, survey.plan).coded(survey.classes)
 
     def _known_rows(self, X: Any, sample_weight: Any = None) -> Source:
-        return Planned.by(super()._known_rows(X, sample_weight), self._plan)
+        return recoded(super()._known_rows(X, sample_weight), self._plan)
 
     @property
     def _plan(self) -> Plan:
@@ -116,28 +125,27 @@ class NaiveBayes(Generative):
         alpha = validation.number("alpha", self.alpha, 0.0)
         return Smoothing(alpha, validation.number("var_smoothing", self.var_smoothing, 0.0))
 
-    def _family(self, K: int) -> MixedFamily:
+    def _family(self, classes: NDArray[Any]) -> MixedFamily:
         return self._plan.family(self._smoothing())
 
-    def _counted(self, model: Bayes, statistics: Any) -> Counted | None:
+    def _counted(self, model: Bayes, statistics: Any, classes: NDArray[Any]) -> Counted | None:
         assert isinstance(model, PlannedBayes)
         return None if statistics is None else Counted(model.plan.family(self._smoothing()), statistics)
 
-    def _start(self, source: Source, target: NDArray[Any]) -> Start:
-        plan = unwrapped(source, Planned).plan
-        start = partial(PlannedParts.start, plan, self._smoothing(), len(target), source.p)
-        return self._in_units(self._labelled(source, target), start)
+    def _start(self, rows: Source, survey: Survey, earlier: Any = None) -> Start:
+        start = partial(PlannedParts.start, survey.plan, self._smoothing(), len(survey.classes), rows.p)
+        return self._in_units(rows, survey, earlier, start)
 
     def _scaling(self) -> Scaling:
         return "column"
 
-    def _scalable(self, source: Source) -> NDArray[np.bool_]:
+    def _scalable(self, survey: Survey, p: int) -> NDArray[np.bool_]:
         """Columns of Gaussians; other families take numbers as they are, of any magnitude or of none."""
-        settled = dict(unwrapped(source, Planned).plan.settled())
-        return np.array([settled[j].family in ("gaussian", "gaussian-full") for j in range(source.p)])
+        settled = dict(survey.plan.settled())
+        return np.array([settled[j].family in ("gaussian", "gaussian-full") for j in range(p)])
 
-    def _warn_of_folds(self, source: Source) -> None:
-        chosen = len(unwrapped(source, Planned).plan.choices)
+    def _warn_of_folds(self, survey: Survey) -> None:
+        chosen = len(survey.plan.choices)
         if chosen:
             warnings.warn(
                 f"NaiveBayes: the families of {chosen} columns were chosen by all rows, also by those that "
@@ -147,11 +155,8 @@ class NaiveBayes(Generative):
                 stacklevel=outside(),
             )
 
-    def _model_of(self, statistics: PlannedParts) -> Bayes:
-        n = statistics.n
-        prior = (
-            n / n.sum() if self.priors is None else seen_only(validation.priors_of(self.priors, len(n)), n)
-        )
+    def _model_of(self, statistics: PlannedParts, classes: NDArray[Any]) -> Bayes:
+        prior = prior_of(self.priors, statistics.n, classes)
         params = statistics.plan.family(self._smoothing()).estimate(statistics)
         return PlannedBayes(params, log_of(prior), plan=statistics.plan)
 

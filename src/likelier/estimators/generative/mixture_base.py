@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,22 @@ from likelier.data import Arrays, Source
 from likelier.data.units import Units, log_units, source_in_units
 from likelier.display import Part, Shown, Table
 from likelier.em import Blend, Climb, MixtureClimb, Problem, Selection, Stepwise, Way, Weight
-from likelier.engines import run
+from likelier.engines import Beside, run
+from likelier.engines.row_numbers import numbered
 from likelier.estimators import validation
-from likelier.estimators.base import Names, Observable, Resumable, Step, resumable, steps
+from likelier.estimators.base import (
+    NOT_ROUTED,
+    CallbackSupportMixin,
+    Names,
+    Step,
+    attributes_of,
+    resumable,
+    steps,
+    warn_of_fit,
+)
 from likelier.estimators.generative import mixture_init
-from likelier.estimators.generative.base import Answering
-from likelier.estimators.generative.outliers import Expected, joined, scored, watching
+from likelier.estimators.generative.base import GenerativeModel
+from likelier.estimators.generative.outliers import Expected, Sampling, joined, scored
 from likelier.estimators.generative.units import least, scaling_of, units_for
 from likelier.estimators.precision import single
 from likelier.families import Family
@@ -80,7 +90,7 @@ class Tried(Shown, dict[str, Any]):
         return pd.DataFrame(dict(self))
 
 
-class Components(Resumable, Observable, DensityMixin, Answering):
+class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
     """p(x) = Σ_m w_m p_m(x), the components of any family, by EM.
 
     A subclass says which mixtures are tried, and what of the one that is best is shown.
@@ -95,6 +105,7 @@ class Components(Resumable, Observable, DensityMixin, Answering):
     verbose: int
     verbose_interval: int
 
+    __metadata_request__fit: ClassVar[dict[str, str]] = NOT_ROUTED
     _model: Blend
     _starts_at_random = True
     _smoothed = False  # whether families have pseudo-counts of their own
@@ -129,17 +140,16 @@ class Components(Resumable, Observable, DensityMixin, Answering):
         source = validation.unlabelled(self, X, sample_weight, known=False)
         candidates = self._candidates(source.names)
         with validation.naming(source):
-            units = self._units(source, candidates)
-            (model, statistics), typical = watching(
-                lambda rows: self._best(counted_in(rows, units), candidates), source
-            )
+            units, sample = self._units(source, candidates), Sampling(source)
+            rows = counted_in(numbered(source), units)
+            model, statistics = self._best(rows, candidates, sample.beside)
             model = model.counted_in(units, mean_log_unit(source, units), _weight(source))
             counted = (
                 None
                 if statistics is None
                 else Expected(self._family_of(model, source.names), statistics.stats)
             )
-            model = replace(model, typical=typical(model, counted), single=single(source))
+            model = replace(model, typical=sample.drawn().typical(model, counted), single=single(source))
         self._say(model, statistics, source.names)
         return self._publish(model, statistics, np.arange(len(model.log_prior)), source.names)
 
@@ -154,13 +164,15 @@ class Components(Resumable, Observable, DensityMixin, Answering):
         """Whether users have given some of the start, in the units of the columns."""
         return False
 
-    def _best(self, source: Source, candidates: list[Candidate]) -> tuple[Blend, Stepwise | None]:
+    def _best(
+        self, source: Source, candidates: list[Candidate], beside: Beside | None
+    ) -> tuple[Blend, Stepwise | None]:
         rows = mixture_init.rows_for(source)
         X = mixture_init.cells_of(rows)
         found = []
         for candidate in candidates:
             mixture_init.check_enough(X, candidate.M)
-            found.append(self._climbed(source, rows, candidate))
+            found.append(self._climbed(source, rows, candidate, beside))
         table, at = None, 0
         if len(found) > 1:
             table = self._compared(source, candidates, found)
@@ -170,10 +182,13 @@ class Components(Resumable, Observable, DensityMixin, Answering):
         shape = candidates[at].shape
         return Blend(model.params, model.log_prior, shape=shape, way=way, selection=table), kept
 
-    def _climbed(self, source: Source, rows: Arrays, candidate: Candidate) -> MixtureClimb:
+    def _climbed(
+        self, source: Source, rows: Arrays, candidate: Candidate, beside: Beside | None
+    ) -> MixtureClimb:
         """The best of several starts."""
         M, family = candidate.M, candidate.family
-        problem, random_state = Problem(source, family, M), check_random_state(self.random_state)
+        problem = Problem(source, family, M, beside=beside)
+        random_state = check_random_state(self.random_state)
         before = self._from_before(candidate)
         best: MixtureClimb | None = None
         for number in range(1 if before is not None else self.n_init):
@@ -243,16 +258,14 @@ class Components(Resumable, Observable, DensityMixin, Answering):
         family, M = self._family_of(model, names), len(model.log_prior)
         inside = replace(model, units=None)  # as statistics are counted
 
-        def step(rows: Source) -> tuple[Stepwise, float]:
-            weight = _weight(rows)
-            validation.weighty(weight)
-            problem = Problem(counted_in(rows, model.units), family, M)
-            taken, mean = self._statistics.step(problem, inside, weight)
-            return taken, mean - mean_log_unit(rows, model.units)
-
         before = scored(model.typical)
         with validation.naming(source):
-            (statistics, mean), typical = watching(step, source, before)
+            weight, sample = _weight(source), Sampling(source, before)
+            validation.weighty(weight)
+            rows = counted_in(numbered(source), model.units)
+            problem = Problem(rows, family, M, beside=sample.beside)
+            statistics, mean = self._statistics.step(problem, inside, weight)
+            mean -= mean_log_unit(source, model.units)
         if not (statistics.finite() and np.isfinite(mean)):
             raise ValueError(
                 "Input X or sample_weight contains values so large that their squares overflow, or rows "
@@ -267,8 +280,8 @@ class Components(Resumable, Observable, DensityMixin, Answering):
         new = Problem(source, family, M).maximise(statistics.stats)
         blend = Blend(new.params, new.log_prior, shape=model.shape, way=way, selection=model.selection)
         blend = replace(blend, units=model.units, single=model.single and single(source))
-        scale = float(statistics.n.sum() - self._statistics.n.sum()) / _weight(source)
-        now = typical(blend, Expected(family, statistics.stats, scale))
+        scale = float(statistics.n.sum() - self._statistics.n.sum()) / weight
+        now = sample.drawn().typical(blend, Expected(family, statistics.stats, scale))
         blend = replace(blend, typical=joined([before, now]))
         return self._publish(blend, statistics, self._target, names)
 
@@ -336,7 +349,7 @@ class Components(Resumable, Observable, DensityMixin, Answering):
                 ConvergenceWarning,
                 stacklevel=outside(),
             )
-        self._warn(model, statistics, None, names)
+        warn_of_fit(self, model, statistics, None, names)
 
     def _remarks(self, model: Blend, statistics: Any, target: Any, names: Names) -> Iterator[str]:
         if statistics is None:
@@ -354,7 +367,7 @@ class Components(Resumable, Observable, DensityMixin, Answering):
         """The same to callbacks, which may ask for the mixture so far."""
         self._watch(step, log_likelihood, at)
         so_far = Blend(at.params, at.log_prior, shape=candidate.shape)
-        told(lambda: self._attributes(so_far, None, np.arange(candidate.M), names))
+        told(lambda: attributes_of(self, so_far, None, np.arange(candidate.M), names))
 
     def _watch(self, step: int, log_likelihood: float, at: Bayes) -> None:
         if self.verbose and step % self.verbose_interval == 0:

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,23 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from likelier.array_types import Floats
-from likelier.data import Arrays, Source
+from likelier.data import Arrays
 from likelier.em import Blend, Climb, MixtureClimb, Problem, by_class
+from likelier.engines.row_numbers import numbered
 from likelier.estimators import validation
-from likelier.estimators.base import Decisions, Names, Observable, Resumable, Step, resumable, steps
+from likelier.estimators.base import (
+    NOT_ROUTED,
+    CallbackSupportMixin,
+    Names,
+    Step,
+    attributes_of,
+    cheapest,
+    resumable,
+    steps,
+    warn_of_fit,
+)
 from likelier.estimators.generative import mixture_init
-from likelier.estimators.generative.base import Answering
+from likelier.estimators.generative.base import GenerativeModel
 from likelier.estimators.generative.mixture_base import (
     check_climb,
     check_sound,
@@ -26,8 +37,9 @@ from likelier.estimators.generative.mixture_base import (
     counted_in,
     mean_log_unit,
 )
-from likelier.estimators.generative.outliers import Expected, watching
+from likelier.estimators.generative.outliers import Expected, Sampling
 from likelier.estimators.generative.units import scaling_of, units_for
+from likelier.estimators.sources import by_block
 from likelier.families import SHAPES, Family, Mixture, ridged, variances_exceed
 from likelier.families.mixture import Owners
 from likelier.families.registry import family_of
@@ -35,7 +47,7 @@ from likelier.model import Bayes, log_of
 from likelier.warning_location import outside
 
 
-class MixtureDiscriminantAnalysis(Resumable, Observable, ClassifierMixin, Decisions, Answering):
+class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, GenerativeModel):
     """Each class a mixture: p(x | C_k) = Σ_m w_m p_m(x), by EM (Hastie & Tibshirani 1996).
 
     Rows whose label is None or NaN, or equals `unlabelled` where that is set, have no label: they take
@@ -60,6 +72,7 @@ class MixtureDiscriminantAnalysis(Resumable, Observable, ClassifierMixin, Decisi
     """
 
     assumes = "generative; each class a mixture of Gaussians; boundary of any form"
+    __metadata_request__fit: ClassVar[dict[str, str]] = NOT_ROUTED
     _model: Blend
     _starts_at_random = True
 
@@ -100,29 +113,25 @@ class MixtureDiscriminantAnalysis(Resumable, Observable, ClassifierMixin, Decisi
         source, classes = validation.partly_labelled(self, X, y, sample_weight, self.unlabelled)
         owner = np.repeat(np.arange(len(classes)), self._counts(classes))
         log_prior = self._log_prior(classes)
-
         units = units_for(source, scaling_of(family)) if isinstance(source, Arrays) else None
-
-        def fit(rows: Source) -> MixtureClimb:
-            rows = counted_in(rows, units)
-            problem = Problem(rows, family, len(owner), owner, log_prior)
-            return self._best(problem, owner, classes, source.names)
-
+        sample = Sampling(source)
         with validation.naming(source):
-            end, typical = watching(fit, source)
+            rows = counted_in(numbered(source), units)
+            problem = Problem(rows, family, len(owner), owner, log_prior, sample.beside)
+            end = self._best(problem, owner, classes, source.names)
         mixtures = by_class(end.model, owner, len(classes))
         shape = self.covariance_type if self.families is None else ""
         model = Blend(mixtures.params, mixtures.log_prior, shape=shape, way=end.way)
         model = model.counted_in(units, mean_log_unit(source, units), 0.0)
         counted = None if end.stats is None else Expected(family, end.stats)
-        model = replace(model, typical=typical(model, counted))
+        model = replace(model, typical=sample.drawn().typical(model, counted))
         if not end.way.converged and self.max_iter > 0:
             warnings.warn(
                 f"{type(self).__name__}: EM did not converge ({end.way.reason}). Increase max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=outside(),
             )
-        self._warn(model, end.stats, classes, source.names)
+        warn_of_fit(self, model, end.stats, classes, source.names)
         return self._publish(model, None, classes, source.names)
 
     def _family(self) -> Family:
@@ -192,7 +201,7 @@ class MixtureDiscriminantAnalysis(Resumable, Observable, ClassifierMixin, Decisi
         mixtures = by_class(at, owner, len(classes))
         shape = self.covariance_type if self.families is None else ""
         so_far = Blend(mixtures.params, mixtures.log_prior, shape=shape)
-        told(lambda: self._attributes(so_far, None, classes, names))
+        told(lambda: attributes_of(self, so_far, None, classes, names))
 
     def _start(
         self, rows: Arrays, owner: Owners, classes: NDArray[Any], random_state: Any
@@ -213,6 +222,16 @@ class MixtureDiscriminantAnalysis(Resumable, Observable, ClassifierMixin, Decisi
         return self.families is None and not variances_exceed(
             params, mixture_init.NEAR * float(self.reg_covar)
         )
+
+    @by_block
+    def decide(self, X: Any, costs: Any = None, reject: float | None = None) -> NDArray[Any]:
+        """The label of least expected cost for each row.
+
+        costs: (K, K), what it costs to decide column k when the truth is row j; by default 1 for every
+        mistake. reject: the cost of not deciding; a row for which every label is expected to cost more
+        gets None.
+        """
+        return cheapest(self.predict_proba(X), self._target, costs, reject)
 
     def merge(self, *others: Any) -> NoReturn:
         """Refused: EM reads rows again and again, so no statistics of them would do."""

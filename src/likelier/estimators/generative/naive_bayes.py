@@ -1,6 +1,5 @@
 """Naive Bayes for one kind of column: GaussianNB, and models of counts and booleans."""
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -9,10 +8,13 @@ from numpy.typing import NDArray
 
 from likelier import links
 from likelier.array_types import Floats
+from likelier.data import Dense
 from likelier.estimators import validation
-from likelier.estimators.common import Contributions
-from likelier.estimators.generative.base import AffineScores, Generative, Scaling, seen_only
-from likelier.estimators.one_pass import Names
+from likelier.estimators.base import Names
+from likelier.estimators.common import Contributions, LinearClassifier
+from likelier.estimators.generative.base import prior_of
+from likelier.estimators.generative.one_pass import OnePassClassifier
+from likelier.estimators.generative.units import Scaling
 from likelier.estimators.sources import by_block
 from likelier.families import (
     Bernoulli,
@@ -20,7 +22,6 @@ from likelier.families import (
     Complement,
     Diagonal,
     DiagonalGaussian,
-    Family,
     Multinomial,
     Multinomials,
     Poisson,
@@ -55,51 +56,57 @@ def smoothing(alpha: Any) -> float | Floats:
     return given
 
 
-class Smoothed(AffineScores):
-    """Parameters out of sums, to which alpha is added: what scikit-learn's count models share."""
+class AffineNB(OnePassClassifier):
+    """a_k(x) = w_k·x + b_k, and a term that all classes share; two classes are one weight vector."""
 
     alpha: Any
-    force_alpha: bool
-    fit_prior: bool
-    class_prior: Any
 
-    @abstractmethod
-    def _smoothed(self, alpha: float | Floats) -> Family:
-        """The family, with this alpha."""
+    def _offset(self, model: Bayes) -> Floats:
+        """What a row of no columns would score, (K,): the log priors."""
+        return model.log_prior
 
-    def _family(self, K: int) -> Family:
-        for name in ("force_alpha", "fit_prior"):
-            validation.truth(name, getattr(self, name))
-        alpha = smoothing(self.alpha)
-        return self._smoothed(alpha if self.force_alpha else np.maximum(alpha, LEAST_ALPHA))
+    def _lines(self) -> tuple[Floats, Floats]:
+        """W (K, p) and b (K,); of two classes their differences, (1, p) and (1,)."""
+        validation.fitted(self)
+        params: Any = self._model.params
+        W, b = params.W, params.constant.sum(axis=1) + self._offset(self._model)
+        return (W[1:] - W[:1], b[1:] - b[:1]) if len(b) == 2 else (W, b)
 
-    def _log_prior(self, n: Floats) -> Floats:
-        if self.class_prior is not None:
-            return log_of(validation.priors_of(self.class_prior, len(n), strict=False))
-        return log_of(n / n.sum()) if self.fit_prior else np.full(len(n), -np.log(len(n)))
+    @property
+    def coef_(self) -> Floats:
+        """The weights of the columns: (K, p), of two classes (1, p)."""
+        return self._lines()[0]
 
-    def _model_of(self, statistics: Any) -> Bayes:
-        K, p = statistics.total.shape
-        if np.ndim(self.alpha) == 1 and len(self.alpha) != p:
-            raise ValueError(
-                "When alpha is an array, it should contains `n_features`. "
-                f"Got {len(self.alpha)} elements instead of {p}."
+    @property
+    def intercept_(self) -> Floats:
+        """(K,), of two classes (1,)."""
+        return self._lines()[1]
+
+    def to_linear(self) -> LinearClassifier:
+        """The weights alone, as a classifier that predicts the same."""
+        W, b = self._lines()
+        return LinearClassifier(W, b, self.classes_, getattr(self, "feature_names_in_", None))
+
+    def contributions(self, X: Any) -> Contributions:
+        """What each column adds to each class's score, (n, K, p), beside a base (K,).
+
+        Together they are the joint log score. A missing cell contributes 0.
+        """
+        validation.fitted(self)
+        rows = validation.dense_rows(self, X, gaps=True)
+        params: Any = self._model.params
+        return Contributions.of(self, params.parts(_possible(params, rows)), self._offset(self._model))
+
+    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
+        yield from super()._remarks(model, statistics, target, names)
+        never = (statistics.seen() == 0) & (statistics.n > 0)[:, None]  # (K, p)
+        if never.any():
+            k = int(never.any(axis=1).argmax())
+            some = validation.named(names, np.flatnonzero(never[k]))
+            yield (
+                f"in class {target[k]} every cell of column {some} is missing: counts there are those of "
+                "all classes, so that the column says little for or against it."
             )
-        return Bayes(self._family(K).estimate(statistics), self._log_prior(statistics.n))
-
-    def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
-        shown = super()._shown(model, statistics, target)
-        shown |= {"feature_log_prob_": self._log_prob(model), "class_log_prior_": model.log_prior}
-        if statistics is not None:
-            shown |= {"class_count_": statistics.n.copy(), "feature_count_": statistics.total.copy()}
-        return shown
-
-    @abstractmethod
-    def _log_prob(self, model: Any) -> Floats:
-        """What scikit-learn shows as feature_log_prob_."""
-
-    def _settings(self) -> Iterator[str]:
-        yield from lifted(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -107,26 +114,66 @@ class Smoothed(AffineScores):
         return tags
 
 
-class Counts(Smoothed):
-    """Rows of counts, none of them negative."""
-
-    @property
-    def decision_function(self) -> Callable[[Any], Floats]:
-        """Scores of the classes, (n, K); of two classes a_1 - a_0, (n,).
-
-        There only once fitted: scikit-learn's check of such functions hands negative numbers to whatever
-        model has one.
-        """
-        validation.fitted(self)
-        return super().decision_function
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
+def _possible(params: Any, X: Floats) -> Floats:
+    """X without the cells outside the support, which count as missing."""
+    if params.support is None:
+        return X
+    return Dense(X).without(params.support.outside(Dense(X))).array
 
 
-class BernoulliNB(Smoothed):
+# What scikit-learn's three count models share: parameters out of sums, to which alpha is added.
+
+
+def added(estimator: Any) -> float | Floats:
+    """The alpha that a count model adds to its sums; its hyper-parameters are checked."""
+    for name in ("force_alpha", "fit_prior"):
+        validation.truth(name, getattr(estimator, name))
+    alpha = smoothing(estimator.alpha)
+    return alpha if estimator.force_alpha else np.maximum(alpha, LEAST_ALPHA)
+
+
+def count_model(estimator: Any, statistics: Any, classes: NDArray[Any]) -> Bayes:
+    """Its parameters and priors, from sums."""
+    n, p = statistics.n, statistics.total.shape[1]
+    if np.ndim(estimator.alpha) == 1 and len(estimator.alpha) != p:
+        raise ValueError(
+            "When alpha is an array, it should contains `n_features`. "
+            f"Got {len(estimator.alpha)} elements instead of {p}."
+        )
+    params = estimator._family(classes).estimate(statistics)
+    if estimator.class_prior is not None:
+        prior = validation.priors_of(estimator.class_prior, len(n), strict=False, classes=classes)
+        return Bayes(params, log_of(prior))
+    log_prior = log_of(n / n.sum()) if estimator.fit_prior else np.full(len(n), -np.log(len(n)))
+    return Bayes(params, log_prior)
+
+
+def count_attributes(model: Bayes, log_prob: Floats, statistics: Any | None) -> dict[str, Any]:
+    """What it shows, as scikit-learn's."""
+    shown = {"feature_log_prob_": log_prob, "class_log_prior_": model.log_prior}
+    if statistics is not None:
+        shown |= {"class_count_": statistics.n.copy(), "feature_count_": statistics.total.copy()}
+    return shown
+
+
+class OnceFitted:
+    """In place of a method: it is there only once a model is fitted.
+
+    scikit-learn's check of decision functions hands negative numbers to whatever model has one.
+    """
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+        self.__doc__ = method.__doc__
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self
+        validation.fitted(instance)
+        return self.method.__get__(instance, owner)
+
+
+class BernoulliNB(AffineNB):
     """Bernoulli naive Bayes: a_k(x) = ln p(C_k) + Σ_j x_j ln p_kj + (1 - x_j) ln(1 - p_kj).
 
     Drop-in for scikit-learn's. Columns are truths: x_j > binarize; binarize=None: they are 0 or 1, and
@@ -160,16 +207,23 @@ class BernoulliNB(Smoothed):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
 
-    def _smoothed(self, alpha: float | Floats) -> Bernoulli:
+    def _family(self, classes: NDArray[Any]) -> Bernoulli:
         threshold = None if self.binarize is None else validation.number("binarize", self.binarize, 0.0)
-        return Bernoulli(alpha, threshold)
+        return Bernoulli(added(self), threshold)
 
-    def _log_prob(self, model: Any) -> Floats:
+    def _model_of(self, statistics: Any, classes: NDArray[Any]) -> Bayes:
+        return count_model(self, statistics, classes)
+
+    def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
         assert isinstance(model.params, Bernoullis)
-        return model.params.log_yes
+        shown = super()._shown(model, statistics, target)
+        return shown | count_attributes(model, model.params.log_yes, statistics)
+
+    def _settings(self) -> Iterator[str]:
+        yield from lifted(self)
 
 
-class MultinomialNB(Counts):
+class MultinomialNB(AffineNB):
     """Multinomial naive Bayes: a_k(x) = ln p(C_k) + Σ_j x_j ln θ_kj, x_j how often word j is in the text.
 
     Drop-in for scikit-learn's. A row is N draws, N = Σ_j x_j being given; `score_samples` is the exact
@@ -200,17 +254,31 @@ class MultinomialNB(Counts):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
 
-    def _smoothed(self, alpha: float | Floats) -> Family:
-        return Multinomial(alpha)
+    decision_function: Any = OnceFitted(AffineNB.decision_function)
+
+    def _family(self, classes: NDArray[Any]) -> Multinomial:
+        return Multinomial(added(self))
+
+    def _model_of(self, statistics: Any, classes: NDArray[Any]) -> Bayes:
+        return count_model(self, statistics, classes)
+
+    def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
+        assert isinstance(model.params, Multinomials)
+        shown = super()._shown(model, statistics, target)
+        return shown | count_attributes(model, model.params.log_theta, statistics)
+
+    def _settings(self) -> Iterator[str]:
+        yield from lifted(self)
 
     @by_block
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Σ_j x_j ln θ_kj + ln p(C_k), (n, K): ln p(x, C_k) but for the number of orders of the draws."""
         return self._ask(X, "posterior", links.identity)
 
-    def _log_prob(self, model: Any) -> Floats:
-        assert isinstance(model.params, Multinomials)
-        return model.params.log_theta
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
 
 
 class NoDensity:
@@ -223,7 +291,7 @@ class NoDensity:
         raise AttributeError(f"{owner.__name__} has weights, and no density: it has no {self.name!r}")
 
 
-class ComplementNB(Counts):
+class ComplementNB(AffineNB):
     """Complement naive Bayes: a_k(x) = -Σ_j x_j ln θ̃_kj, θ̃_k from the words of all other classes.
 
     Drop-in for scikit-learn's (Rennie, Shih, Teevan and Karger 2003). No density and no priors: what needs
@@ -255,6 +323,7 @@ class ComplementNB(Counts):
         self.class_prior = class_prior
         self.norm = norm
 
+    decision_function: Any = OnceFitted(AffineNB.decision_function)
     score_samples: Any = NoDensity()
     sample: Any = NoDensity()
     impute: Any = NoDensity()
@@ -279,28 +348,33 @@ class ComplementNB(Counts):
         """Its logarithm."""
         return self._ask(X, "posterior", links.log_softmax)
 
-    def _smoothed(self, alpha: float | Floats) -> Complement:
-        return Complement(alpha, validation.truth("norm", self.norm))
+    def _family(self, classes: NDArray[Any]) -> Complement:
+        return Complement(added(self), validation.truth("norm", self.norm))
 
-    def _model_of(self, statistics: Any) -> Bayes:
-        found = super()._model_of(statistics)
+    def _model_of(self, statistics: Any, classes: NDArray[Any]) -> Bayes:
+        found = count_model(self, statistics, classes)
         return Unweighed(found.params, found.log_prior)
 
     def _offset(self, model: Bayes) -> Floats:
         return np.zeros(len(model.log_prior))
 
-    def _log_prob(self, model: Any) -> Floats:
-        weights: Floats = model.params.W
-        return weights
-
     def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
-        shown = super()._shown(model, statistics, target)
+        params: Any = model.params
+        shown = super()._shown(model, statistics, target) | count_attributes(model, params.W, statistics)
         if statistics is not None:
             shown["feature_all_"] = statistics.total.sum(axis=0)
         return shown
 
+    def _settings(self) -> Iterator[str]:
+        yield from lifted(self)
 
-class PoissonNB(AffineScores):
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+class PoissonNB(AffineNB):
     """Poisson naive Bayes: a_k(x) = ln p(C_k) + Σ_j x_j ln λ_kj - λ_kj - ln x_j!.
 
     Columns are counts of their own, independent in each class. A rate is (Σx + α m) / (n + α), m the mean
@@ -322,18 +396,15 @@ class PoissonNB(AffineScores):
         self.alpha = alpha
         self.priors = priors
 
-    def _family(self, K: int) -> Poisson:
+    def _family(self, classes: NDArray[Any]) -> Poisson:
         return Poisson(smoothing(self.alpha))
 
-    def _model_of(self, statistics: Any) -> Bayes:
-        K, p = statistics.total.shape
+    def _model_of(self, statistics: Any, classes: NDArray[Any]) -> Bayes:
+        p = statistics.total.shape[1]
         if np.ndim(self.alpha) == 1 and len(self.alpha) != p:
             raise ValueError(f"alpha lists {len(self.alpha)} numbers for {p} columns")
-        if self.priors is None:
-            prior = statistics.n / statistics.n.sum()
-        else:
-            prior = seen_only(validation.priors_of(self.priors, K), statistics.n)
-        return Bayes(self._family(K).estimate(statistics), log_of(prior))
+        prior = prior_of(self.priors, statistics.n, classes)
+        return Bayes(self._family(classes).estimate(statistics), log_of(prior))
 
     def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
         assert isinstance(model.params, Poissons)
@@ -346,14 +417,13 @@ class PoissonNB(AffineScores):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
-        tags.classifier_tags.poor_score = True
         return tags
 
 
 # Naive Bayes: columns independent given the class.
 
 
-class GaussianNB(Generative):
+class GaussianNB(OnePassClassifier):
     """Gaussian naive Bayes: a_k(x) = ln p(C_k) + Σ_j ln N(x_j; m_kj, v_kj).
 
     Drop-in for scikit-learn's, with sparse input, merging, sampling and conditional questions. To every
@@ -380,19 +450,15 @@ class GaussianNB(Generative):
         self.priors = priors
         self.var_smoothing = var_smoothing
 
-    def _family(self, K: int) -> DiagonalGaussian:
+    def _family(self, classes: NDArray[Any]) -> DiagonalGaussian:
         return DiagonalGaussian(validation.number("var_smoothing", self.var_smoothing, 0.0))
 
     def _scaling(self) -> Scaling:
         return "together" if self.var_smoothing else "column"
 
-    def _model_of(self, statistics: Any) -> Bayes:
-        K = len(statistics.n)
-        if self.priors is None:
-            prior = statistics.n / statistics.n.sum()
-        else:
-            prior = seen_only(validation.priors_of(self.priors, K), statistics.n)
-        return Bayes(self._family(K).estimate(statistics), log_of(prior))
+    def _model_of(self, statistics: Any, classes: NDArray[Any]) -> Bayes:
+        prior = prior_of(self.priors, statistics.n, classes)
+        return Bayes(self._family(classes).estimate(statistics), log_of(prior))
 
     def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
         params = model.params
@@ -402,7 +468,7 @@ class GaussianNB(Generative):
         shown |= {"theta_": theta, "var_": var, "class_prior_": model.prior}
         if statistics is not None:
             shown["class_count_"] = statistics.n.copy()
-            floor = self._family(len(statistics.n)).floor(statistics)
+            floor = self._family(target).floor(statistics)
             # With smoothing, all columns are in one unit.
             shown["epsilon_"] = float(model.outside(np.full(params.shape[1], floor), 2)[0])
         return shown

@@ -1,22 +1,20 @@
 """How likely the training rows are: a sample of them, drawn while a fit reads them."""
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import sqrt
 from threading import Lock
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from likelier import _core
 from likelier.array_types import Floats
 from likelier.data import Arrays, Block, Chunk, Source, code
-from likelier.data.transforms import Beside
 from likelier.data.units import block_in_units
-from likelier.engines.row_numbers import numbered
+from likelier.engines import Beside, run
 from likelier.families import Family, Mixture, TiedGaussian
 from likelier.families.leave_one_out import Rows, change
 from likelier.links import identity, log_sum_exp
@@ -25,7 +23,6 @@ from likelier.states import Sample, Typical
 from likelier.states.rows import MOST
 from likelier.states.units import plain
 
-Fitted = TypeVar("Fitted")
 AT_ONCE = 1 << 20  # cells or scores that are computed together
 MOST_BYTES = 1 << 25  # of rows that are kept until their scores are asked for
 
@@ -224,27 +221,36 @@ def scored(kept: Any) -> Typical | None:
     return kept.scored if isinstance(kept, Unscored) else kept
 
 
-def watching(
-    fit: Callable[[Source], Fitted], source: Source, kept: Typical | None = None, classes: Any = None
-) -> tuple[Fitted, Callable[..., Unscored]]:
-    """What a fit makes of a source, and what finds how likely its rows are under a model.
+class Sampling:
+    """A sample of the rows of a source, drawn while a fit reads them.
 
     kept: of earlier rows, among whose sample these may take a place. classes: those that the y of rows in
-    memory are labels of.
+    memory are labels of. Such rows are picked when the fit is done; of all others the pass that reads them
+    keeps a sample beside what it counts (`beside`).
     """
-    width = source.X.row_bytes if isinstance(source, Arrays) else 8 * source.p
-    drawing = Drawing(
-        0 if kept is None else kept.rows,
-        min(MOST, max(1, MOST_BYTES // max(1, width))),
-        source.rows,
-    )
-    if kept is not None and len(kept.keys) >= MOST:
-        drawing.below = int(kept.keys.max()) + 1
-    if isinstance(source, Arrays):
-        return fit(source), drawing.of_all(source, classes).typical
-    last: deque[Drawn] = deque(maxlen=1)  # of the last pass
-    fitted = fit(Beside(numbered(source), drawing, last.append))
-    return fitted, last[0].typical
+
+    def __init__(self, source: Source, kept: Typical | None = None, classes: Any = None) -> None:
+        self.source, self.classes = source, classes
+        width = source.X.row_bytes if isinstance(source, Arrays) else 8 * source.p
+        most = min(MOST, max(1, MOST_BYTES // max(1, width)))
+        self.drawing = Drawing(0 if kept is None else kept.rows, most, source.rows)
+        if kept is not None and len(kept.keys) >= MOST:
+            self.drawing.below = int(kept.keys.max()) + 1
+        self._last: Drawn | None = None  # of the last pass
+
+    @property
+    def beside(self) -> Beside | None:
+        """What a pass has to keep; None: the rows are in memory."""
+        return None if isinstance(self.source, Arrays) else Beside(self.drawing, self._take)
+
+    def _take(self, drawn: Drawn) -> None:
+        self._last = drawn
+
+    def drawn(self) -> Drawn:
+        """The sample; where no pass has kept one, it takes a pass of its own."""
+        if isinstance(self.source, Arrays):
+            return self.drawing.of_all(self.source, self.classes)
+        return run(self.source, self.drawing) if self._last is None else self._last
 
 
 def joined(kept: Sequence[Any]) -> Typical | None:

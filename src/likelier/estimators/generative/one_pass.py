@@ -1,0 +1,386 @@
+"""Generative classifiers by one pass: fit, partial_fit and merge compute the same statistics."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, clone
+
+from likelier.data import Source, levels_of
+from likelier.data.transforms import KnownLabelsOnly, UnknownLabel
+from likelier.data.units import Units
+from likelier.em import completed_by_passes
+from likelier.engines import run
+from likelier.engines.row_numbers import numbered
+from likelier.estimators import cross_validation, validation
+from likelier.estimators.base import (
+    NOT_ROUTED,
+    Names,
+    cheapest,
+    resumable,
+    warn_of_fit,
+    warn_of_settings,
+)
+from likelier.estimators.common import (
+    classes_in,
+    known_classes,
+    refuse_new,
+    share_found,
+)
+from likelier.estimators.generative.base import GenerativeModel
+from likelier.estimators.generative.outliers import Counted, Sampling, joined, scored
+from likelier.estimators.generative.units import Scaling, units_for
+from likelier.estimators.one_pass import (
+    Named,
+    Start,
+    check,
+    check_sound,
+    check_statistics,
+    merged,
+    needs_statistics,
+    numbered_models,
+)
+from likelier.estimators.precision import single
+from likelier.estimators.sources import by_block
+from likelier.evaluation import CrossValidation, LabelCard
+from likelier.families import Completed, Family, completed
+from likelier.model import Bayes, glimpse
+from likelier.scores import Scores
+from likelier.states import ColumnMoments, PatternMoments, ShrinkageMoments, TooManyPatterns
+from likelier.states.units import Scaled, plain
+
+
+class Survey(NamedTuple):
+    """What is known before rows are counted."""
+
+    classes: NDArray[Any]
+    plan: Any = None  # of families, where the rows decide which they are
+    guessed: bool = False  # the classes are those of some rows: others may have further ones
+
+
+class Count(NamedTuple):
+    """What a pass has found."""
+
+    statistics: Any  # of which the model is a function
+    kept: Any  # the same, or None where they can neither absorb more rows nor merge
+    sample: Sampling | None  # of the rows
+
+
+class OnePassClassifier(ClassifierMixin, GenerativeModel):
+    """Class densities that are a function of statistics, which absorb rows and merge.
+
+    A subclass says which family its hyper-parameters describe, which model the statistics make, which
+    attributes are shown (`_shown`), and what the rows left open (`_remarks`).
+    """
+
+    __metadata_request__fit: ClassVar[dict[str, str]] = NOT_ROUTED
+    _card = LabelCard  # how its predictions are judged
+    _settled: ClassVar[tuple[str, ...]] = ()  # hyper-parameters that statistics have the last word on
+
+    # ---- what a subclass says ----------------------------------------------------------------------
+    @abstractmethod
+    def _family(self, classes: NDArray[Any]) -> Family:
+        """The family that the hyper-parameters describe, which are checked here."""
+
+    @abstractmethod
+    def _model_of(self, statistics: Any, classes: NDArray[Any]) -> Bayes:
+        """The model that statistics make, under the hyper-parameters, which are checked here."""
+
+    def _scaling(self) -> Scaling:
+        """Whether a change of units changes no answer: of any column, of all together, or not so."""
+        return "none"
+
+    def _scalable(self, survey: Survey, p: int) -> NDArray[np.bool_] | None:
+        """Which columns may have units, (p,); None: all."""
+        return None
+
+    def _plan_for(self, source: Source, classes: NDArray[Any]) -> Any:
+        """What else the rows decide before they are counted."""
+        return None
+
+    def _check_enough(self, statistics: Any, source: Source, classes: NDArray[Any]) -> None:
+        """Refuse rows that are too few to fit."""
+
+    # ---- fitting -----------------------------------------------------------------------------------
+    @resumable
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
+        """Fit to rows X and their y, or to a source that has both, from scratch.
+
+        checkpoint: a file for what is done so far: a fit that was cut off goes on from there.
+        """
+        source = self._source(X, y, sample_weight, known=False)
+        with validation.naming(source, type(self).__name__):
+            survey = self._survey(source)
+            try:
+                count = self._count(source, survey)
+            except UnknownLabel:  # of a row that the survey did not look at
+                survey = self._survey(source, every=True)
+                count = self._count(source, survey)
+            self._check_enough(count.statistics, source, survey.classes)
+            model = self._estimate(count.statistics, survey.classes)
+        typical = self._typical(model, count.kept, survey.classes, count.sample)
+        model = replace(model, typical=typical, single=single(source))
+        warn_of_fit(self, model, count.kept, survey.classes, source.names)
+        return self._publish(model, count.kept, survey.classes, source.names)
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Take in more rows: the result is that of one fit to all rows so far.
+
+        `classes`, all labels that can ever come, are needed at the first call. What the rows so far leave
+        open is dealt with as in `fit`, but without a warning: more may come.
+        """
+        first = "_model" not in vars(self)
+        known = known_classes(self, classes)
+        if not first:
+            needs_statistics(self, "partial_fit")
+        warn_of_settings(self)
+        source = self._source(X, y, sample_weight, known=not first)
+        found = refuse_new(source, known)
+        with validation.naming(source, type(self).__name__):
+            survey = Survey(known, self._plan_for(source, found) if first else self._known_plan())
+            statistics, _, sample = self._count(source, survey, None if first else self)
+        names, all_single, before = source.names, single(source), []
+        if not first:
+            statistics = merged([self._statistics, statistics])
+            names = getattr(self, "feature_names_in_", None)
+            all_single, before = all_single and self._model.single, [self._model.typical]
+        model = self._estimate(statistics, known)
+        typical = self._typical(model, statistics, known, sample, before)
+        return self._publish(replace(model, typical=typical, single=all_single), statistics, known, names)
+
+    def merge(self, *others: Self, classes: Literal["union"] | None = None) -> Self:
+        """A new estimator, equal to one fitted to the rows of this one and of all `others`.
+
+        Hyper-parameters, columns and classes must be the same; classes="union" joins the classes.
+        """
+        return self._join(numbered_models(self, others), classes)
+
+    def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
+        """A new estimator, equal to one fitted to the rows of all these; self is the first of them."""
+        check(models)
+        joint = _joint_classes(models, classes)
+        check_statistics(models)
+        counted = [(model._statistics, np.searchsorted(joint, model._target)) for _, model in models]
+        statistics = merged([state.widened(len(joint), at) for state, at in counted])
+        new: Self = clone(self)
+        names = getattr(self, "feature_names_in_", None)
+        model = new._estimate(statistics, joint)
+        model = replace(model, single=all(one._model.single for _, one in models))
+        warn_of_fit(new, model, statistics, joint, names)
+        typical = new._typical(model, statistics, joint, None, [one._model.typical for _, one in models])
+        return new._publish(replace(model, typical=typical), statistics, joint, names)
+
+    def cross_validate(
+        self,
+        X: Any,
+        y: Any = None,
+        cv: Any = 5,
+        grid: Any = None,
+        *,
+        metric: str | None = None,
+        groups: Any = None,
+        sample_weight: Any = None,
+        random_state: int | None = None,
+        return_predictions: bool = False,
+    ) -> CrossValidation:
+        """Every fold predicted from all others, for every point of a grid of hyper-parameters.
+
+        Equal to fitting anew each time, from two passes over the rows: statistics of each fold, merged
+        into those of all but one; then the scores of all models of a fold.
+
+        cv: the number of folds (as scikit-learn cuts arrays; by a hash of the row's number, `random_state`
+        its seed, for rows that are not in memory), a splitter of scikit-learn's, or a list of (train,
+        test), in which each row is tested once and trained on in all other folds. grid: as scikit-learn's
+        `param_grid`. metric: what the best point is best in. return_predictions: keep what the best point
+        predicts of each row, from the other folds; that takes a third pass.
+        """
+        source = numbered(self._source(X, y, sample_weight, known=False))
+        asked = cross_validation.Asked(cv, grid, metric, groups, random_state, return_predictions)
+        return cross_validation.validated(self, source, (X, y), asked)
+
+    # ---- how ---------------------------------------------------------------------------------------
+    def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Source:
+        """All that `fit` takes, checked; known: the columns are those of an earlier fit."""
+        return validation.training(self, X, y, sample_weight, known=known)
+
+    def _survey(self, source: Source, *, every: bool = False) -> Survey:
+        """The classes: of some rows, where to look at every row would take another pass."""
+        some = None if every else glimpse(source)
+        if some is not None and self._may_be(some):
+            return Survey(some, guessed=True)
+        classes = classes_in(source)
+        return Survey(classes, self._plan_for(source, classes))
+
+    def _may_be(self, classes: NDArray[Any]) -> bool:
+        """Whether these could be all classes, as far as the hyper-parameters say."""
+        given = getattr(self, "priors", None)
+        given = getattr(self, "class_prior", None) if given is None else given
+        if isinstance(given, Mapping):
+            return set(given) == set(classes.tolist())
+        return len(classes) > 1 and (given is None or np.size(given) == len(classes))
+
+    def _warn_of_folds(self, survey: Survey) -> None:
+        """Say what rows that are held out have decided nevertheless."""
+
+    def _known_plan(self) -> Any:
+        """What earlier rows decided."""
+        return None
+
+    def _labelled(self, source: Source, survey: Survey) -> Source:
+        """The rows as statistics take them."""
+        rows = source.coded(survey.classes)
+        return KnownLabelsOnly(rows) if survey.guessed else rows
+
+    def _start(self, rows: Source, survey: Survey, earlier: Any = None) -> Start:
+        """Makes statistics of no rows yet; the hyper-parameters that decide which are checked here.
+
+        earlier: the fitted estimator whose statistics these are to be added to.
+        """
+        K = len(survey.classes)
+        return self._in_units(rows, survey, earlier, partial(self._family(survey.classes).stats, K, rows.p))
+
+    def _in_units(self, rows: Source, survey: Survey, earlier: Any, start: Start) -> Start:
+        """Statistics of the columns in the units that they need, or that earlier rows had."""
+        if earlier is not None:
+            units = earlier._statistics.units if isinstance(earlier._statistics, Scaled) else None
+        else:
+            units = units_for(rows, self._scaling(), self._scalable(survey, rows.p))
+        return start if units is None else partial(_started, units, start)
+
+    def _count(self, source: Source, survey: Survey, earlier: Any = None) -> Count:
+        """The statistics of all rows, from one pass, and a sample of them."""
+        rows, sample = self._labelled(source, survey), self._sampling(source, survey, earlier)
+        start = self._start(rows, survey, earlier)
+        beside = None if sample is None else sample.beside
+        if beside is not None:
+            rows = numbered(rows)
+        try:
+            statistics = run(rows, start, beside)
+        except TooManyPatterns:
+            counted = plain(start())
+            if earlier is not None or not isinstance(counted, PatternMoments):
+                raise
+            # To keep what a merge would need is to keep the rows: read them again instead.
+            rows_of_all = completed_by_passes(rows, len(survey.classes), counted.shape, beside)
+            return Count(rows_of_all, None, sample)
+        return Count(statistics, statistics, sample)
+
+    def _estimate(self, statistics: Any, classes: NDArray[Any]) -> Bayes:
+        """The model that statistics make, which are checked."""
+        check_sound(statistics)
+        model = self._model_of(plain(statistics), classes)
+        return replace(model, units=statistics.units) if isinstance(statistics, Scaled) else model
+
+    def _scores(self, model: Bayes) -> Scores:
+        """What a model predicts from."""
+        return model.posterior
+
+    # ---- how likely the training rows are ------------------------------------------------------------
+    def _sampling(self, source: Source, survey: Survey, earlier: Any) -> Sampling | None:
+        """Draws the rows by whose scores `is_outlier` decides; None: they are not needed."""
+        kept = None if earlier is None else scored(earlier._model.typical)
+        return Sampling(source, kept, survey.classes)
+
+    def _typical(
+        self,
+        model: Bayes,
+        statistics: Any,
+        classes: NDArray[Any],
+        sample: Sampling | None,
+        before: Sequence[Any] = (),
+    ) -> Any:
+        """The scores of the sample under a model, with those that were kept before."""
+        if sample is None:
+            return joined(before)
+        now = sample.drawn().typical(model, self._counted(model, statistics, classes))
+        return joined([*before, now]) if before else now
+
+    def _counted(self, model: Bayes, statistics: Any, classes: NDArray[Any]) -> Counted | None:
+        """What rows can be taken out of; None: no statistics were kept."""
+        return None if statistics is None else Counted(self._family(classes), statistics)
+
+    # ---- what is shown -------------------------------------------------------------------------------
+    def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
+        return {"classes_": target, "n_features_in_": model.params.shape[1]}
+
+    def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
+        if len(target) == 1:
+            yield f"all rows are of class {target[0]}: every answer will be that class"
+        if isinstance(statistics, PatternMoments | ShrinkageMoments):
+            rows = completed(statistics)
+            if isinstance(rows, Completed) and not rows.converged:
+                yield (
+                    f"the most likely means and covariances of rows with missing cells were not found in "
+                    f"{rows.steps} steps: too little is there to tell them apart. Drop columns with few "
+                    "values."
+                )
+            joint = statistics.joint() if isinstance(statistics, ShrinkageMoments) else statistics
+            if not joint.complete:
+                yield from _unseen(joint.columns(), target, names)
+        elif isinstance(statistics, ColumnMoments):
+            yield from _unseen(statistics, target, names)
+
+    # ---- answers -------------------------------------------------------------------------------------
+    @by_block
+    def decide(self, X: Any, costs: Any = None, reject: float | None = None) -> NDArray[Any]:
+        """The label of least expected cost for each row.
+
+        costs: (K, K), what it costs to decide column k when the truth is row j; by default 1 for every
+        mistake. reject: the cost of not deciding; a row for which every label is expected to cost more
+        gets None.
+        """
+        return cheapest(self.predict_proba(X), self._target, costs, reject)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of rows whose class is found; a source brings y and weights along."""
+        return share_found(self, super().score, X, y, sample_weight)
+
+
+def _started(units: Units, start: Start) -> Scaled:
+    return Scaled(units, start())
+
+
+def _unseen(columns: ColumnMoments, target: NDArray[Any], names: Names) -> Iterator[str]:
+    """Columns of which a class has no cell."""
+    unseen = (columns.seen == 0) & (columns.n > 0)[:, None]  # (K, p)
+    if unseen.any():
+        k = int(unseen.any(axis=1).argmax())
+        some = validation.named(names, np.flatnonzero(unseen[k]))
+        yield (
+            f"in class {target[k]} every cell of column {some} is missing: mean and variance there are "
+            "those of all classes, so that the column says little for or against it."
+        )
+
+
+def _joint_classes(models: Sequence[Named], classes: Any) -> NDArray[Any]:
+    """The classes of all models: the same, or, asked for, their union."""
+    if classes not in (None, "union"):
+        raise ValueError(f"classes={classes!r}: it is None (they must match) or 'union'")
+    joint: NDArray[Any] = models[0].model._target
+    for one in models[1:]:
+        theirs = one.model._target
+        if np.array_equal(joint, theirs):
+            continue
+        if classes is None:
+            raise ValueError(
+                f"classes differ: {models[0].name} has {joint}, {one.name} {theirs}; merge with "
+                "classes='union' to join them"
+            )
+        joint = _union(joint, theirs, one.name)
+    return joint
+
+
+def _union(a: NDArray[Any], b: NDArray[Any], name: str) -> NDArray[Any]:
+    """The labels of both, which must be of one kind: numbers and strings are not made into each other."""
+    both = np.concatenate([a.astype(object), b.astype(object)])
+    kind = np.result_type(a.dtype, b.dtype) if a.dtype.kind == b.dtype.kind else None
+    if kind is None and not {a.dtype.kind, b.dtype.kind} <= set("iu"):
+        raise ValueError(
+            f"labels of different kinds cannot be joined: those of {name} are {b.dtype}, others {a.dtype}"
+        )
+    joint = levels_of(both)
+    return joint if kind is None else joint.astype(kind)
