@@ -20,7 +20,7 @@ from likelier.estimators.predictions import found_share, itself
 from likelier.estimators.priors import adapted_to, warn_of_priors
 from likelier.estimators.sources import by_block, gathered, stored
 from likelier.links import Link
-from likelier.model import ask, levels, log_of, surveyed, targets
+from likelier.model import ask, levels, log_of, surveyed
 from likelier.scores import Affine, Scores
 from likelier.warning_location import outside
 
@@ -283,50 +283,6 @@ def warn_of_many(K: int, n: int) -> None:
         )
 
 
-# Class priors of rows without labels, by classifiers that know posteriors alone.
-
-
-class Adapting:
-    """`adapt_priors` of whatever has `predict_log_proba`; a subclass counts its rows (`_class_totals`)."""
-
-    predict_log_proba: Any
-
-    def adapt_priors(
-        self, X: Any, *, sample_weight: Any = None, tol: float = 1e-10, max_iter: int = 1000
-    ) -> Floats:
-        """The class priors (K,) under which rows without labels are likeliest.
-
-        For rows in which the classes come as before, but not as often (label shift); it needs the
-        posteriors alone (Saerens, Latinne & Decaestecker 2002), and they must be calibrated. The likelihood
-        per row is within `tol` of the best. The model stays as it is.
-        """
-        validation.number("tol", tol, 0.0)
-        most = int(validation.number("max_iter", max_iter, 1, whole=True))
-        logs = np.asarray(self.predict_log_proba(X))
-        w = validation.weights_of(sample_weight, len(logs))
-        if w is not None:
-            validation.weighty(w)
-        found = adapted_to(logs, self._training_shares(), w, tol, most)
-        warn_of_priors(self, found, tol, most)
-        return found.prior
-
-    def _class_totals(self) -> Floats | None:
-        """(K,), the weight of each class's rows; None: it is not known."""
-        raise NotImplementedError
-
-    def _training_shares(self) -> Floats:
-        """(K,) of the classes, by weight, class_weight included, among the rows that were learned from."""
-        n = self._class_totals()
-        if n is None:
-            raise ValueError(
-                f"Other priors are relative to the class frequencies of the training rows, which this "
-                f"{type(self).__name__} does not keep: fit it anew, or save it with its statistics."
-            )
-        factor = weights_by_class(getattr(self, "class_weight", None), self.classes_, n)  # type: ignore[attr-defined]
-        shares = n if factor is None else n * factor
-        return np.asarray(shares / shares.sum())
-
-
 # What all classifiers do with labels: find the classes, and judge by them.
 
 
@@ -366,34 +322,6 @@ def share_found(estimator: Any, of_arrays: Any, X: Any, y: Any, sample_weight: A
     validation.fitted(estimator)
     source = validation.training(estimator, X, y, sample_weight, known=True)
     return found_share(estimator, source, itself)
-
-
-class Scoring(ClassifierMixin):
-    """Classes, and scikit-learn's `score`, of rows in memory and of sources."""
-
-    _target: NDArray[Any]  # the classes
-
-    def _target_of(self, source: Source) -> NDArray[Any]:
-        """The classes of a source."""
-        return classes_in(source)
-
-    def _known_classes(self, classes: Any) -> NDArray[Any]:
-        return known_classes(self, classes)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of rows whose class is found; a source brings y and weights along."""
-        return share_found(self, super().score, X, y, sample_weight)
-
-    def _known_labels(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
-        """y and weights, as they were given or as a source has them."""
-        if not stored(X):
-            return y, sample_weight
-        validation.fitted(self)
-        validation.training(self, X, y, sample_weight, known=True)
-        labels = X.taking([], y=True)
-        found = self._target_of(labels)
-        codes, weights = targets(labels.coded(found))
-        return found[codes], weights
 
 
 def refuse_new(source: Source, known: NDArray[Any]) -> NDArray[Any]:

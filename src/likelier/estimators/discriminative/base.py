@@ -37,14 +37,14 @@ from likelier.estimators.base import (
 from likelier.estimators.common import (
     Contributions,
     LinearClassifier,
+    share_found,
     warn_of_many,
     weighed,
     weights_by_class,
 )
 from likelier.estimators.deprecated import Strength
 from likelier.estimators.discriminative.weights import Weights, begun, by_class
-from likelier.estimators.predictions import found_share, itself
-from likelier.estimators.sources import by_block, gathered, stored
+from likelier.estimators.sources import by_block
 from likelier.links import Link
 from likelier.losses import Loss
 from likelier.model import ask
@@ -173,20 +173,6 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
         tags.input_tags.sparse = True
         return tags
 
-    def _known_classes(self, classes: Any) -> NDArray[Any]:
-        """All labels that can come, for `partial_fit`: given at its first call, the same ever after."""
-        given = None if classes is None else validation.classes_of(self, classes)
-        if "_model" not in vars(self):
-            if given is None:
-                raise ValueError("classes must be passed on the first call to partial_fit.")
-            return given
-        if given is not None and not np.array_equal(self._target, given):
-            raise ValueError(
-                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: "
-                f"{self._target!r}"
-            )
-        return self._target
-
     # ---- answers -----------------------------------------------------------------------------------
     @by_block
     def decision_function(self, X: Any) -> Floats:
@@ -202,12 +188,7 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows whose class is found; a source brings y and weights along."""
-        X, y, sample_weight = gathered(X, y, sample_weight)
-        if not stored(X):
-            return float(super().score(X, y, sample_weight))
-        validation.fitted(self)
-        source = validation.training(self, X, y, sample_weight, known=True)
-        return found_share(self, source, itself)
+        return share_found(self, super().score, X, y, sample_weight)
 
     def _ask(self, X: Any, link: Link) -> NDArray[Any]:
         validation.fitted(self)

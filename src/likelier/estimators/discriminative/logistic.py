@@ -15,7 +15,7 @@ from likelier.data import DegenerateWarning, SeparationWarning, Source
 from likelier.engines import chunks
 from likelier.estimators import deprecated, validation
 from likelier.estimators.base import Names, cheapest, resumable
-from likelier.estimators.common import weighed, weights_by_class
+from likelier.estimators.common import known_classes, weighed, weights_by_class
 from likelier.estimators.deprecated import NOT_GIVEN, Strength, strength_of
 from likelier.estimators.discriminative.base import PenalisedModel, labelled, labelled_as, with_offset
 from likelier.estimators.discriminative.weights import Weights, begun
@@ -344,7 +344,7 @@ class LogisticRegression(LogisticModel):
         what `fit` finds for all rows so far, and is not equal to it. class_weight="balanced" goes by the
         classes seen so far. `trace_` has each batch's mean loss from before it was learned.
         """
-        known = self._known_classes(classes)
+        known = known_classes(self, classes)
         if len(known) < 2:
             raise ValueError(f"{type(self).__name__} needs at least 2 classes; got {known.tolist()}")
         source = validation.training(self, X, y, sample_weight, known="_model" in vars(self))

@@ -21,7 +21,7 @@ from likelier.data import Arrays, Chunk, Source
 from likelier.engines import chunks
 from likelier.estimators import validation
 from likelier.estimators.base import called, listened_to, steps
-from likelier.estimators.common import weights_by_class
+from likelier.estimators.common import known_classes, weights_by_class
 from likelier.estimators.discriminative.base import LabelledRows, LinearModel, labelled, labelled_as
 from likelier.estimators.discriminative.weights import Course as Way
 from likelier.estimators.discriminative.weights import Weights
@@ -389,7 +389,7 @@ class SGDModel(LinearModel):
             raise ValueError(
                 "early_stopping should be False with partial_fit: one epoch has nothing to stop"
             )
-        known = self._known_classes(classes)
+        known = known_classes(self, classes)
         if len(known) < 2:
             raise ValueError(f"the number of classes has to be greater than one; got {known.tolist()}")
         source = validation.training(self, X, y, sample_weight, known="_model" in vars(self))
