@@ -224,7 +224,7 @@ def test_a_loss_with_a_corner_is_refused_with_those_that_can(name):
 
 
 def test_iterative_scaling_is_for_probabilities():
-    with pytest.raises(ValueError, match="losses logistic, softmax"):
+    with pytest.raises(ValueError, match="losses log_loss, softmax"):
         chosen("iterative-scaling", objective_of(np.eye(4), np.array([0, 1, 0, 1]), squared_hinge, 1e-2))
 
 

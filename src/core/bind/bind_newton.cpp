@@ -23,16 +23,16 @@ void bind_copies(nb::module_& m, const char* name) {
             "__init__",
             [](Solver* self, const Held& X, Vector<double> shift, Vector<int32_t> codes,
                std::optional<Vector<double>> weights, std::optional<In> offset, int positive, int loss,
-               int64_t q, Vector<double> l2, double n, bool intercept) {
+               int64_t q, Vector<double> l2, double n, bool intercept, int64_t threads) {
                 const Targets targets{codes.data(), weights ? weights->data() : nullptr,
                                       offset ? offset->data() : nullptr, positive, q};
                 new (self) Solver{codes, weights, offset,
                                   NewtonCg<RowCopy>(X.view, shift.data(), targets, loss_of(loss), l2.data(),
-                                                    n, intercept)};
+                                                    n, intercept, threads)};
             },
             nb::arg("X"), nb::arg("shift"), nb::arg("codes"), nb::arg("weights").none(),
             nb::arg("offset").none(), nb::arg("positive"), nb::arg("loss"), nb::arg("q"), nb::arg("l2"),
-            nb::arg("n"), nb::arg("intercept"))
+            nb::arg("n"), nb::arg("intercept"), nb::arg("threads"))
         .def_prop_ro("fits", [](const Solver& self) { return self.solver.fits(); })
         .def_prop_ro("paired", [](const Solver& self) { return self.solver.paired(); })
         .def_prop_ro("reach", [](const Solver& self) { return self.solver.reach; })

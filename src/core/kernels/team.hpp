@@ -11,7 +11,7 @@
 namespace likelier {
 
 // Those who wait for the next share, or for the others to end theirs, give way to whoever else wants the
-// core: they wait too short a time to be worth waking by the system.
+// core: most wait too short a time to be worth waking by the system. Those who wait longer sleep.
 class Team {
   public:
     explicit Team(int64_t size) {
@@ -21,6 +21,7 @@ class Team {
     ~Team() {
         ended = true;
         called.fetch_add(1, std::memory_order_release);
+        called.notify_all();
         for (std::thread& each : others) each.join();
     }
 
@@ -36,6 +37,7 @@ class Team {
         share = std::ref(f);
         done.store(0, std::memory_order_relaxed);
         called.fetch_add(1, std::memory_order_release);
+        called.notify_all();
         f(0);
         await([&] { return done.load(std::memory_order_acquire) == static_cast<int64_t>(others.size()); });
     }
@@ -48,7 +50,8 @@ class Team {
 
     void follow(int64_t k) {
         for (int64_t heard = 0;;) {
-            await([&] { return called.load(std::memory_order_acquire) != heard; });
+            await([&] { return called.load(std::memory_order_acquire) != heard; },
+                  [&] { called.wait(heard, std::memory_order_acquire); });
             ++heard;
             if (ended) return;
             share(k);
@@ -58,11 +61,20 @@ class Team {
 
     template <class Ready>
     static void await(Ready&& ready) {
-        for (int turn = 0; !ready(); ++turn)
-            if (turn > kSpins) std::this_thread::yield();
+        await(ready, [] { std::this_thread::yield(); });
     }
 
-    static constexpr int kSpins = 1000;
+    template <class Ready, class Sleep>
+    static void await(Ready&& ready, Sleep&& sleep) {
+        for (int turn = 0; !ready(); ++turn) {
+            if (turn > kYields)
+                sleep();
+            else if (turn > kSpins)
+                std::this_thread::yield();
+        }
+    }
+
+    static constexpr int kSpins = 1000, kYields = 1500;
 };
 
 // Cuts 0 = c_0 <= .. <= c_size = n between rows, with about as many stored cells in each share.

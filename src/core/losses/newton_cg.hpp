@@ -10,8 +10,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
+#include "kernels/team.hpp"
 #include "losses/float_rows.hpp"
 #include "losses/losses.hpp"
 
@@ -22,10 +25,9 @@ class NewtonCg {
   public:
     // l2 (p + 1), the same for each class; n: the weight of all rows.
     NewtonCg(const Matrix& X, const double* shift, const Targets& targets, Loss loss, const double* l2,
-             double n, bool intercept)
+             double n, bool intercept, int64_t threads)
         : x(X, shift, targets.q),
           targets(targets),
-          tile(targets, kTileRows),
           loss(loss),
           q(targets.q),
           inverse(1 / n),
@@ -37,8 +39,6 @@ class NewtonCg {
           M(x.size()),
           z(tiles() * q * kTileRows),
           dz(z.size()),
-          room(q * kTileRows),
-          bend_room(bends * kTileRows),
           held(x.size()),
           over(x.size()),
           d(x.size()),
@@ -47,12 +47,14 @@ class NewtonCg {
           Hv(x.size()),
           Mr(x.size()),
           turned(x.size()),
-          sums(x.size()),
-          squares(x.size()),
           s(z.size()),
-          b(q * kTileRows),
-          c(q * kTileRows),
           bend(tiles() * bends * kTileRows) {
+        // How the tiles are shared out depends on the rows alone, so that sums do not on the threads.
+        const int64_t count = x.work() < kShared ? 1 : std::min<int64_t>(kShares, tiles());
+        for (int64_t k = 0; k < count; ++k)
+            shares.push_back(
+                std::make_unique<Share>(*this, tiles() * k / count, tiles() * (k + 1) / count));
+        if (std::min(threads, count) > 1) team.emplace(std::min(threads, count));
         for (int64_t k = 0; k < q; ++k)
             for (int64_t j = 0; j <= x.p; ++j) penalty[x.at(k, j)] = l2[j];
         std::copy(penalty.begin(), penalty.end(), held.begin());
@@ -87,35 +89,25 @@ class NewtonCg {
     // F at θ; z, g and the diagonal M of the Hessian are made there.
     double expand() {
         std::copy(theta.begin(), theta.end(), v.begin());
+        in_shares([&](Share& mine) {
+            std::fill(mine.g.begin(), mine.g.end(), 0.0);
+            std::fill(mine.M.begin(), mine.M.end(), 0.0);
+            mine.sum = splat(0.0);
+            each_tile(mine,
+                      [&](int64_t t, int64_t first, int64_t count) { expand(mine, t, first, count); });
+            flush(mine.sums, mine.g);
+            flush(mine.squares, mine.M);
+        });
         std::fill(g.begin(), g.end(), 0.0);
         std::fill(M.begin(), M.end(), 0.0);
-        clear(sums);
-        clear(squares);
-        vd total_loss = splat(0.0);
-        each_tile([&](int64_t t, int64_t first, int64_t count) {
-            float* at = &s[t * q * kTileRows];
-            x.dots(first, count, v.data(), at);
-            double* scores = &z[t * q * kTileRows];
-            std::copy(at, at + q * kTileRows, scores);
-            blank(scores, count);
-            tile.open(first, count);
-            tile.add_offset(scores);
-            std::copy(scores, scores + q * kTileRows, room.begin());
-            total_loss += tile_slopes(loss, room.data(), q, tile, bend_room.data());
-            std::copy(room.begin(), room.end(), b.begin());
-            std::copy(bend_room.begin(), bend_room.end(), &bend[t * bends * kTileRows]);
-            diagonal();
-            for (int64_t i = 0; i < count; i += x.step()) {
-                const int64_t some = std::min(x.step(), count - i);
-                x.add(first + i, some, &b[i], sums.data());
-                x.add_squares(first + i, some, &c[i], squares.data());
+        double F = 0;
+        for (const auto& share : shares) {
+            F += total(share->sum) * inverse;
+            for (size_t i = 0; i < g.size(); ++i) {
+                g[i] += share->g[i];
+                M[i] += share->M[i];
             }
-            if ((first + count) % RowCopy::kFlush == 0 || first + count == x.n) {
-                flush(sums, g);
-                flush(squares, M);
-            }
-        });
-        double F = total(total_loss) * inverse;
+        }
         for (size_t i = 0; i < g.size(); ++i) {
             g[i] = g[i] * inverse + penalty[i] * theta[i];
             M[i] = M[i] * inverse + penalty[i];
@@ -194,7 +186,8 @@ class NewtonCg {
     double reach = 0;      // its length, √(dᵀ M d)
 
   private:
-    static constexpr int kPairs = 10, kTrials = 20;
+    static constexpr int kPairs = 10, kTrials = 20, kShares = 4;
+    static constexpr double kShared = 3e5;  // multiplications of a product, from which threads share it
     static constexpr double kLevel = 0.02;  // of the slope: this much may be left
 
     // Directions and what the Hessian makes of them: a guess of its inverse, as of L-BFGS (Morales &
@@ -220,13 +213,75 @@ class NewtonCg {
         std::vector<Pair> of;
     };
 
+    // Some of the tiles, and room for what one thread makes of them.
+    struct Share {
+        Share(const NewtonCg& of, int64_t first, int64_t last)
+            : first(first),
+              last(last),
+              tile(of.targets, kTileRows),
+              sum(splat(0.0)),
+              g(of.x.size()),
+              M(of.x.size()),
+              room(of.q * kTileRows),
+              bend_room(of.bends * kTileRows),
+              sums(of.x.size()),
+              squares(of.x.size()),
+              all(of.x.size()),
+              b(of.q * kTileRows),
+              c(of.q * kTileRows) {}
+
+        const int64_t first, last;  // tiles
+        TileTargets tile;
+        vd sum;
+        Buffer g, M, room, bend_room;
+        Floats sums, squares, all, b, c;
+    };
+
     int64_t tiles() const { return (x.n + kTileRows - 1) / kTileRows; }
 
-    // f(number, first row, count) of each tile.
+    // f(share) of each, those of one thread one after the other.
     template <class F>
-    void each_tile(F&& f) {
-        for (int64_t t = 0; t < tiles(); ++t)
+    void in_shares(F&& f) {
+        if (!team) {
+            for (auto& share : shares) f(*share);
+            return;
+        }
+        team->run([&](int64_t k) {
+            for (size_t i = static_cast<size_t>(k); i < shares.size();
+                 i += static_cast<size_t>(team->size()))
+                f(*shares[i]);
+        });
+    }
+
+    // f(number, first row, count) of each tile of a share.
+    template <class F>
+    void each_tile(const Share& share, F&& f) const {
+        for (int64_t t = share.first; t < share.last; ++t)
             f(t, t * kTileRows, std::min<int64_t>(kTileRows, x.n - t * kTileRows));
+    }
+
+    void expand(Share& mine, int64_t t, int64_t first, int64_t count) {
+        float* at = &s[t * q * kTileRows];
+        x.dots(first, count, v.data(), at);
+        double* scores = &z[t * q * kTileRows];
+        std::copy(at, at + q * kTileRows, scores);
+        blank(scores, count);
+        mine.tile.open(first, count);
+        mine.tile.add_offset(scores);
+        std::copy(scores, scores + q * kTileRows, mine.room.begin());
+        mine.sum += tile_slopes(loss, mine.room.data(), q, mine.tile, mine.bend_room.data());
+        std::copy(mine.room.begin(), mine.room.end(), mine.b.begin());
+        std::copy(mine.bend_room.begin(), mine.bend_room.end(), &bend[t * bends * kTileRows]);
+        diagonal(mine);
+        for (int64_t i = 0; i < count; i += x.step()) {
+            const int64_t some = std::min(x.step(), count - i);
+            x.add(first + i, some, &mine.b[i], mine.sums.data());
+            x.add_squares(first + i, some, &mine.c[i], mine.squares.data());
+        }
+        if ((first + count) % RowCopy::kFlush == 0) {
+            flush(mine.sums, mine.g);
+            flush(mine.squares, mine.M);
+        }
     }
 
     static double dot(const Floats& a, const Floats& b) {
@@ -282,39 +337,45 @@ class NewtonCg {
     }
 
     // What a tile's rows add to the diagonal of the Hessian, into c.
-    void diagonal() {
+    void diagonal(Share& mine) const {
         for (int64_t k = 0; k < q; ++k)
             for (int64_t i = 0; i < kTileRows; i += kLanes) {
-                const vd own = bend_of(loss, &bend_room[i], kTileRows, q, k, k);
+                const vd own = bend_of(loss, &mine.bend_room[i], kTileRows, q, k, k);
                 for (int lane = 0; lane < kLanes; ++lane)
-                    c[k * kTileRows + i + lane] = static_cast<float>(own[lane]);
+                    mine.c[k * kTileRows + i + lane] = static_cast<float>(own[lane]);
             }
     }
 
     // Hv, and s = X v.
     void product() {
-        clear(Hv);
-        clear(sums);
-        each_tile([&](int64_t t, int64_t first, int64_t count) {
-            float* at = &s[t * q * kTileRows];
-            for (int64_t i = 0; i < count; i += x.step()) {
-                const int64_t some = std::min(x.step(), count - i);
-                x.dots(first + i, some, v.data(), at + i);
-                bent(&bend[t * bends * kTileRows + i], at + i, some);
-                x.add(first + i, some, b.data(), sums.data());
-            }
-            if ((first + count) % RowCopy::kFlush == 0 || first + count == x.n) {
-                add(1, sums, Hv);
-                clear(sums);
-            }
+        in_shares([&](Share& mine) {
+            clear(mine.all);
+            each_tile(mine, [&](int64_t t, int64_t first, int64_t count) {
+                float* at = &s[t * q * kTileRows];
+                for (int64_t i = 0; i < count; i += x.step()) {
+                    const int64_t some = std::min(x.step(), count - i);
+                    x.dots(first + i, some, v.data(), at + i);
+                    bent(&bend[t * bends * kTileRows + i], at + i, some, mine.b.data());
+                    x.add(first + i, some, mine.b.data(), mine.sums.data());
+                }
+                if ((first + count) % RowCopy::kFlush == 0) pour(mine);
+            });
+            pour(mine);
         });
+        clear(Hv);
+        for (const auto& share : shares) add(1, share->all, Hv);
         const auto each = static_cast<float>(inverse);
         for (size_t i = 0; i < Hv.size(); ++i) Hv[i] = Hv[i] * each + held[i] * v[i];
         without_intercept(Hv);
     }
 
+    static void pour(Share& mine) {
+        add(1, mine.sums, mine.all);
+        clear(mine.sums);
+    }
+
     // b = the bend times s, of some rows of a tile.
-    void bent(const float* by, const float* of, int64_t count) {
+    void bent(const float* by, const float* of, int64_t count, float* b) const {
         if (q == 1) {
             for (int64_t i = 0; i < count; ++i) b[i] = by[i] * of[i];
             return;
@@ -358,15 +419,19 @@ class NewtonCg {
 
     // The slope of F along d at θ + t d.
     double slope_at(double t) {
-        vd sum = splat(0.0);
-        each_tile([&](int64_t number, int64_t first, int64_t count) {
-            const double *from = &z[number * q * kTileRows], *along = &dz[number * q * kTileRows];
-            for (int64_t i = 0; i < q * kTileRows; ++i) room[i] = from[i] + t * along[i];
-            tile.open(first, count);
-            tile_slopes(loss, room.data(), q, tile, nullptr);
-            for (int64_t i = 0; i < q * kTileRows; i += kLanes) sum += load(&room[i]) * load(along + i);
+        in_shares([&](Share& mine) {
+            mine.sum = splat(0.0);
+            each_tile(mine, [&](int64_t number, int64_t first, int64_t count) {
+                const double *from = &z[number * q * kTileRows], *along = &dz[number * q * kTileRows];
+                for (int64_t i = 0; i < q * kTileRows; ++i) mine.room[i] = from[i] + t * along[i];
+                mine.tile.open(first, count);
+                tile_slopes(loss, mine.room.data(), q, mine.tile, nullptr);
+                for (int64_t i = 0; i < q * kTileRows; i += kLanes)
+                    mine.sum += load(&mine.room[i]) * load(along + i);
+            });
         });
-        double found = total(sum) * inverse;
+        double found = 0;
+        for (const auto& share : shares) found += total(share->sum) * inverse;
         for (size_t i = 0; i < d.size(); ++i) {
             const auto along = static_cast<double>(d[i]);
             found += penalty[i] * (theta[i] + t * along) * along;
@@ -376,7 +441,6 @@ class NewtonCg {
 
     const RowCopy x;
     const Targets targets;
-    TileTargets tile;
     const Loss loss;
     const int64_t q;
     const double inverse;
@@ -385,11 +449,12 @@ class NewtonCg {
     bool remembers = false;
     double slope = 0;
     Kept pairs;
-    Buffer penalty, theta, g, M;  // as weights lie
-    Buffer z, dz;                 // (tiles, q, kTileRows): scores, and along d
-    Buffer room, bend_room;
-    Floats held, over, d, r, v, Hv, Mr, turned, sums, squares;  // as weights lie; l2, 1/M
-    Floats s, b, c, bend;  // X v, what rows add, and what makes products of it
+    Buffer penalty, theta, g, M;                 // as weights lie
+    Buffer z, dz;                                // (tiles, q, kTileRows): scores, and along d
+    Floats held, over, d, r, v, Hv, Mr, turned;  // as weights lie; l2, 1/M
+    Floats s, bend;                              // X v, and what makes products of it
+    std::vector<std::unique_ptr<Share>> shares;
+    std::optional<Team> team;
 };
 
 }  // namespace likelier

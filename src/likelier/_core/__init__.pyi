@@ -295,6 +295,7 @@ class DenseNewton:
         l2: Floats,
         n: float,
         intercept: bool,
+        threads: int,
     ) -> None: ...
     @property
     def fits(self) -> bool: ...

@@ -11,10 +11,11 @@ from likelier.data import CSR, Arrays
 from likelier.objective import Objective
 from likelier.solvers import Iterate, newton_cg
 from likelier.solvers.first_order import ratio
+from likelier.threads import cores
 
 Native = _core.DenseNewton | _core.SparseNewton
 
-LOSSES = ("logistic", "softmax")
+LOSSES = ("log_loss", "softmax")
 CELLS = 1 << 25  # of dense rows, up to which a copy of floats is no burden
 # Of the gradient, what conjugate gradients leave of it; and where the optimum is far, more than this share
 # of F below, and directions take many products.
@@ -119,5 +120,6 @@ def native_rows(objective: Objective) -> Native | None:
         np.ascontiguousarray(objective.penalty.l2[: setting.p + 1]),
         objective.n,
         objective.intercept,
+        cores(),
     )
     return native if native.fits else None
