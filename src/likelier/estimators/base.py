@@ -202,11 +202,28 @@ class Decisions:
 
     @by_block
     def decide(self, X: Any, costs: Any = None, reject: float | None = None) -> NDArray[Any]:
-        """The label of least expected cost for each row.
+        """Label with the least expected cost for each row, given the probabilities of `predict_proba`.
 
-        costs: (K, K), what it costs to decide column k when the truth is row j; by default 1 for every
-        mistake. reject: the cost of not deciding; a row for which every label is expected to cost more
-        gets None.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
+            collection gives a lazy result.
+        costs : array-like of shape (n_classes, n_classes), default=None
+            costs[j, k] is the cost of deciding for class k when the true class is j, in the order of
+            `classes_`. None: 0 for a correct decision and 1 for every error.
+        reject : float, default=None
+            Cost of leaving a row undecided. Rows for which every label has a larger expected cost get None.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The chosen labels; an object array if `reject` is given.
+
+        Raises
+        ------
+        ValueError
+            If `costs` is not a finite matrix of that shape, or `reject` is not finite.
         """
         P = self.predict_proba(X)  # type: ignore[attr-defined]
         return cheapest(P, self.classes_, costs, reject)  # type: ignore[attr-defined]

@@ -38,13 +38,35 @@ class LinearScores:
 
     @by_block
     def decision_function(self, X: Any) -> Floats:
-        """The score of each class, (n, K); of two classes their difference, (n,)."""
+        """Scores of the classes, linear in the columns.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. A source is the result of `likelier.scan`; a Dask collection gives a lazy result.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes), or (n_samples,) for binary problems
+            For binary problems the score of classes_[1]; it is predicted where the score is positive.
+        """
         Z = self._ask(X, links.identity)
         return np.asarray(Z[:, 1] - Z[:, 0]) if len(self.classes_) == 2 else Z
 
     @by_block
     def predict(self, X: Any) -> NDArray[Any]:
-        """The label of the largest score."""
+        """Label of the largest score for each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. A source is the result of `likelier.scan`; a Dask collection gives a lazy result.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Predicted class labels.
+        """
         found = self._ask(X, links.argmax)  # refuses to answer before `fit`
         return np.asarray(self.classes_[found])
 
@@ -58,7 +80,21 @@ class LinearProbabilities(Decisions, LinearScores):
 
     @by_block
     def predict(self, X: Any, priors: Any = None) -> NDArray[Any]:
-        """The label of the largest score; under other class priors if they are given."""
+        """Most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. A source is the result of `likelier.scan`; a Dask collection gives a lazy result.
+        priors : array-like of shape (n_classes,) or dict, default=None
+            Class priors to use in place of the class frequencies of the training rows, in the order of
+            `classes_` or as {label: prior}; they must sum to 1.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Predicted class labels.
+        """
         if priors is None:
             return super().predict(X)
         best = self._reweighed(X, priors).argmax(axis=1)  # refuses to answer before `fit`
@@ -66,7 +102,26 @@ class LinearProbabilities(Decisions, LinearScores):
 
     @by_block
     def predict_proba(self, X: Any, priors: Any = None) -> Floats:
-        """p(C_k | x), (n, K); under other class priors, K of them or {label: prior}, if they are given."""
+        """Class probabilities p(C_k | x) of each row, the softmax of the scores.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. A source is the result of `likelier.scan`; a Dask collection gives a lazy result.
+        priors : array-like of shape (n_classes,) or dict, default=None
+            Class priors to use in place of the class frequencies of the training rows, in the order of
+            `classes_` or as {label: prior}; they must sum to 1.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            One column for each class, in the order of `classes_`; rows sum to 1.
+
+        Raises
+        ------
+        ValueError
+            If `priors` are given and the model does not keep the class frequencies of its training rows.
+        """
         if priors is None:
             return self._ask(X, links.softmax)
         Z = self._reweighed(X, priors)
@@ -75,7 +130,21 @@ class LinearProbabilities(Decisions, LinearScores):
 
     @by_block
     def predict_log_proba(self, X: Any, priors: Any = None) -> Floats:
-        """ln p(C_k | x), (n, K); under other class priors if they are given."""
+        """Natural logarithm of the class probabilities of each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. A source is the result of `likelier.scan`; a Dask collection gives a lazy result.
+        priors : array-like of shape (n_classes,) or dict, default=None
+            Class priors to use in place of the class frequencies of the training rows, in the order of
+            `classes_` or as {label: prior}; they must sum to 1.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            One column for each class, in the order of `classes_`.
+        """
         if priors is None:
             return self._ask(X, links.log_softmax)
         Z = self._reweighed(X, priors)
@@ -85,11 +154,36 @@ class LinearProbabilities(Decisions, LinearScores):
     def adapt_priors(
         self, X: Any, *, sample_weight: Any = None, tol: float = 1e-10, max_iter: int = 1000
     ) -> Floats:
-        """The class priors (K,) under which rows without labels are likeliest; pass them to predict_proba.
+        """Estimate the class priors of new rows without labels, under label shift.
 
-        For rows in which the classes come as before, but not as often (label shift); it needs the
-        posteriors alone (Saerens, Latinne & Decaestecker 2002), and they must be calibrated. The likelihood
-        per row is within `tol` of the best. The model stays as it is.
+        For rows in which the classes look as before but have other frequencies. Only the class
+        probabilities are needed, which should be calibrated [1]_. Pass the result to `predict_proba`; the
+        model is not changed.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. A source is the result of `likelier.scan`; a Dask collection gives a lazy result.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        tol : float, default=1e-10
+            Largest distance of the log-likelihood per row from its maximum.
+        max_iter : int, default=1000
+            Largest number of steps.
+
+        Returns
+        -------
+        priors : ndarray of shape (n_classes,)
+            Estimated priors, in the order of `classes_`.
+
+        Warns
+        -----
+        DegenerateWarning
+            If `tol` was not reached within `max_iter` steps.
+
+        References ---------- .. [1] Saerens, M., Latinne, P. and Decaestecker, C. (2002). Adjusting the
+        outputs of a classifier to new
+           a priori probabilities. Neural Computation 14, 21-41.
         """
         validation.number("tol", tol, 0.0)
         most = int(validation.number("max_iter", max_iter, 1, whole=True))
@@ -123,9 +217,40 @@ class LinearProbabilities(Decisions, LinearScores):
 
 
 class LinearClassifier(LinearProbabilities, ClassifierMixin, InNotebooks):
-    """Scores X coef_ᵀ + intercept_: the reading of a model as weights, with nothing else in it.
+    """Linear classifier with given weights: scores X coef_ᵀ + intercept_, and their softmax.
 
-    It comes from `to_linear()`, fitted. Two classes are one weight vector, as in scikit-learn, or two.
+    It is the result of `to_linear()` of another model, already fitted, and has nothing to learn.
+
+    Parameters
+    ----------
+    coef : array-like of shape (n_classes, n_features), or (1, n_features) for binary problems
+        Weights of the columns.
+    intercept : array-like of shape (n_classes,), or (1,) for binary problems
+        Constant terms of the scores.
+    classes : array-like of shape (n_classes,)
+        Class labels.
+    feature_names : array-like of shape (n_features,), default=None
+        Column names; None: the columns have none.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_classes, n_features_in_), or (1, n_features_in_) for binary problems
+        Weights of the columns.
+    intercept_ : ndarray of shape (n_classes,), or (1,) for binary problems
+        Constant terms of the scores.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names; only if they are known.
+
+    Examples
+    --------
+    >>> from likelier import MultinomialNB
+    >>> model = MultinomialNB().fit([[3, 0], [0, 2]], ["a", "b"])
+    >>> model.to_linear().predict([[1, 0], [0, 1]]).tolist()
+    ['a', 'b']
     """
 
     def __init__(self, coef: Any, intercept: Any, classes: Any, feature_names: Any = None) -> None:
@@ -177,10 +302,20 @@ class _Terms(NamedTuple):
 
 
 class Contributions(_Terms):
-    """What each column adds to each class's score: base + values.sum(axis=2) is the score.
+    """Contribution of each column to the score of each class: base + values.sum(axis=2) is the score.
 
-    A pair of arrays, `values` (n, K, p) and `base` (K,), which know the `classes` (K,) and the `names` of
-    the columns (p,). As an array it is `values`.
+    A named tuple of two arrays. `np.asarray` of it is `values`.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_samples, n_classes, n_features)
+        Contribution of each column.
+    base : ndarray of shape (n_classes,)
+        Score of a row without any value.
+    classes : ndarray of shape (n_classes,)
+        Class labels.
+    names : list of str
+        Column names.
     """
 
     classes: NDArray[Any]
@@ -199,7 +334,13 @@ class Contributions(_Terms):
         return np.array(self.values, dtype=dtype, copy=copy)
 
     def to_frame(self) -> Any:
-        """A pandas frame: a line for each row and class, the base and each column beside each other."""
+        """The contributions as a pandas DataFrame.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            One line for each row and class; columns are "(base)" and the columns of X.
+        """
         import pandas as pd
 
         n, K, p = self.values.shape

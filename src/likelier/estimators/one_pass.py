@@ -178,9 +178,25 @@ class OnePass(Publishing):
 
     @resumable
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
-        """Fit to rows X and their y, or to a source that has both, from scratch.
+        """Fit to rows and their target, from scratch, in one pass.
 
-        checkpoint: a file for what is done so far: a fit that was cut off goes on from there.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Training rows, in memory, as a Dask collection, or as a source of `likelier.scan`, which is read
+            in chunks.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            Target. Leave out if X is a source with a target column.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a weight of 2 is the same as the row given twice. None: all weights are 1.
+        checkpoint : str or path, default=None
+            File in which the progress is saved until the fit is complete. If the process stops, the same
+            call resumes from it.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator itself.
         """
         source = self._source(X, y, sample_weight, known=False)
         with validation.naming(source, type(self).__name__):
@@ -203,16 +219,41 @@ class OnePass(Publishing):
         random_state: int | None = None,
         return_predictions: bool = False,
     ) -> CrossValidation:
-        """Every fold predicted from all others, for every point of a grid of hyper-parameters.
+        """Cross-validation, and grid search, in two passes over the rows.
 
-        Equal to fitting anew each time, from two passes over the rows: statistics of each fold, merged
-        into those of all but one; then the scores of all models of a fold.
+        The result is the same as that of a separate fit for each fold and each point of the grid. The
+        statistics of each fold are computed once and merged into those of all folds but one.
 
-        cv: the number of folds (as scikit-learn cuts arrays; by a hash of the row's number, `random_state`
-        its seed, for rows that are not in memory), a splitter of scikit-learn's, or a list of (train,
-        test), in which each row is tested once and trained on in all other folds. grid: as scikit-learn's
-        `param_grid`. metric: what the best point is best in. return_predictions: keep what the best point
-        predicts of each row, from the other folds; that takes a third pass.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Training rows, in memory, as a Dask collection, or as a source of `likelier.scan`, which is read
+            in chunks.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            Target. Leave out if X is a source with a target column.
+        cv : int, cross-validation splitter or iterable of (train, test), default=5
+            Number of folds, a splitter of scikit-learn, or index pairs. Each row must be in exactly one
+            test set and in the training sets of all other folds. An int cuts arrays as scikit-learn does,
+            and rows that are not in memory by a hash of the row number.
+        grid : dict or list of dict, default=None
+            Values to try for each hyper-parameter, as `param_grid` of scikit-learn's GridSearchCV. None:
+            only the estimator as it is.
+        metric : {"mse", "r2"} or None, default=None
+            Metric by which the best point is chosen; None is "mse".
+        groups : array-like of shape (n_samples,), default=None
+            Group of each row, for splitters that keep groups together.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a weight of 2 is the same as the row given twice. None: all weights are 1.
+        random_state : int, default=None
+            Seed of the folds of rows that are not in memory; for arrays use a splitter with a seed.
+        return_predictions : bool, default=False
+            Whether to keep the out-of-fold predictions of the best point; this takes a third pass.
+
+        Returns
+        -------
+        result : CrossValidation
+            Scores of every point on every fold, `best_params_`, `best_score_`, `best_estimator_` (fitted to
+            all rows) and, if requested, `predictions`. Prints as a table.
         """
         source = numbered(self._source(X, y, sample_weight, known=False))
         asked = cross_validation.Asked(cv, grid, metric, groups, random_state, return_predictions)

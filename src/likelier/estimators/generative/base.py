@@ -56,8 +56,7 @@ def warn_of_skipped(estimator: Any, skipped: Mapping[int, int], support: Support
 class GenerativeModel(BaseEstimator, ABC):
     """Classes, or components, as densities: p(C_k | x) ∝ p(C_k) p(x | C_k), and all that follows.
 
-    NaN in X is a missing cell, in a row to train on as in one to answer: what is not known is integrated
-    out, never guessed.
+    NaN in X is a missing value, in training rows as in rows to predict: it is integrated out, not imputed.
     """
 
     assumes: ClassVar[str]  # in a sentence
@@ -101,39 +100,159 @@ class GenerativeModel(BaseEstimator, ABC):
     # ---- answers -----------------------------------------------------------------------------------
     @by_block
     def predict(self, X: Any, priors: Any = None) -> NDArray[Any]:
-        """The most probable class of each row; under other class priors if they are given."""
+        """Most probable class (for mixtures: component) of each row.
+
+        Missing values are integrated out.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
+            collection gives a lazy result.
+        priors : array-like of shape (n_classes,) or dict, default=None
+            Class priors to use in place of the fitted ones, in the order of `classes_` or as {label:
+            prior}; they must sum to 1.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Predicted class labels.
+
+        Examples
+        --------
+        >>> from likelier import GaussianNB
+        >>> model = GaussianNB().fit([[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"])
+        >>> model.predict([[1.4]]).tolist(), model.predict([[1.4]], priors={"a": 0.1, "b": 0.9}).tolist()
+        (['a'], ['b'])
+        """
         codes = self._posterior(X, priors, links.argmax)
         return np.asarray(self._target[codes])
 
     @by_block
     def predict_proba(self, X: Any, priors: Any = None) -> Floats:
-        """p(C_k | x), (n, K); under other class priors, K of them or {label: prior}, if they are given."""
+        """Class probabilities p(C_k | x) of each row.
+
+        Missing values are integrated out; a row without any value gets the priors.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
+            collection gives a lazy result.
+        priors : array-like of shape (n_classes,) or dict, default=None
+            Class priors to use in place of the fitted ones, in the order of `classes_` or as {label:
+            prior}; they must sum to 1.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            One column for each class, in the order of `classes_`; rows sum to 1.
+
+        Raises
+        ------
+        ValueError
+            If X has other columns than in `fit`, or the priors do not fit the classes.
+        """
         return self._posterior(X, priors, links.softmax)
 
     @by_block
     def predict_log_proba(self, X: Any, priors: Any = None) -> Floats:
-        """ln p(C_k | x), (n, K), exact where the probability itself is too small to hold."""
+        """Natural logarithm of the class probabilities, exact where the probability itself would underflow.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
+            collection gives a lazy result.
+        priors : array-like of shape (n_classes,) or dict, default=None
+            Class priors to use in place of the fitted ones, in the order of `classes_` or as {label:
+            prior}; they must sum to 1.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            One column for each class, in the order of `classes_`.
+        """
         return self._posterior(X, priors, links.log_softmax)
 
     @by_block
     def predict_joint_log_proba(self, X: Any) -> Floats:
-        """ln p(x, C_k), (n, K)."""
+        """Joint log probability ln p(x, C_k) of each row and class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
+            collection gives a lazy result.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            One column for each class, in the order of `classes_`.
+        """
         return self._ask(X, "joint", links.identity)
 
     @by_block
     def decision_function(self, X: Any) -> Floats:
-        """Scores of the classes, (n, K); of two classes a_1 - a_0, (n,)."""
+        """Scores of the classes, whose softmax are the class probabilities.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
+            collection gives a lazy result.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes), or (n_samples,) for binary problems
+            For binary problems the log-odds of classes_[1].
+        """
         Z = self._ask(X, "posterior", links.identity)
         return np.asarray(Z[:, 1] - Z[:, 0]) if len(self._target) == 2 else Z
 
     def adapt_priors(
         self, X: Any, *, sample_weight: Any = None, tol: float = 1e-10, max_iter: int = 1000
     ) -> Floats:
-        """The class priors (K,) under which rows without labels are likeliest; pass them to predict_proba.
+        """Estimate the class priors of new rows without labels, under label shift.
 
-        For rows in which the classes come as before, but not as often (label shift). The likelihood per
-        row is within `tol` of the best; each of at most `max_iter` steps is a pass over the rows. A class
-        whose prior is 0 keeps it. The model stays as it is.
+        For rows in which the classes look as before but have other frequencies. Finds the priors under
+        which the rows have the largest likelihood; pass them to `predict_proba`. The model is not changed.
+        A class whose prior is 0 keeps it.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
+            collection gives a lazy result.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        tol : float, default=1e-10
+            Largest distance of the log-likelihood per row from its maximum.
+        max_iter : int, default=1000
+            Largest number of steps; each is a pass over the rows.
+
+        Returns
+        -------
+        priors : ndarray of shape (n_classes,)
+            Estimated priors, in the order of `classes_`.
+
+        Warns
+        -----
+        DegenerateWarning
+            If `tol` was not reached within `max_iter` steps.
+
+        References ---------- .. [1] Saerens, M., Latinne, P. and Decaestecker, C. (2002). Adjusting the
+        outputs of a classifier to new
+           a priori probabilities. Neural Computation 14, 21-41.
+
+        Examples
+        --------
+        >>> from likelier import GaussianNB
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = GaussianNB().fit(X, y)
+        >>> model.adapt_priors(X[:100]).round(2)
+        array([0.5, 0.5, 0. ])
         """
         validation.fitted(self)
         validation.number("tol", tol, 0.0)
@@ -148,21 +267,62 @@ class GenerativeModel(BaseEstimator, ABC):
     # ---- density -----------------------------------------------------------------------------------
     @by_block
     def score_samples(self, X: Any) -> Floats:
-        """ln p(x) = ln Σ_k p(C_k) p(x | C_k), (n,)."""
+        """Log density of each row, ln p(x) = ln Σ_k p(C_k) p(x | C_k).
+
+        Missing values are integrated out: the density is that of the values that are present.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
+            collection gives a lazy result.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            ln p(x) of each row.
+        """
         return self._ask(X, "joint", links.log_sum_exp)
 
     @by_block
     def is_outlier(self, X: Any, quantile: float = 0.01) -> NDArray[np.bool_]:
-        """Which rows are less likely, by ln p(x), than all but this share of the training rows, (n,).
+        """Rows with a lower density than all but a given share of the training rows.
 
-        Each training row is judged by the density of all others, so that about this share of fresh rows of
-        the same kind is found, also where rows are few for their columns. (Under a density that it was
-        part of a row is likelier: of the training rows themselves fewer are outliers.) The limit is the
-        least such ln p(x) that rows of more than this share of all weight have at most. It is that of all
-        rows up to 8192 (or 32 MB of them), and that of a random sample of so many beyond. After
-        `partial_fit` or `merge` the score of each row is that under the model of its time. A row that
-        lacks cells is judged by the density of what is there, which is not on the scale of a whole row's:
-        compare such rows by `marginal` models where that matters.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
+            collection gives a lazy result.
+        quantile : float, default=0.01
+            Share of the training rows that are below the limit, from 0 to 1.
+
+        Returns
+        -------
+        outlier : ndarray of bool of shape (n_samples,)
+            Whether ln p(x) of the row is below the limit.
+
+        Raises
+        ------
+        ValueError
+            If the model keeps no scores of its training rows: it came from `marginal`, `condition` or
+            `cross_validate`, or was fitted with a `covariance_estimator`.
+
+        Notes ----- Each training row is scored by the density of all others, so that about this share of
+        new rows from the same distribution is flagged, even if there are few rows for the number of
+        columns. (A row that was part of the fit has a larger density: fewer of the training rows themselves
+        are flagged.) The limit is the weighted quantile over all rows up to 8192 (or 32 MB of them), and
+        over a random sample of this size beyond. After `partial_fit` or `merge`, the score of each row is
+        that under the model of its time. The density of a row with missing values is that of the values
+        that are present, which is not on the scale of complete rows: compare such rows by `marginal`
+        models.
+
+        Examples
+        --------
+        >>> from likelier import GaussianNB
+        >>> from sklearn.datasets import load_iris
+        >>> model = GaussianNB().fit(*load_iris(return_X_y=True))
+        >>> model.is_outlier([[5.0, 3.4, 1.5, 0.2], [5.0, 9.0, 1.5, 0.2]])
+        array([False,  True])
         """
         validation.fitted(self)
         validation.number("quantile", quantile, 0.0, 1.0)
@@ -179,10 +339,40 @@ class GenerativeModel(BaseEstimator, ABC):
     def sample(
         self, n_samples: int = 1, y: Any = None, random_state: Any = None, *, output: str | None = None
     ) -> tuple[Any, NDArray[Any]]:
-        """New rows and their labels: from all classes, from class y, or, y a list, one for each.
+        """Draw new rows and their labels from the model.
 
-        output: "pandas", "polars" or "pyarrow" for rows as a frame, with the names of the columns and a
-        type for each; by default they are an array, of objects if there are categories.
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows.
+        y : label or array-like of shape (n_samples,), default=None
+            Class to draw from, or one for each row. None: classes are drawn by their priors, and the rows
+            are sorted by class.
+        random_state : int, RandomState or None, default=None
+            Seed; an int gives the same rows each time.
+        output : {"pandas", "polars", "pyarrow"} or None, default=None
+            Library of the table to return, with column names and a type for each column. None: an array, of
+            objects if there are categories.
+
+        Returns
+        -------
+        X : ndarray or DataFrame of shape (n_samples, n_features)
+            The new rows.
+        y : ndarray of shape (n_samples,)
+            Their labels.
+
+        Raises
+        ------
+        ValueError
+            If y is not a known class, or `n_samples` is not a positive integer.
+
+        Examples
+        --------
+        >>> from likelier import GaussianNB
+        >>> model = GaussianNB().fit([[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"])
+        >>> rows, labels = model.sample(3, y="a", random_state=0)
+        >>> rows.shape, labels.tolist()
+        ((3, 1), ['a', 'a', 'a'])
         """
         validation.fitted(self)
         if not isinstance(n_samples, int | np.integer) or n_samples < 1:
@@ -204,12 +394,32 @@ class GenerativeModel(BaseEstimator, ABC):
 
     @by_block
     def impute(self, X: Any) -> Any:
-        """X with what is missing filled in: Σ_k p(C_k | x) E[x_j | x, C_k], x being what is there.
+        """Fill in missing values by their expectation, Σ_k p(C_k | x) E[x_j | x, C_k], x the present ones.
 
-        Categories are filled in by the likeliest one. A frame (pandas, polars, Arrow) comes back as one,
-        with its names and its index: columns without missing values as they are, others of the type that
-        they had, but for whole numbers and booleans, which become floats. All else is an array, of objects
-        if there are categories.
+        Categories are filled in by the most probable one. Values that are present are not changed.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
+            collection gives a lazy result.
+
+        Returns
+        -------
+        X : ndarray or DataFrame of shape (n_samples, n_features)
+            The rows without missing values. A table (pandas, polars, Arrow) is returned as one, with its
+            names and index: columns without missing values as they are, others with the type that they had,
+            except for integers and booleans, which become floats. All else is an array, of objects if there
+            are categories.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from likelier import QuadraticDiscriminantAnalysis
+        >>> from sklearn.datasets import load_iris
+        >>> model = QuadraticDiscriminantAnalysis().fit(*load_iris(return_X_y=True))
+        >>> model.impute([[5.1, 3.5, 1.4, np.nan]]).round(2)
+        array([[5.1 , 3.5 , 1.4 , 0.24]])
         """
         filled, missing = self._imputed(X)
         return filled_in(X, filled, missing) if is_frame(X) else filled
@@ -228,7 +438,32 @@ class GenerativeModel(BaseEstimator, ABC):
         return np.where(missing, filled, given), missing
 
     def marginal(self, columns: Any) -> Self:
-        """The same model of these columns alone: a fitted estimator, which keeps no statistics."""
+        """The same model restricted to some columns; the others are integrated out.
+
+        Parameters
+        ----------
+        columns : int, str or list of these
+            Columns to keep, by number or by name, in the order of the new model.
+
+        Returns
+        -------
+        model : estimator
+            Fitted estimator of the same class for these columns. It has no statistics, so that
+            `partial_fit` and `merge` are not possible.
+
+        Raises
+        ------
+        ValueError
+            If a column is unknown or listed twice, or there is none.
+
+        Examples
+        --------
+        >>> from likelier import GaussianNB
+        >>> from sklearn.datasets import load_iris
+        >>> model = GaussianNB().fit(*load_iris(return_X_y=True))
+        >>> model.marginal([2, 3]).predict([[1.4, 0.2]])
+        array([0])
+        """
         validation.fitted(self)
         at = validation.columns_of(self, columns)
         if len(at) == 0:
@@ -236,9 +471,42 @@ class GenerativeModel(BaseEstimator, ABC):
         return self._derived(self._model.marginal(at), at, {})
 
     def condition(self, given: Mapping[Any, Any]) -> Self:
-        """The model of the other columns once these are known: {column: value}.
+        """The model of the remaining columns, given the values of some columns: p(x_rest, C_k | x_given).
 
-        A fitted estimator whose priors are p(C_k | given); it keeps no statistics.
+        Parameters
+        ----------
+        given : dict
+            {column: value}, columns by number or by name. Values of categorical columns are the categories
+            as in `fit`. Leave out columns whose values are unknown.
+
+        Returns
+        -------
+        model : estimator
+            Fitted estimator of the same class for the remaining columns, in their order, with the posterior
+            probabilities p(C_k | given) as class priors. It has no statistics, so that `partial_fit` and
+            `merge` are not possible. Call `predict_proba`, `sample`, `score_samples` and others as usual.
+
+        Raises
+        ------
+        ValueError
+            If a column is unknown, a value is not finite or not possible for the family of its column, or
+            no column remains (use `predict_proba` for the class given all columns).
+
+        See Also
+        --------
+        marginal : Leave columns out without knowing their values.
+
+        Examples
+        --------
+        >>> from likelier import LinearDiscriminantAnalysis
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> model = LinearDiscriminantAnalysis().fit(X, y)
+        >>> given = model.condition({"petal length (cm)": 5.0, "petal width (cm)": 1.7})
+        >>> given.feature_names_in_.tolist()
+        ['sepal length (cm)', 'sepal width (cm)']
+        >>> given.priors_.round(2)
+        array([0.  , 0.33, 0.67])
         """
         validation.fitted(self)
         at, names = validation.columns_of(self, given.keys()), getattr(self, "feature_names_in_", None)

@@ -246,12 +246,41 @@ def _drawn(density: Any, n: int, seed: int) -> Any:
 
 
 class BayesClassifier(ClassifierMixin, Estimator):
-    """p(C_k | x) ∝ p(C_k) p(x | C_k) for any density: anything with `fit` and `score_samples`.
+    """Bayes classifier with any class density: p(C_k | x) ∝ p(C_k) p(x | C_k).
 
-    density: such an object, fitted anew to the rows of each class; a dict {class: density} for different
-    ones; or a `Family` of likelier's. score_samples(X) must be ln p(x) of each row. X is handed on as it is
-    (all that is asked of it is a length and rows by number), so that rows may be sequences, texts, or
-    whatever the density takes.
+    X is passed on to the density as it is (only its length and row indexing are used), so that rows may be
+    sequences, texts, or whatever the density takes.
+
+    Parameters
+    ----------
+    density : object, dict or Family
+        Object with `fit(X)` and `score_samples(X)`, which returns ln p(x) of each row; a copy is fitted to
+        the rows of each class. A dict {label: density} gives each class its own, and a `Family` of likelier
+        is fitted to all classes in one pass.
+    priors : array-like of shape (n_classes,) or dict, default=None
+        Class priors, in the order of `classes_` or as {label: prior}; they must sum to 1. None: the class
+        frequencies of the training rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in sorted order.
+    class_count_ : ndarray of shape (n_classes,)
+        Total sample weight of the training rows of each class.
+    class_prior_ : ndarray of shape (n_classes,)
+        Prior probability of each class.
+    densities_ : list of n_classes objects
+        The fitted density of each class; for a `Family`, the parameters of all classes.
+    n_features_in_ : int
+        Number of columns seen in `fit`; only for a `Family`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names seen in `fit`; only for a `Family`, and if X has names.
+
+    See Also
+    --------
+    KernelDensityClassifier : Kernel densities, with merging and bandwidth selection.
+    MixtureDiscriminantAnalysis : A mixture for each class.
+    NaiveBayes : A family of distributions for each column.
 
     Examples
     --------
@@ -269,7 +298,29 @@ class BayesClassifier(ClassifierMixin, Estimator):
         self.priors = priors
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """A density for the rows of each class; rows of weight 0 are not handed on."""
+        """Fit a density to the rows of each class. Rows of weight 0 are left out.
+
+        Parameters
+        ----------
+        X : sequence of length n_samples
+            Training rows in memory, in a form that the density takes.
+        y : array-like of shape (n_samples,), default=None
+            Class labels; required.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; the density's `fit` must take them.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator itself.
+
+        Raises
+        ------
+        TypeError
+            If `density` has no `fit` or no `score_samples`.
+        ValueError
+            If X is a source or a Dask collection, or `density` takes no sample weights.
+        """
         if stored(X) or is_collection(X):
             what = "source" if stored(X) else "Dask collection"
             raise ValueError(f"X is a {what}, and BayesClassifier takes rows in memory: load them first.")
@@ -311,7 +362,7 @@ class BayesClassifier(ClassifierMixin, Estimator):
 
     @property
     def densities_(self) -> Any:
-        """The density of each class; of a family, the parameters of all of them."""
+        """The fitted density of each class; for a family, the parameters of all classes."""
         if "_model" not in vars(self):
             raise AttributeError("not fitted yet")
         return self._model.shown
@@ -319,33 +370,99 @@ class BayesClassifier(ClassifierMixin, Estimator):
     # ---- answers -----------------------------------------------------------------------------------
     @by_block
     def predict(self, X: Any, priors: Any = None) -> NDArray[Any]:
-        """The most probable class of each row; under other class priors if they are given."""
+        """Most probable class of each row.
+
+        Parameters
+        ----------
+        X : sequence of length n_samples
+            Rows, in a form that the density takes.
+        priors : array-like of shape (n_classes,) or dict, default=None
+            Class priors to use in place of the fitted ones, in the order of `classes_` or as {label:
+            prior}; they must sum to 1.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Predicted class labels.
+        """
         best = self._posterior(X, priors).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     @by_block
     def predict_proba(self, X: Any, priors: Any = None) -> Floats:
-        """p(C_k | x), (n, K); under other class priors if they are given."""
+        """Class probabilities p(C_k | x) of each row.
+
+        A row with density 0 in every class gets the priors, with a warning.
+
+        Parameters
+        ----------
+        X : sequence of length n_samples
+            Rows, in a form that the density takes.
+        priors : array-like of shape (n_classes,) or dict, default=None
+            Class priors to use in place of the fitted ones, in the order of `classes_` or as {label:
+            prior}; they must sum to 1.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            One column for each class, in the order of `classes_`; rows sum to 1.
+        """
         Z = self._posterior(X, priors)
         links.softmax.apply(Z, Z)
         return Z
 
     @by_block
     def predict_log_proba(self, X: Any, priors: Any = None) -> Floats:
-        """ln p(C_k | x), (n, K)."""
+        """Natural logarithm of the class probabilities of each row.
+
+        Parameters
+        ----------
+        X : sequence of length n_samples
+            Rows, in a form that the density takes.
+        priors : array-like of shape (n_classes,) or dict, default=None
+            Class priors to use in place of the fitted ones, in the order of `classes_` or as {label:
+            prior}; they must sum to 1.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            One column for each class, in the order of `classes_`.
+        """
         Z = self._posterior(X, priors)
         links.log_softmax.apply(Z, Z)
         return Z
 
     @by_block
     def predict_joint_log_proba(self, X: Any) -> Floats:
-        """ln p(x, C_k), (n, K)."""
+        """Joint log probability ln p(x, C_k) of each row and class.
+
+        Parameters
+        ----------
+        X : sequence of length n_samples
+            Rows, in a form that the density takes.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            One column for each class, in the order of `classes_`.
+        """
         validation.fitted(self)
         return self._model.logs(X, self) + log_of(self.class_prior_)
 
     @by_block
     def decision_function(self, X: Any) -> Floats:
-        """Scores of the classes, (n, K); of two classes a_1 - a_0, (n,)."""
+        """Scores of the classes, up to a term that all classes share.
+
+        Parameters
+        ----------
+        X : sequence of length n_samples
+            Rows, in a form that the density takes.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes), or (n_samples,) for binary problems
+            For binary problems the log-odds of classes_[1].
+        """
         Z = self._posterior(X, None)
         if len(self.classes_) != 2:
             return Z
@@ -354,20 +471,54 @@ class BayesClassifier(ClassifierMixin, Estimator):
 
     @by_block
     def decide(self, X: Any, costs: Any = None, reject: float | None = None) -> NDArray[Any]:
-        """The label of least expected cost for each row.
+        """Label with the least expected cost for each row, given the probabilities of `predict_proba`.
 
-        costs: (K, K), what it costs to decide column k when the truth is row j; by default 1 for every
-        mistake. reject: the cost of not deciding; a row for which every label is expected to cost more
-        gets None.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
+            collection gives a lazy result.
+        costs : array-like of shape (n_classes, n_classes), default=None
+            costs[j, k] is the cost of deciding for class k when the true class is j, in the order of
+            `classes_`. None: 0 for a correct decision and 1 for every error.
+        reject : float, default=None
+            Cost of leaving a row undecided. Rows for which every label has a larger expected cost get None.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The chosen labels; an object array if `reject` is given.
+
+        Raises
+        ------
+        ValueError
+            If `costs` is not a finite matrix of that shape, or `reject` is not finite.
         """
         return cheapest(self.predict_proba(X), self.classes_, costs, reject)
 
     def adapt_priors(
         self, X: Any, *, sample_weight: Any = None, tol: float = 1e-10, max_iter: int = 1000
     ) -> Floats:
-        """The class priors (K,) under which rows without labels are likeliest; pass them to predict_proba.
+        """Estimate the class priors of new rows without labels, under label shift.
 
-        The likelihood per row is within `tol` of the best; X is scored once. The model stays as it is.
+        Finds the priors under which the rows have the largest likelihood; pass them to `predict_proba`. The
+        rows are scored once, and the model is not changed.
+
+        Parameters
+        ----------
+        X : sequence of length n_samples
+            Rows without labels, in a form that the density takes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        tol : float, default=1e-10
+            Largest distance of the log-likelihood per row from its maximum.
+        max_iter : int, default=1000
+            Largest number of steps.
+
+        Returns
+        -------
+        priors : ndarray of shape (n_classes,)
+            Estimated priors, in the order of `classes_`.
         """
         validation.fitted(self)
         validation.number("tol", tol, 0.0)
@@ -388,7 +539,18 @@ class BayesClassifier(ClassifierMixin, Estimator):
 
     @by_block
     def score_samples(self, X: Any) -> Floats:
-        """ln p(x) = ln Σ_k p(C_k) p(x | C_k), (n,)."""
+        """Log density of each row, ln p(x) = ln Σ_k p(C_k) p(x | C_k).
+
+        Parameters
+        ----------
+        X : sequence of length n_samples
+            Rows, in a form that the density takes.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            ln p(x) of each row.
+        """
         Z = self.predict_joint_log_proba(X)
         out = np.empty(len(Z))
         links.log_sum_exp.apply(Z, out)
@@ -397,7 +559,29 @@ class BayesClassifier(ClassifierMixin, Estimator):
     def sample(
         self, n_samples: int = 1, y: Any = None, random_state: Any = None
     ) -> tuple[Any, NDArray[Any]]:
-        """New rows and their labels, from all classes or from class y, where the densities can draw."""
+        """Draw new rows and their labels, if the densities have a `sample` method.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows.
+        y : label, default=None
+            Class to draw from. None: classes are drawn by their priors.
+        random_state : int, RandomState or None, default=None
+            Seed; an int gives the same rows each time.
+
+        Returns
+        -------
+        X : ndarray or list of length n_samples
+            The new rows, sorted by class.
+        y : ndarray of shape (n_samples,)
+            Their labels.
+
+        Raises
+        ------
+        ValueError
+            If a density has no `sample`, or y is not one of `classes_`.
+        """
         validation.fitted(self)
         validation.number("n_samples", n_samples, 1, whole=True)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))

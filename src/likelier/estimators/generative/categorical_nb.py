@@ -22,14 +22,61 @@ from likelier.states.counts import resized
 
 
 class CategoricalNB(OnePassClassifier):
-    """Naive Bayes of categories: p(x_j = l | C_k) = (N_kl + α) / (N_k + α L_j).
+    """Categorical naive Bayes: p(x_j = l | C_k) = (N_kl + α) / (N_k + α L_j), L_j categories in column j.
 
-    Drop-in for scikit-learn's. Columns hold codes, whole numbers from 0 on; NaN is a missing cell, and
-    counts nowhere. A code that no training row has (and `min_categories` does not foresee) says nothing of
-    the class: as if missing, where scikit-learn fails. Codes that are new to `partial_fit` and `merge`
-    make the tables larger. alpha=0 is 1e-300, which has a logarithm.
+    Drop-in for scikit-learn's class. Columns hold category codes, integers from 0 on; NaN is a missing
+    value. A code that occurs in no training row counts as missing, where scikit-learn raises an error.
+    `partial_fit` and `merge` add new codes. The scores are linear in the indicators of the categories: see
+    `statistics` and `to_linear`. For columns of strings use `NaiveBayes`.
 
-    The scores are affine in which category each column has: see `statistics` and `to_linear`.
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Additive (Laplace or Lidstone) smoothing: pseudo-counts added to each category. 0 is replaced by
+        1e-300, so that logarithms stay finite.
+    force_alpha : bool, default=True
+        If False, values of alpha below 1e-10 are raised to 1e-10; if True, alpha is used as it is.
+    fit_prior : bool, default=True
+        Whether the class priors are the class frequencies of the training rows; if False, all classes have
+        the same prior. Ignored if `class_prior` is given.
+    class_prior : array-like of shape (n_classes,) or dict, default=None
+        Class priors, in the order of `classes_` or as {label: prior}; rescaled to sum to 1. None: as
+        `fit_prior` says.
+    min_categories : int or array-like of shape (n_features,), default=None
+        Least number of categories of each column, for categories that may not occur in the training rows.
+        None: the largest code seen, plus 1.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in sorted order.
+    class_count_ : ndarray of shape (n_classes,)
+        Total sample weight of the training rows of each class. Missing on models without statistics, such
+        as those returned by `condition` and `marginal`.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Natural logarithm of the class priors.
+    n_categories_ : ndarray of shape (n_features_in_,)
+        Number of categories of each column.
+    category_count_ : list of ndarray of shape (n_classes, n_categories_[j])
+        For each column, the total weight of each category in each class. Missing on models without
+        statistics.
+    feature_log_prob_ : list of ndarray of shape (n_classes, n_categories_[j])
+        For each column, ln p(category | class), with smoothing.
+    statistic_names_ : ndarray of shape (sum of n_categories_,)
+        Names of the columns of `statistics`, such as "x0=2".
+    coef_ : ndarray of shape (n_classes, sum of n_categories_), or (1, ...) for binary problems
+        Weights of the indicators in the linear scores.
+    intercept_ : ndarray of shape (n_classes,), or (1,) for binary problems
+        Constant terms of the linear scores.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names seen in `fit`; only if X has names.
+
+    See Also
+    --------
+    NaiveBayes : Categories as strings, beside columns of other types.
+    BernoulliNB : For boolean columns.
 
     Examples
     --------
@@ -122,17 +169,38 @@ class CategoricalNB(OnePassClassifier):
 
     # ---- reading -----------------------------------------------------------------------------------
     def contributions(self, X: Any) -> Contributions:
-        """ln p(x_j | C_k), (n, K, p), beside ln p(C_k): together they are ln p(x, C_k).
+        """How much each column adds to the score of each class: ln p(x_j | C_k).
 
-        A cell that is missing, or of no known category, contributes 0.
+        The base is ln p(C_k); base and contributions add up to ln p(x, C_k). A missing value or an unknown
+        category contributes 0.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Rows of category codes to explain.
+
+        Returns
+        -------
+        contributions : Contributions
+            Named tuple of `values` (n_samples, n_classes, n_features) and `base` (n_classes,);
+            base + values.sum(axis=2) is the score of each class. `to_frame()` gives a pandas table.
         """
         rows, params = self._codes(X), self._params
         return Contributions.of(self, params.parts(rows), self._model.log_prior)
 
     def statistics(self, X: Any) -> Any:
-        """The indicators of the categories that each row has, (n, Σ L_j), as a sparse array.
+        """One-hot encoding of the rows, in which the scores are linear.
 
-        The scores are affine in them. A cell that is missing, or of no known category, has none.
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Rows of category codes.
+
+        Returns
+        -------
+        T : sparse array of shape (n_samples, sum of n_categories_)
+            Indicators of the categories, named by `statistic_names_`. A missing value or an unknown
+            category has none.
         """
         rows, sizes = self._codes(X), self._params.levels
         known = (rows >= 0) & (rows < sizes)  # NaN is neither
@@ -142,7 +210,7 @@ class CategoricalNB(OnePassClassifier):
 
     @property
     def statistic_names_(self) -> NDArray[Any]:
-        """Of each column of `statistics`: "x0=2" is category 2 of the first column, or by its name."""
+        """Names of the columns of `statistics`: "x0=2" is category 2 of the first column."""
         sizes = self._params.levels
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(len(sizes))])
         pairs = zip(names, sizes, strict=True)
@@ -150,19 +218,25 @@ class CategoricalNB(OnePassClassifier):
 
     @property
     def coef_(self) -> Floats:
-        """The weights of `statistics`: (K, Σ L_j), of two classes their difference (1, Σ L_j)."""
+        """Weights of `statistics`, (n_classes, Σ L_j), or (1, Σ L_j) for binary problems."""
         W = self._params.log_p.T
         return np.ascontiguousarray(W[1:] - W[:1] if len(W) == 2 else W)
 
     @property
     def intercept_(self) -> Floats:
-        """ln p(C_k), (K,); of two classes their difference (1,)."""
+        """Constant terms of the scores, ln p(C_k), (n_classes,), or (1,) for binary problems."""
         validation.fitted(self)
         b = self._model.log_prior
         return np.asarray(b[1:] - b[:1] if len(b) == 2 else b)
 
     def to_linear(self) -> LinearClassifier:
-        """The weights alone, as a classifier of the rows of `statistics` that predicts the same."""
+        """The model as a linear classifier of the rows of `statistics`, with the same predictions.
+
+        Returns
+        -------
+        model : LinearClassifier
+            Fitted linear classifier with `coef_` and `intercept_`, and without densities.
+        """
         W = np.ascontiguousarray(self._params.log_p.T)
         return LinearClassifier(W, self._model.log_prior, self.classes_)
 

@@ -165,10 +165,75 @@ class LinearBayes(Bayes):
 
 
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
-    """Gaussian classes with one covariance: a_k(x) = m_kᵀΣ⁻¹x - ½ m_kᵀΣ⁻¹m_k + ln p(C_k).
+    """Linear discriminant analysis: Gaussian classes with a common covariance Σ, and linear boundaries.
 
-    Drop-in for scikit-learn's (Fisher 1936; Rao 1948), from one pass over the rows whatever the solver,
-    with weights, `partial_fit`, merging and conditional questions.
+    a_k(x) = m_kᵀΣ⁻¹x - ½ m_kᵀΣ⁻¹m_k + ln p(C_k). Drop-in for scikit-learn's class, from one pass over the
+    rows with any solver, with sample weights, missing values, `partial_fit`, merging and conditional
+    models.
+
+    Parameters
+    ----------
+    solver : {"svd", "lsqr", "eigen"}, default="svd"
+        "svd" needs no shrinkage for singular covariances: directions without variance are left out. "lsqr"
+        solves for the weights and has no `transform`. "eigen" solves the eigenproblem of the covariance
+        between and within the classes. All give the same boundaries where the covariance has full rank.
+    shrinkage : "auto", float or None, default=None
+        Shrinkage of the covariance towards a multiple of the identity: "auto" is the Ledoit-Wolf estimate
+        on standardised columns, a number from 0 to 1 is the amount. Not for solver="svd".
+    priors : array-like of shape (n_classes,) or dict, default=None
+        Class priors, in the order of `classes_` or as {label: prior}; rescaled, with a warning, if they do
+        not sum to 1. None: the class frequencies of the training rows.
+    n_components : int, default=None
+        Number of axes of `transform`, at most min(n_classes - 1, n_features), which is also the default.
+    store_covariance : bool, default=False
+        Whether to compute `covariance_` with solver="svd" too; the other solvers always do.
+    tol : float, default=1e-4
+        Threshold for the rank with solver="svd": directions with smaller standard deviations, relative to
+        standardised columns, are left out.
+    covariance_estimator : estimator, default=None
+        Object with `fit` and `covariance_`, such as sklearn.covariance.OAS(), that estimates the covariance
+        of each class. It needs all rows in memory and no weights, and excludes `partial_fit`, `merge` and
+        `cross_validate`. Not for solver="svd", nor together with `shrinkage`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in sorted order.
+    priors_ : ndarray of shape (n_classes,)
+        Prior probability of each class.
+    means_ : ndarray of shape (n_classes, n_features_in_)
+        Mean of each class.
+    xbar_ : ndarray of shape (n_features_in_,)
+        Mean of all classes, weighted by the priors; only with solver="svd".
+    covariance_ : ndarray of shape (n_features_in_, n_features_in_)
+        Common covariance of the classes; with solver="svd" only if `store_covariance`.
+    coef_ : ndarray of shape (n_classes, n_features_in_), or (1, n_features_in_) for binary problems
+        Weights of the columns.
+    intercept_ : ndarray of shape (n_classes,), or (1,) for binary problems
+        Constant terms of the scores.
+    scalings_ : ndarray of shape (n_features_in_, n_axes)
+        Discriminant axes, in columns; not with solver="lsqr".
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        Share of the variance between the classes along each axis; not with solver="lsqr".
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names seen in `fit`; only if X has names.
+
+    See Also
+    --------
+    QuadraticDiscriminantAnalysis : A covariance for each class.
+    GaussianNB : Independent columns.
+    LogisticRegression : Linear boundaries without the assumption of Gaussian classes.
+
+    References
+    ----------
+    .. [1] Fisher, R. A. (1936). The use of multiple measurements in taxonomic problems. Annals of Eugenics
+       7, 179-188.
+    .. [2] Rao, C. R. (1948). The utilization of multiple measurements in problems of biological
+       classification. Journal of the Royal Statistical Society B 10, 159-203.
+    .. [3] Ledoit, O. and Wolf, M. (2004). A well-conditioned estimator for large-dimensional covariance
+       matrices. Journal of Multivariate Analysis 88, 365-411.
 
     Examples
     --------
@@ -313,9 +378,21 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     @by_block
     def decision_function(self, X: Any) -> Floats:
-        """X coef_ᵀ + intercept_: (n, K), of two classes (n,).
+        """Scores of the classes, X coef_ᵀ + intercept_.
 
-        Where cells are missing: ln p(what is there, C_k), which differs by what all classes share.
+        For a row with missing values the score is ln p(x, C_k) of the values that are present, up to a term
+        that all classes share.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
+            collection gives a lazy result.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes), or (n_samples,) for binary problems
+            For binary problems the log-odds of classes_[1].
         """
         validation.fitted(self)
         if len(self.classes_) == 2:
@@ -325,9 +402,25 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     @by_block
     def transform(self, X: Any) -> Floats:
-        """The rows on the axes that separate the classes best, (n, n_components).
+        """Project the rows onto the discriminant axes, which separate the classes best.
 
-        Where cells are missing: the place that is expected of the row, given what is there.
+        A row with missing values gets its expected projection, given the values that are present.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
+            collection gives a lazy result.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components)
+            Coordinates on the axes, the most discriminating first.
+
+        Raises
+        ------
+        NotImplementedError
+            With solver="lsqr", which has no axes.
         """
         if self.solver == "lsqr":
             raise NotImplementedError("transform not implemented for 'lsqr' solver (use 'svd' or 'eigen').")
@@ -345,11 +438,23 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             return ask(axes, Arrays(Dense(self._imputed(X)[0])), links.identity).out
 
     def contributions(self, X: Any) -> Contributions:
-        """What each column adds, (n, K, p), beside ln p(C_k): together they are ln p(x, C_k).
+        """How much each column adds to the score of each class.
 
-        With c a point among the class means, e_k = m_k - c, d = x - c and W_k = Σ⁻¹e_k: column j adds
-        W_kj (d_j - ½ e_kj), and what all classes share, -½ d_j (Σ⁻¹d)_j and an equal part of the constant.
-        A missing cell contributes 0; Σ is then that of the columns that are there.
+        The base is ln p(C_k); base and contributions add up to ln p(x, C_k). With c a point among the class
+        means, e_k = m_k - c, d = x - c and W_k = Σ⁻¹e_k, column j adds W_kj (d_j - ½ e_kj), and the term
+        that all classes share, -½ d_j (Σ⁻¹d)_j and an equal part of the constant. A missing value
+        contributes 0, and Σ is then the covariance of the columns that are present.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Rows to explain.
+
+        Returns
+        -------
+        contributions : Contributions
+            Named tuple of `values` (n_samples, n_classes, n_features) and `base` (n_classes,);
+            base + values.sum(axis=2) is the score of each class. `to_frame()` gives a pandas table.
         """
         lines, params = self._lines, self._model.params
         assert isinstance(params, OneCovariance)
@@ -358,7 +463,13 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return Contributions.of(self, values, self._model.log_prior)
 
     def to_linear(self) -> LinearClassifier:
-        """The weights alone, as a classifier that predicts the same."""
+        """The model as a linear classifier with the same predictions on rows without missing values.
+
+        Returns
+        -------
+        model : LinearClassifier
+            Fitted linear classifier with `coef_` and `intercept_`, and without densities.
+        """
         lines, names = self._lines, getattr(self, "feature_names_in_", None)
         W = self._model.outside(lines.W, -1)
         b = lines.b + self._model.log_prior - lines.W @ lines.centre
@@ -371,11 +482,63 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
 
 class QuadraticDiscriminantAnalysis(Discriminant):
-    """Gaussian classes, each with its own covariance: ln p(C_k) - ½ ln|Σ_k| - ½ (x-m_k)ᵀΣ_k⁻¹(x-m_k).
+    """Quadratic discriminant analysis: Gaussian classes, each with its own covariance Σ_k.
 
-    Drop-in for scikit-learn's, from one pass over the rows, with weights, `partial_fit`, merging and
-    conditional questions. Where scikit-learn refuses a class whose covariance is not of full rank, its
-    smallest variances are lifted to `tol` times those of the columns, with a warning.
+    a_k(x) = ln p(C_k) - ½ ln|Σ_k| - ½ (x-m_k)ᵀΣ_k⁻¹(x-m_k). Drop-in for scikit-learn's class, from one pass
+    over the rows, with sample weights, missing values, `partial_fit`, merging and conditional models. Where
+    scikit-learn refuses a class whose covariance does not have full rank, its smallest variances are raised
+    to `tol` times those of the columns, with a warning.
+
+    Parameters
+    ----------
+    solver : {"svd", "eigen"}, default="svd"
+        "svd" regularises by `reg_param`, "eigen" by `shrinkage` or a `covariance_estimator`.
+    shrinkage : "auto", float or None, default=None
+        Shrinkage of each covariance towards a multiple of the identity: "auto" is the Ledoit-Wolf estimate
+        on standardised columns, a number from 0 to 1 is the amount. Only for solver="eigen".
+    priors : array-like of shape (n_classes,) or dict, default=None
+        Class priors, in the order of `classes_` or as {label: prior}; rescaled, with a warning, if they do
+        not sum to 1. None: the class frequencies of the training rows.
+    reg_param : float, default=0.0
+        Regularisation with solver="svd": each covariance becomes (1 - reg_param) Σ_k + reg_param I.
+    store_covariance : bool, default=False
+        Whether to keep the covariances in `covariance_`.
+    tol : float, default=1e-4
+        Least variance in any direction, relative to the variances of the columns; smaller ones are raised
+        to it.
+    covariance_estimator : estimator, default=None
+        Object with `fit` and `covariance_`, such as sklearn.covariance.OAS(), that estimates the covariance
+        of each class. It needs all rows in memory and no weights, and excludes `partial_fit`, `merge` and
+        `cross_validate`. Not for solver="svd", nor together with `shrinkage`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in sorted order.
+    priors_ : ndarray of shape (n_classes,)
+        Prior probability of each class.
+    means_ : ndarray of shape (n_classes, n_features_in_)
+        Mean of each class.
+    covariance_ : list of n_classes ndarrays of shape (n_features_in_, n_features_in_)
+        Covariance of each class; only if `store_covariance`.
+    scalings_ : list of n_classes ndarrays of shape (n_features_in_,)
+        Variances of each class along its principal axes, in descending order.
+    rotations_ : list of n_classes ndarrays of shape (n_features_in_, n_features_in_)
+        Principal axes of each class, in columns.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names seen in `fit`; only if X has names.
+
+    See Also
+    --------
+    LinearDiscriminantAnalysis : One covariance for all classes; needs fewer rows.
+    MixtureDiscriminantAnalysis : Several Gaussians for each class.
+    GaussianNB : Independent columns.
+
+    References ---------- .. [1] Hastie, T., Tibshirani, R. and Friedman, J. (2009). The Elements of
+    Statistical Learning, 2nd ed.,
+       section 4.3. Springer.
 
     Examples
     --------
@@ -455,19 +618,31 @@ class QuadraticDiscriminantAnalysis(Discriminant):
 
     @by_block
     def decision_function(self, X: Any) -> Floats:
-        """ln p(x, C_k) + p/2 ln 2π, x being what is there, (n, K); of two classes a_1 - a_0, (n,)."""
+        """Scores of the classes, ln p(x, C_k) + p/2 ln 2π, from the values that are present.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
+            collection gives a lazy result.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes), or (n_samples,) for binary problems
+            For binary problems the log-odds of classes_[1].
+        """
         Z = super().decision_function(X)
         return Z if Z.ndim == 1 else Z + 0.5 * self.n_features_in_ * LOG_2PI
 
     # An eigendecomposition costs more than all the rest of a fit, and only these two need it.
     @property
     def scalings_(self) -> list[Floats]:
-        """The variances of each class along its axes, falling."""
+        """Variances of each class along its principal axes, in descending order."""
         return self._as_shown(self._spectrum[0])
 
     @property
     def rotations_(self) -> list[Floats]:
-        """The axes of each class, in columns."""
+        """Principal axes of each class, in columns."""
         return self._as_shown(self._spectrum[1])
 
     def _as_shown(self, values: Floats) -> list[Any]:

@@ -37,10 +37,24 @@ from likelier.states.counts import Bins, bins_for, edges_of_each
 
 @dataclass(frozen=True)
 class Choice:
-    """What "auto" picked for a column, with each candidate's −ln p(y | x_j) on rows left out, in nats.
+    """The family that "auto" chose for a column, with the held-out log loss of each candidate.
 
-    These are the losses of the column alone. The pick may be another than the least of them: one that does
-    better together with the other columns, or that does nearly as well and has heavier tails.
+    The losses, −ln p(y | x_j) in nats, are those of the column alone. The choice may be another than the
+    least of them: one that does better together with the other columns, or nearly as well with heavier
+    tails.
+
+    Attributes
+    ----------
+    column : int or str
+        Number or name of the column.
+    kind : str
+        Type of its values.
+    picked : str
+        Name of the chosen family; "pooled" if the column is ignored because it does not help.
+    losses : dict
+        Log loss of each candidate family; "pooled" is that of ignoring the column.
+    chance : float or None
+        p-value of a χ² test of independence from the class, for pooled columns.
     """
 
     column: Any  # its number, or its name
@@ -51,12 +65,12 @@ class Choice:
 
     @property
     def gain(self) -> float:
-        """What the column tells of the class, in nats a row."""
+        """Information about the class, in nats per row: the decrease of the log loss by the column."""
         return self.losses["pooled"] - self.losses[self.picked]
 
     @property
     def margin(self) -> float:
-        """By how much the pick beats the next best alone; below 0 if it is not the best alone."""
+        """Lead of the choice over the next best family alone, in nats; it may be negative."""
         others = [loss for name, loss in self.losses.items() if name != self.picked]
         return min(others) - self.losses[self.picked]
 

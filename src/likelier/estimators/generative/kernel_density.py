@@ -28,7 +28,7 @@ WORSE = 0.5  # nats a row by which Gaussians may be better without a warning
 
 
 class LeaveOneOut(NamedTuple):
-    """How well rows are foretold, each by all others, at the bandwidths of all of them."""
+    """Leave-one-out evaluation: each row predicted from all others, at the bandwidths of all rows."""
 
     log_likelihood: float  # the mean of ln p(x | C_y)
     log_loss: float  # the mean of -ln p(C_y | x)
@@ -37,13 +37,52 @@ class LeaveOneOut(NamedTuple):
 
 
 class KernelDensityClassifier(OnePassClassifier):
-    """A density of kernels for each class: p(x | C_k) = 1/n_k Σ_i Π_j N(x_j; x_ij, h_kj²).
+    """Kernel density estimate for each class: p(x | C_k) = 1/n_k Σ_i Π_j N(x_j; x_ij, h_kj²).
 
-    bandwidth: a number is h, for all columns, as in scikit-learn's KernelDensity; "scott" (n_k^(-1/(p+4)))
-    and "silverman" ((n_k (p+2)/4)^(-1/(p+4))) are factors of each class's deviation in each column; "cv"
-    looks for the factor at which each row is likeliest under the others of its class. The statistics are
-    the rows themselves: all are kept, and every answer is the sum over them, to rounding. (Of a single
-    column with more than 1024 values, to 1e-6 of the largest density.)
+    All training rows are kept, and predictions are the exact sums over them, up to rounding. (For a single
+    column with more than 1024 values, up to 1e-6 of the largest density.)
+
+    Parameters
+    ----------
+    bandwidth : float or {"scott", "silverman", "cv"}, default="scott"
+        Standard deviation h of the kernels. A number is for all columns, as in scikit-learn's
+        KernelDensity. "scott", n_k^(-1/(p+4)), and "silverman", (n_k (p+2)/4)^(-1/(p+4)), are multiplied by
+        the standard deviation of each class in each column; "cv" finds the factor with the largest
+        leave-one-out likelihood.
+    kernel : {"gaussian"}, default="gaussian"
+        Form of the kernels.
+    priors : array-like of shape (n_classes,) or dict, default=None
+        Class priors, in the order of `classes_` or as {label: prior}; they must sum to 1. None: the class
+        frequencies of the training rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in sorted order.
+    class_count_ : ndarray of shape (n_classes,)
+        Total sample weight of the training rows of each class. Missing on models without statistics, such
+        as those returned by `condition` and `marginal`.
+    class_prior_ : ndarray of shape (n_classes,)
+        Prior probability of each class.
+    bandwidth_ : ndarray of shape (n_classes, n_features_in_)
+        Bandwidth of each column in each class.
+    means_ : ndarray of shape (n_classes, n_features_in_)
+        Mean of each class.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names seen in `fit`; only if X has names.
+
+    See Also
+    --------
+    QuadraticDiscriminantAnalysis : Gaussian classes; needs fewer rows.
+    MixtureDiscriminantAnalysis : A mixture for each class.
+    BayesClassifier : Class densities of any other kind.
+
+    References
+    ----------
+    .. [1] Scott, D. W. (1992). Multivariate Density Estimation. Wiley.
+    .. [2] Silverman, B. W. (1986). Density Estimation for Statistics and Data Analysis. Chapman and Hall.
 
     Examples
     --------
@@ -110,9 +149,31 @@ class KernelDensityClassifier(OnePassClassifier):
         return shown
 
     def leave_one_out(self, max_rows: int = 5000) -> LeaveOneOut:
-        """Each row of the fit judged by all others: its own kernel is taken out, nothing is refitted.
+        """Evaluate each training row by the density of all others, without refitting.
 
-        Of more different rows than `max_rows`, that many are tried.
+        Parameters
+        ----------
+        max_rows : int, default=5000
+            If there are more distinct rows, only this many are evaluated.
+
+        Returns
+        -------
+        result : LeaveOneOut
+            Named tuple of `log_likelihood` (mean of ln p(x | C_y)), `log_loss`, `error` (misclassified
+            share) and `rows` (number of rows evaluated).
+
+        Raises
+        ------
+        ValueError
+            If the model keeps no rows: it came from `marginal` or `condition`, or was saved without them.
+
+        Examples
+        --------
+        >>> from likelier import KernelDensityClassifier
+        >>> from sklearn.datasets import load_iris
+        >>> model = KernelDensityClassifier().fit(*load_iris(return_X_y=True))
+        >>> model.leave_one_out().rows
+        149
         """
         validation.fitted(self)
         needs_statistics(self, "leave_one_out")

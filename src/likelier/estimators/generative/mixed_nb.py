@@ -42,20 +42,67 @@ UNLIKELY = 0.01  # a chance below which a column is not taken for independent of
 
 
 class NaiveBayes(OnePassClassifier):
-    """Naive Bayes for tables as they are: a_k(x) = ln p(C_k) + Σ_j ln p_j(x_j | C_k), a family for each j.
+    """Naive Bayes for mixed tables: a_k(x) = ln p(C_k) + Σ_j ln p_j(x_j | C_k), a family for each column.
 
-    families: "auto", the name of a family for all columns, or {column: family}, with "auto" for columns
-    that are not named. A family is a name ("gaussian", "bernoulli", "categorical", "poisson", "gamma",
-    "exponential", "beta", "geometric", "histogram", "kernel"), or a `Family` object; several columns can
-    share one: {("a", "b", "c"): "dirichlet"}, "multinomial" or "gaussian-full". "auto" reads what a column
-    holds and takes, of the families that could fit it, the one with the least loss −ln p(y | x_j) on rows
-    left out, unless another does better together with all other columns; `families_` and `selection_` say
-    what was picked, and by how much. Columns of strings are categories;
-    NaN and None are missing cells.
+    Takes real, count, boolean and categorical columns together, without encoding. Columns of strings are
+    categories; NaN and None are missing values. By default the family of each column is chosen from the
+    data.
 
-    alpha: pseudo-counts (categories, bins, counts); var_smoothing: the share of a column's variance that is
-    added to Gaussian variances. Spreads of classes of few rows lean on those of the others, as if each had
-    five rows more. The choice, levels and bins are those of the first rows, and stay.
+    Parameters
+    ----------
+    families : "auto", str, Family or dict, default="auto"
+        Distribution of the columns. A name or a `Family` object is for all columns; a dict
+        {column: family} names them by column, with "auto" for all others. Names for one column are
+        "gaussian", "bernoulli", "categorical", "poisson", "geometric", "gamma", "exponential", "beta",
+        "histogram" and "kernel". Several columns can share a family, as in
+        {("a", "b", "c"): "dirichlet"}, "multinomial" or "gaussian-full". "auto" chooses, among the families
+        that fit the values of a column, the one with the least log loss −ln p(y | x_j) on held-out rows,
+        unless another does better together with all other columns.
+    priors : array-like of shape (n_classes,) or dict, default=None
+        Class priors, in the order of `classes_` or as {label: prior}; they must sum to 1. None: the class
+        frequencies of the training rows.
+    alpha : float, default=1.0
+        Pseudo-counts that smooth the families of categories, bins, counts and booleans.
+    var_smoothing : float, default=1e-9
+        Share of a column's variance that is added to the variances of Gaussian columns.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in sorted order.
+    class_count_ : ndarray of shape (n_classes,)
+        Total sample weight of the training rows of each class. Missing on models without statistics, such
+        as those returned by `condition` and `marginal`.
+    class_prior_ : ndarray of shape (n_classes,)
+        Prior probability of each class.
+    families_ : dict
+        The family of each column, by name or by number.
+    selection_ : tuple of Choice
+        For each column that was chosen automatically: type of the column, family, and the held-out log loss
+        of each candidate. `print` it for a sentence.
+    statistic_names_ : ndarray of shape (n_statistics,)
+        Names of the columns of `statistics`. This and the next two exist only if all families are linear
+        in their statistics (not Gaussian or kernel).
+    coef_ : ndarray of shape (n_classes, n_statistics), or (1, n_statistics) for binary problems
+        Weights of `statistics` in the linear scores.
+    intercept_ : ndarray of shape (n_classes,), or (1,) for binary problems
+        Constant terms of the linear scores.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names seen in `fit`; only if X has names.
+
+    See Also
+    --------
+    GaussianNB : All columns Gaussian.
+    CategoricalNB : All columns categories.
+    Mixture : The same families without labels.
+
+    Notes
+    -----
+    The variances of classes with few rows are shrunk towards those of the other classes, with the weight of
+    five rows. Families, categories and bins are chosen from the first rows and stay the same in
+    `partial_fit`.
 
     Examples
     --------
@@ -192,10 +239,22 @@ class NaiveBayes(OnePassClassifier):
 
     # ---- answers -----------------------------------------------------------------------------------
     def contributions(self, X: Any) -> Contributions:
-        """ln p(x_j | C_k), (n, K, p), beside ln p(C_k): together they are ln p(x, C_k).
+        """How much each column adds to the score of each class: ln p(x_j | C_k).
 
-        A missing cell contributes 0. What a group of columns adds only together is shared equally by those
-        of its columns that are there.
+        The base is ln p(C_k); base and contributions add up to ln p(x, C_k). A missing value contributes 0.
+        What a group of columns contributes only jointly is divided equally among its columns that are not
+        missing.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Rows to explain.
+
+        Returns
+        -------
+        contributions : Contributions
+            Named tuple of `values` (n_samples, n_classes, n_features) and `base` (n_classes,);
+            base + values.sum(axis=2) is the score of each class. `to_frame()` gives a pandas table.
         """
         validation.fitted(self)
         params = self._model.params
@@ -231,8 +290,26 @@ class NaiveBayes(OnePassClassifier):
         return [(columns, reading) for columns, reading in found if reading is not None]
 
     def statistics(self, X: Any) -> Any:
-        """T(x) (n, q), in which the scores are affine: counts and truths themselves, the indicators of
-        categories and bins, logarithms for gamma, beta and Dirichlet."""
+        """Sufficient statistics T(x) of the rows, in which the scores are linear.
+
+        Counts and booleans are themselves, categories and bins become indicators (one-hot), and gamma, beta
+        and Dirichlet columns add logarithms.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Rows to transform.
+
+        Returns
+        -------
+        T : ndarray or sparse array of shape (n_samples, n_statistics)
+            The statistics, named by `statistic_names_`.
+
+        Raises
+        ------
+        AttributeError
+            If a column has a family without a linear score, such as Gaussian or kernel.
+        """
         readings, cells = self._readings(), self._cells(X)
         blocks = [reading.statistics(cells[:, columns]) for columns, reading in readings]
         plain = not any(sparse.issparse(block) for block in blocks)
@@ -240,7 +317,7 @@ class NaiveBayes(OnePassClassifier):
 
     @property
     def statistic_names_(self) -> NDArray[Any]:
-        """Of each column of `statistics`."""
+        """Names of the columns of `statistics`."""
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         levels = self._plan.levels
         found = []
@@ -260,18 +337,29 @@ class NaiveBayes(OnePassClassifier):
 
     @property
     def coef_(self) -> Floats:
-        """The weights of `statistics`: (K, q), of two classes (1, q)."""
+        """Weights of `statistics`, (n_classes, n_statistics), or (1, n_statistics) for binary problems."""
         W = self._lines()[0]
         return np.asarray(W[1:] - W[:1] if len(W) == 2 else W)
 
     @property
     def intercept_(self) -> Floats:
-        """(K,), of two classes (1,)."""
+        """Constant terms of the scores, (n_classes,), or (1,) for binary problems."""
         b = self._lines()[1]
         return np.asarray(b[1:] - b[:1] if len(b) == 2 else b)
 
     def to_linear(self) -> LinearClassifier:
-        """The weights alone, as a classifier of the rows of `statistics` that predicts the same."""
+        """The model as a linear classifier of the rows of `statistics`, with the same predictions.
+
+        Returns
+        -------
+        model : LinearClassifier
+            Fitted linear classifier with `coef_` and `intercept_`, and without densities.
+
+        Raises
+        ------
+        AttributeError
+            If a column has a family without a linear score, such as Gaussian or kernel.
+        """
         W, b = self._lines()
         return LinearClassifier(np.ascontiguousarray(W), b, self.classes_)
 

@@ -17,15 +17,95 @@ from likelier.model import Bayes, log_of
 
 
 class GaussianMixture(Components):
-    """A mixture of Gaussians by EM: p(x) = Σ_m w_m N(x; μ_m, Σ_m).
+    """Gaussian mixture, fitted by EM: p(x) = Σ_m w_m N(x; μ_m, Σ_m).
 
-    Drop-in for scikit-learn's, from the same starts by the same steps, with weights, missing cells (NaN),
-    rows in files (the start is chosen from a sample of 20 000 of them), batches (`partial_fit`), and
-    conditional questions. Beyond it: select="bic" (or "aic") fits 1 to `n_components` components, for the
-    covariance shape given, a list of shapes, or "all", and keeps the fit of least BIC (AIC), which is that
-    of `bic(X)` (`aic(X)`) for the training rows; `selection_` tells of all.
-    `trace_`: the mean log-likelihood before each step, and whether `reg_covar` held a variance up in it:
-    but for that it never falls.
+    Drop-in for scikit-learn's class, from the same starts by the same steps, with sample weights, missing
+    values (NaN), rows in files (the start is chosen from a sample of 20 000 of them), batches
+    (`partial_fit`) and conditional models. With `select` it also chooses the number of components and the
+    covariance type.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of components; with `select` the largest number to try.
+    covariance_type : {"full", "tied", "diag", "spherical"}, list or "all", default="full"
+        Form of the covariances: one matrix for each component, one for all, one diagonal or one variance
+        for each. With `select` also a list of them, or "all".
+    tol : float, default=1e-3
+        EM stops when the mean log-likelihood changes by less than this.
+    reg_covar : float, default=1e-6
+        Added to the diagonal of the covariances, so that they stay positive definite.
+    max_iter : int, default=100
+        Largest number of EM steps of each start.
+    n_init : int, default=1
+        Number of starts; the one with the largest likelihood is kept.
+    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, default="kmeans"
+        How the start is found: by k-means, by its seeding alone, from random responsibilities, or from
+        random rows as means.
+    weights_init : array-like of shape (n_components,), default=None
+        Weights to start from, in place of those of `init_params`.
+    means_init : array-like of shape (n_components, n_features), default=None
+        Means to start from.
+    precisions_init : array-like, default=None
+        Inverse covariances to start from, in the shape of `precisions_`.
+    random_state : int, RandomState or None, default=None
+        Seed of the random starts. An int gives the same result each time; `checkpoint` needs one.
+    warm_start : bool, default=False
+        Whether `fit` starts from the result of the previous `fit`.
+    verbose : int, default=0
+        If not 0, print the log-likelihood during the fit.
+    verbose_interval : int, default=10
+        Number of steps between two printed lines.
+    select : {"bic", "aic"} or None, default=None
+        Fit 1 to `n_components` components with each covariance type, and keep the fit with the least BIC
+        (or AIC) on the training rows.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Weights of the components; they sum to 1.
+    means_ : ndarray of shape (n_components, n_features_in_)
+        Mean of each component.
+    covariances_ : ndarray
+        Covariances, of shape (n_components, n_features_in_, n_features_in_) for "full",
+        (n_features_in_, n_features_in_) for "tied", (n_components, n_features_in_) for "diag" and
+        (n_components,) for "spherical".
+    precisions_ : ndarray
+        Inverses of the covariances, in the same shape.
+    precisions_cholesky_ : ndarray
+        Cholesky factors of the precisions, in the same shape.
+    covariance_type_ : str
+        Covariance type of the fitted mixture.
+    selection_ : dict
+        With `select`, the mixtures that were tried, by columns: "n_components", "covariance_type",
+        "log_likelihood", "bic", "aic", "converged". Prints as a table; `to_frame()` gives a pandas table.
+    converged_ : bool
+        Whether the best start reached `tol` within `max_iter` steps.
+    n_iter_ : int
+        Number of EM steps of the best start.
+    lower_bound_ : float
+        Mean log-likelihood per row in the last step.
+    lower_bounds_ : list of float
+        Mean log-likelihood per row before each step.
+    trace_ : dict
+        "log_likelihood", the mean log-likelihood before each step, and "floored", whether the step was
+        changed by regularisation; the log-likelihood can decrease only in such steps.
+    stop_reason_ : str
+        Why EM stopped.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names seen in `fit`; only if X has names.
+
+    See Also
+    --------
+    Mixture : Mixtures of other families, also for categories and counts.
+    MixtureDiscriminantAnalysis : A mixture for each class.
+
+    References ---------- .. [1] Dempster, A. P., Laird, N. M. and Rubin, D. B. (1977). Maximum likelihood
+    from incomplete data via
+       the EM algorithm. Journal of the Royal Statistical Society B 39, 1-38.
+    .. [2] Schwarz, G. (1978). Estimating the dimension of a model. Annals of Statistics 6, 461-464.
 
     Examples
     --------
@@ -186,12 +266,36 @@ class GaussianMixture(Components):
             yield mixture_init.no_variance(self.reg_covar)
 
     def aic(self, X: Any) -> float:
-        """-2 ln p(X) + 2 d, d being the number of free parameters (Akaike 1974)."""
+        """Akaike information criterion, -2 ln p(X) + 2 d, with d free parameters; smaller is better.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
+            collection gives a lazy result.
+
+        Returns
+        -------
+        aic : float
+            The criterion for these rows.
+        """
         Z = self.score_samples(X)
         return float(-2 * Z.sum() + 2 * self._d())
 
     def bic(self, X: Any) -> float:
-        """-2 ln p(X) + d ln n (Schwarz 1978)."""
+        """Bayesian information criterion, -2 ln p(X) + d ln n, with d free parameters; smaller is better.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
+            collection gives a lazy result.
+
+        Returns
+        -------
+        bic : float
+            The criterion for these rows.
+        """
         Z = self.score_samples(X)
         return float(-2 * Z.sum() + self._d() * np.log(len(Z)))
 
@@ -201,13 +305,66 @@ class GaussianMixture(Components):
 
 
 class Mixture(Components):
-    """A mixture of any family by EM: p(x) = Σ_m w_m p_m(x).
+    """Mixture of any family, fitted by EM: p(x) = Σ_m w_m p_m(x).
 
-    families: a `Family`, the name of one, or a dict of them by the names or numbers of columns, as in
-    {("a", "b"): "categorical", "age": "gaussian"}; categories are codes, whole numbers from 0 on, and of
-    nothing else it is an analysis of latent classes. Starts are by k-means of standardised columns, or
-    "random". Families estimate with pseudo-counts, so that EM may make the rows less likely by a little, in
-    steps that `trace_["floored"]` marks.
+    With categories alone this is latent class analysis. Starts measure distances in standardised columns.
+    The families are estimated with pseudo-counts, so that the likelihood can decrease slightly, in steps
+    that `trace_["floored"]` marks.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of components.
+    families : str, Family or dict, default="gaussian"
+        Distribution of the columns: a name, a `Family` object, or a dict of them by names or numbers of
+        columns, as in {("a", "b"): "categorical", "age": "gaussian"}. Categories are integer codes from 0
+        on.
+    tol : float, default=1e-3
+        EM stops when the mean log-likelihood changes by less than this.
+    max_iter : int, default=100
+        Largest number of EM steps of each start.
+    n_init : int, default=1
+        Number of starts; the one with the largest likelihood is kept.
+    init_params : {"kmeans", "random"}, default="kmeans"
+        How the start is found: by k-means of the standardised columns, or from random responsibilities.
+    random_state : int, RandomState or None, default=None
+        Seed of the random starts. An int gives the same result each time; `checkpoint` needs one.
+    verbose : int, default=0
+        If not 0, print the log-likelihood during the fit.
+    verbose_interval : int, default=10
+        Number of steps between two printed lines.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Weights of the components; they sum to 1.
+    converged_ : bool
+        Whether the best start reached `tol` within `max_iter` steps.
+    n_iter_ : int
+        Number of EM steps of the best start.
+    lower_bound_ : float
+        Mean log-likelihood per row in the last step.
+    lower_bounds_ : list of float
+        Mean log-likelihood per row before each step.
+    trace_ : dict
+        "log_likelihood", the mean log-likelihood before each step, and "floored", whether the step was
+        changed by regularisation; the log-likelihood can decrease only in such steps.
+    stop_reason_ : str
+        Why EM stopped.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names seen in `fit`; only if X has names.
+
+    See Also
+    --------
+    GaussianMixture : Gaussian components with covariances, and a choice of their number.
+    NaiveBayes : The same families with labels.
+
+    References ---------- .. [1] Dempster, A. P., Laird, N. M. and Rubin, D. B. (1977). Maximum likelihood
+    from incomplete data via
+       the EM algorithm. Journal of the Royal Statistical Society B 39, 1-38.
+    .. [2] Lazarsfeld, P. F. and Henry, N. W. (1968). Latent Structure Analysis. Houghton Mifflin.
 
     Examples
     --------

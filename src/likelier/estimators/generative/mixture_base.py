@@ -49,7 +49,7 @@ class Candidate(NamedTuple):
 
 
 class Tried(Shown, dict[str, Any]):
-    """The mixtures that were tried, by columns; prints as a table with the chosen one marked."""
+    """Mixtures that were tried, as a dict of columns; prints as a table with the chosen one marked."""
 
     def __init__(self, columns: dict[str, Any], criterion: str) -> None:
         super().__init__(columns)
@@ -84,7 +84,7 @@ class Tried(Shown, dict[str, Any]):
         return str(self)
 
     def to_frame(self) -> Any:
-        """The same as a pandas frame."""
+        """The same as a pandas DataFrame."""
         import pandas as pd
 
         return pd.DataFrame(dict(self))
@@ -133,9 +133,30 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
     # ---- fitting -----------------------------------------------------------------------------------
     @resumable
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
-        """Fit to rows X, or to a source of them, by EM from `n_init` starts; y is not used.
+        """Fit to rows without labels, by EM from `n_init` starts.
 
-        checkpoint: a file for what is done so far: a fit that was cut off goes on from there.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Training rows, in memory, as a Dask collection, or as a source of `likelier.scan`, which is read
+            in chunks. NaN and None are missing values.
+        y : None
+            Not used; present for compatibility with scikit-learn.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a weight of 2 is the same as the row given twice. None: all weights are 1.
+        checkpoint : str or path, default=None
+            File in which the progress is saved until the fit is complete. If the process stops, the same
+            call resumes from it.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator itself.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If EM did not converge within `max_iter` steps.
         """
         source = validation.unlabelled(self, X, sample_weight, known=False)
         candidates = self._candidates(source.names)
@@ -239,11 +260,32 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
         raise NotImplementedError
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Stepwise EM: take in a batch, and let go of some of what earlier ones said.
+        """Update the mixture with a batch of rows, by stepwise EM.
 
-        The first batch is fitted as by `fit`. After t more, a batch counts with the share (t + 2)^-0.7, and
-        all before it with the rest (Cappé & Moulines 2009). So the result depends on the order of the
-        batches, and follows rows that change; it is not that of one fit to all of them.
+        The first batch is fitted as by `fit`. After t more batches, a batch has the weight (t + 2)^-0.7 and
+        all earlier ones together the rest (Cappé and Moulines 2009). The result depends on the order of the
+        batches and follows changes in the data; it differs from one fit to all rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Training rows, in memory, as a Dask collection, or as a source of `likelier.scan`, which is read
+            in chunks. NaN and None are missing values.
+        y : None
+            Not used; present for compatibility with scikit-learn.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a weight of 2 is the same as the row given twice. None: all weights are 1.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If the model keeps no statistics: it came from `marginal` or `condition`, or was saved without
+            them.
         """
         if "_model" not in vars(self):
             return self.fit(X, y, sample_weight)
@@ -290,11 +332,39 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
         """The family that a fitted model is of."""
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[Any]:
-        """Fit, and the most probable component of each row."""
+        """Fit, and return the most probable component of each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Training rows. NaN and None are missing values.
+        y : None
+            Not used; present for compatibility with scikit-learn.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a weight of 2 is the same as the row given twice. None: all weights are 1.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Numbers of the components, from 0 on.
+        """
         return self.fit(X, y, sample_weight).predict(X)
 
     def merge(self, *others: Any) -> NoReturn:
-        """Refused: EM reads rows again and again, so no statistics of them would do."""
+        """Not supported for mixtures: each step of EM depends on all rows.
+
+        Use `partial_fit`, or fit to all rows; a source of `likelier.scan` can have many files.
+
+        Parameters
+        ----------
+        *others : estimator
+            Not used.
+
+        Raises
+        ------
+        TypeError
+            Always.
+        """
         raise TypeError(
             f"{type(self).__name__} cannot be merged: each step of EM depends on all rows. Fit to all of "
             "them (a source from scan may be of many files), or take them in by partial_fit."
@@ -302,15 +372,45 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
 
     # ---- answers -----------------------------------------------------------------------------------
     def score(self, X: Any, y: Any = None) -> float:
-        """The mean of ln p(x)."""
+        """Mean log-likelihood of the rows, the mean of ln p(x).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
+            collection gives a lazy result.
+        y : None
+            Not used; present for compatibility with scikit-learn.
+
+        Returns
+        -------
+        score : float
+            Mean of `score_samples(X)`.
+        """
         return float(self.score_samples(X).mean())
 
     def sample(
         self, n_samples: int = 1, y: Any = None, random_state: Any = None, *, output: str | None = None
     ) -> tuple[Any, NDArray[Any]]:
-        """New rows and their components: from all of them, or from component y.
+        """Draw new rows from the mixture, or from given components.
 
-        output: "pandas", "polars" or "pyarrow" for rows as a frame; by default they are an array.
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows.
+        y : int or array-like of shape (n_samples,), default=None
+            Component to draw from, or one for each row. None: components are drawn by their weights.
+        random_state : int, RandomState or None, default=None
+            Seed. None: the `random_state` of the estimator.
+        output : {"pandas", "polars", "pyarrow"} or None, default=None
+            Library of the table to return; None: an array.
+
+        Returns
+        -------
+        X : ndarray or DataFrame of shape (n_samples, n_features)
+            The new rows.
+        y : ndarray of shape (n_samples,)
+            The component of each row.
         """
         seed = self.random_state if random_state is None else random_state
         return super().sample(n_samples, y, seed, output=output)

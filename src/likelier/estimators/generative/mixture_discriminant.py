@@ -48,16 +48,78 @@ from likelier.warning_location import outside
 
 
 class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, GenerativeModel):
-    """Each class a mixture: p(x | C_k) = Σ_m w_m p_m(x), by EM (Hastie & Tibshirani 1996).
+    """Mixture discriminant analysis: each class is a mixture, p(x | C_k) = Σ_m w_m p_m(x), fitted by EM.
 
-    Rows whose label is None or NaN, or equals `unlabelled` where that is set, have no label: they take
-    part by their responsibilities, over all components of all classes (Miller & Uyar 1997).
+    Semi-supervised: rows without a label take part by their probabilities over all components of all
+    classes [2]_. With one component for each class and every row labelled it is
+    QuadraticDiscriminantAnalysis ("full"), LinearDiscriminantAnalysis ("tied") or GaussianNB ("diag").
 
-    n_components: how many each class has; a number, a list in the order of the classes, or {class: number}.
-    covariance_type: as in GaussianMixture; "tied" is one covariance for all components of all classes.
-    families: a `Family`, or the name of one, in place of Gaussians of that shape. priors: of the classes;
-    by default their shares of the rows. With one component for each class and every row labelled it is
-    QuadraticDiscriminantAnalysis (full), LinearDiscriminantAnalysis (tied), or GaussianNB (diag).
+    Parameters
+    ----------
+    n_components : int, array-like of shape (n_classes,) or dict, default=2
+        Number of components of each class: one number for all, a list in the order of `classes_`, or
+        {label: number}.
+    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
+        Form of the covariances, as in GaussianMixture; "tied" is one covariance for all components of all
+        classes.
+    families : str or Family, default=None
+        Family of the components in place of Gaussians of that covariance type.
+    tol : float, default=1e-4
+        EM stops when the mean log-likelihood changes by less than this.
+    max_iter : int, default=200
+        Largest number of EM steps of each start.
+    n_init : int, default=1
+        Number of starts; the one with the largest likelihood is kept.
+    reg_covar : float, default=1e-6
+        Added to the diagonal of the covariances, so that they stay positive definite.
+    priors : array-like of shape (n_classes,) or dict, default=None
+        Class priors, in the order of `classes_` or as {label: prior}; they must sum to 1. None: the class
+        frequencies of the training rows.
+    random_state : int, RandomState or None, default=None
+        Seed of the random starts. An int gives the same result each time; `checkpoint` needs one.
+    unlabelled : label, default=None
+        Value of y that marks rows without a label, such as -1. None and NaN always do.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in sorted order.
+    priors_ : ndarray of shape (n_classes,)
+        Prior probability of each class.
+    weights_ : ndarray of shape (n_all_components,)
+        Weights of the components; those of a class sum to 1.
+    component_classes_ : ndarray of shape (n_all_components,)
+        Class of each component.
+    means_ : ndarray of shape (n_all_components, n_features_in_)
+        Mean of each component; not with `families`.
+    covariances_ : ndarray
+        Covariances, in the shapes of GaussianMixture; not with `families`.
+    converged_ : bool
+        Whether the best start reached `tol` within `max_iter` steps.
+    n_iter_ : int
+        Number of EM steps of the best start.
+    trace_ : dict
+        "log_likelihood", the mean log-likelihood before each step, and "floored", whether the step was
+        changed by regularisation; the log-likelihood can decrease only in such steps.
+    stop_reason_ : str
+        Why EM stopped.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names seen in `fit`; only if X has names.
+
+    See Also
+    --------
+    QuadraticDiscriminantAnalysis : One Gaussian for each class.
+    GaussianMixture : Mixtures without labels.
+    KernelDensityClassifier : Class densities of any shape.
+
+    References
+    ----------
+    .. [1] Hastie, T. and Tibshirani, R. (1996). Discriminant analysis by Gaussian mixtures. Journal of the
+       Royal Statistical Society B 58, 155-176.
+    .. [2] Miller, D. J. and Uyar, H. S. (1997). A mixture of experts classifier with learning based on both
+       labelled and unlabelled data. NIPS 9, 571-577.
 
     Examples
     --------
@@ -104,9 +166,31 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
     # ---- fitting -----------------------------------------------------------------------------------
     @resumable
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
-        """Fit to rows X and their labels y, of which some may be missing, or to a source that has both.
+        """Fit to rows of which some may have no label, by EM from `n_init` starts.
 
-        checkpoint: a file for what is done so far: a fit that was cut off goes on from there.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Training rows, in memory, as a Dask collection, or as a source of `likelier.scan`, which is read
+            in chunks. NaN and None are missing values.
+        y : array-like of shape (n_samples,), default=None
+            Class labels; None, NaN and `unlabelled` mark rows without a label. Leave out if X is a source
+            with a target column.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a weight of 2 is the same as the row given twice. None: all weights are 1.
+        checkpoint : str or path, default=None
+            File in which the progress is saved until the fit is complete. If the process stops, the same
+            call resumes from it.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator itself.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If EM did not converge within `max_iter` steps.
         """
         check_climb(self)
         family = self._family()
@@ -225,16 +309,46 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
 
     @by_block
     def decide(self, X: Any, costs: Any = None, reject: float | None = None) -> NDArray[Any]:
-        """The label of least expected cost for each row.
+        """Label with the least expected cost for each row, given the probabilities of `predict_proba`.
 
-        costs: (K, K), what it costs to decide column k when the truth is row j; by default 1 for every
-        mistake. reject: the cost of not deciding; a row for which every label is expected to cost more
-        gets None.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
+            collection gives a lazy result.
+        costs : array-like of shape (n_classes, n_classes), default=None
+            costs[j, k] is the cost of deciding for class k when the true class is j, in the order of
+            `classes_`. None: 0 for a correct decision and 1 for every error.
+        reject : float, default=None
+            Cost of leaving a row undecided. Rows for which every label has a larger expected cost get None.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The chosen labels; an object array if `reject` is given.
+
+        Raises
+        ------
+        ValueError
+            If `costs` is not a finite matrix of that shape, or `reject` is not finite.
         """
         return cheapest(self.predict_proba(X), self._target, costs, reject)
 
     def merge(self, *others: Any) -> NoReturn:
-        """Refused: EM reads rows again and again, so no statistics of them would do."""
+        """Not supported for mixtures: each step of EM depends on all rows.
+
+        Fit to all rows instead; a source of `likelier.scan` can have many files.
+
+        Parameters
+        ----------
+        *others : estimator
+            Not used.
+
+        Raises
+        ------
+        TypeError
+            Always.
+        """
         raise TypeError(
             f"{type(self).__name__} cannot be merged: each step of EM depends on all rows. Fit to all of "
             "them: a source from scan may be of many files."

@@ -29,7 +29,7 @@ from likelier.families import (
 )
 from likelier.model import Bayes, Unweighed, log_of
 
-# Naive Bayes for counts and truths.
+# Naive Bayes for counts and booleans.
 
 LEAST_ALPHA = 1e-10  # unless force_alpha
 
@@ -74,23 +74,40 @@ class AffineNB(OnePassClassifier):
 
     @property
     def coef_(self) -> Floats:
-        """The weights of the columns: (K, p), of two classes (1, p)."""
+        """Weights of the columns, (n_classes, n_features), or (1, n_features) for binary problems."""
         return self._lines()[0]
 
     @property
     def intercept_(self) -> Floats:
-        """(K,), of two classes (1,)."""
+        """Constant terms of the scores, (n_classes,), or (1,) for binary problems."""
         return self._lines()[1]
 
     def to_linear(self) -> LinearClassifier:
-        """The weights alone, as a classifier that predicts the same."""
+        """The model as a linear classifier with the same predictions on rows without missing values.
+
+        Returns
+        -------
+        model : LinearClassifier
+            Fitted linear classifier with `coef_` and `intercept_`, and without densities.
+        """
         W, b = self._lines()
         return LinearClassifier(W, b, self.classes_, getattr(self, "feature_names_in_", None))
 
     def contributions(self, X: Any) -> Contributions:
-        """What each column adds to each class's score, (n, K, p), beside a base (K,).
+        """How much each column adds to the score of each class.
 
-        Together they are the joint log score. A missing cell contributes 0.
+        Base and contributions add up to the joint log score of the class. A missing value contributes 0.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Rows to explain.
+
+        Returns
+        -------
+        contributions : Contributions
+            Named tuple of `values` (n_samples, n_classes, n_features) and `base` (n_classes,);
+            base + values.sum(axis=2) is the score of each class. `to_frame()` gives a pandas table.
         """
         validation.fitted(self)
         rows = validation.dense_rows(self, X, gaps=True)
@@ -174,11 +191,62 @@ class OnceFitted:
 
 
 class BernoulliNB(AffineNB):
-    """Bernoulli naive Bayes: a_k(x) = ln p(C_k) + Σ_j x_j ln p_kj + (1 - x_j) ln(1 - p_kj).
+    """Bernoulli naive Bayes for booleans: a_k(x) = ln p(C_k) + Σ_j x_j ln p_kj + (1 - x_j) ln(1 - p_kj).
 
-    Drop-in for scikit-learn's. Columns are truths: x_j > binarize; binarize=None: they are 0 or 1, and
-    anything else is refused. The scores are affine in them: `coef_` is ln p/(1 - p), and `to_linear()`
-    predicts the same of rows of 0 and 1.
+    Drop-in for scikit-learn's class, with missing values, merging, sampling and conditional models. The
+    scores are linear in the columns: `coef_` is the log-odds ln p/(1 - p), and `to_linear()` predicts the
+    same for rows of 0 and 1.
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (n_features,), default=1.0
+        Additive (Laplace or Lidstone) smoothing: pseudo-counts added to the counts of every class, the same
+        for all columns or one number for each. 0 is no smoothing.
+    force_alpha : bool, default=True
+        If False, values of alpha below 1e-10 are raised to 1e-10; if True, alpha is used as it is.
+    binarize : float or None, default=0.0
+        Threshold: a value above it is true. None: the columns are 0 or 1 already, and other values are
+        refused in `fit`.
+    fit_prior : bool, default=True
+        Whether the class priors are the class frequencies of the training rows; if False, all classes have
+        the same prior. Ignored if `class_prior` is given.
+    class_prior : array-like of shape (n_classes,) or dict, default=None
+        Class priors, in the order of `classes_` or as {label: prior}; rescaled to sum to 1. None: as
+        `fit_prior` says.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in sorted order.
+    class_count_ : ndarray of shape (n_classes,)
+        Total sample weight of the training rows of each class. Missing on models without statistics, such
+        as those returned by `condition` and `marginal`.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Natural logarithm of the class priors.
+    feature_count_ : ndarray of shape (n_classes, n_features_in_)
+        Weighted sum of each column within each class, before smoothing. Missing on models without
+        statistics.
+    feature_log_prob_ : ndarray of shape (n_classes, n_features_in_)
+        ln p(x_j is true | C_k), with smoothing.
+    coef_ : ndarray of shape (n_classes, n_features_in_), or (1, n_features_in_) for binary problems
+        Weights of the columns in the linear scores.
+    intercept_ : ndarray of shape (n_classes,), or (1,) for binary problems
+        Constant terms of the linear scores.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names seen in `fit`; only if X has names.
+
+    See Also
+    --------
+    NaiveBayes : A family of distributions for each column, chosen automatically.
+    CategoricalNB : For columns with more than two categories.
+    MultinomialNB : For word counts instead of word occurrence.
+
+    References
+    ----------
+    .. [1] McCallum, A. and Nigam, K. (1998). A comparison of event models for naive Bayes text
+       classification. AAAI-98 Workshop on Learning for Text Categorization, 41-48.
 
     Examples
     --------
@@ -224,10 +292,59 @@ class BernoulliNB(AffineNB):
 
 
 class MultinomialNB(AffineNB):
-    """Multinomial naive Bayes: a_k(x) = ln p(C_k) + Σ_j x_j ln θ_kj, x_j how often word j is in the text.
+    """Multinomial naive Bayes for word counts: a_k(x) = ln p(C_k) + Σ_j x_j ln θ_kj.
 
-    Drop-in for scikit-learn's. A row is N draws, N = Σ_j x_j being given; `score_samples` is the exact
-    ln p(x | N), number of orders included; `predict_joint_log_proba` leaves that out, as scikit-learn does.
+    Drop-in for scikit-learn's class. A row is a document of N = Σ_j x_j draws, N given, and x_j is the
+    count of term j. `score_samples` is the exact ln p(x | N), with the multinomial coefficient;
+    `predict_joint_log_proba` leaves the coefficient out, as scikit-learn does.
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (n_features,), default=1.0
+        Additive (Laplace or Lidstone) smoothing: pseudo-counts added to the counts of every class, the same
+        for all columns or one number for each. 0 is no smoothing.
+    force_alpha : bool, default=True
+        If False, values of alpha below 1e-10 are raised to 1e-10; if True, alpha is used as it is.
+    fit_prior : bool, default=True
+        Whether the class priors are the class frequencies of the training rows; if False, all classes have
+        the same prior. Ignored if `class_prior` is given.
+    class_prior : array-like of shape (n_classes,) or dict, default=None
+        Class priors, in the order of `classes_` or as {label: prior}; rescaled to sum to 1. None: as
+        `fit_prior` says.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in sorted order.
+    class_count_ : ndarray of shape (n_classes,)
+        Total sample weight of the training rows of each class. Missing on models without statistics, such
+        as those returned by `condition` and `marginal`.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Natural logarithm of the class priors.
+    feature_count_ : ndarray of shape (n_classes, n_features_in_)
+        Weighted sum of each column within each class, before smoothing. Missing on models without
+        statistics.
+    feature_log_prob_ : ndarray of shape (n_classes, n_features_in_)
+        ln θ_kj, the log probability of each term in each class, with smoothing.
+    coef_ : ndarray of shape (n_classes, n_features_in_), or (1, n_features_in_) for binary problems
+        Weights of the columns in the linear scores.
+    intercept_ : ndarray of shape (n_classes,), or (1,) for binary problems
+        Constant terms of the linear scores.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names seen in `fit`; only if X has names.
+
+    See Also
+    --------
+    ComplementNB : Often better if the classes are imbalanced.
+    BernoulliNB : For word occurrence instead of word counts.
+    PoissonNB : For counts that are not draws from one vocabulary.
+
+    References
+    ----------
+    .. [1] McCallum, A. and Nigam, K. (1998). A comparison of event models for naive Bayes text
+       classification. AAAI-98 Workshop on Learning for Text Categorization, 41-48.
 
     Examples
     --------
@@ -272,7 +389,19 @@ class MultinomialNB(AffineNB):
 
     @by_block
     def predict_joint_log_proba(self, X: Any) -> Floats:
-        """Σ_j x_j ln θ_kj + ln p(C_k), (n, K): ln p(x, C_k) but for the number of orders of the draws."""
+        """Joint log score Σ_j x_j ln θ_kj + ln p(C_k): ln p(x, C_k) without the multinomial coefficient.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
+            collection gives a lazy result.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            The joint log score of each class, in the order of `classes_`.
+        """
         return self._ask(X, "posterior", links.identity)
 
     def __sklearn_tags__(self) -> Any:
@@ -292,10 +421,60 @@ class NoDensity:
 
 
 class ComplementNB(AffineNB):
-    """Complement naive Bayes: a_k(x) = -Σ_j x_j ln θ̃_kj, θ̃_k from the words of all other classes.
+    """Complement naive Bayes for word counts: a_k(x) = -Σ_j x_j ln θ̃_kj, θ̃_k from all other classes.
 
-    Drop-in for scikit-learn's (Rennie, Shih, Teevan and Karger 2003). No density and no priors: what needs
-    these, from `sample` to `score_samples`, it has not. A missing cell adds nothing to any class.
+    Drop-in for scikit-learn's class. The scores are neither densities nor probabilities, so that the
+    methods that need a density (`sample`, `score_samples`, `condition`, `impute` and others) do not exist.
+    A missing value adds nothing to any class.
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (n_features,), default=1.0
+        Additive (Laplace or Lidstone) smoothing: pseudo-counts added to the counts of every class, the same
+        for all columns or one number for each. 0 is no smoothing.
+    force_alpha : bool, default=True
+        If False, values of alpha below 1e-10 are raised to 1e-10; if True, alpha is used as it is.
+    fit_prior : bool, default=True
+        Whether `class_log_prior_` holds the class frequencies of the training rows. The scores do not
+        depend on it.
+    class_prior : array-like of shape (n_classes,) or dict, default=None
+        Class priors to show in `class_log_prior_`. The scores do not depend on them.
+    norm : bool, default=False
+        Whether the weights of each class are divided by their sum, the second normalisation of [1]_.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in sorted order.
+    class_count_ : ndarray of shape (n_classes,)
+        Total sample weight of the training rows of each class. Missing on models without statistics, such
+        as those returned by `condition` and `marginal`.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Natural logarithm of the class priors.
+    feature_count_ : ndarray of shape (n_classes, n_features_in_)
+        Weighted sum of each column within each class, before smoothing. Missing on models without
+        statistics.
+    feature_all_ : ndarray of shape (n_features_in_,)
+        Weighted sum of each column over all classes. Missing on models without statistics.
+    feature_log_prob_ : ndarray of shape (n_classes, n_features_in_)
+        Weights of the columns, from the other classes.
+    coef_ : ndarray of shape (n_classes, n_features_in_), or (1, n_features_in_) for binary problems
+        Weights of the columns in the linear scores.
+    intercept_ : ndarray of shape (n_classes,), or (1,) for binary problems
+        Constant terms of the linear scores.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names seen in `fit`; only if X has names.
+
+    See Also
+    --------
+    MultinomialNB : The model with a density and class priors.
+
+    References
+    ----------
+    .. [1] Rennie, J. D. M., Shih, L., Teevan, J. and Karger, D. R. (2003). Tackling the poor assumptions of
+       naive Bayes text classifiers. ICML, 616-623.
 
     Examples
     --------
@@ -334,18 +513,54 @@ class ComplementNB(AffineNB):
 
     @by_block
     def predict(self, X: Any) -> NDArray[Any]:  # type: ignore[override]
-        """The class of the largest score."""
+        """Label of the largest score for each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
+            collection gives a lazy result.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Predicted class labels.
+        """
         codes = self._ask(X, "posterior", links.argmax)
         return np.asarray(self._target[codes])
 
     @by_block
     def predict_proba(self, X: Any) -> Floats:  # type: ignore[override]
-        """The softmax of the scores, (n, K): an order of the classes, and no more."""
+        """Softmax of the scores. It ranks the classes of a row; it is not a calibrated probability.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
+            collection gives a lazy result.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            One column for each class, in the order of `classes_`; rows sum to 1.
+        """
         return self._ask(X, "posterior", links.softmax)
 
     @by_block
     def predict_log_proba(self, X: Any) -> Floats:  # type: ignore[override]
-        """Its logarithm."""
+        """Logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
+            collection gives a lazy result.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            One column for each class, in the order of `classes_`.
+        """
         return self._ask(X, "posterior", links.log_softmax)
 
     def _family(self, classes: NDArray[Any]) -> Complement:
@@ -375,10 +590,44 @@ class ComplementNB(AffineNB):
 
 
 class PoissonNB(AffineNB):
-    """Poisson naive Bayes: a_k(x) = ln p(C_k) + Σ_j x_j ln λ_kj - λ_kj - ln x_j!.
+    """Poisson naive Bayes for counts: a_k(x) = ln p(C_k) + Σ_j x_j ln λ_kj - λ_kj - ln x_j!.
 
-    Columns are counts of their own, independent in each class. A rate is (Σx + α m) / (n + α), m the mean
-    of all classes: alpha is a number of rows (or one for each column) that are like those of all classes.
+    Each column is a count, independent of the others within a class. The rate of class k in column j is
+    (Σx + α m) / (n + α), with m the mean of the column over all rows.
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (n_features,), default=1.0
+        Smoothing: the number of pseudo-rows added to each class with the mean count of all rows, the same
+        for all columns or one number for each. 0 is no smoothing.
+    priors : array-like of shape (n_classes,) or dict, default=None
+        Class priors, in the order of `classes_` or as {label: prior}; they must sum to 1. None: the class
+        frequencies of the training rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in sorted order.
+    class_count_ : ndarray of shape (n_classes,)
+        Total sample weight of the training rows of each class. Missing on models without statistics, such
+        as those returned by `condition` and `marginal`.
+    class_prior_ : ndarray of shape (n_classes,)
+        Prior probability of each class.
+    rate_ : ndarray of shape (n_classes, n_features_in_)
+        Poisson rate λ of each column in each class.
+    coef_ : ndarray of shape (n_classes, n_features_in_), or (1, n_features_in_) for binary problems
+        Weights of the columns in the linear scores.
+    intercept_ : ndarray of shape (n_classes,), or (1,) for binary problems
+        Constant terms of the linear scores.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names seen in `fit`; only if X has names.
+
+    See Also
+    --------
+    MultinomialNB : For counts that are draws from one vocabulary.
+    NaiveBayes : A family of distributions for each column, chosen automatically.
 
     Examples
     --------
@@ -424,11 +673,50 @@ class PoissonNB(AffineNB):
 
 
 class GaussianNB(OnePassClassifier):
-    """Gaussian naive Bayes: a_k(x) = ln p(C_k) + Σ_j ln N(x_j; m_kj, v_kj).
+    """Gaussian naive Bayes for real columns: a_k(x) = ln p(C_k) + Σ_j ln N(x_j; m_kj, v_kj).
 
-    Drop-in for scikit-learn's, with sparse input, merging, sampling and conditional questions. To every
-    variance is added `epsilon_`, `var_smoothing` times the largest column variance of all rows so far:
-    one fit and many `partial_fit`s agree.
+    Drop-in for scikit-learn's class, with sparse input, missing values, merging, sampling and conditional
+    models. `epsilon_` is computed from all rows so far, so that one `fit` and many calls of `partial_fit`
+    agree.
+
+    Parameters
+    ----------
+    priors : array-like of shape (n_classes,) or dict, default=None
+        Class priors, in the order of `classes_` or as {label: prior}; they must sum to 1. None: the class
+        frequencies of the training rows.
+    var_smoothing : float, default=1e-9
+        Share of the largest column variance that is added to every variance for numerical stability.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in sorted order.
+    class_count_ : ndarray of shape (n_classes,)
+        Total sample weight of the training rows of each class. Missing on models without statistics, such
+        as those returned by `condition` and `marginal`.
+    class_prior_ : ndarray of shape (n_classes,)
+        Prior probability of each class.
+    theta_ : ndarray of shape (n_classes, n_features_in_)
+        Mean of each column in each class.
+    var_ : ndarray of shape (n_classes, n_features_in_)
+        Variance of each column in each class, with `epsilon_` added.
+    epsilon_ : float
+        The amount added to the variances. Missing on models without statistics.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names seen in `fit`; only if X has names.
+
+    See Also
+    --------
+    NaiveBayes : A family of distributions for each column, chosen automatically.
+    LinearDiscriminantAnalysis : Correlated columns, with one covariance for all classes.
+    QuadraticDiscriminantAnalysis : Correlated columns, with a covariance for each class.
+
+    References
+    ----------
+    .. [1] Chan, T. F., Golub, G. H. and LeVeque, R. J. (1979). Updating formulae and a pairwise algorithm
+       for computing sample variances. Stanford University, STAN-CS-79-773.
 
     Examples
     --------
@@ -487,9 +775,20 @@ class GaussianNB(OnePassClassifier):
             )
 
     def contributions(self, X: Any) -> Contributions:
-        """ln N(x_j; m_kj, v_kj), (n, K, p), beside ln p(C_k): together they are ln p(x, C_k).
+        """How much each column adds to the score of each class: ln N(x_j; m_kj, v_kj).
 
-        A missing cell contributes 0.
+        The base is ln p(C_k); base and contributions add up to ln p(x, C_k). A missing value contributes 0.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Rows to explain.
+
+        Returns
+        -------
+        contributions : Contributions
+            Named tuple of `values` (n_samples, n_classes, n_features) and `base` (n_classes,);
+            base + values.sum(axis=2) is the score of each class. `to_frame()` gives a pandas table.
         """
         validation.fitted(self)
         params = self._model.params

@@ -108,9 +108,35 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
     # ---- fitting -----------------------------------------------------------------------------------
     @resumable
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
-        """Fit to rows X and their y, or to a source that has both, from scratch.
+        """Fit to labelled rows, from scratch, in one pass.
 
-        checkpoint: a file for what is done so far: a fit that was cut off goes on from there.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Training rows, in memory, as a Dask collection, or as a source of `likelier.scan`, which is read
+            in chunks. NaN and None are missing values.
+        y : array-like of shape (n_samples,), default=None
+            Class labels. Leave out if X is a source with a target column.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a weight of 2 is the same as the row given twice. None: all weights are 1.
+        checkpoint : str or path, default=None
+            File in which the progress is saved until the fit is complete. If the process stops, the same
+            call resumes from it.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If X, y and sample_weight do not fit together, or a hyper-parameter is not valid.
+
+        Warns
+        -----
+        DegenerateWarning
+            If the rows do not determine the model, for example because a column is constant.
         """
         source = self._source(X, y, sample_weight, known=False)
         with validation.naming(source, type(self).__name__):
@@ -128,10 +154,43 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         return self._publish(model, count.kept, survey.classes, source.names)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Take in more rows: the result is that of one fit to all rows so far.
+        """Add more rows: the result is the same as that of one `fit` to all rows so far.
 
-        `classes`, all labels that can ever come, are needed at the first call. What the rows so far leave
-        open is dealt with as in `fit`, but without a warning: more may come.
+        Unlike `fit` it does not warn of rows that do not determine the model, since more may follow.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Training rows, in memory, as a Dask collection, or as a source of `likelier.scan`, which is read
+            in chunks. NaN and None are missing values.
+        y : array-like of shape (n_samples,), default=None
+            Class labels. Leave out if X is a source with a target column.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that can occur; required in the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a weight of 2 is the same as the row given twice. None: all weights are 1.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If `classes` is missing in the first call or differs later, y has a label that is not among
+            them, or the model keeps no statistics.
+
+        Examples
+        --------
+        >>> from likelier import GaussianNB
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = GaussianNB()
+        >>> for part in (slice(0, 80), slice(80, 150)):
+        ...     model = model.partial_fit(X[part], y[part], classes=[0, 1, 2])
+        >>> model.class_count_
+        array([50., 50., 50.])
         """
         first = "_model" not in vars(self)
         known = known_classes(self, classes)
@@ -153,9 +212,35 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         return self._publish(replace(model, typical=typical, single=all_single), statistics, known, names)
 
     def merge(self, *others: Self, classes: Literal["union"] | None = None) -> Self:
-        """A new estimator, equal to one fitted to the rows of this one and of all `others`.
+        """Combine models that were fitted to different rows into one, as if fitted to all of them.
 
-        Hyper-parameters, columns and classes must be the same; classes="union" joins the classes.
+        Parameters
+        ----------
+        *others : estimator
+            Fitted models of the same class, with the same hyper-parameters and columns.
+        classes : {"union"} or None, default=None
+            "union" combines different sets of classes; None requires them to be the same.
+
+        Returns
+        -------
+        model : estimator
+            A new fitted estimator; the given ones are not changed.
+
+        Raises
+        ------
+        TypeError
+            If the models are not of the same class.
+        ValueError
+            If hyper-parameters, columns or classes differ, or a model keeps no statistics.
+
+        Examples
+        --------
+        >>> from likelier import GaussianNB
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> even, odd = GaussianNB().fit(X[::2], y[::2]), GaussianNB().fit(X[1::2], y[1::2])
+        >>> even.merge(odd).class_count_
+        array([50., 50., 50.])
         """
         return self._join(numbered_models(self, others), classes)
 
@@ -187,16 +272,55 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         random_state: int | None = None,
         return_predictions: bool = False,
     ) -> CrossValidation:
-        """Every fold predicted from all others, for every point of a grid of hyper-parameters.
+        """Cross-validation, and grid search, in two passes over the rows.
 
-        Equal to fitting anew each time, from two passes over the rows: statistics of each fold, merged
-        into those of all but one; then the scores of all models of a fold.
+        The result is the same as that of a separate fit for each fold and each point of the grid. The
+        statistics of each fold are computed once and merged into those of all folds but one.
 
-        cv: the number of folds (as scikit-learn cuts arrays; by a hash of the row's number, `random_state`
-        its seed, for rows that are not in memory), a splitter of scikit-learn's, or a list of (train,
-        test), in which each row is tested once and trained on in all other folds. grid: as scikit-learn's
-        `param_grid`. metric: what the best point is best in. return_predictions: keep what the best point
-        predicts of each row, from the other folds; that takes a third pass.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Training rows, in memory, as a Dask collection, or as a source of `likelier.scan`, which is read
+            in chunks. NaN and None are missing values.
+        y : array-like of shape (n_samples,), default=None
+            Class labels. Leave out if X is a source with a target column.
+        cv : int, cross-validation splitter or iterable of (train, test), default=5
+            Number of folds, a splitter of scikit-learn, or index pairs. Each row must be in exactly one
+            test set and in the training sets of all other folds. An int cuts arrays as scikit-learn does,
+            and rows that are not in memory by a hash of the row number.
+        grid : dict or list of dict, default=None
+            Values to try for each hyper-parameter, as `param_grid` of scikit-learn's GridSearchCV. None:
+            only the estimator as it is.
+        metric : {"log_loss", "error"} or None, default=None
+            Metric by which the best point is chosen; None is "log_loss".
+        groups : array-like of shape (n_samples,), default=None
+            Group of each row, for splitters that keep groups together.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a weight of 2 is the same as the row given twice. None: all weights are 1.
+        random_state : int, default=None
+            Seed of the folds of rows that are not in memory; for arrays use a splitter with a seed.
+        return_predictions : bool, default=False
+            Whether to keep the out-of-fold predictions of the best point; this takes a third pass.
+
+        Returns
+        -------
+        result : CrossValidation
+            Scores of every point on every fold, `best_params_`, `best_score_`, `best_estimator_` (fitted to
+            all rows) and, if requested, `predictions`. Prints as a table.
+
+        Raises
+        ------
+        ValueError
+            If `cv`, `grid` or `metric` is not valid, or a fold has no rows.
+
+        Examples
+        --------
+        >>> from likelier import GaussianNB
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> result = GaussianNB().cross_validate(X, y, grid={"var_smoothing": [1e-9, 1e-2]})
+        >>> result.best_params_, round(result.best_score_, 3)
+        ({'var_smoothing': 0.01}, 0.126)
         """
         source = numbered(self._source(X, y, sample_weight, known=False))
         asked = cross_validation.Asked(cv, grid, metric, groups, random_state, return_predictions)
@@ -327,16 +451,56 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
     # ---- answers -------------------------------------------------------------------------------------
     @by_block
     def decide(self, X: Any, costs: Any = None, reject: float | None = None) -> NDArray[Any]:
-        """The label of least expected cost for each row.
+        """Label with the least expected cost for each row, given the probabilities of `predict_proba`.
 
-        costs: (K, K), what it costs to decide column k when the truth is row j; by default 1 for every
-        mistake. reject: the cost of not deciding; a row for which every label is expected to cost more
-        gets None.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
+            collection gives a lazy result.
+        costs : array-like of shape (n_classes, n_classes), default=None
+            costs[j, k] is the cost of deciding for class k when the true class is j, in the order of
+            `classes_`. None: 0 for a correct decision and 1 for every error.
+        reject : float, default=None
+            Cost of leaving a row undecided. Rows for which every label has a larger expected cost get None.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The chosen labels; an object array if `reject` is given.
+
+        Raises
+        ------
+        ValueError
+            If `costs` is not a finite matrix of that shape, or `reject` is not finite.
+
+        Examples
+        --------
+        >>> from likelier import GaussianNB
+        >>> model = GaussianNB().fit([[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"])
+        >>> model.decide([[0.5], [1.4], [2.5]], reject=0.1).tolist()
+        ['a', None, 'b']
         """
         return cheapest(self.predict_proba(X), self._target, costs, reject)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of rows whose class is found; a source brings y and weights along."""
+        """Accuracy: the share of rows whose class is predicted correctly.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
+            collection gives a lazy result.
+        y : array-like of shape (n_samples,), default=None
+            True labels. Leave out if X is a source with a target column.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        accuracy : float
+            From 0 to 1.
+        """
         return share_found(self, super().score, X, y, sample_weight)
 
 
