@@ -181,9 +181,10 @@ class LinearProbabilities(Decisions, LinearScores):
         DegenerateWarning
             If `tol` was not reached within `max_iter` steps.
 
-        References ---------- .. [1] Saerens, M., Latinne, P. and Decaestecker, C. (2002). Adjusting the
-        outputs of a classifier to new
-           a priori probabilities. Neural Computation 14, 21-41.
+        References
+        ----------
+        .. [1] Saerens, M., Latinne, P. and Decaestecker, C. (2002). Adjusting the outputs of a classifier
+           to new a priori probabilities. Neural Computation 14, 21-41.
         """
         validation.number("tol", tol, 0.0)
         most = int(validation.number("max_iter", max_iter, 1, whole=True))
@@ -261,22 +262,27 @@ class LinearClassifier(LinearProbabilities, ClassifierMixin, InNotebooks):
 
     @property
     def coef_(self) -> Floats:
+        """Weights of the columns, (n_classes, n_features), or (1, n_features) for binary problems."""
         return np.atleast_2d(np.asarray(self.coef, dtype=np.float64))
 
     @property
     def intercept_(self) -> Floats:
+        """Constant terms of the scores, (n_classes,), or (1,) for binary problems."""
         return np.atleast_1d(np.asarray(self.intercept, dtype=np.float64))
 
     @property
     def classes_(self) -> NDArray[Any]:
+        """Class labels, (n_classes,)."""
         return np.asarray(self.classes)
 
     @property
     def n_features_in_(self) -> int:
+        """Number of columns."""
         return int(self.coef_.shape[1])
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
+        """Column names, if they are known."""
         if self.feature_names is None:
             raise AttributeError("fitted without feature names")
         return np.asarray(self.feature_names, dtype=object)

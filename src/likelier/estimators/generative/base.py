@@ -241,9 +241,10 @@ class GenerativeModel(BaseEstimator, ABC):
         DegenerateWarning
             If `tol` was not reached within `max_iter` steps.
 
-        References ---------- .. [1] Saerens, M., Latinne, P. and Decaestecker, C. (2002). Adjusting the
-        outputs of a classifier to new
-           a priori probabilities. Neural Computation 14, 21-41.
+        References
+        ----------
+        .. [1] Saerens, M., Latinne, P. and Decaestecker, C. (2002). Adjusting the outputs of a classifier
+           to new a priori probabilities. Neural Computation 14, 21-41.
 
         Examples
         --------
@@ -307,14 +308,15 @@ class GenerativeModel(BaseEstimator, ABC):
             If the model keeps no scores of its training rows: it came from `marginal`, `condition` or
             `cross_validate`, or was fitted with a `covariance_estimator`.
 
-        Notes ----- Each training row is scored by the density of all others, so that about this share of
-        new rows from the same distribution is flagged, even if there are few rows for the number of
-        columns. (A row that was part of the fit has a larger density: fewer of the training rows themselves
-        are flagged.) The limit is the weighted quantile over all rows up to 8192 (or 32 MB of them), and
-        over a random sample of this size beyond. After `partial_fit` or `merge`, the score of each row is
-        that under the model of its time. The density of a row with missing values is that of the values
-        that are present, which is not on the scale of complete rows: compare such rows by `marginal`
-        models.
+        Notes
+        -----
+        Each training row is scored by the density of all others, so that about this share of new rows from
+        the same distribution is flagged, even if there are few rows for the number of columns. (A row that
+        was part of the fit has a larger density: fewer of the training rows themselves are flagged.) The
+        limit is the weighted quantile over all rows up to 8192 (or 32 MB of them), and over a random sample
+        of this size beyond. After `partial_fit` or `merge`, the score of each row is that under the model
+        of its time. The density of a row with missing values is that of the values that are present, which
+        is not on the scale of complete rows: compare such rows by `marginal` models.
 
         Examples
         --------

@@ -536,9 +536,10 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     MixtureDiscriminantAnalysis : Several Gaussians for each class.
     GaussianNB : Independent columns.
 
-    References ---------- .. [1] Hastie, T., Tibshirani, R. and Friedman, J. (2009). The Elements of
-    Statistical Learning, 2nd ed.,
-       section 4.3. Springer.
+    References
+    ----------
+    .. [1] Hastie, T., Tibshirani, R. and Friedman, J. (2009). The Elements of Statistical Learning, 2nd
+       ed., section 4.3. Springer.
 
     Examples
     --------

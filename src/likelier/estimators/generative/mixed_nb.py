@@ -79,7 +79,7 @@ class NaiveBayes(OnePassClassifier):
         The family of each column, by name or by number.
     selection_ : tuple of Choice
         For each column that was chosen automatically: type of the column, family, and the held-out log loss
-        of each candidate. `print` it for a sentence.
+        of each candidate; `str` of an item is a sentence.
     statistic_names_ : ndarray of shape (n_statistics,)
         Names of the columns of `statistics`. This and the next two exist only if all families are linear
         in their statistics (not Gaussian or kernel).

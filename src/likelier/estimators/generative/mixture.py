@@ -102,9 +102,10 @@ class GaussianMixture(Components):
     Mixture : Mixtures of other families, also for categories and counts.
     MixtureDiscriminantAnalysis : A mixture for each class.
 
-    References ---------- .. [1] Dempster, A. P., Laird, N. M. and Rubin, D. B. (1977). Maximum likelihood
-    from incomplete data via
-       the EM algorithm. Journal of the Royal Statistical Society B 39, 1-38.
+    References
+    ----------
+    .. [1] Dempster, A. P., Laird, N. M. and Rubin, D. B. (1977). Maximum likelihood from incomplete data
+       via the EM algorithm. Journal of the Royal Statistical Society B 39, 1-38.
     .. [2] Schwarz, G. (1978). Estimating the dimension of a model. Annals of Statistics 6, 461-464.
 
     Examples
@@ -361,9 +362,10 @@ class Mixture(Components):
     GaussianMixture : Gaussian components with covariances, and a choice of their number.
     NaiveBayes : The same families with labels.
 
-    References ---------- .. [1] Dempster, A. P., Laird, N. M. and Rubin, D. B. (1977). Maximum likelihood
-    from incomplete data via
-       the EM algorithm. Journal of the Royal Statistical Society B 39, 1-38.
+    References
+    ----------
+    .. [1] Dempster, A. P., Laird, N. M. and Rubin, D. B. (1977). Maximum likelihood from incomplete data
+       via the EM algorithm. Journal of the Royal Statistical Society B 39, 1-38.
     .. [2] Lazarsfeld, P. F. and Henry, N. W. (1968). Latent Structure Analysis. Houghton Mifflin.
 
     Examples
