@@ -176,7 +176,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     solver : {"svd", "lsqr", "eigen"}, default="svd"
         "svd" needs no shrinkage for singular covariances: directions without variance are left out. "lsqr"
         solves for the weights and has no `transform`. "eigen" solves the eigenproblem of the covariance
-        between and within the classes. All give the same boundaries where the covariance has full rank.
+        between and within the classes. All give the same boundaries where the covariance has full rank and
+        `priors` is None.
     shrinkage : "auto", float or None, default=None
         Shrinkage of the covariance towards a multiple of the identity: "auto" is the Ledoit-Wolf estimate
         on standardised columns, a number from 0 to 1 is the amount. Not for solver="svd".
@@ -189,7 +190,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         Whether to compute `covariance_` with solver="svd" too; the other solvers always do.
     tol : float, default=1e-4
         Threshold for the rank with solver="svd": directions with smaller standard deviations, relative to
-        standardised columns, are left out.
+        standardised columns, are left out, and so are axes along which the class means differ by less than
+        this share of the largest difference.
     covariance_estimator : estimator, default=None
         Object with `fit` and `covariance_`, such as sklearn.covariance.OAS(), that estimates the covariance
         of each class. It needs all rows in memory and no weights, and excludes `partial_fit`, `merge` and
@@ -208,7 +210,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     covariance_ : ndarray of shape (n_features_in_, n_features_in_)
         Common covariance of the classes; with solver="svd" only if `store_covariance`.
     coef_ : ndarray of shape (n_classes, n_features_in_), or (1, n_features_in_) for binary problems
-        Weights of the columns.
+        Weights of the columns; for more than two classes up to a vector that all classes share, which
+        depends on the solver.
     intercept_ : ndarray of shape (n_classes,), or (1,) for binary problems
         Constant terms of the scores.
     scalings_ : ndarray of shape (n_features_in_, n_axes)
