@@ -137,7 +137,7 @@ def with_offset(rows: LabelledRows, offset: Any) -> LabelledRows:
 
 
 class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
-    """z = W x + b; two classes are one row of W."""
+    """Linear classifiers: z = W x + b; for binary problems W has one row."""
 
     _takes_blocks = True  # of chunks, in place of X
     _single_answers = frozenset({"predict_proba", "predict_log_proba", "decision_function"})
@@ -176,18 +176,56 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
     # ---- answers -----------------------------------------------------------------------------------
     @by_block
     def decision_function(self, X: Any) -> Floats:
-        """The score of each class, (n, K); of two classes their difference, (n,)."""
+        """The scores z = W x + b of the classes.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, K)
+            For binary problems the score of `classes_[1]` against `classes_[0]`: positive where the former
+            is predicted. For K classes one score for each, in the order of `classes_`.
+        """
         Z = self._ask(X, links.identity)
         return np.asarray(Z[:, 1] - Z[:, 0]) if len(self.classes_) == 2 else Z
 
     @by_block
     def predict(self, X: Any) -> NDArray[Any]:
-        """The label of the largest score."""
+        """The class with the largest score, for each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The predicted labels.
+        """
         found = self._ask(X, links.argmax)  # refuses to answer before `fit`
         return np.asarray(self.classes_[found])
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of rows whose class is found; a source brings y and weights along."""
+        """The accuracy: the share of rows whose label is predicted correctly.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Rows with the columns of the fit.
+        y : array-like of shape (n,), default=None
+            Their true labels. A source has its own.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows. A source has its own.
+
+        Returns
+        -------
+        float
+            The (weighted) accuracy, between 0 and 1.
+        """
         return share_found(self, super().score, X, y, sample_weight)
 
     def _ask(self, X: Any, link: Link) -> NDArray[Any]:
@@ -204,19 +242,40 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
 
     # ---- the weights themselves --------------------------------------------------------------------
     def sparsify(self) -> Self:
-        """Show `coef_` as a sparse matrix; answers do not change."""
+        """Turn `coef_` into a sparse matrix, which saves memory if most coefficients are 0.
+
+        Predictions do not change.
+
+        Returns
+        -------
+        self : estimator
+            The estimator itself.
+        """
         validation.fitted(self)
         self.coef_: Any = csr_matrix(self.coef_)
         return self
 
     def densify(self) -> Self:
-        """Show `coef_` as an array again."""
+        """Turn `coef_` back into an array, after `sparsify`.
+
+        Returns
+        -------
+        self : estimator
+            The estimator itself.
+        """
         validation.fitted(self)
         self.coef_ = self._model.shown["coef_"]
         return self
 
     def to_linear(self) -> LinearClassifier:
-        """The weights alone, as a classifier that predicts the same."""
+        """The coefficients alone, as a `LinearClassifier` that makes the same predictions.
+
+        Returns
+        -------
+        LinearClassifier
+            A fitted classifier with `coef_`, `intercept_`, `classes_` and the feature names, and without
+            anything that is needed to continue training.
+        """
         validation.fitted(self)
         model = self._written()
         return LinearClassifier(
@@ -224,9 +283,19 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
         )
 
     def contributions(self, X: Any) -> Contributions:
-        """What each column adds to each class's score, (n, K, p), beside a base (K,): the intercepts.
+        """What each feature contributes to the score of each class: w_kj x_j.
 
-        Of two classes the first scores 0 throughout.
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        Contributions
+            `values` of shape (n, K, p) and `base` of shape (K,), the intercepts: `base +
+            values.sum(axis=2)` are the scores. For binary problems the first class has a score of 0
+            throughout.
         """
         validation.fitted(self)
         rows = validation.dense_rows(self, X)
@@ -239,7 +308,7 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
 
 
 class PenalisedModel(LinearModel):
-    """Model = loss + penalty + solver. A subclass says which loss, and what C and its like mean."""
+    """Linear models fitted by minimising loss + penalty. A subclass defines the loss and what C means."""
 
     __metadata_request__fit: ClassVar[dict[str, str]] = NOT_ROUTED
     C: float
@@ -253,14 +322,14 @@ class PenalisedModel(LinearModel):
 
     @abstractmethod
     def _loss(self, K: int) -> Loss:
-        """The loss that tells K classes apart."""
+        """The loss for K classes."""
 
     @abstractmethod
     def _strength(self) -> Strength:
-        """C, infinite where there is no penalty, and how much of the penalty is l1: checked."""
+        """C (infinite: no penalty) and the share of the l1 penalty, validated."""
 
     def _column_penalties(self, source: Source) -> Floats | None:
-        """How much of the penalty each column bears; None: all alike."""
+        """The factor of the penalty for each column; None: 1 for all."""
         return None
 
     # ---- fitting -----------------------------------------------------------------------------------
