@@ -598,8 +598,8 @@ class LogisticRegression(LogisticModel):
         Parameters
         ----------
         X : array-like, sparse matrix, data frame or source of shape (n, p), default=None
-            The rows of the fit. Needed for robust errors, and after solvers that do not compute the Hessian
-            (all but "newton").
+            The rows of the fit. Needed for robust errors, and after solvers that do not leave a Hessian,
+            such as "lbfgs".
         y : array-like of shape (n,), default=None
             Their labels.
         cov : {"classical", "HC0", "HC1", "HC2", "HC3"}, default="classical"
