@@ -86,11 +86,11 @@ class Lines:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def coef(self, *, flat: bool) -> Floats:
-        """A copy to show: users may write to it."""
+        """A copy of the coefficients, which users may write to."""
         return self.B[0].copy() if flat else self.B.copy()
 
     def assigned(self, coef: Any, intercept: Any) -> "Lines":
-        """The same, or, where others were put in the place of those shown, the lines that these are."""
+        """The same, or the model of other coefficients if the shown ones were overwritten."""
         B, b = self._compared
         given = coef[None] if type(coef) is np.ndarray and coef.ndim == 1 else np.atleast_2d(coef)
         if same(given, B) and np.asarray(intercept == b).all():

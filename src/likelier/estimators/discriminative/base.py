@@ -59,7 +59,7 @@ from likelier.warning_location import outside
 
 
 class LabelledRows(NamedTuple):
-    """Rows whose labels are codes, their classes, and what there is of each."""
+    """Rows with coded labels, their classes, and the totals of each class."""
 
     source: Source
     classes: NDArray[Any]  # (K,), sorted
@@ -69,7 +69,7 @@ class LabelledRows(NamedTuple):
 
 
 def labelled(source: Source) -> LabelledRows:
-    """The classes of the rows that have a weight, and their labels as places among them."""
+    """The classes of all rows with a positive weight, and the rows with their labels coded."""
     if isinstance(source, Arrays):
         assert source.y is not None
         codes, classes, n, rows = tallied(source.y, source.w)
@@ -87,7 +87,7 @@ def labelled(source: Source) -> LabelledRows:
 
 
 def labelled_as(source: Source, known: NDArray[Any]) -> LabelledRows:
-    """The same by known classes: another label, of a row with a weight, is refused."""
+    """The same for known classes: a row with a positive weight and another label raises an error."""
     K = len(known)
     if isinstance(source, Arrays):
         assert source.y is not None
@@ -114,7 +114,7 @@ def _unknown(codes: NDArray[np.int32], w: Floats | None) -> NDArray[np.bool_]:
 
 
 def with_offset(rows: LabelledRows, offset: Any) -> LabelledRows:
-    """Rows with something known added to their scores."""
+    """Rows with an offset that is added to their scores."""
     source = rows.source
     if not isinstance(source, Arrays):
         raise ValueError("offset goes with rows in memory, and X is a source: load its rows first.")
@@ -344,7 +344,7 @@ class PenalisedModel(LinearModel):
         return rows if offset is None else with_offset(rows, offset)
 
     def _objective(self, rows: LabelledRows) -> Objective:
-        """Mean loss and penalty, as the hyper-parameters say, which are checked here."""
+        """Mean loss plus penalty under the hyper-parameters, which are validated here."""
         source, n, K = rows.source, rows.n, len(rows.classes)
         if self.class_weight is not None:
             source, n = weighed(source, n, weights_by_class(self.class_weight, rows.classes, n))
@@ -353,9 +353,11 @@ class PenalisedModel(LinearModel):
     def _posed(
         self, source: Source, totals: Floats, K: int, positive: int = 1, *, all_rows: bool = True
     ) -> Objective:
-        """Of rows in their final weights, `totals` by class; of two classes one has the code `positive`.
+        """The objective for rows with their final weights; positive: the code of the positive class.
 
-        all_rows: none will follow, so that columns may have units by their sizes.
+        totals: the total weight of each class.
+
+        all_rows: no further rows will follow, so that columns may be scaled by their sizes.
         """
         loss, columns = self._loss(K), self._column_penalties(source)
         C, ratio = self._strength()
@@ -367,7 +369,7 @@ class PenalisedModel(LinearModel):
         )
 
     def _terms(self) -> Terms:
-        """When to stop, checked."""
+        """The stopping rules and the seed, validated."""
         seed = 0 if self.random_state is None else seed_of(self.random_state)
         tol = validation.number("tol", self.tol, 0.0)
         return Terms(tol, int(validation.number("max_iter", self.max_iter, 0, whole=True)), seed)
@@ -375,7 +377,7 @@ class PenalisedModel(LinearModel):
     def _solve(
         self, objective: Objective, start: Weights | None = None, rows: LabelledRows | None = None
     ) -> Solution:
-        """The end of the solver that suits; rows: of the fit, where callbacks may ask for its weights."""
+        """Run the chosen solver; rows: those of the fit, for callbacks that ask for its attributes."""
         terms = self._terms()._replace(fresh=start is None)
         heard = self.verbose or followed(self) or OBSERVER.get() is not None
         choice = chosen(self.solver, objective)
@@ -428,7 +430,7 @@ def seed_of(random_state: Any) -> int:
 
 @contextmanager
 def watching(verbose: int, most: int) -> Iterator[Watch]:
-    """Steps said to whoever observes the passes, and on a progress bar, if one is wanted."""
+    """Report the iterations to observers of the passes, and on a progress bar if `verbose`."""
     if not verbose:
         yield lambda number, iterate: reached("objective", iterate.value)
         return

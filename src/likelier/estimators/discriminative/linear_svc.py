@@ -255,7 +255,7 @@ class LinearSVC(PenalisedModel):
             )
 
     def _lines(self, rows: LabelledRows) -> tuple[Weights, Solution]:
-        """One for two classes; for more, of each class against the rest. How the worst ended."""
+        """One linear model for binary problems, else one for each class; and the worst solution."""
         source, target, totals = rows[:3]
         K = len(target)
         if K == 2:
@@ -274,7 +274,7 @@ class LinearSVC(PenalisedModel):
         return _together(problems, solutions), _worst(solutions)
 
     def _each(self, problems: list[Objective], *, side_by_side: bool) -> list[Solution]:
-        """All solved; side by side where a solver has one thread, and nobody follows its steps."""
+        """Solve all problems; in parallel where a solver has one thread and its steps are not observed."""
         workers = min(cores(), len(problems))
         if workers == 1 or not side_by_side or self.verbose or followed(self):
             return [self._solve(problem, None) for problem in problems]
@@ -298,7 +298,7 @@ class LinearSVC(PenalisedModel):
     def _at_once(
         self, first: Objective, choice: Choice, one: int, count: int, factor: Floats | None
     ) -> tuple[Weights, Solution]:
-        """All lines, of the class `one` and those after it, with no return to Python in between."""
+        """All linear models, from class `one` on, in a single call of the native core."""
         terms = self._terms()
         if factor is not None:
             assert first.totals is not None

@@ -190,7 +190,7 @@ class LogisticModel(PenalisedModel):
 
 
 def summarised(model: Any, cov: str, level: float) -> Information:
-    """What there is to summarise; refused where there is nothing that errors could be of."""
+    """The information for a summary; raises if standard errors are not defined for this fit."""
     if cov not in ("classical", *POWERS):
         raise ValueError(f"cov={cov!r}: it is one of classical, {', '.join(POWERS)}")
     if not 0 < level < 1:
@@ -222,7 +222,7 @@ def summarised(model: Any, cov: str, level: float) -> Information:
 def concluded(
     model: Any, objective: Objective, solution: Solution, target: NDArray[Any], names: Names
 ) -> tuple[Solution, Information]:
-    """An end that is no maximum, because classes are separated, has not converged: that is said."""
+    """The end of a fit: with separated classes there is no maximum, so it has not converged, and warns."""
     separation = None if objective.held else separation_of(objective, solution)
     if separation is not None:
         why = f"{separation.kind} separation: the likelihood has no maximum"

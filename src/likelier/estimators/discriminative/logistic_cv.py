@@ -47,7 +47,7 @@ Scorer = Callable[..., float]
 
 
 def scorer_of(scoring: Any, classes: NDArray[Any] | None = None) -> Scorer:
-    """The scorer of a name, or one that is at hand; None: accuracy. It is told all classes."""
+    """A scorer by name, or the callable itself; None: accuracy. It is given the labels of all classes."""
     from sklearn.metrics import get_scorer, make_scorer  # slow to load
 
     if scoring is not None and not isinstance(scoring, str) and not callable(scoring):
@@ -98,7 +98,7 @@ class Results(NamedTuple):
 
 @dataclass(frozen=True)
 class Trial:
-    """All that a fold needs to know."""
+    """What is needed to fit and score one fold."""
 
     objective: Objective  # of all rows, in memory
     grid: Grid
@@ -158,7 +158,7 @@ def of_rows(objective: Objective, rows: Rows) -> Objective:
 
 
 def plain(X: Block) -> Any:
-    """As those who know no blocks take it."""
+    """A block as an array or a SciPy sparse matrix."""
     if isinstance(X, CSR):
         return csr_array((X.values, X.columns, X.starts), shape=X.shape)
     return X.array if isinstance(X, Dense) else X.to_array()
@@ -457,9 +457,9 @@ class LogisticRegressionCV(LogisticModel):
         return [(_numbers(train), _numbers(test)) for train, test in pairs]
 
     def _judge(self, target: NDArray[Any], source: Arrays, params: dict[str, Any] | None) -> Judge:
-        """A scorer asks an estimator, about rows that are an array or a sparse matrix.
+        """A function that scores weights on given rows, by way of an estimator and the scorer.
 
-        params: what scikit-learn routes to the scorer; None: the weights of the rows, if they have any.
+        params: those that scikit-learn routes to the scorer; None: the sample weights, if there are any.
         """
         scorer = scorer_of(scoring_of(self), target)
         labels = target[source.y]
@@ -559,7 +559,7 @@ class LogisticRegressionCV(LogisticModel):
     def _routed(
         self, method: str, given: dict[str, Any], own: tuple[str, ...]
     ) -> tuple[dict[str, Any], dict[str, Any] | None]:
-        """What the splitter is told, and the scorer; None: nobody has said, it is told the weights."""
+        """The parameters of the splitter and the scorer; None: not routed, pass the sample weights."""
         from sklearn.utils.metadata_routing import process_routing
 
         told = {name: value for name, value in given.items() if value is not None}

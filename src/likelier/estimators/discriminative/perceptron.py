@@ -40,7 +40,7 @@ from likelier.warning_location import outside
 
 @dataclass(frozen=True, kw_only=True)
 class Voted(Weights):
-    """All weights have a vote; W and b are the last of them."""
+    """All weight vectors vote; W and b are the last of them."""
 
     kept: CSR  # the mistaken rows, each once
     voters: tuple[Voters, ...]  # one for two classes, or one for each
@@ -54,7 +54,7 @@ class Voted(Weights):
 
     @property
     def shown(self) -> dict[str, Any]:
-        """As fitted attributes: there is no single line to show."""
+        """As fitted attributes: there is no single weight vector to show."""
         return self.course.shown
 
 
@@ -210,7 +210,7 @@ class Perceptron(SGDModel):
         Maximum number of epochs in `fit`; `partial_fit` makes one.
     tol : float or None, default=1e-3
         `fit` stops after `n_iter_no_change` epochs in a row that lower the mean loss by less than `tol`.
-        None: it stops only after an epoch without a mistake, or at `max_iter`.
+        None: it stops only after an epoch without a mistake (if there is no penalty), or at `max_iter`.
     shuffle : bool, default=True
         Whether the rows are shuffled before each epoch.
     verbose : int, default=0

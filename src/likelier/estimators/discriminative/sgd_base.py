@@ -213,7 +213,7 @@ Epochs = Callable[[Source, Strides, Sequence[int], int, Watch | None], "Journey"
 
 @dataclass(frozen=True)
 class Route:
-    """Problems, and how they are gone about."""
+    """The one-vs-rest problems, or the single one, and how they are trained."""
 
     course: Course
     K: int
@@ -464,9 +464,9 @@ class SGDModel(LinearModel):
 
     @contextmanager
     def _watching(self, most: int) -> Iterator[Watch | None]:
-        """Epochs shown on a progress bar, and told to callbacks, if they are wanted.
+        """Show epochs on a progress bar and report them to callbacks, if there are any.
 
-        A callback is told that an epoch is over, not where it led: each class may be in another one.
+        A callback learns that an epoch is over, not where it led: each class may be in another one.
         """
         with steps(self, "epoch") as step, progress(self.verbose, most) as watch:
             if step is None:

@@ -226,7 +226,7 @@ class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
         Whether each feature is scaled by the size of its values so far, so that columns need no scaling.
     invariant : bool, default=True
         Whether the step of a row with a large weight follows the gradient along the way, so that it does
-        not overshoot.
+        not overshoot. "ftrl" does not use it.
     interactions : list of tuples of str, default=None
         Features to be combined, as in [("user", "ad")]: one more feature for each combination of values.
     half_life : float or None, default=None
@@ -379,7 +379,7 @@ class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
         ----------
         x : dict
             Features by name: numbers, strings and booleans; None and 0 are absent.
-        y : str, int or bool
+        y : str, int, float or bool
             The label. A label that is new becomes a further class.
         sample_weight : float, default=1.0
             Weight of the row, which scales its step.
@@ -398,7 +398,7 @@ class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
         return self
 
     def _learn_new(self, x: Any, y: Any, sample_weight: float) -> Self:
-        """Of a label not met before, which is met if nothing is wrong with its row."""
+        """Learn from a row with a new label, which becomes a class if nothing is wrong with the row."""
         label = plain_label(y)
         if "_model" in vars(self):
             self._check_settings()
@@ -760,7 +760,7 @@ class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
         return cls(**held, **fitting)._publish(model)
 
     def _categories(self) -> list[str]:
-        """Columns whose text is words, whatever it looks like: those that were when a stream was read."""
+        """Columns that hold strings whatever they look like: those that did when the stream was read."""
         columns = self._model.reading.get("columns", {}) if "_model" in vars(self) else {}
         return [name for name, kind in columns.items() if kind == WORD]
 
