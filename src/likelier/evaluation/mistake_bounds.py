@@ -26,39 +26,14 @@ ROUNDING = 1 + 1e-9  # of |v|, which is taken that much longer: a bound may be m
 
 @dataclass(frozen=True, eq=False)
 class MistakeBound(Shown):
-    """Upper bounds on the mistakes of a perceptron: ((R + D)/γ)², and (R/margin)² for separable rows.
+    """At most ((R + D)/γ)² mistakes, and (R/margin)² where a line parts the rows; prints as a table.
 
-    It prints as a table. For binary problems the attributes are numbers, for more classes arrays of shape
-    (K,), one entry for each class against the rest. All of them are of rows (x, bias). γ = 1/|v| and D = γ
-    √(Σ (1 - y v·x)₊²), summed over presentations, are those of the v with the least bound; the bound holds
-    for any v, and so also if the best v is known approximately. At v = 0 both are infinite, and the bound
-    is the number of presentations.
-
-    Attributes
-    ----------
-    classes : tuple of str
-        The positive class of each problem.
-    R : float or ndarray
-        Length of the longest row.
-    gamma, D : float or ndarray
-        Margin and total deviation of the best v.
-    bound : float or ndarray
-        The bound, valid for any rows.
-    margin : float or ndarray
-        The largest margin found of a hyperplane that separates the classes; 0 if none was found.
-    epochs : float or ndarray
-        How often each row was presented.
-    bias : float
-        The coordinate that stands for the intercept.
-    mistakes : int, ndarray or None
-        The mistakes that were made.
-
-    References
-    ----------
-    - Novikoff, A. B. (1962). On convergence proofs on perceptrons. Symposium on the Mathematical Theory of
-      Automata 12, 615-622.
-    - Freund, Y. and Schapire, R. E. (1999). Large margin classification using the perceptron algorithm.
-      Machine Learning 37, 277-296.
+    Two classes: numbers; more: (K,), one problem for each class against the rest. All of them are of rows
+    (x, bias). γ = 1/|v| and D = γ √(Σ (1 - y v·x)₊²), the sum over presentations, are those of the v for
+    which the bound is least; it holds for any v, so also where that v is known roughly (Freund & Schapire
+    1999). At v = 0 both are infinite, and the bound is the number of turns. margin: the largest distance
+    from a line found of rows that are all on their side of it, 0: no line was found that parts them
+    (Novikoff 1962).
     """
 
     classes: tuple[str, ...]  # of the problems
@@ -73,18 +48,18 @@ class MistakeBound(Shown):
 
     @property
     def separable(self) -> Any:
-        """Whether a hyperplane that separates the classes was found."""
+        """Whether a line that parts the classes was found."""
         return self.margin > 0
 
     @property
     def separable_bound(self) -> Any:
-        """(R/margin)², for any number of epochs; infinite if the classes are not separable."""
+        """(R/margin)², for any number of epochs; infinite where no line parts the classes."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.separable, np.square(np.divide(self.R, self.margin)), np.inf)[()]
 
     @property
     def columns(self) -> dict[str, Floats]:
-        """The columns of the table, by heading."""
+        """What the table has, by heading."""
         shown = {"epochs": self.epochs, "R": self.R, "γ": self.gamma, "D": self.D}
         shown |= {"((R + D)/γ)²": self.bound, "margin": self.margin, "(R/margin)²": self.separable_bound}
         if self.mistakes is not None:
@@ -92,13 +67,7 @@ class MistakeBound(Shown):
         return {heading: np.atleast_1d(values).astype(np.float64) for heading, values in shown.items()}
 
     def to_frame(self) -> Any:
-        """The table as a pandas data frame.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row for each problem.
-        """
+        """A row for each problem."""
         import pandas as pd
 
         return pd.DataFrame(self.columns, index=list(self.classes))

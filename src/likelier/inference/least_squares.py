@@ -380,42 +380,11 @@ def covariance(fit: Fit, kind: Covariance, rows: Source) -> Floats:
 # ---- the table -----------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Summary(Shown):
-    """The summary of a least-squares fit: a table of coefficients, and statistics of the whole fit.
+    """A fit as a table: a row for each coefficient, and what holds for all of them.
 
-    It prints as a table, also in notebooks. t = estimate / error has `df` degrees of freedom; F tests all
-    coefficients but the intercept. AIC = -2 ln L + 2k and BIC = -2 ln L + k ln n, where k is the number of
-    coefficients (as in statsmodels; R adds one for σ) and L the maximum of the Gaussian likelihood.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Names of the coefficients, "intercept" first if there is one.
-    estimates, errors : ndarray of shape (m,)
-        The coefficients and their standard errors.
-    t, p : ndarray of shape (m,)
-        t statistics and two-sided p-values.
-    low, high : ndarray of shape (m,)
-        Ends of the confidence intervals.
-    n : float
-        Number of rows, or their total weight.
-    df : float
-        Residual degrees of freedom.
-    sigma : float
-        Residual standard deviation.
-    r2, adjusted_r2 : float
-        R², and R² adjusted for the number of coefficients.
-    F, F_p : float
-        F statistic and its p-value.
-    F_df : tuple of float
-        Degrees of freedom of F.
-    aic, bic : float
-        Information criteria.
-    level : float
-        Level of the confidence intervals.
-    cov : str
-        Kind of standard errors: "classical", or "HC0" to "HC3".
-    note : str
-        A caveat, if there is one.
+    t = estimate / error on `df` degrees of freedom; F tests all coefficients but the intercept at once.
+    AIC = -2 ln L + 2k and BIC = -2 ln L + k ln n, with k the number of coefficients (as statsmodels has
+    it; R counts σ as one more) and L the Gaussian likelihood at its maximum.
     """
 
     names: tuple[str, ...]
@@ -446,13 +415,7 @@ class Summary(Shown):
         return dict(zip(headings, values, strict=True))
 
     def to_frame(self) -> Any:
-        """The table of coefficients as a pandas data frame.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row for each coefficient: estimate, std. error, t, p and the confidence interval.
-        """
+        """The coefficients as a pandas frame."""
         return frame(self.names, self._columns)
 
     def _parts(self) -> list[Part]:

@@ -24,51 +24,11 @@ EPS = float(np.finfo(np.float64).eps)
 # ---- the table -----------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class LikelihoodSummary(Shown):
-    """The summary of a fit by maximum likelihood: a table of coefficients, and statistics of the whole fit.
+    """A fit as a table: a row for each coefficient, and what holds for all of them.
 
-    It prints as a table, also in notebooks. z = estimate / error; the likelihood-ratio test (Wilks 1938)
-    and the Wald test (1943) are of all coefficients but the intercepts. AIC = -2 ln L + 2k and BIC = -2 ln
-    L + k ln n, where k is the number of parameters, or with a penalty λ the effective number tr H (H +
-    λ)⁻¹. With a penalty there are no tests: z, p, and both test statistics are NaN.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Names of the coefficients; for more than two classes "first→other: name".
-    estimates, errors : ndarray of shape (m,)
-        The coefficients and their standard errors; with a penalty posterior standard deviations.
-    z, p : ndarray of shape (m,)
-        z statistics and two-sided p-values.
-    low, high : ndarray of shape (m,)
-        Ends of the confidence intervals.
-    n : float
-        Number of rows, or their total weight.
-    parameters : float
-        The (effective) number of parameters, k.
-    log_likelihood, null_log_likelihood : float
-        ln L of the fit, and of a model with intercepts alone.
-    lr, lr_p : float
-        Likelihood-ratio statistic, χ² with `df` degrees of freedom, and its p-value.
-    wald, wald_p : float
-        Wald statistic, χ² with `df` degrees of freedom, and its p-value.
-    df : float
-        Degrees of freedom of both tests.
-    mcfadden, cox_snell, nagelkerke : float
-        Pseudo-R².
-    aic, bic : float
-        Information criteria.
-    iterations : int
-        Number of iterations of the solver.
-    level : float
-        Level of the confidence intervals.
-    cov : str
-        Kind of standard errors: "classical", or "HC0" to "HC3".
-    penalised : bool
-        Whether the fit had an l2 penalty.
-    note : str
-        A caveat, if there is one.
-    odds : str
-        For binary problems, which log odds the coefficients are of.
+    z = estimate / error; the likelihood-ratio test (Wilks 1938) and Wald's (1943) are of all coefficients
+    but the intercepts at once. AIC = -2 ln L + 2k, BIC = -2 ln L + k ln n, with k the parameters or, under
+    a penalty λ, the effective ones tr H (H + λ)⁻¹; then there are no tests: z, p and both are NaN.
     """
 
     names: tuple[str, ...]
@@ -107,14 +67,7 @@ class LikelihoodSummary(Shown):
         return {"estimate": self.estimates, "std. error": self.errors, "z": self.z, "p": self.p, **ends}
 
     def to_frame(self) -> Any:
-        """The table of coefficients as a pandas data frame.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row for each coefficient: estimate, std. error, z, p and the confidence interval; with a
-            penalty estimate, posterior sd and the interval.
-        """
+        """The coefficients as a pandas frame."""
         return least_squares.frame(self.names, self._columns)
 
     def _parts(self) -> list[Part]:
