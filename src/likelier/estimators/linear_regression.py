@@ -86,11 +86,11 @@ class Lines:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def coef(self, *, flat: bool) -> Floats:
-        """A copy to show: users may write to it."""
+        """A copy of the coefficients, which users may write to."""
         return self.B[0].copy() if flat else self.B.copy()
 
     def assigned(self, coef: Any, intercept: Any) -> "Lines":
-        """The same, or, where others were put in the place of those shown, the lines that these are."""
+        """The same, or the model of other coefficients if the shown ones were overwritten."""
         B, b = self._compared
         given = coef[None] if type(coef) is np.ndarray and coef.ndim == 1 else np.atleast_2d(coef)
         if same(given, B) and np.asarray(intercept == b).all():
@@ -108,9 +108,10 @@ class Lines:
 
 
 class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
-    """What `LinearRegression` and `Ridge` share: their statistics are rows, or the triangle of them.
+    """Base of `LinearRegression` and `Ridge`: the statistics are the rows, or their triangular factor.
 
-    A subclass says how its hyper-parameters solve the equations (`_solve`) and what it shows (`_shown`).
+    A subclass solves the equations with its hyper-parameters (`_solve`) and defines the attributes
+    (`_shown`).
     """
 
     _card = ValueCard
@@ -135,9 +136,23 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         return 0.0
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Take in more rows: the result is that of one fit to all rows so far.
+        """Update the model with more rows: the result is that of one `fit` to all rows so far.
 
-        What the rows so far leave open is dealt with as in `fit`, but without a warning: more may come.
+        Collinear columns are treated as in `fit`, but without a warning, because more rows may follow.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Training rows.
+        y : array-like of shape (n,) or (n, q), default=None
+            Targets. A source has its own.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows. A source has its own.
+
+        Returns
+        -------
+        self : estimator
+            The estimator itself.
         """
         first = "_model" not in vars(self)
         if not first:
@@ -146,9 +161,17 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         return self._take_in(source, self._target_of(source))
 
     def merge(self, *others: Self) -> Self:
-        """A new estimator, equal to one fitted to the rows of this one and of all `others`.
+        """Merge models that were fitted to different rows: the result equals one fit to all these rows.
 
-        Hyper-parameters, columns and the number of targets must be the same.
+        Parameters
+        ----------
+        *others : estimators of the same class
+            Fitted with the same hyper-parameters, columns and number of targets.
+
+        Returns
+        -------
+        estimator
+            A new fitted estimator; the merged ones are not changed.
         """
         return self._join(numbered_models(self, others))
 
@@ -165,7 +188,18 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
 
     @by_block
     def predict(self, X: Any) -> Floats:
-        """ŷ of each row, (n,) or (n, q)."""
+        """Predict the targets.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, q)
+            Predictions.
+        """
         validation.fitted(self)
         rows = validation.known_rows(self, X)
         model = self._model.assigned(self.coef_, self.intercept_)
@@ -174,7 +208,22 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         return np.asarray(Y[:, 0]) if np.ndim(self.coef_) == 1 else np.asarray(Y)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """R², the share of the variance of y that is found; a source brings y and weights along."""
+        """R², the coefficient of determination: the share of the variance of y that is explained.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Rows with the columns of the fit.
+        y : array-like of shape (n,) or (n, q), default=None
+            Their true targets. A source has its own.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows. A source has its own.
+
+        Returns
+        -------
+        float
+            At most 1; the mean over the targets if there are several.
+        """
         X, y, sample_weight = gathered(X, y, sample_weight)
         if stored(X):
             validation.fitted(self)
@@ -190,10 +239,39 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         level: float = 0.95,
         sample_weight: Any = None,
     ) -> Summary | list[Summary]:
-        """Coefficients with standard errors, tests and intervals; a list of them if y had columns.
+        """Coefficients with standard errors, t-tests and confidence intervals.
 
-        cov: "classical" needs nothing but the fit; "HC0" to "HC3", errors that hold where the variance
-        differs from row to row, need the rows of the fit again, and their weights if it had any.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p), default=None
+            The rows of the fit. Needed for robust errors only.
+        y : array-like of shape (n,) or (n, q), default=None
+            Their targets.
+        cov : {"classical", "HC0", "HC1", "HC2", "HC3"}, default="classical"
+            "classical": errors of equal variance. "HC0" to "HC3": heteroscedasticity-consistent errors, for
+            fits without a penalty.
+        level : float, default=0.95
+            Level of the confidence intervals.
+        sample_weight : array-like of shape (n,), default=None
+            The weights of the rows in the fit, if it had any.
+
+        Returns
+        -------
+        Summary or list of Summary
+            The table; a list with one for each target if y had columns.
+
+        Raises
+        ------
+        ValueError
+            If `positive=True`, if the model was saved without its statistics, or if rows are needed and not
+            given.
+
+        References
+        ----------
+        - White, H. (1980). A heteroskedasticity-consistent covariance matrix estimator and a direct test
+          for heteroskedasticity. Econometrica 48, 817-838.
+        - MacKinnon, J. G. and White, H. (1985). Some heteroskedasticity-consistent covariance matrix
+          estimators with improved finite sample properties. Journal of Econometrics 29, 305-325.
         """
         validation.fitted(self)
         self._needs_statistics("summary")
@@ -334,14 +412,50 @@ ROUNDING = 1e-6  # the default of `tol`, scikit-learn's: rounding errors alone d
 
 
 class LinearRegression(LeastSquares):
-    """Ordinary least squares: the b that minimises Σ w (y - b₀ - b·x)² (Legendre 1805; Gauss 1809).
+    """Ordinary least squares: the b that minimises Σ w (y - b₀ - b·x)².
 
-    Drop-in for scikit-learn's, with `partial_fit`, `merge` and `summary`. Solved by orthogonal reflections
-    of the rows, whatever their number, never by way of XᵀX; where the columns depend on each other, the
-    shortest solution, and a warning that names them. The rank is that of X with columns of length 1, up to
-    rounding errors; with a `tol` other than the default, directions of at most `tol` times the largest
-    count as none (in scikit-learn always, and of X in its own units). `copy_X` and `n_jobs` are accepted
-    and have nothing to do: X is never changed, all cores are used.
+    Drop-in for scikit-learn's class, with `partial_fit`, `merge` and `summary` in addition. It is solved by
+    orthogonal transformations of the rows, never by way of XᵀX. If columns are collinear the solution of
+    least norm is taken, with a warning that names them.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Whether to fit the intercept b₀; otherwise it is 0.
+    copy_X : bool, default=True
+        Accepted for compatibility and has no effect: X is never changed.
+    tol : float, default=1e-6
+        The rank. With the default it is that of X with columns scaled to length 1, up to rounding errors.
+        With any other value, directions with singular values of at most `tol` times the largest are left
+        out.
+    n_jobs : int, default=None
+        Accepted for compatibility and has no effect: all cores are used.
+    positive : bool, default=False
+        Whether the coefficients must not be negative.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (p,) or (q, p)
+        Coefficients; (q, p) if y had columns.
+    intercept_ : float or ndarray of shape (q,)
+        Intercept; 0.0 if `fit_intercept=False`.
+    rank_ : int
+        Rank of X, centred if there is an intercept. Not available with `positive=True`.
+    singular_ : ndarray
+        Singular values of X, centred if there is an intercept. Not available with `positive=True`.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (p,)
+        Names of the columns, if X had names.
+
+    See Also
+    --------
+    Ridge : Least squares with an l2 penalty.
+
+    References
+    ----------
+    - Legendre, A. M. (1805). Nouvelles méthodes pour la détermination des orbites des comètes. Paris.
+    - Gauss, C. F. (1809). Theoria motus corporum coelestium. Hamburg.
 
     Examples
     --------
@@ -396,7 +510,7 @@ class LinearRegression(LeastSquares):
 
     @property
     def singular_(self) -> Floats:
-        """The singular values of X, centred if there is an intercept; worked out when asked for."""
+        """The singular values of X, centred if there is an intercept; computed on access."""
         if self.positive or getattr(self, "_statistics", None) is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute 'singular_'")
         found = singular_values(self._statistics.equations(centred=bool(self.fit_intercept)))
@@ -408,14 +522,57 @@ SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs
 
 
 class Ridge(LeastSquares):
-    """Least squares with a penalty: the b that minimises Σ w (y - b₀ - b·x)² + α|b|² (Hoerl &
-    Kennard 1970).
+    """Ridge regression: the b that minimises Σ w (y - b₀ - b·x)² + α|b|².
 
-    Drop-in for scikit-learn's, with `partial_fit`, `merge` and `summary`; `alpha` may be one per target.
-    The intercept is never penalised. Whatever `solver` is asked for, the solution is the exact one: from
-    the triangle of the rows with √α I below it, in the span of the rows where they are fewer than columns,
-    and for sparse rows by a sparse Gram matrix or conjugate gradients, to eight digits or more (`solver_`
-    says which). `max_iter`, `tol`, `random_state` and `copy_X` are accepted and have nothing to do.
+    Drop-in for scikit-learn's class, with `partial_fit`, `merge` and `summary` in addition. The intercept
+    is never penalised. The solution is exact whatever `solver` is: from the triangular factor of the rows,
+    in the span of the rows where they are fewer than columns, and for sparse rows by a sparse Gram matrix
+    or conjugate gradients, to eight digits or more.
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (q,), default=1.0
+        Strength of the penalty, at least 0; one for all targets, or one for each.
+    fit_intercept : bool, default=True
+        Whether to fit the intercept b₀; otherwise it is 0.
+    copy_X : bool, default=True
+        Accepted for compatibility and has no effect: X is never changed.
+    max_iter : int, default=None
+        Accepted for compatibility and has no effect.
+    tol : float, default=1e-4
+        Accepted for compatibility and has no effect.
+    solver : {"auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"}, default="auto"
+        Accepted for compatibility, and repeated in `solver_`: the algorithm is chosen by the shape of the
+        table.
+    positive : bool, default=False
+        Whether the coefficients must not be negative.
+    random_state : int, RandomState instance or None, default=None
+        Accepted for compatibility and has no effect.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (p,) or (q, p)
+        Coefficients; (q, p) if y had several columns.
+    intercept_ : float or ndarray of shape (q,)
+        Intercept; 0.0 if `fit_intercept=False`.
+    n_iter_ : ndarray of shape (q,)
+        Number of iterations for each target; 1 for direct solutions.
+    solver_ : str
+        With solver="auto" the algorithm that was used ("qr", "cholesky", "svd" or "sparse_cg"), otherwise
+        `solver`.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (p,)
+        Names of the columns, if X had names.
+
+    See Also
+    --------
+    LinearRegression : Without a penalty.
+
+    References
+    ----------
+    - Hoerl, A. E. and Kennard, R. W. (1970). Ridge regression: biased estimation for nonorthogonal
+      problems. Technometrics 12, 55-67.
 
     Examples
     --------

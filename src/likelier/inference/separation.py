@@ -27,7 +27,17 @@ Kind = Literal["complete", "quasi-complete"]
 
 @dataclass(frozen=True)
 class Separation:
-    """How classes are separated, by which columns, and towards which class each weight grows."""
+    """How the classes of a fit are linearly separated.
+
+    Attributes
+    ----------
+    kind : {"complete", "quasi-complete"}
+        Whether all rows are strictly separated, or some lie on the boundary.
+    columns : tuple of int
+        Positions of the columns that separate.
+    classes : tuple of int
+        Positions in `classes_` of the classes whose coefficients grow without bound.
+    """
 
     kind: Kind
     columns: tuple[int, ...]

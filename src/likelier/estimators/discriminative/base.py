@@ -59,7 +59,7 @@ from likelier.warning_location import outside
 
 
 class LabelledRows(NamedTuple):
-    """Rows whose labels are codes, their classes, and what there is of each."""
+    """Rows with coded labels, their classes, and the totals of each class."""
 
     source: Source
     classes: NDArray[Any]  # (K,), sorted
@@ -69,7 +69,7 @@ class LabelledRows(NamedTuple):
 
 
 def labelled(source: Source) -> LabelledRows:
-    """The classes of the rows that have a weight, and their labels as places among them."""
+    """The classes of all rows with a positive weight, and the rows with their labels coded."""
     if isinstance(source, Arrays):
         assert source.y is not None
         codes, classes, n, rows = tallied(source.y, source.w)
@@ -87,7 +87,7 @@ def labelled(source: Source) -> LabelledRows:
 
 
 def labelled_as(source: Source, known: NDArray[Any]) -> LabelledRows:
-    """The same by known classes: another label, of a row with a weight, is refused."""
+    """The same for known classes: a row with a positive weight and another label raises an error."""
     K = len(known)
     if isinstance(source, Arrays):
         assert source.y is not None
@@ -114,7 +114,7 @@ def _unknown(codes: NDArray[np.int32], w: Floats | None) -> NDArray[np.bool_]:
 
 
 def with_offset(rows: LabelledRows, offset: Any) -> LabelledRows:
-    """Rows with something known added to their scores."""
+    """Rows with an offset that is added to their scores."""
     source = rows.source
     if not isinstance(source, Arrays):
         raise ValueError("offset goes with rows in memory, and X is a source: load its rows first.")
@@ -137,7 +137,7 @@ def with_offset(rows: LabelledRows, offset: Any) -> LabelledRows:
 
 
 class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
-    """z = W x + b; two classes are one row of W."""
+    """Linear classifiers: z = W x + b; for binary problems W has one row."""
 
     _takes_blocks = True  # of chunks, in place of X
     _single_answers = frozenset({"predict_proba", "predict_log_proba", "decision_function"})
@@ -176,18 +176,56 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
     # ---- answers -----------------------------------------------------------------------------------
     @by_block
     def decision_function(self, X: Any) -> Floats:
-        """The score of each class, (n, K); of two classes their difference, (n,)."""
+        """The scores z = W x + b of the classes.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, K)
+            For binary problems the score of `classes_[1]` against `classes_[0]`: positive where the former
+            is predicted. For K classes one score for each, in the order of `classes_`.
+        """
         Z = self._ask(X, links.identity)
         return np.asarray(Z[:, 1] - Z[:, 0]) if len(self.classes_) == 2 else Z
 
     @by_block
     def predict(self, X: Any) -> NDArray[Any]:
-        """The label of the largest score."""
+        """The class with the largest score, for each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The predicted labels.
+        """
         found = self._ask(X, links.argmax)  # refuses to answer before `fit`
         return np.asarray(self.classes_[found])
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of rows whose class is found; a source brings y and weights along."""
+        """The accuracy: the share of rows whose label is predicted correctly.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Rows with the columns of the fit.
+        y : array-like of shape (n,), default=None
+            Their true labels. A source has its own.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows. A source has its own.
+
+        Returns
+        -------
+        float
+            The (weighted) accuracy, between 0 and 1.
+        """
         return share_found(self, super().score, X, y, sample_weight)
 
     def _ask(self, X: Any, link: Link) -> NDArray[Any]:
@@ -204,19 +242,40 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
 
     # ---- the weights themselves --------------------------------------------------------------------
     def sparsify(self) -> Self:
-        """Show `coef_` as a sparse matrix; answers do not change."""
+        """Turn `coef_` into a sparse matrix, which saves memory if most coefficients are 0.
+
+        Predictions do not change.
+
+        Returns
+        -------
+        self : estimator
+            The estimator itself.
+        """
         validation.fitted(self)
         self.coef_: Any = csr_matrix(self.coef_)
         return self
 
     def densify(self) -> Self:
-        """Show `coef_` as an array again."""
+        """Turn `coef_` back into an array, after `sparsify`.
+
+        Returns
+        -------
+        self : estimator
+            The estimator itself.
+        """
         validation.fitted(self)
         self.coef_ = self._model.shown["coef_"]
         return self
 
     def to_linear(self) -> LinearClassifier:
-        """The weights alone, as a classifier that predicts the same."""
+        """The coefficients alone, as a `LinearClassifier` that makes the same predictions.
+
+        Returns
+        -------
+        LinearClassifier
+            A fitted classifier with `coef_`, `intercept_`, `classes_` and the feature names, and without
+            anything that is needed to continue training.
+        """
         validation.fitted(self)
         model = self._written()
         return LinearClassifier(
@@ -224,9 +283,19 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
         )
 
     def contributions(self, X: Any) -> Contributions:
-        """What each column adds to each class's score, (n, K, p), beside a base (K,): the intercepts.
+        """What each feature contributes to the score of each class: w_kj x_j.
 
-        Of two classes the first scores 0 throughout.
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        Contributions
+            `values` of shape (n, K, p) and `base` of shape (K,), the intercepts: `base +
+            values.sum(axis=2)` are the scores. For binary problems the first class has a score of 0
+            throughout.
         """
         validation.fitted(self)
         rows = validation.dense_rows(self, X)
@@ -239,7 +308,7 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
 
 
 class PenalisedModel(LinearModel):
-    """Model = loss + penalty + solver. A subclass says which loss, and what C and its like mean."""
+    """Linear models fitted by minimising loss + penalty. A subclass defines the loss and what C means."""
 
     __metadata_request__fit: ClassVar[dict[str, str]] = NOT_ROUTED
     C: float
@@ -253,14 +322,14 @@ class PenalisedModel(LinearModel):
 
     @abstractmethod
     def _loss(self, K: int) -> Loss:
-        """The loss that tells K classes apart."""
+        """The loss for K classes."""
 
     @abstractmethod
     def _strength(self) -> Strength:
-        """C, infinite where there is no penalty, and how much of the penalty is l1: checked."""
+        """C (infinite: no penalty) and the share of the l1 penalty, validated."""
 
     def _column_penalties(self, source: Source) -> Floats | None:
-        """How much of the penalty each column bears; None: all alike."""
+        """The factor of the penalty for each column; None: 1 for all."""
         return None
 
     # ---- fitting -----------------------------------------------------------------------------------
@@ -275,7 +344,7 @@ class PenalisedModel(LinearModel):
         return rows if offset is None else with_offset(rows, offset)
 
     def _objective(self, rows: LabelledRows) -> Objective:
-        """Mean loss and penalty, as the hyper-parameters say, which are checked here."""
+        """Mean loss plus penalty under the hyper-parameters, which are validated here."""
         source, n, K = rows.source, rows.n, len(rows.classes)
         if self.class_weight is not None:
             source, n = weighed(source, n, weights_by_class(self.class_weight, rows.classes, n))
@@ -284,9 +353,11 @@ class PenalisedModel(LinearModel):
     def _posed(
         self, source: Source, totals: Floats, K: int, positive: int = 1, *, all_rows: bool = True
     ) -> Objective:
-        """Of rows in their final weights, `totals` by class; of two classes one has the code `positive`.
+        """The objective for rows with their final weights; positive: the code of the positive class.
 
-        all_rows: none will follow, so that columns may have units by their sizes.
+        totals: the total weight of each class.
+
+        all_rows: no further rows will follow, so that columns may be scaled by their sizes.
         """
         loss, columns = self._loss(K), self._column_penalties(source)
         C, ratio = self._strength()
@@ -298,7 +369,7 @@ class PenalisedModel(LinearModel):
         )
 
     def _terms(self) -> Terms:
-        """When to stop, checked."""
+        """The stopping rules and the seed, validated."""
         seed = 0 if self.random_state is None else seed_of(self.random_state)
         tol = validation.number("tol", self.tol, 0.0)
         return Terms(tol, int(validation.number("max_iter", self.max_iter, 0, whole=True)), seed)
@@ -306,7 +377,7 @@ class PenalisedModel(LinearModel):
     def _solve(
         self, objective: Objective, start: Weights | None = None, rows: LabelledRows | None = None
     ) -> Solution:
-        """The end of the solver that suits; rows: of the fit, where callbacks may ask for its weights."""
+        """Run the chosen solver; rows: those of the fit, for callbacks that ask for its attributes."""
         terms = self._terms()._replace(fresh=start is None)
         heard = self.verbose or followed(self) or OBSERVER.get() is not None
         choice = chosen(self.solver, objective)
@@ -359,7 +430,7 @@ def seed_of(random_state: Any) -> int:
 
 @contextmanager
 def watching(verbose: int, most: int) -> Iterator[Watch]:
-    """Steps said to whoever observes the passes, and on a progress bar, if one is wanted."""
+    """Report the iterations to observers of the passes, and on a progress bar if `verbose`."""
     if not verbose:
         yield lambda number, iterate: reached("objective", iterate.value)
         return

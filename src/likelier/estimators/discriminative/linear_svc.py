@@ -78,14 +78,97 @@ PENALTIES = {"squared_hinge": ("l2", "l1"), "hinge": ("l2",), "perceptron": ("l2
 
 
 class LinearSVC(PenalisedModel):
-    """The line with the widest margin: |w|²/2 + C Σ (1 - y (w·x + b))₊², or another loss of the margin.
+    """Linear support vector machine: minimises |w|²/2 + C Σ (1 - y (w·x + b))₊², or another margin loss.
 
-    Drop-in for scikit-learn's (Cortes & Vapnik 1995), in the primal (Chapelle 2007), but for the intercept,
-    which is never penalised. loss: "squared_hinge"; "hinge", to a bound on the distance from the optimum;
-    "perceptron", the criterion (-y (w·x + b))₊ without a penalty, of whose path the weights with the
-    fewest mistakes are kept. More than two classes: one against the rest, each (`n_iter_` and `trace_` are
-    those of the class that took longest); or multi_class="crammer_singer", all at once: Σ_k |w_k|²/2 +
-    C Σ max_j (z_j + [j ≠ y]) - z_y, whatever `loss` and `penalty` are (Crammer & Singer 2001).
+    Drop-in for scikit-learn's class, solved in the primal or the dual as suits, except that the intercept
+    is never penalised. For more than two classes it fits each class against the rest, or all at once
+    (`multi_class="crammer_singer"`).
+
+    Parameters
+    ----------
+    penalty : {"l2", "l1"}, default="l2"
+        The penalty on the coefficients. "l1", which leads to sparse ones, goes with loss="squared_hinge".
+    loss : {"squared_hinge", "hinge", "perceptron"}, default="squared_hinge"
+        The loss of the margin m = y (w·x + b): (1 - m)₊² or (1 - m)₊. "perceptron" is (-m)₊, without a
+        penalty; of all weights on the way those with the fewest training errors are kept.
+    dual : bool or "auto", default="auto"
+        Accepted for compatibility and has no effect: `solver` decides.
+    tol : float, default=1e-4
+        Stop once the norm of the gradient of the objective per unit of row weight, scaled by its curvature,
+        or for losses with a corner a bound on the distance from the optimum, is at most `tol`.
+    C : float, default=1.0
+        Inverse of the strength of regularisation: the smaller, the stronger.
+    multi_class : {"ovr", "crammer_singer"}, default="ovr"
+        For more than two classes. "ovr": each class against the rest. "crammer_singer": minimises
+        Σ_k |w_k|²/2 + C Σ max_j (z_j + [j ≠ y]) - z_y, whatever `loss` and `penalty` are; it needs rows in
+        memory.
+    fit_intercept : bool, default=True
+        Whether to add an intercept to the scores.
+    intercept_scaling : float, default=1
+        Accepted for compatibility and has no effect: the intercept is not penalised.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, {label: weight}; "balanced" weights each class inversely to its frequency.
+        In one-vs-rest problems a weight applies where its class is the positive one.
+    verbose : int, default=0
+        If not 0, show a progress bar.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order in which solvers that visit single rows ("dual", "sgd", "averaged") take them.
+        None is one fixed seed, so that fits are reproducible.
+    max_iter : int, default=1000
+        Maximum number of iterations of the solver.
+    solver : str, default="auto"
+        The algorithm: "auto" chooses by loss, penalty and size (see `solver_reason_`). Others are
+        "semismooth", "dual", "newton", "newton-cg", "lbfgs", "cg", "gradient", "smoothing" (hinge),
+        "proximal" (l1), "sgd" and "averaged"; one that does not suit the loss or penalty is refused.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        The class labels, sorted.
+    coef_ : ndarray of shape (1, p) or (K, p)
+        Coefficients of the features; for binary problems one row, for `classes_[1]`.
+    intercept_ : ndarray of shape (1,) or (K,)
+        Intercepts; 0 if `fit_intercept=False`.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (p,)
+        Names of the columns, if X had names.
+    n_iter_ : int
+        Number of iterations; for one-vs-rest problems the largest.
+    trace_ : ndarray of shape (n_iter_ + 1, 3)
+        Objective, gradient norm and step length before the first and after each iteration; for one-vs-rest
+        problems those of the class that took most iterations.
+    converged_ : bool
+        Whether the solver met `tol`, for all classes.
+    stop_reason_ : str
+        Why the solver stopped.
+    solver_ : str
+        The solver that was used.
+    solver_reason_ : str
+        Why it was chosen.
+
+    See Also
+    --------
+    SGDClassifier : The same losses by stochastic gradient descent.
+    LogisticRegression : Has probabilities.
+    Perceptron : Rosenblatt's rule, with the weights that scikit-learn finds.
+
+    References
+    ----------
+    - Cortes, C. and Vapnik, V. (1995). Support-vector networks. Machine Learning 20, 273-297.
+    - Chapelle, O. (2007). Training a support vector machine in the primal. Neural Computation 19,
+      1155-1178.
+    - Crammer, K. and Singer, Y. (2001). On the algorithmic implementation of multiclass kernel-based vector
+      machines. Journal of Machine Learning Research 2, 265-292.
+
+    Examples
+    --------
+    >>> from likelier import LinearSVC
+    >>> model = LinearSVC().fit([[-2.0, 0.0], [-1.0, 1.0], [1.0, -1.0], [2.0, 0.0]], ["a", "a", "b", "b"])
+    >>> model.predict([[-1.5, 0.0], [1.5, 0.0]]).tolist()
+    ['a', 'b']
+    >>> model.decision_function([[0.0, 0.0]]).round(6) + 0.0
+    array([0.])
     """
 
     assumes = "discriminative; a margin between the classes; linear boundary"
@@ -123,9 +206,29 @@ class LinearSVC(PenalisedModel):
 
     @resumable
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
-        """Fit to rows X and their labels y, or to a source that has both.
+        """Fit the model to labelled rows.
 
-        checkpoint: a file for what is done so far: a fit that was cut off goes on from there.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Training rows. A source, such as `likelier.scan("*.parquet", target="y")`, is read in passes and
+            need not fit into memory.
+        y : array-like of shape (n,), default=None
+            Class labels. A source has its own.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows. A source has its own.
+        checkpoint : str or path-like, default=None
+            A file in which finished passes are stored. A fit that was interrupted resumes from it.
+
+        Returns
+        -------
+        self : LinearSVC
+            The fitted estimator.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the solver stopped before it met `tol`.
         """
         self._check_pair()
         rows = self._rows(validation.training(self, X, y, sample_weight))
@@ -152,7 +255,7 @@ class LinearSVC(PenalisedModel):
             )
 
     def _lines(self, rows: LabelledRows) -> tuple[Weights, Solution]:
-        """One for two classes; for more, of each class against the rest. How the worst ended."""
+        """One linear model for binary problems, else one for each class; and the worst solution."""
         source, target, totals = rows[:3]
         K = len(target)
         if K == 2:
@@ -171,7 +274,7 @@ class LinearSVC(PenalisedModel):
         return _together(problems, solutions), _worst(solutions)
 
     def _each(self, problems: list[Objective], *, side_by_side: bool) -> list[Solution]:
-        """All solved; side by side where a solver has one thread, and nobody follows its steps."""
+        """Solve all problems; in parallel where a solver has one thread and its steps are not observed."""
         workers = min(cores(), len(problems))
         if workers == 1 or not side_by_side or self.verbose or followed(self):
             return [self._solve(problem, None) for problem in problems]
@@ -195,7 +298,7 @@ class LinearSVC(PenalisedModel):
     def _at_once(
         self, first: Objective, choice: Choice, one: int, count: int, factor: Floats | None
     ) -> tuple[Weights, Solution]:
-        """All lines, of the class `one` and those after it, with no return to Python in between."""
+        """All linear models, from class `one` on, in a single call of the native core."""
         terms = self._terms()
         if factor is not None:
             assert first.totals is not None

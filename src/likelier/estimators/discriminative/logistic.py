@@ -38,10 +38,10 @@ from likelier.warning_location import outside
 
 
 class LogisticModel(PenalisedModel):
-    """p(C_k | x) = e^{z_k} / Σ e^z.
+    """Posterior probabilities p(C_k | x) = e^{z_k} / Σ e^z.
 
-    Other class priors turn it into p(C_k | x) π_k / π⁰_k, made to sum to 1, π⁰ being the shares of the
-    classes among the training rows.
+    Other class priors turn it into p(C_k | x) π_k / π⁰_k, normalised to sum to 1, where π⁰ are the class
+    frequencies of the training rows.
     """
 
     def _loss(self, K: int) -> Loss:
@@ -49,13 +49,41 @@ class LogisticModel(PenalisedModel):
 
     @by_block
     def predict(self, X: Any, priors: Any = None) -> NDArray[Any]:
-        """The label of the largest score; under other class priors if they are given."""
+        """The most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Rows with the columns of the fit.
+        priors : array-like of shape (K,) or dict, default=None
+            Class priors that replace the class frequencies of the training rows, in the order of `classes_`
+            or as {label: prior}.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The predicted labels.
+        """
         best = self._ask(X, links.argmax) if priors is None else self._reweighed(X, priors).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     @by_block
     def predict_proba(self, X: Any, priors: Any = None) -> Floats:
-        """p(C_k | x), (n, K); under other class priors, K of them or {label: prior}, if they are given."""
+        """The posterior probabilities p(C_k | x).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Rows with the columns of the fit.
+        priors : array-like of shape (K,) or dict, default=None
+            Class priors that replace the class frequencies of the training rows, in the order of `classes_`
+            or as {label: prior}.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Probabilities, with columns in the order of `classes_`.
+        """
         if priors is None:
             return self._ask(X, links.softmax)
         Z = self._reweighed(X, priors)
@@ -64,7 +92,21 @@ class LogisticModel(PenalisedModel):
 
     @by_block
     def predict_log_proba(self, X: Any, priors: Any = None) -> Floats:
-        """ln p(C_k | x), (n, K); under other class priors if they are given."""
+        """The logarithms of the posterior probabilities, ln p(C_k | x).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Rows with the columns of the fit.
+        priors : array-like of shape (K,) or dict, default=None
+            Class priors that replace the class frequencies of the training rows, in the order of `classes_`
+            or as {label: prior}.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Log-probabilities, with columns in the order of `classes_`.
+        """
         if priors is None:
             return self._ask(X, links.log_softmax)
         Z = self._reweighed(X, priors)
@@ -73,22 +115,55 @@ class LogisticModel(PenalisedModel):
 
     @by_block
     def decide(self, X: Any, costs: Any = None, reject: float | None = None) -> NDArray[Any]:
-        """The label of least expected cost for each row.
+        """The label with the least expected cost, for each row.
 
-        costs: (K, K), what it costs to decide column k when the truth is row j; by default 1 for every
-        mistake. reject: the cost of not deciding; a row for which every label is expected to cost more
-        gets None.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Rows with the columns of the fit.
+        costs : array-like of shape (K, K), default=None
+            `costs[j, k]` is the cost of predicting class k if class j is correct. None: 1 for every error,
+            and 0 for correct predictions.
+        reject : float, default=None
+            The cost of not deciding. A row whose least expected cost is higher gets None in place of a
+            label.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels; an array of objects if `reject` is given.
         """
         return cheapest(self.predict_proba(X), self.classes_, costs, reject)
 
     def adapt_priors(
         self, X: Any, *, sample_weight: Any = None, tol: float = 1e-10, max_iter: int = 1000
     ) -> Floats:
-        """The class priors (K,) under which rows without labels are likeliest; pass them to predict_proba.
+        """Estimate the class priors of unlabelled rows by maximum likelihood (label shift).
 
-        For rows in which the classes come as before, but not as often (label shift); it needs the
-        posteriors alone (Saerens, Latinne & Decaestecker 2002), and they must be calibrated. The likelihood
-        per row is within `tol` of the best. The model stays as it is.
+        For rows in which each class looks as it did in training, but is more or less frequent. It uses the
+        posterior probabilities alone, which must be calibrated. The model is not changed: pass the priors
+        to `predict_proba` or `predict`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Unlabelled rows with the columns of the fit.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+        tol : float, default=1e-10
+            Stop once the mean log-likelihood of the rows is within `tol` of its maximum.
+        max_iter : int, default=1000
+            Maximum number of iterations.
+
+        Returns
+        -------
+        ndarray of shape (K,)
+            The priors, in the order of `classes_`.
+
+        References
+        ----------
+        - Saerens, M., Latinne, P. and Decaestecker, C. (2002). Adjusting the outputs of a classifier to new
+          a priori probabilities: a simple procedure. Neural Computation 14, 21-41.
         """
         logs = partial(self._ask, X, links.log_softmax)
         return priors_for(self, logs, self._training_shares, sample_weight, tol, max_iter)
@@ -115,7 +190,7 @@ class LogisticModel(PenalisedModel):
 
 
 def summarised(model: Any, cov: str, level: float) -> Information:
-    """What there is to summarise; refused where there is nothing that errors could be of."""
+    """The information for a summary; raises if standard errors are not defined for this fit."""
     if cov not in ("classical", *POWERS):
         raise ValueError(f"cov={cov!r}: it is one of classical, {', '.join(POWERS)}")
     if not 0 < level < 1:
@@ -147,7 +222,7 @@ def summarised(model: Any, cov: str, level: float) -> Information:
 def concluded(
     model: Any, objective: Objective, solution: Solution, target: NDArray[Any], names: Names
 ) -> tuple[Solution, Information]:
-    """An end that is no maximum, because classes are separated, has not converged: that is said."""
+    """The end of a fit: with separated classes there is no maximum, so it has not converged, and warns."""
     separation = None if objective.held else separation_of(objective, solution)
     if separation is not None:
         why = f"{separation.kind} separation: the likelihood has no maximum"
@@ -189,7 +264,7 @@ SETTLED = 10_000_000  # steps that a fit counts for at most: its weight may be a
 
 @dataclass(frozen=True)
 class Steps:
-    """What further rows go on from: weights, the sizes of columns, the losses of batches."""
+    """The state of `partial_fit`: weights, the scales of the columns, and the losses of the batches."""
 
     theta: Floats  # (q, p + 1)
     mean: Floats  # (q, p + 1)
@@ -202,14 +277,14 @@ class Steps:
 
     @property
     def solution(self) -> Solution:
-        """Where the steps have led; the trace has a row for each batch: its mean loss before it."""
+        """The solution so far; its trace has a row for each batch: the mean loss before its steps."""
         trace = np.array([(loss, np.nan, 1.0) for loss in [np.nan, *self.losses]])
         last = Iterate(self.mean.ravel(), float(self.losses[-1]), np.nan)
         return Solution(last, trace, False, f"{self.steps} steps so far", "sgd", WHY)
 
 
 def stepped(posed: Objective, descent: Descent, losses: Floats, totals: Floats) -> Steps:
-    """A step at each row, from where a descent stands; losses: of the batches before."""
+    """One step at each row, starting from `descent`; losses: those of the batches before."""
     loss, n = 0.0, 0.0
     for chunk in chunks(posed.source):
         # Of the weights that are shown: those that move are restless, and their losses higher.
@@ -228,7 +303,10 @@ def stepped(posed: Objective, descent: Descent, losses: Floats, totals: Floats) 
 def descent_of(
     posed: Objective, model: Weights | None, before: Any, so_far: Floats
 ) -> tuple[Descent, Floats]:
-    """To go on with, and the losses so far; before: the statistics of the fit, so_far: its class totals."""
+    """The state to continue from, and the losses so far.
+
+    before: the statistics of the fit; so_far: the total weight of each class in it.
+    """
     if isinstance(before, Steps) and before.intercept == posed.intercept:
         assert model is not None
         setting = replace(posed.setting, shift=model.shift)
@@ -246,12 +324,108 @@ def descent_of(
 
 
 class LogisticRegression(LogisticModel):
-    """Pr(y | x) = 1 / (1 + e^{-y w·x}), for K classes the softmax of W x, by maximum likelihood.
+    """Logistic regression: Pr(y | x) = 1 / (1 + e^{-y w·x}), for K classes the softmax of W x.
 
-    Drop-in for scikit-learn's (Cox 1958 for two classes, Theil 1969 for more): minimises
-    C Σ loss + (1 - l1_ratio) |w|²/2 + l1_ratio |w|₁, the intercept free of any penalty. C=np.inf: no
-    penalty. `solver="auto"` chooses by the size of the problem, and `solver_reason_` says why. `penalty`
-    ("l1", "l2", "elasticnet" or None) is translated to C and l1_ratio, with scikit-learn's warning.
+    Minimises C Σ loss + (1 - l1_ratio) |w|²/2 + l1_ratio |w|₁; the intercept is never penalised. Drop-in
+    for scikit-learn's class, with `summary`, `partial_fit`, class priors and rows from files in addition.
+
+    Parameters
+    ----------
+    penalty : {"l1", "l2", "elasticnet"} or None, default="deprecated"
+        Deprecated, as in scikit-learn: use `l1_ratio` and `C`. "l2" means l1_ratio=0, "l1" means
+        l1_ratio=1, "elasticnet" the given `l1_ratio`, None means C=np.inf. A value other than the default
+        warns.
+    C : float, default=1.0
+        Inverse of the strength of regularisation: the smaller, the stronger. np.inf: no penalty.
+    l1_ratio : float, default=0.0
+        Share of the l1 penalty, from 0 (l2 alone) to 1 (l1 alone); between them it is an elastic net.
+    dual : bool, default=False
+        Accepted for compatibility and has no effect.
+    tol : float, default=1e-4
+        Stop once the norm of the gradient of the objective per unit of row weight, scaled by its curvature,
+        is at most `tol`. Newton-type solvers are held to a tenth of it.
+    fit_intercept : bool, default=True
+        Whether to add an intercept to the scores.
+    intercept_scaling : float, default=1
+        Accepted for compatibility and has no effect: the intercept is not penalised.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, {label: weight}, by which those of the rows are multiplied; labels that are
+        not named have 1. "balanced" weights each class inversely to its frequency.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order in which solvers that visit single rows ("dual", "sgd", "averaged") take them;
+        other solvers do not use it. None is one fixed seed, so that fits are reproducible.
+    solver : str, default="auto"
+        The algorithm: "auto" chooses by the size and kind of the problem (see `solver_reason_`). Others are
+        "newton", "newton-cg", "lbfgs", "cg", "gradient", "iterative-scaling", "dual" (needs an l2 penalty
+        and rows in memory), "proximal" (the choice for l1), "sgd" and "averaged". Of scikit-learn's names
+        "newton-cholesky" means "newton", and "liblinear", "sag" and "saga" mean "auto".
+    max_iter : int, default=100
+        Maximum number of iterations of the solver.
+    verbose : int, default=0
+        If not 0, show a progress bar.
+    warm_start : bool, default=False
+        Whether `fit` starts from the coefficients of the previous fit, if classes and columns agree.
+    n_jobs : int, default=None
+        Accepted for compatibility and has no effect, apart from scikit-learn's deprecation warning: all
+        cores are used.
+    penalty_weights : array-like of shape (p,), default=None
+        Factor of the penalty for each column; 0 leaves a column without penalty. None: 1 for all.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        The class labels, sorted.
+    coef_ : ndarray of shape (1, p) or (K, p)
+        Coefficients of the features; for binary problems one row, for `classes_[1]`.
+    intercept_ : ndarray of shape (1,) or (K,)
+        Intercepts; 0 if `fit_intercept=False`.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (p,)
+        Names of the columns, if X had names.
+    n_iter_ : ndarray of shape (1,)
+        Number of iterations.
+    trace_ : ndarray of shape (n_iter_ + 1, 3)
+        Objective, gradient norm and step length before the first and after each iteration. After
+        `partial_fit`: the mean loss of each batch, computed before training on it, in the first column.
+    converged_ : bool
+        Whether the solver met `tol`.
+    stop_reason_ : str
+        Why the solver stopped.
+    solver_ : str
+        The solver that was used.
+    solver_reason_ : str
+        Why it was chosen.
+    separation_ : Separation or None
+        If no penalty prevents it and the classes are linearly separable, so that the likelihood has no
+        maximum: `kind` ("complete" or "quasi-complete"), and the positions of the `columns` and `classes`
+        that separate. None otherwise.
+
+    See Also
+    --------
+    LogisticRegressionCV : Chooses C and l1_ratio by cross-validation.
+    SGDClassifier : Stochastic gradient descent, with this loss and others.
+    LinearSVC : Margin losses in place of the logistic loss.
+
+    References
+    ----------
+    - Cox, D. R. (1958). The regression analysis of binary sequences. Journal of the Royal Statistical
+      Society B 20, 215-242.
+    - Theil, H. (1969). A multinomial extension of the linear logit model. International Economic Review 10,
+      251-259.
+
+    Examples
+    --------
+    >>> from likelier import LogisticRegression
+    >>> hours = [[0.5], [1.0], [1.5], [2.0], [2.5], [3.0], [3.5], [4.0]]
+    >>> passed = [0, 0, 0, 1, 0, 1, 1, 1]
+    >>> model = LogisticRegression().fit(hours, passed)
+    >>> model.predict([[1.0], [3.0]])
+    array([0, 1])
+    >>> model.predict_proba([[3.0]]).round(2)
+    array([[0.3, 0.7]])
+    >>> model.converged_
+    True
     """
 
     assumes = "discriminative; linear in the log odds; linear boundary"
@@ -315,10 +489,34 @@ class LogisticRegression(LogisticModel):
         *,
         checkpoint: Any = None,
     ) -> Self:
-        """Fit to rows X and their labels y, or to a source that has both.
+        """Fit the model to labelled rows.
 
-        offset: (n,), for K classes (n, K), known already and added to the scores. checkpoint: a file for
-        what is done so far: a fit that was cut off goes on from there.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Training rows. A source, such as `likelier.scan("*.parquet", target="y")`, is read in passes and
+            need not fit into memory.
+        y : array-like of shape (n,), default=None
+            Class labels. A source has its own.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows. A source has its own.
+        offset : array-like of shape (n,) or (n, K), default=None
+            Known terms that are added to the scores during the fit, (n, K) for more than two classes. Rows
+            must be in memory.
+        checkpoint : str or path-like, default=None
+            A file in which finished passes are stored. A fit that was interrupted resumes from it.
+
+        Returns
+        -------
+        self : LogisticRegression
+            The fitted estimator.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the solver stopped before it met `tol`.
+        SeparationWarning
+            If the classes are linearly separable and no penalty bounds the coefficients.
         """
         deprecated.warn(deprecated.of_logistic(self))
         source = validation.training(self, X, y, sample_weight)
@@ -338,11 +536,32 @@ class LogisticRegression(LogisticModel):
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, offset: Any = None
     ) -> Self:
-        """Learn from more rows, a step at each, in their order; after `fit`, from its weights on.
+        """Update the model with more rows, by one stochastic gradient step per row in their order.
 
-        `classes`, all labels that can ever come, are needed at the first call. One pass of steps comes near
-        what `fit` finds for all rows so far, and is not equal to it. class_weight="balanced" goes by the
-        classes seen so far. `trace_` has each batch's mean loss from before it was learned.
+        After `fit`, training continues from its coefficients. One pass of such steps comes near to what
+        `fit` finds for all rows so far, but does not equal it.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Training rows.
+        y : array-like of shape (n,), default=None
+            Class labels. A source has its own.
+        classes : array-like of shape (K,), default=None
+            All labels that can occur; required at the first call.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows. A source has its own.
+        offset : array-like of shape (n,) or (n, K), default=None
+            Known terms that are added to the scores. Rows must be in memory.
+
+        Returns
+        -------
+        self : LogisticRegression
+            The estimator itself.
+
+        Notes
+        -----
+        With class_weight="balanced" the frequencies are those of all rows so far.
         """
         known = known_classes(self, classes)
         if len(known) < 2:
@@ -372,11 +591,49 @@ class LogisticRegression(LogisticModel):
         sample_weight: Any = None,
         offset: Any = None,
     ) -> LikelihoodSummary:
-        """Coefficients with errors, tests and intervals; of more than two classes, less the first one's.
+        """Coefficients with standard errors, tests and confidence intervals.
 
-        cov: "classical", from the Hessian, which Newton's method leaves; after other solvers it needs the
-        rows of the fit again, and so do "HC0" to "HC3", errors that hold where the model does not
-        (sample_weight and offset as they were in `fit`). With an l2 penalty: an approximate posterior.
+        For more than two classes the coefficients are those of each class minus those of the first.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p), default=None
+            The rows of the fit. Needed for robust errors, and after solvers that do not leave a Hessian,
+            such as "lbfgs".
+        y : array-like of shape (n,), default=None
+            Their labels.
+        cov : {"classical", "HC0", "HC1", "HC2", "HC3"}, default="classical"
+            "classical": errors from the Hessian. "HC0" to "HC3": robust (sandwich) errors, valid if the
+            model is misspecified, for fits without a penalty; "HC2" and "HC3" are for binary problems.
+        level : float, default=0.95
+            Level of the confidence intervals.
+        sample_weight : array-like of shape (n,), default=None
+            The weights of the rows in the fit, if it had any.
+        offset : array-like of shape (n,) or (n, K), default=None
+            The offset of the fit, if it had one.
+
+        Returns
+        -------
+        LikelihoodSummary
+            The table. With an l2 penalty it describes an approximate posterior (Laplace) and has no tests.
+
+        Raises
+        ------
+        ValueError
+            If the penalty has an l1 part, the classes are separated, the coefficients come from
+            `partial_fit`, or rows are needed and not given.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from likelier import LogisticRegression
+        >>> hours = [[0.5], [1.0], [1.5], [2.0], [2.5], [3.0], [3.5], [4.0]]
+        >>> model = LogisticRegression(C=np.inf).fit(hours, [0, 0, 0, 1, 0, 1, 1, 1])
+        >>> summary = model.summary()
+        >>> summary.names
+        ('intercept', 'x0')
+        >>> summary.p.round(2)
+        array([0.15, 0.14])
         """
         validation.fitted(self)
         found, model, rows = summarised(self, cov, level), self._model, None

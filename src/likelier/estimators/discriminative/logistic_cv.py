@@ -47,7 +47,7 @@ Scorer = Callable[..., float]
 
 
 def scorer_of(scoring: Any, classes: NDArray[Any] | None = None) -> Scorer:
-    """The scorer of a name, or one that is at hand; None: accuracy. It is told all classes."""
+    """A scorer by name, or the callable itself; None: accuracy. It is given the labels of all classes."""
     from sklearn.metrics import get_scorer, make_scorer  # slow to load
 
     if scoring is not None and not isinstance(scoring, str) and not callable(scoring):
@@ -98,7 +98,7 @@ class Results(NamedTuple):
 
 @dataclass(frozen=True)
 class Trial:
-    """All that a fold needs to know."""
+    """What is needed to fit and score one fold."""
 
     objective: Objective  # of all rows, in memory
     grid: Grid
@@ -158,7 +158,7 @@ def of_rows(objective: Objective, rows: Rows) -> Objective:
 
 
 def plain(X: Block) -> Any:
-    """As those who know no blocks take it."""
+    """A block as an array or a SciPy sparse matrix."""
     if isinstance(X, CSR):
         return csr_array((X.values, X.columns, X.starts), shape=X.shape)
     return X.array if isinstance(X, Dense) else X.to_array()
@@ -218,13 +218,110 @@ class Tried(Weights):
 
 
 class LogisticRegressionCV(LogisticModel):
-    """Logistic regression under each of `Cs` and `l1_ratios`; the best on rows held out is kept.
+    """Logistic regression whose penalty is chosen by cross-validation over `Cs` and `l1_ratios`.
 
-    Drop-in for scikit-learn's: a path of solutions for each fold, each from the one before. The defaults
-    are those of scikit-learn 1.9, which warns that it will change them: `scoring` is the accuracy and will
-    be "neg_log_loss", `l1_ratios` is None and will be (0.0,), and attributes are once for each class unless
-    `use_legacy_attributes=False`, which has one shape, (folds, ratios, Cs) and so on. `refit=False` takes
-    the mean of the folds' best weights.
+    For each fold a path of solutions is computed, each starting from the one before. Drop-in for
+    scikit-learn's class. The defaults are those of scikit-learn 1.9, which warns that some of them will
+    change; parameters that are given explicitly do not warn.
+
+    Parameters
+    ----------
+    Cs : int or array-like of float, default=10
+        Values of C to try. An integer: that many values, evenly spaced on a logarithmic scale from 1e-4 to
+        1e4.
+    l1_ratios : array-like of float or None, default="warn"
+        Shares of the l1 penalty to try, each from 0 (l2 alone) to 1 (l1 alone). The default and None mean
+        0, without an axis for it in the attributes; scikit-learn will change the default to (0.0,).
+    fit_intercept : bool, default=True
+        Whether to add an intercept to the scores.
+    cv : int, splitter or iterable of (train, test), default=None
+        The folds. None means 5 stratified folds, an integer that many.
+    dual : bool, default=False
+        Accepted for compatibility and has no effect.
+    penalty : {"l1", "l2", "elasticnet"}, default="deprecated"
+        Deprecated, as in scikit-learn: use `l1_ratios`. A value other than the default warns.
+    scoring : str, callable or None, default="warn"
+        What the penalty is chosen by: the name of a scikit-learn scorer, or scorer(model, X, y). The
+        default and None mean the accuracy; scikit-learn will change the default to "neg_log_loss".
+    solver : str, default="auto"
+        The algorithm, as in `LogisticRegression`.
+    tol : float, default=1e-4
+        Tolerance of the solver, as in `LogisticRegression`.
+    max_iter : int, default=100
+        Maximum number of iterations for each fit.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, {label: weight}; "balanced" weights each class inversely to its frequency.
+    n_jobs : int, default=None
+        Number of folds that are fitted at the same time; None or a negative number: as many as there are
+        cores. Tables so large that a single fit uses all cores are fitted one fold at a time.
+    verbose : int, default=0
+        If not 0, show a progress bar for the final fit.
+    refit : bool, default=True
+        Whether to fit all rows with the penalty of the best mean score. If False, the coefficients, C and
+        l1_ratio are means over the folds, each at its own best.
+    intercept_scaling : float, default=1.0
+        Accepted for compatibility and has no effect: the intercept is not penalised.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order in which solvers that visit single rows take them. None is one fixed seed.
+    use_legacy_attributes : bool, default="warn"
+        The shapes of the attributes. True, and the default: those of scikit-learn 1.9, everything once for
+        each class. False: one array each, as below.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        The class labels, sorted.
+    coef_ : ndarray of shape (1, p) or (K, p)
+        Coefficients of the features; for binary problems one row, for `classes_[1]`.
+    intercept_ : ndarray of shape (1,) or (K,)
+        Intercepts; 0 if `fit_intercept=False`.
+    C_ : float, or ndarray of shape (1,) or (K,)
+        The chosen C. Legacy: repeated for each class.
+    l1_ratio_ : float, or ndarray of shape (1,) or (K,)
+        The chosen l1_ratio. Legacy: repeated for each class; None if there was no axis of ratios.
+    Cs_ : ndarray of shape (c,)
+        The values of C that were tried.
+    l1_ratios_ : ndarray of shape (r,)
+        The ratios that were tried.
+    coefs_paths_ : ndarray of shape (folds, r, c, K or 1, p + 1), or dict
+        The coefficients of all fits, the intercept last (without intercept: p of them). Legacy: a dict by
+        class of arrays (folds, c, r, p + 1), without the axis r if `l1_ratios` was not given.
+    scores_ : ndarray of shape (folds, r, c), or dict
+        The scores of all fits on the held-out rows. Legacy: a dict by class of arrays (folds, c, r) or
+        (folds, c).
+    n_iter_ : ndarray of shape (folds, r, c), or (1, folds, c, r) or (1, folds, c)
+        The numbers of iterations of all fits; the latter two are the legacy shapes.
+    trace_ : ndarray of shape (iterations + 1, 3)
+        Objective, gradient norm and step length in the final fit; empty if `refit=False`.
+    converged_ : bool
+        Whether the final fit met `tol`; if `refit=False`, whether all fits did.
+    stop_reason_ : str
+        Why the solver of the final fit stopped.
+    solver_ : str
+        The solver of the final fit.
+    solver_reason_ : str
+        Why it was chosen.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (p,)
+        Names of the columns, if X had names.
+
+    See Also
+    --------
+    LogisticRegression : With a given penalty.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from likelier import LogisticRegressionCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LogisticRegressionCV(
+    ...     Cs=[0.01, 1.0, 100.0], l1_ratios=(0.0,), scoring="neg_log_loss", use_legacy_attributes=False
+    ... )
+    >>> model.fit(X, y).C_
+    100.0
+    >>> model.scores_.shape
+    (5, 1, 3)
     """
 
     # `groups` is for the splitter and the weights of `score` for the scorer, which ask by themselves.
@@ -285,11 +382,28 @@ class LogisticRegressionCV(LogisticModel):
         checkpoint: Any = None,
         **params: Any,
     ) -> Self:
-        """Fit to rows X and their labels y, or to a source, whose rows are read into memory.
+        """Choose the penalty by cross-validation, and fit the model with it.
 
-        groups: for splitters that keep rows together. checkpoint: a file for what is done so far: a fit
-        that was cut off goes on from there; its folds, which are in memory, are fitted again. params: for
-        the splitter and the scorer, where scikit-learn's metadata routing is enabled.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Training rows. Those of a source are read into memory.
+        y : array-like of shape (n,), default=None
+            Class labels. A source has its own.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows. A source has its own.
+        groups : array-like of shape (n,), default=None
+            Groups of rows, for splitters that keep them together.
+        checkpoint : str or path-like, default=None
+            A file in which finished passes are stored. A fit that was interrupted resumes from it; its
+            folds, which are in memory, are fitted again.
+        **params : dict
+            Passed to the splitter and the scorer, if scikit-learn's metadata routing is enabled.
+
+        Returns
+        -------
+        self : LogisticRegressionCV
+            The fitted estimator.
         """
         given = {"sample_weight": sample_weight, "groups": groups} | params
         for_split, for_score = self._routed("fit", given, own=("sample_weight", "groups"))
@@ -343,9 +457,9 @@ class LogisticRegressionCV(LogisticModel):
         return [(_numbers(train), _numbers(test)) for train, test in pairs]
 
     def _judge(self, target: NDArray[Any], source: Arrays, params: dict[str, Any] | None) -> Judge:
-        """A scorer asks an estimator, about rows that are an array or a sparse matrix.
+        """A function that scores weights on given rows, by way of an estimator and the scorer.
 
-        params: what scikit-learn routes to the scorer; None: the weights of the rows, if they have any.
+        params: those that scikit-learn routes to the scorer; None: the sample weights, if there are any.
         """
         scorer = scorer_of(scoring_of(self), target)
         labels = target[source.y]
@@ -412,9 +526,23 @@ class LogisticRegressionCV(LogisticModel):
         return legacy(found, target, ratios=ratios_of(self) is not None) if legacy_of(self) else found
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, **score_params: Any) -> float:
-        """The score of `scoring`, on rows X and their labels y; a source brings y and weights along.
+        """The score of the fitted model, by `scoring`.
 
-        score_params: for the scorer, where scikit-learn's metadata routing is enabled.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Rows with the columns of the fit.
+        y : array-like of shape (n,), default=None
+            Their true labels. A source has its own.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows. A source has its own.
+        **score_params : dict
+            Passed to the scorer, if scikit-learn's metadata routing is enabled.
+
+        Returns
+        -------
+        float
+            The score.
         """
         given = {"sample_weight": sample_weight} | score_params
         _, routed = self._routed("score", given, own=("sample_weight",))
@@ -431,7 +559,7 @@ class LogisticRegressionCV(LogisticModel):
     def _routed(
         self, method: str, given: dict[str, Any], own: tuple[str, ...]
     ) -> tuple[dict[str, Any], dict[str, Any] | None]:
-        """What the splitter is told, and the scorer; None: nobody has said, it is told the weights."""
+        """The parameters of the splitter and the scorer; None: not routed, pass the sample weights."""
         from sklearn.utils.metadata_routing import process_routing
 
         told = {name: value for name, value in given.items() if value is not None}
@@ -447,7 +575,13 @@ class LogisticRegressionCV(LogisticModel):
         return {name: told[name] for name in ("groups",) if name in told}, None
 
     def get_metadata_routing(self) -> Any:
-        """Who is told what, as scikit-learn asks it: the splitter by `fit`, the scorer by both."""
+        """Which parameters `fit` and `score` pass to the splitter and the scorer (metadata routing).
+
+        Returns
+        -------
+        MetadataRouter
+            The routing.
+        """
         from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
         both = MethodMapping().add(caller="score", callee="score").add(caller="fit", callee="score")

@@ -40,7 +40,7 @@ from likelier.warning_location import outside
 
 @dataclass(frozen=True, kw_only=True)
 class Voted(Weights):
-    """All weights have a vote; W and b are the last of them."""
+    """All weight vectors vote; W and b are the last of them."""
 
     kept: CSR  # the mistaken rows, each once
     voters: tuple[Voters, ...]  # one for two classes, or one for each
@@ -54,13 +54,13 @@ class Voted(Weights):
 
     @property
     def shown(self) -> dict[str, Any]:
-        """As fitted attributes: there is no single line to show."""
+        """As fitted attributes: there is no single weight vector to show."""
         return self.course.shown
 
 
 @dataclass(frozen=True)
 class Progress(Strides):
-    """What further rows go on from. Rows kept for voters are the model's, once it has them."""
+    """The state from which training can continue. Rows that are kept for votes belong to the model."""
 
     kind: str  # which weights are reported
     start: Floats  # (q, p + 1), θ before the first turn
@@ -191,17 +191,110 @@ def _has_line(self: Any) -> bool:
 
 
 class Perceptron(SGDModel):
-    """w += y x wherever y w·x <= 0 (Rosenblatt 1958): drop-in for scikit-learn's, to the same weights.
+    """The perceptron: w += y x for every row with y w·x <= 0.
 
-    weights: which of all its weights answer. "last": those after the last row. "average": the mean of those
-    before the first row and after each. "voted": all of them, by the sign of the score, each as often as
-    it lasted rows (Freund & Schapire 1999); the mistaken rows are kept, not the weights, and beyond
-    `max_mistakes` of a problem the latest vote. "random": one of them, drawn by how long it lasted. More
-    than two classes: one against the rest, each; by votes, the class with the largest mean vote.
+    Drop-in for scikit-learn's class, with the same weights. For more than two classes it fits each class
+    against the rest. Training ends as in scikit-learn, and also after an epoch without a mistake.
 
-    It ends as scikit-learn's does, and after an epoch without a mistake. The weight of a row scales its
-    step; how long weights last is counted in rows. `mistakes_` counts steps, `class_mistakes_` those of
-    each class's problem, `mistake_curve_` (c, 1 + q) how many there were after 1, 2, 4, … rows.
+    Parameters
+    ----------
+    penalty : {"l2", "l1", "elasticnet"} or None, default=None
+        The penalty on the coefficients.
+    alpha : float, default=0.0001
+        Strength of the penalty, if there is one.
+    l1_ratio : float, default=0.15
+        Share of the l1 penalty in "elasticnet", from 0 to 1.
+    fit_intercept : bool, default=True
+        Whether to add an intercept to the scores.
+    max_iter : int, default=1000
+        Maximum number of epochs in `fit`; `partial_fit` makes one.
+    tol : float or None, default=1e-3
+        `fit` stops after `n_iter_no_change` epochs in a row that lower the mean loss by less than `tol`.
+        None: it stops only after an epoch without a mistake (if there is no penalty), or at `max_iter`.
+    shuffle : bool, default=True
+        Whether the rows are shuffled before each epoch.
+    verbose : int, default=0
+        If not 0, show a progress bar.
+    eta0 : float, default=1.0
+        Step length: a mistake adds eta0 y x, times the weight of the row.
+    n_jobs : int, default=None
+        Number of one-vs-rest problems that are fitted at the same time. None and -1: as many as there are
+        cores.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the order of the rows, of the validation rows, and of weights="random".
+    early_stopping : bool, default=False
+        Whether to hold out a stratified share of the rows and stop when their score stops improving. Needs
+        rows in memory.
+    validation_fraction : float, default=0.1
+        The share of rows to hold out, if `early_stopping`.
+    n_iter_no_change : int, default=5
+        Number of epochs without improvement before training stops.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, {label: weight}; "balanced" weights each class inversely to its frequency.
+    warm_start : bool, default=False
+        Whether `fit` starts from the weights of the previous fit.
+    weights : {"last", "average", "voted", "random"}, default="last"
+        Which of all weight vectors predict. "last": the one after the last row. "average": the mean of the
+        initial one and those after each row. "voted": all of them, each with as many votes as it lasted
+        rows; the rows of the mistakes are stored in place of the weights. "random": one of them, drawn in
+        proportion to the rows that it lasted. All but "last" need penalty=None.
+    max_mistakes : int, default=100000
+        For weights="voted", the number of mistakes of each problem to keep: beyond it only the latest
+        weights vote.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        The class labels, sorted.
+    coef_ : ndarray of shape (1, p) or (K, p)
+        Coefficients of the features; for binary problems one row, for `classes_[1]`. Not available for
+        weights="voted".
+    intercept_ : ndarray of shape (1,) or (K,)
+        Intercepts. Not available for weights="voted".
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (p,)
+        Names of the columns, if X had names.
+    n_iter_ : int
+        Number of epochs; for one-vs-rest problems the largest.
+    t_ : float
+        1 + the number of rows presented so far.
+    trace_ : ndarray of shape (n_iter_ + 1, 3)
+        In the first column the mean loss of each epoch, each row's before its step; the first row and the
+        other columns are NaN.
+    converged_ : bool
+        Whether training stopped by itself, before `max_iter`.
+    stop_reason_ : str
+        Why training stopped.
+    mistakes_ : int
+        Number of mistakes, and so of steps, over all epochs and problems.
+    class_mistakes_ : ndarray of shape (1,) or (K,)
+        The mistakes of each problem.
+    mistake_curve_ : ndarray of shape (c, 2) or (c, K + 1)
+        Numbers of rows presented (1, 2, 4, ... and the last) in the first column, and the mistakes of each
+        problem by then in the others.
+
+    See Also
+    --------
+    SGDClassifier : Other losses, penalties and step lengths.
+    OnlineClassifier : Rows one by one.
+
+    References
+    ----------
+    - Rosenblatt, F. (1958). The perceptron: a probabilistic model for information storage and organization
+      in the brain. Psychological Review 65, 386-408.
+    - Freund, Y. and Schapire, R. E. (1999). Large margin classification using the perceptron algorithm.
+      Machine Learning 37, 277-296.
+
+    Examples
+    --------
+    >>> from likelier import Perceptron
+    >>> X, y = [[-2.0, 0.0], [-1.0, 1.0], [1.0, -1.0], [2.0, 0.0]], [0, 0, 1, 1]
+    >>> model = Perceptron().fit(X, y)
+    >>> model.predict(X)
+    array([0, 0, 1, 1])
+    >>> model.stop_reason_
+    'an epoch without a mistake'
     """
 
     assumes = "discriminative; nothing of rows, which may come in any order; linear boundary"
@@ -339,30 +432,81 @@ class Perceptron(SGDModel):
     # ---- where there is a line -----------------------------------------------------------------------
     @available_if(_has_line)  # type: ignore[untyped-decorator]
     def to_linear(self) -> LinearClassifier:
-        """The weights alone, as a classifier that predicts the same."""
+        """The coefficients alone, as a `LinearClassifier` that makes the same predictions.
+
+        Not available for weights="voted", which has no single weight vector.
+
+        Returns
+        -------
+        LinearClassifier
+            A fitted classifier with `coef_`, `intercept_`, `classes_` and the feature names.
+        """
         return super().to_linear()
 
     @available_if(_has_line)  # type: ignore[untyped-decorator]
     def contributions(self, X: Any) -> Contributions:
-        """What each column adds to each class's score, (n, K, p), beside a base (K,): the intercepts."""
+        """What each feature contributes to the score of each class: w_kj x_j.
+
+        Not available for weights="voted", which has no single weight vector.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        Contributions
+            `values` of shape (n, K, p) and `base` of shape (K,), the intercepts.
+        """
         return super().contributions(X)
 
     @available_if(_has_line)  # type: ignore[untyped-decorator]
     def sparsify(self) -> Self:
-        """Show `coef_` as a sparse matrix; answers do not change."""
+        """Turn `coef_` into a sparse matrix; predictions do not change. Not available for weights="voted".
+
+        Returns
+        -------
+        self : Perceptron
+            The estimator itself.
+        """
         return super().sparsify()
 
     @available_if(_has_line)  # type: ignore[untyped-decorator]
     def densify(self) -> Self:
-        """Show `coef_` as an array again."""
+        """Turn `coef_` back into an array, after `sparsify`. Not available for weights="voted".
+
+        Returns
+        -------
+        self : Perceptron
+            The estimator itself.
+        """
         return super().densify()
 
     # ---- bounds --------------------------------------------------------------------------------------
     def mistake_bound(self, X: Any, y: Any = None, epochs: float | None = None) -> MistakeBound:
-        """How many mistakes there could have been at most, and were, on the rows that it was fitted to.
+        """Upper bounds on the number of mistakes on the training rows, beside the mistakes that were made.
 
-        Two classes: numbers; more: an array, a problem for each class. epochs: how often each row is
-        presented, if it is not as often as it was; then no mistakes are reported.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            The rows of the fit.
+        y : array-like of shape (n,), default=None
+            Their labels. A source has its own.
+        epochs : float, default=None
+            How often each row is presented. None: as often as in the fit; otherwise the mistakes made are
+            not reported.
+
+        Returns
+        -------
+        MistakeBound
+            Numbers for binary problems, arrays with an entry for each class otherwise; prints as a table.
+
+        Raises
+        ------
+        ValueError
+            If the fit did not start at 0, had a penalty or weights of rows or classes, or mixed dense and
+            sparse rows: the bounds do not apply then.
         """
         validation.fitted(self)
         counted = self._statistics

@@ -247,14 +247,125 @@ def _probable(self: Any) -> bool:
 
 
 class SGDClassifier(SGDModel):
-    """min Σ ℓ(y, w·x + b) / n + α R(w), by a step against the slope of each row's loss in turn.
+    """Linear classifiers by stochastic gradient descent: min Σ ℓ(y, w·x + b) / n + α R(w).
 
-    Drop-in for scikit-learn's, with the same weights for the same `random_state` (Bottou 2012). More than
-    two classes: one against the rest, each, side by side. Beyond it: loss="softmax", one model of all
-    classes; learning_rate="adagrad", a pace for every weight (Duchi, Hazan & Singer 2011);
-    class_weight="balanced" in `partial_fit`; files. `trace_` has the mean loss of each epoch, from before
-    each step, in its first column; `mistakes_` counts rows that were on the wrong side before theirs. On a
-    Dask cluster parts step by themselves and are averaged; smooth losses go on to their optimum by L-BFGS.
+    Drop-in for scikit-learn's class, with the same weights for the same `random_state`. For more than two
+    classes it fits each class against the rest, in parallel. In addition: loss="softmax",
+    learning_rate="adagrad", class_weight="balanced" in `partial_fit`, and rows from files. On a Dask
+    cluster each part takes its own steps and the weights are averaged; smooth losses are then brought to
+    their optimum by L-BFGS (with an l1 penalty: proximal Newton).
+
+    Parameters
+    ----------
+    loss : str, default="hinge"
+        The loss. "hinge" is a linear SVM, "log_loss" logistic regression, "modified_huber" a smooth loss
+        with probabilities, "squared_hinge" and "perceptron" are other margin losses; "softmax" is
+        multinomial logistic regression, one model of all classes. "squared_error", "huber",
+        "epsilon_insensitive" and "squared_epsilon_insensitive" are losses of regression, applied to labels
+        of -1 and 1.
+    penalty : {"l2", "l1", "elasticnet"} or None, default="l2"
+        The penalty R on the coefficients.
+    alpha : float, default=0.0001
+        Strength of the penalty: the larger, the stronger. learning_rate="optimal" depends on it too.
+    l1_ratio : float or None, default=0.15
+        Share of the l1 penalty in "elasticnet", from 0 to 1; other penalties do not use it.
+    fit_intercept : bool, default=True
+        Whether to add an intercept to the scores.
+    max_iter : int, default=1000
+        Maximum number of epochs in `fit`; `partial_fit` makes one.
+    tol : float or None, default=1e-3
+        `fit` stops after `n_iter_no_change` epochs in a row that lower the objective (with
+        `early_stopping`: raise the validation score) by less than `tol`. None: it makes all `max_iter`
+        epochs.
+    shuffle : bool, default=True
+        Whether the rows are shuffled before each epoch.
+    verbose : int, default=0
+        If not 0, show a progress bar.
+    epsilon : float, default=0.1
+        Threshold of the losses "huber", "epsilon_insensitive" and "squared_epsilon_insensitive".
+    n_jobs : int, default=None
+        Number of one-vs-rest problems that are fitted at the same time. None and -1: as many as there are
+        cores.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of the rows, and of the validation rows.
+    learning_rate : str, default="optimal"
+        The step length η at step t. "optimal": 1 / (alpha (t0 + t)), with t0 by Bottou's rule; "constant":
+        eta0; "invscaling": eta0 / t^power_t; "adaptive": eta0, divided by 5 each time that training stops
+        improving; "pa1" and "pa2": passive-aggressive steps of at most, or regularised by, eta0 (for
+        loss="hinge"); "adagrad": eta0 / √Σg², for each coefficient.
+    eta0 : float, default=0.01
+        Initial step length, above 0; "optimal" does not use it. 0.1 is a good start for "adagrad".
+    power_t : float, default=0.5
+        Exponent of "invscaling".
+    early_stopping : bool, default=False
+        Whether to hold out a stratified share of the rows and stop when their score stops improving. Needs
+        rows in memory.
+    validation_fraction : float, default=0.1
+        The share of rows to hold out, if `early_stopping`.
+    n_iter_no_change : int, default=5
+        Number of epochs without improvement before training stops.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, {label: weight}; "balanced" weights each class inversely to its frequency.
+        In one-vs-rest problems a weight applies where its class is the positive one.
+    warm_start : bool, default=False
+        Whether `fit` starts from the coefficients of the previous fit.
+    average : bool or int, default=False
+        True: report the mean of the weights over all steps. An integer: averaging begins once that many
+        rows were seen.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        The class labels, sorted.
+    coef_ : ndarray of shape (1, p) or (K, p)
+        Coefficients of the features; for binary problems one row, for `classes_[1]`.
+    intercept_ : ndarray of shape (1,) or (K,)
+        Intercepts; 0 if `fit_intercept=False`.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (p,)
+        Names of the columns, if X had names.
+    n_iter_ : int
+        Number of epochs; for one-vs-rest problems the largest.
+    t_ : float
+        1 + the number of steps so far (rows times epochs).
+    trace_ : ndarray of shape (n_iter_ + 1, 3)
+        In the first column the mean loss of each epoch, each row's before its step; the first row and the
+        other columns are NaN. After a fit on a cluster to the optimum: objective, gradient norm and step
+        length of each iteration.
+    converged_ : bool
+        Whether training stopped by itself, before `max_iter`.
+    stop_reason_ : str
+        Why training stopped.
+    mistakes_ : int
+        Number of rows, over all epochs and problems, that were misclassified before their step. Not
+        available after a fit on a cluster to the optimum.
+
+    See Also
+    --------
+    LogisticRegression, LinearSVC : The same objectives, minimised to a tolerance.
+    OnlineClassifier : Rows one by one, with features of any type.
+    Perceptron : With averaged and voted weights.
+
+    References
+    ----------
+    - Bottou, L. (2012). Stochastic gradient descent tricks. In: Neural Networks: Tricks of the Trade.
+      Springer.
+    - Duchi, J., Hazan, E. and Singer, Y. (2011). Adaptive subgradient methods for online learning and
+      stochastic optimization. Journal of Machine Learning Research 12, 2121-2159.
+    - McDonald, R., Hall, K. and Mann, G. (2010). Distributed training strategies for the structured
+      perceptron. NAACL.
+
+    Examples
+    --------
+    >>> from likelier import SGDClassifier
+    >>> X, y = [[-2.0, 0.0], [-1.0, 1.0], [1.0, -1.0], [2.0, 0.0]], ["a", "a", "b", "b"]
+    >>> model = SGDClassifier(random_state=0).fit(X, y)
+    >>> model.predict([[-1.5, 0.0], [1.5, 0.0]]).tolist()
+    ['a', 'b']
+    >>> stream = SGDClassifier("log_loss", random_state=0).partial_fit(X, y, classes=["a", "b"])
+    >>> stream.predict_proba(X).shape
+    (4, 2)
     """
 
     assumes = "discriminative; linear boundary; a step at every row"
@@ -353,10 +464,21 @@ class SGDClassifier(SGDModel):
     @available_if(_probable)  # type: ignore[untyped-decorator]
     @by_block
     def predict_proba(self, X: Any) -> Floats:
-        """p(C_k | x), (n, K).
+        """The posterior probabilities p(C_k | x), for loss "log_loss", "modified_huber" or "softmax".
 
-        log_loss: σ(z), of more than two classes divided by its sum (Zadrozny & Elkan 2002); modified_huber:
-        z cut to [-1, 1] as (z + 1) / 2, likewise (Zhang 2004); softmax: e^z / Σ e^z.
+        "log_loss": 1 / (1 + e^-z), for more than two classes divided by their sum (Zadrozny & Elkan 2002);
+        "modified_huber": (z + 1) / 2 with z clipped to [-1, 1], divided likewise (Zhang 2004); "softmax":
+        e^z / Σ e^z.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Probabilities, with columns in the order of `classes_`.
         """
         if self.loss == "modified_huber":
             return self._cut(X)
@@ -365,7 +487,18 @@ class SGDClassifier(SGDModel):
     @available_if(_probable)  # type: ignore[untyped-decorator]
     @by_block
     def predict_log_proba(self, X: Any) -> Floats:
-        """ln p(C_k | x), (n, K)."""
+        """The logarithms of the posterior probabilities, for losses that have them.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Log-probabilities, with columns in the order of `classes_`; -inf for a probability of 0.
+        """
         if self.loss == "modified_huber":
             with np.errstate(divide="ignore"):  # a class that is cut off: ln 0 = -inf
                 return np.asarray(np.log(self._cut(X)))
@@ -390,11 +523,23 @@ class SGDClassifier(SGDModel):
     @available_if(_probable)  # type: ignore[untyped-decorator]
     @by_block
     def decide(self, X: Any, costs: Any = None, reject: float | None = None) -> NDArray[Any]:
-        """The label of least expected cost for each row.
+        """The label with the least expected cost for each row, for losses with probabilities.
 
-        costs: (K, K), what it costs to decide column k when the truth is row j; by default 1 for every
-        mistake. reject: the cost of not deciding; a row for which every label is expected to cost more
-        gets None.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Rows with the columns of the fit.
+        costs : array-like of shape (K, K), default=None
+            `costs[j, k]` is the cost of predicting class k if class j is correct. None: 1 for every error,
+            and 0 for correct predictions.
+        reject : float, default=None
+            The cost of not deciding. A row whose least expected cost is higher gets None in place of a
+            label.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels; an array of objects if `reject` is given.
         """
         return cheapest(self.predict_proba(X), self.classes_, costs, reject)
 
@@ -402,11 +547,31 @@ class SGDClassifier(SGDModel):
     def adapt_priors(
         self, X: Any, *, sample_weight: Any = None, tol: float = 1e-10, max_iter: int = 1000
     ) -> Floats:
-        """The class priors (K,) under which rows without labels are likeliest.
+        """Estimate the class priors of unlabelled rows by maximum likelihood (label shift).
 
-        For rows in which the classes come as before, but not as often (label shift); it needs the
-        posteriors alone (Saerens, Latinne & Decaestecker 2002), and they must be calibrated. The likelihood
-        per row is within `tol` of the best. The model stays as it is.
+        For rows in which each class looks as it did in training, but is more or less frequent. It uses the
+        posterior probabilities alone, which must be calibrated. The model is not changed.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Unlabelled rows with the columns of the fit.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+        tol : float, default=1e-10
+            Stop once the mean log-likelihood of the rows is within `tol` of its maximum.
+        max_iter : int, default=1000
+            Maximum number of iterations.
+
+        Returns
+        -------
+        ndarray of shape (K,)
+            The priors, in the order of `classes_`.
+
+        References
+        ----------
+        - Saerens, M., Latinne, P. and Decaestecker, C. (2002). Adjusting the outputs of a classifier to new
+          a priori probabilities: a simple procedure. Neural Computation 14, 21-41.
         """
         n = None if self._statistics is None else self._statistics.n
         logs, shares = partial(self.predict_log_proba, X), partial(learned_shares, self, n)

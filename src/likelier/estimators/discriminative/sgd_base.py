@@ -55,7 +55,7 @@ PENALTIES = ("l2", "l1", "elasticnet", None)
 
 
 def course_of(estimator: Any, **own: Any) -> Course:
-    """Its settings, checked, and what it has of its own."""
+    """The settings of an estimator, validated, together with those that it has in addition."""
     alpha = validation.number("alpha", estimator.alpha, 0)
     l2, l1 = shares(estimator.penalty, estimator.l1_ratio)
     return Course(
@@ -73,7 +73,7 @@ def course_of(estimator: Any, **own: Any) -> Course:
 
 
 def one_of(name: str, value: Any, words: Sequence[str | None]) -> None:
-    """A hyper-parameter that is one of some words."""
+    """Validate a hyper-parameter that has a fixed set of values."""
     if not any(value is word or (isinstance(value, str) and value == word) for word in words):
         raise ValueError(f"{name}={value!r}: it is one of {', '.join(map(str, words))}")
 
@@ -99,7 +99,7 @@ NEVER = 1 << 62  # epochs without a gain, of who is not to end
 
 @dataclass(frozen=True)
 class Strides:
-    """What further steps go on from."""
+    """The state from which training can continue."""
 
     theta: Floats  # (q, p + 1)
     mean: Floats | None  # (q, p + 1)
@@ -213,7 +213,7 @@ Epochs = Callable[[Source, Strides, Sequence[int], int, Watch | None], "Journey"
 
 @dataclass(frozen=True)
 class Route:
-    """Problems, and how they are gone about."""
+    """The one-vs-rest problems, or the single one, and how they are trained."""
 
     course: Course
     K: int
@@ -320,7 +320,7 @@ class Route:
 
 
 class SGDModel(LinearModel):
-    """Steps, and the weights that they lead to. A subclass says how they are taken (`_course`)."""
+    """Linear classifiers by stochastic gradient steps; a subclass defines the steps (`_course`)."""
 
     max_iter: int
     tol: float | None
@@ -338,7 +338,7 @@ class SGDModel(LinearModel):
         """How steps are taken, checked."""
 
     def _apart(self, K: int) -> bool:
-        """Whether each of K classes is told from the rest by itself."""
+        """Whether each of K classes is a problem of its own, against the rest."""
         return K > 2
 
     # ---- fitting -----------------------------------------------------------------------------------
@@ -350,9 +350,31 @@ class SGDModel(LinearModel):
         intercept_init: Any = None,
         sample_weight: Any = None,
     ) -> Self:
-        """Fit to rows X and their labels y, or to a source that has both.
+        """Fit the model to labelled rows, in epochs over the shuffled rows.
 
-        A source is read part by part in its order; rows are shuffled within a part only.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Training rows. A source, such as `likelier.scan("*.parquet", target="y")`, is read part by part
+            in every epoch; its rows are shuffled within each part only.
+        y : array-like of shape (n,), default=None
+            Class labels. A source has its own.
+        coef_init : array-like of shape (1, p) or (K, p), default=None
+            Coefficients to start from. None: 0, or with `warm_start` those of the previous fit.
+        intercept_init : array-like of shape (1,) or (K,), default=None
+            Intercepts to start from.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows, which scale their steps. A source has its own.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If `max_iter` epochs were not enough, or steps diverged.
         """
         if listened_to(self):  # a decorator would move the lines that warnings point at
             given = (X, y, coef_init, intercept_init)
@@ -379,10 +401,28 @@ class SGDModel(LinearModel):
         return self._travel(rows, course, start, most)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows: one epoch of steps, from where the last ones led.
+        """Update the model with more rows: one epoch, starting from the current weights.
 
-        `classes`, all labels that can ever come, are needed at the first call. class_weight="balanced"
-        goes by the classes seen so far.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p)
+            Training rows.
+        y : array-like of shape (n,), default=None
+            Class labels. A source has its own.
+        classes : array-like of shape (K,), default=None
+            All labels that can occur; required at the first call.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows. A source has its own.
+
+        Returns
+        -------
+        self : estimator
+            The estimator itself.
+
+        Notes
+        -----
+        With class_weight="balanced" the frequencies are those of all rows so far. `early_stopping` must be
+        False.
         """
         course = self._course()
         if validation.truth("early_stopping", self.early_stopping):
@@ -424,9 +464,9 @@ class SGDModel(LinearModel):
 
     @contextmanager
     def _watching(self, most: int) -> Iterator[Watch | None]:
-        """Epochs shown on a progress bar, and told to callbacks, if they are wanted.
+        """Show epochs on a progress bar and report them to callbacks, if there are any.
 
-        A callback is told that an epoch is over, not where it led: each class may be in another one.
+        A callback learns that an epoch is over, not where it led: each class may be in another one.
         """
         with steps(self, "epoch") as step, progress(self.verbose, most) as watch:
             if step is None:

@@ -17,7 +17,7 @@ from likelier.states import Setting
 
 @dataclass(frozen=True)
 class Course:
-    """The way of a solver: a row for each step (objective, gradient norm, step), and why it ended."""
+    """The trace of a solver: objective, gradient norm and step of each iteration, and why it stopped."""
 
     trace: Floats  # (steps + 1, 3)
     converged: bool
@@ -44,7 +44,7 @@ class Course:
 
 @dataclass(frozen=True)
 class Weights:
-    """z = W (x - shift) + b. Two classes are one row."""
+    """z = W (x - shift) + b; for binary problems W has one row."""
 
     W: Floats  # (q, p)
     b: Floats  # (q,)
@@ -146,7 +146,7 @@ def by_class(W: Floats, b: Floats) -> tuple[Floats, Floats]:
 
 
 def begun(start: Weights, objective: Objective) -> Floats:
-    """θ at weights found before, less an intercept that is no longer wanted: no step would move it."""
+    """θ at the weights of an earlier fit; an intercept that is no longer fitted is set to 0."""
     theta = start.theta(objective.setting)
     if not objective.intercept:
         theta[objective.setting.p :: objective.width] = 0.0

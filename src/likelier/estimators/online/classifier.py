@@ -32,7 +32,7 @@ from likelier.warning_location import outside
 
 
 class OnlineCounters:
-    """Counts of rows, mistakes and cells, and the weights of single features, as fitted attributes."""
+    """Counts of rows, mistakes and values, and the weights of single features, as fitted attributes."""
 
     _model: Online
 
@@ -43,56 +43,67 @@ class OnlineCounters:
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The labels, in the order of the columns of `predict_proba`."""
+        """The class labels, in the order of the columns of `predict_proba`."""
         return labels_array(self._known("classes_").labels)
 
     @property
     def class_count_(self) -> Floats:
-        """The weight of the rows of each class."""
+        """The total weight of the rows of each class, of shape (K,)."""
         model = self._known("class_count_")
         counts = model.intake.counts
         return np.array(counts + [0.0] * (model.K - len(counts)))
 
     @property
     def mistakes_(self) -> int:
-        """Rows whose label, before it was learned from, was not the answer."""
+        """Number of rows that were misclassified before they were learned from."""
         return self._known("mistakes_").intake.mistakes
 
     @property
     def skipped_(self) -> int:
-        """Cells of rows learned from that were NaN or infinite."""
+        """Number of NaN and infinite values in the rows learned from, which were skipped."""
         return self._known("skipped_").intake.skipped
 
     @property
     def steps_(self) -> int:
-        """Rows learned from."""
+        """Number of rows learned from."""
         return self._known("steps_").learner.counters["steps"]
 
     @property
     def clipped_(self) -> int:
-        """Steps cut short, lest weights run away."""
+        """Number of updates that were clipped because they would have diverged."""
         return self._known("clipped_").learner.counters["clipped"]
 
     @property
     def used_(self) -> int:
-        """How many of the 2^bits weights features have taken."""
+        """Number of the 2^bits slots that are taken by features."""
         return self._known("used_").learner.counters["used"]
 
     @property
     def collision_rate_(self) -> float:
-        """The share of cells learned from that met another feature's weight."""
+        """Share of the feature values learned from whose slot was already taken by another feature."""
         counted = self._known("collision_rate_").learner.counters
         return counted["collisions"] / max(counted["cells"], 1)
 
     @property
     def nonzero_(self) -> int:
-        """How many weights are not 0: fewer than `used_` where l1 has taken them away."""
+        """Number of non-zero weights: fewer than `used_` where the l1 penalty has set weights to 0."""
         return _core.online_nonzero(self._known("nonzero_").learner)
 
     def weight_of(self, name: str, word: Any = None) -> dict[Any, float]:
-        """What a number of this name, or this word, adds to the score of each class (of two: the second).
+        """The weight of a single feature, by class.
 
-        Features that share a slot share the weight.
+        Parameters
+        ----------
+        name : str
+            Name of the feature, or of a column.
+        word : str or bool, default=None
+            The value, for a string or boolean feature; None for a numeric one.
+
+        Returns
+        -------
+        dict
+            {label: weight}: what the feature adds to the score of each class; for binary problems of the
+            second class alone. Features that share a slot (hash collisions) share the weight.
         """
         model = self._known("weight_of")
         text = None if word is None else str(word)
@@ -107,10 +118,11 @@ HEAD, PAIR = 16, 8  # bytes of a slot: what it knows of its feature, and of each
 
 @dataclass
 class Taught:
-    """A model that the rows of a part have taught, each from the same start; merged: their average.
+    """A model trained on the rows of one part, all parts from the same start; merged: their average.
 
-    Models count by their rows. Merging is associative up to rounding (of single precision); what comes out
-    depends on how the rows are cut into parts, and is not what one model would have learned from all.
+    Models are weighted by their numbers of rows. Merging is associative up to rounding (in single
+    precision); the result depends on how the rows are cut into parts, and is not what one model would learn
+    from all rows.
     """
 
     model: Online
@@ -158,7 +170,7 @@ class Taught:
 
 
 def taught(scanned: Scanned, model: Online, passes: int, rng: np.random.RandomState | None) -> Online:
-    """The average of what all parts have taught; of further passes, each from that of the one before."""
+    """The average of the models of all parts; further passes start from the average of the one before."""
     for _ in range(passes):
         seed = None if rng is None else int(rng.randint(np.iinfo(np.int32).max))
         found = run(scanned.coded, partial(Taught.start, scanned.batching, model, seed))
@@ -181,20 +193,113 @@ _MEETING = RLock()  # labels that are new come one after another, from whichever
 
 
 class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
-    """Linear scores of hashed features, moved a step by every row that has a label.
+    """Linear classifier of hashed features that is updated with every labelled row.
 
     A row is a dict of features, or a row of a table or an array. Numbers count as they are (0: absent),
-    strings and truths as indicators name=value; all of them are hashed into 2^bits weights (Weinberger et
-    al. 2009). Two classes: one score; more: softmax, or for margin losses one against the rest. optimizer:
-    "adagrad" (Duchi et al. 2011; normalised, Ross et al. 2013; invariant to how weights are split,
-    Karampatziakis & Langford 2011), "ftrl" (McMahan et al. 2013; l1 leaves few weights) or "sgd".
-    interactions: features taken together, as in [("user", "ad")]; half_life: in rows, what was learned
-    fades; class_weight="balanced": by how often classes came so far. non_finite: NaN and infinite cells
-    are skipped and counted, or refused ("raise"). passes: over the rows in `fit`, which takes them in a
-    random order (shuffle, by random_state); `learn_one` and `partial_fit` keep the order.
+    strings and booleans as indicators name=value; all are hashed into 2^bits weights. Binary problems have
+    one score; more classes a softmax, or for margin losses one score for each class against the rest. Calls
+    from several threads are serialised.
 
-    Settings hold from the first row on: changed ones need a `fit`. Calls from several threads take turns.
-    See docs/online.md.
+    Parameters
+    ----------
+    loss : {"log_loss", "hinge", "squared_hinge", "perceptron", "modified_huber"}, default="log_loss"
+        The loss that is descended.
+    optimizer : {"adagrad", "ftrl", "sgd"}, default="adagrad"
+        How weights are updated: "adagrad" has a step length for each weight, "ftrl" (follow the regularised
+        leader) admits an l1 penalty that leaves few weights, "sgd" has one decreasing step length.
+    bits : int, default=18
+        The table has 2^bits weights, from 1 to 30 bits. Use more if `collision_rate_` exceeds a few
+        percent.
+    learning_rate : float or None, default=None
+        Step length. None: 0.8 for "adagrad", 0.3 for "ftrl", 3 for "sgd".
+    power : float, default=0.5
+        Exponent, from 0 to 1, by which steps decrease: with the sum of squared gradients for "adagrad",
+        with the number of rows for "sgd". "ftrl" does not use it.
+    l1 : float, default=0.0
+        Strength of the l1 penalty; for "ftrl" only.
+    l2 : float, default=0.0
+        Strength of the l2 penalty.
+    beta : float, default=1.0
+        Added to the sum of squared gradients ("ftrl": to its root), so that first steps are not too long.
+        "sgd" does not use it.
+    normalised : bool, default=True
+        Whether each feature is scaled by the size of its values so far, so that columns need no scaling.
+    invariant : bool, default=True
+        Whether the step of a row with a large weight follows the gradient along the way, so that it does
+        not overshoot. "ftrl" does not use it.
+    interactions : list of tuples of str, default=None
+        Features to be combined, as in [("user", "ad")]: one more feature for each combination of values.
+    half_life : float or None, default=None
+        Number of rows after which what was learned counts half, for streams that drift. None: nothing is
+        forgotten.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, {label: weight}; "balanced" weights each class inversely to its frequency so
+        far.
+    non_finite : {"skip", "raise"}, default="skip"
+        NaN and infinite values are skipped and counted in `skipped_`, or raise an error.
+    passes : int, default=1
+        Number of passes of `fit` over the rows.
+    shuffle : bool, default=True
+        Whether `fit` takes the rows in random order. `learn_one` and `partial_fit` keep their order.
+    random_state : int, RandomState instance or None, default=None
+        Seed of that order.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        The class labels, in the order of the columns of `predict_proba`: sorted after `fit`, as they
+        occurred with `learn_one`.
+    class_count_ : ndarray of shape (K,)
+        The total weight of the rows of each class.
+    steps_ : int
+        Number of rows learned from.
+    mistakes_ : int
+        Number of rows that were misclassified before they were learned from.
+    skipped_ : int
+        Number of NaN and infinite values that were skipped.
+    clipped_ : int
+        Number of updates that were clipped because they would have diverged.
+    used_ : int
+        Number of slots of the weight table that are taken by features.
+    collision_rate_ : float
+        Share of the feature values learned from whose slot was already taken by another feature.
+    nonzero_ : int
+        Number of non-zero weights.
+    n_features_in_ : int
+        Number of columns, if rows came as a table or an array.
+    feature_names_in_ : ndarray of shape (p,)
+        Names of the columns, if they had names.
+
+    See Also
+    --------
+    SGDClassifier : Stochastic gradient descent in epochs, without hashing.
+    likelier.average : Averages models that were trained on different rows.
+    likelier.progressive : Evaluates a model on each row before training on it.
+
+    Notes
+    -----
+    Parameters are fixed by the first row: after a change, `learn_one` and `partial_fit` raise an error, and
+    `fit` starts again.
+
+    References
+    ----------
+    - Weinberger, K. et al. (2009). Feature hashing for large scale multitask learning. ICML.
+    - Duchi, J., Hazan, E. and Singer, Y. (2011). Adaptive subgradient methods for online learning and
+      stochastic optimization. Journal of Machine Learning Research 12, 2121-2159.
+    - McMahan, H. B. et al. (2013). Ad click prediction: a view from the trenches. KDD.
+    - Ross, S., Mineiro, P. and Langford, J. (2013). Normalized online learning. UAI.
+    - Karampatziakis, N. and Langford, J. (2011). Online importance weight aware updates. UAI.
+
+    Examples
+    --------
+    >>> from likelier import OnlineClassifier
+    >>> model = OnlineClassifier()
+    >>> for hour in range(24):
+    ...     _ = model.learn_one({"hour": hour, "day": "sun"}, "open" if hour > 8 else "closed")
+    >>> model.predict_one({"hour": 20, "day": "sun"})
+    'open'
+    >>> model.steps_
+    24
     """
 
     assumes = "discriminative; additive in features of any type; linear; learned row by row"
@@ -268,7 +373,22 @@ class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
 
     # ---- one row -------------------------------------------------------------------------------------
     def learn_one(self, x: Mapping[str, Any], y: Any, sample_weight: float = 1.0) -> Self:
-        """A step at one row, a dict of features; a label not met before is a class more."""
+        """Update the model with one row.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name: numbers, strings and booleans; None and 0 are absent.
+        y : str, int, float or bool
+            The label. A label that is new becomes a further class.
+        sample_weight : float, default=1.0
+            Weight of the row, which scales its step.
+
+        Returns
+        -------
+        self : OnlineClassifier
+            The estimator itself.
+        """
         try:
             code = self._codes[y]
         except (AttributeError, KeyError, TypeError):
@@ -278,7 +398,7 @@ class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
         return self
 
     def _learn_new(self, x: Any, y: Any, sample_weight: float) -> Self:
-        """Of a label not met before, which is met if nothing is wrong with its row."""
+        """Learn from a row with a new label, which becomes a class if nothing is wrong with the row."""
         label = plain_label(y)
         if "_model" in vars(self):
             self._check_settings()
@@ -300,14 +420,36 @@ class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
             return self._publish(model)
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
-        """The label of the largest score; None before any row was learned from."""
+        """The class of one row with the largest score.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name.
+
+        Returns
+        -------
+        label
+            The predicted label; None before the first row was learned from.
+        """
         if "_model" not in vars(self):
             return None
         labels = self._labels
         return labels[self._intake.predict_one(self._learner, x) if len(labels) > 1 else 0]
 
     def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
-        """p(C_k | x) by label, in the order of `classes_`; empty before any row was learned from."""
+        """The posterior probabilities of one row, p(C_k | x).
+
+        Parameters
+        ----------
+        x : dict
+            Features by name.
+
+        Returns
+        -------
+        dict
+            {label: probability}, in the order of `classes_`; empty before the first row was learned from.
+        """
         if "_model" not in vars(self):
             return {}
         P = self._intake.predict_proba_one(self._learner, x)
@@ -320,12 +462,28 @@ class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
 
     # ---- many rows -----------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Start afresh, and learn from all rows in a random order (`shuffle`); classes are sorted.
+        """Train a new model on all rows, in random order unless `shuffle=False`.
 
-        Files larger than memory are read at sixteen places at once and mixed in a pool of some million
-        cells. On a Dask cluster each part teaches a model of its own, its rows shuffled, and they are
-        averaged (`lk.average`): an approximation, which depends on the parts. `partial_fit` fetches the
-        rows, and keeps their order.
+        Parameters
+        ----------
+        X : list of dict, array-like, sparse matrix, data frame or source
+            Training rows. Files larger than memory are read at sixteen places at once, and their rows mixed
+            in a pool of some million values.
+        y : array-like of shape (n,), default=None
+            Class labels. A source has its own.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows. A source has its own.
+
+        Returns
+        -------
+        self : OnlineClassifier
+            The fitted estimator.
+
+        Notes
+        -----
+        On a Dask cluster each part trains a model of its own on its shuffled rows, and they are averaged
+        (`likelier.average`): an approximation that depends on the parts. `partial_fit` fetches the rows
+        instead and keeps their order.
         """
         validation.number("passes", self.passes, 1, whole=True)
         rng = check_random_state(self.random_state) if validation.truth("shuffle", self.shuffle) else None
@@ -352,7 +510,24 @@ class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
         return self._publish(model)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows in their order; `classes`, all labels that can come, are needed at first."""
+        """Update the model with more rows, in their order.
+
+        Parameters
+        ----------
+        X : list of dict, array-like, sparse matrix, data frame or source
+            Training rows.
+        y : array-like of shape (n,), default=None
+            Class labels. A source has its own.
+        classes : array-like of shape (K,), default=None
+            All labels that can occur; required at the first call.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows. A source has its own.
+
+        Returns
+        -------
+        self : OnlineClassifier
+            The estimator itself.
+        """
         first = "_model" not in vars(self)
         model = self._begun(classes) if first else self._model
         if not first:
@@ -401,7 +576,22 @@ class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
 
     @by_block
     def predict_proba(self, X: Any) -> Floats:
-        """p(C_k | x), (n, K), columns as in `classes_`."""
+        """The posterior probabilities p(C_k | x).
+
+        "log_loss": 1 / (1 + e^-z), for more than two classes the softmax of the scores. Margin losses: 1 /
+        (1 + e^-z), and "modified_huber" (z + 1) / 2 clipped to [0, 1], divided by their sum; these are not
+        calibrated.
+
+        Parameters
+        ----------
+        X : list of dict, array-like, sparse matrix, data frame or source
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Probabilities, with columns in the order of `classes_`.
+        """
         validation.fitted(self)
         rows = rows_of(self, X, known=True)
         batches = [self._learner.predict(batch) for batch in rows.hashed(self._intake, Marks())]
@@ -410,22 +600,54 @@ class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
 
     @by_block
     def decide(self, X: Any, costs: Any = None, reject: float | None = None) -> NDArray[Any]:
-        """The label of least expected cost for each row.
+        """The label with the least expected cost, for each row.
 
-        costs: (K, K), what it costs to decide column k when the truth is row j; by default 1 for every
-        mistake. reject: the cost of not deciding; a row for which every label is expected to cost more
-        gets None.
+        Parameters
+        ----------
+        X : list of dict, array-like, sparse matrix, data frame or source
+            Rows.
+        costs : array-like of shape (K, K), default=None
+            `costs[j, k]` is the cost of predicting class k if class j is correct. None: 1 for every error,
+            and 0 for correct predictions.
+        reject : float, default=None
+            The cost of not deciding. A row whose least expected cost is higher gets None in place of a
+            label.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels; an array of objects if `reject` is given.
         """
         return cheapest(self.predict_proba(X), self.classes_, costs, reject)
 
     def adapt_priors(
         self, X: Any, *, sample_weight: Any = None, tol: float = 1e-10, max_iter: int = 1000
     ) -> Floats:
-        """The class priors (K,) under which rows without labels are likeliest.
+        """Estimate the class priors of unlabelled rows by maximum likelihood (label shift).
 
-        For rows in which the classes come as before, but not as often (label shift); it needs the
-        posteriors alone (Saerens, Latinne & Decaestecker 2002), and they must be calibrated. The likelihood
-        per row is within `tol` of the best. The model stays as it is.
+        For rows in which each class looks as it did in training, but is more or less frequent. It uses the
+        posterior probabilities alone, which must be calibrated. The model is not changed.
+
+        Parameters
+        ----------
+        X : list of dict, array-like, sparse matrix, data frame or source
+            Unlabelled rows.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+        tol : float, default=1e-10
+            Stop once the mean log-likelihood of the rows is within `tol` of its maximum.
+        max_iter : int, default=1000
+            Maximum number of iterations.
+
+        Returns
+        -------
+        ndarray of shape (K,)
+            The priors, in the order of `classes_`.
+
+        References
+        ----------
+        - Saerens, M., Latinne, P. and Decaestecker, C. (2002). Adjusting the outputs of a classifier to new
+          a priori probabilities: a simple procedure. Neural Computation 14, 21-41.
         """
         logs, shares = partial(self.predict_log_proba, X), lambda: learned_shares(self, self._totals())
         return priors_for(self, logs, shares, sample_weight, tol, max_iter)
@@ -438,13 +660,36 @@ class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
 
     @by_block
     def predict_log_proba(self, X: Any) -> Floats:
-        """ln p(C_k | x), (n, K)."""
+        """The logarithms of the posterior probabilities, ln p(C_k | x).
+
+        Parameters
+        ----------
+        X : list of dict, array-like, sparse matrix, data frame or source
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Log-probabilities, with columns in the order of `classes_`.
+        """
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 
     @by_block
     def decision_function(self, X: Any) -> Floats:
-        """The score of each class, (n, K); of two the score of the second against the first, (n,)."""
+        """The scores of the classes.
+
+        Parameters
+        ----------
+        X : list of dict, array-like, sparse matrix, data frame or source
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, K)
+            For binary problems the score of `classes_[1]` against `classes_[0]`; for K classes one for
+            each.
+        """
         validation.fitted(self)
         K, found = self._model.K, []
         for batch in rows_of(self, X, known=True).hashed(self._intake, Marks()):
@@ -455,12 +700,38 @@ class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
 
     @by_block
     def predict(self, X: Any) -> NDArray[Any]:
-        """The label of the largest score."""
+        """The most probable class of each row.
+
+        Parameters
+        ----------
+        X : list of dict, array-like, sparse matrix, data frame or source
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The predicted labels.
+        """
         P = self.predict_proba(X)
         return np.asarray(self.classes_[P.argmax(axis=1)])
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of rows whose class is found; a source brings y and weights along."""
+        """The accuracy: the share of rows whose label is predicted correctly.
+
+        Parameters
+        ----------
+        X : list of dict, array-like, sparse matrix, data frame or source
+            Rows.
+        y : array-like of shape (n,), default=None
+            Their true labels. A source has its own.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows. A source has its own.
+
+        Returns
+        -------
+        float
+            The (weighted) accuracy, between 0 and 1.
+        """
         X, y, sample_weight = gathered(X, y, sample_weight)
         if stored(X):
             validation.fitted(self)
@@ -470,13 +741,26 @@ class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
     # ---- made of others, and copied ------------------------------------------------------------------
     @classmethod
     def of(cls, model: Online, **fitting: Any) -> Self:
-        """An estimator that shows this model."""
+        """An estimator that wraps an existing model.
+
+        Parameters
+        ----------
+        model : Online
+            The model: settings, labels, weights and counters.
+        **fitting : dict
+            The parameters of `fit`: `passes`, `shuffle` and `random_state`.
+
+        Returns
+        -------
+        OnlineClassifier
+            The fitted estimator.
+        """
         held = {one.name: getattr(model.settings, one.name) for one in fields(Settings)}
         held["interactions"] = list(model.settings.interactions) or None
         return cls(**held, **fitting)._publish(model)
 
     def _categories(self) -> list[str]:
-        """Columns whose text is words, whatever it looks like: those that were when a stream was read."""
+        """Columns that hold strings whatever they look like: those that did when the stream was read."""
         columns = self._model.reading.get("columns", {}) if "_model" in vars(self) else {}
         return [name for name, kind in columns.items() if kind == WORD]
 

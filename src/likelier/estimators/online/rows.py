@@ -1,4 +1,4 @@
-"""The door of online models: rows of any kind, as what can be hashed a batch at a time."""
+"""Input of online models: rows of any kind, as what can be hashed a batch at a time."""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ Reader = Callable[[int, int], "_core.HashedRows"]  # of the rows from one number
 
 
 class Marks(NamedTuple):
-    """Labels as codes, and weights, of rows to learn from; None: of rows to answer, and 1 each."""
+    """Codes of labels, and weights, of rows to learn from; None: rows to predict, and weights of 1."""
 
     codes: NDArray[np.int32] | None = None
     weights: Floats | None = None
@@ -255,7 +255,7 @@ def _unnamed(names: list[str], p: int) -> Mapping[str, Any]:
 
 
 def worded(estimator: Any, X: Stored) -> Stored:
-    """A source for an online model: numbers, words and truths; what is none of these is refused."""
+    """A source for an online model: numbers, strings and booleans; other columns raise an error."""
     if isinstance(X, SparseScan):
         settings = estimator._settings()
         return X.keyed(settings.interactions, finite=settings.non_finite == "raise")
@@ -307,9 +307,9 @@ def _array_names(estimator: Any, p: int) -> list[str]:
 def labels_in(
     estimator: Any, rows: Rows, y: Any, sample_weight: Any, *, all_rows: bool = False
 ) -> tuple[NDArray[Any], Any, Any]:
-    """The labels of rows that weigh something, sorted; y and weights, checked.
+    """The labels of rows with a positive weight, sorted; y and the weights, validated.
 
-    all_rows: none will follow, so that a class for most of them is warned of.
+    all_rows: no further rows will follow, so that a class for most of them is warned of.
     """
     if isinstance(rows, Scanned):
         if y is not None or sample_weight is not None:
@@ -334,7 +334,7 @@ def labels_in(
 
 
 def marked(rows: Rows, found: NDArray[Any], y: Any, w: Any, codes: Mapping[Any, int]) -> tuple[Rows, Marks]:
-    """Rows with their labels by these codes; one that has none is not learned from: it weighs nothing."""
+    """Rows with their labels coded; rows with other labels have weight 0 and are not learned from."""
     if isinstance(rows, Scanned):
         table = np.array([codes.get(label, -1) for label in found.tolist()], dtype=np.int32)
         return Scanned(rows.source, found, table), Marks()
@@ -344,6 +344,6 @@ def marked(rows: Rows, found: NDArray[Any], y: Any, w: Any, codes: Mapping[Any, 
 
 
 def hashable(model: Any, X: Stored, y: Any, sample_weight: Any) -> tuple[Source, Opening]:
-    """A source to judge an online model by."""
+    """A source on which to evaluate an online model."""
     source = worded(model, brought(model, X, y, sample_weight, known=False))
     return source, partial(of_block, [str(name) for name in columns_of(source)])
