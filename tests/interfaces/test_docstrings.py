@@ -15,15 +15,18 @@ from likelier.comparison.cross_validate import LearningCurve
 from likelier.comparison.result import Comparison, Result
 from likelier.data.files.scan import Scan
 from likelier.data.files.svmlight import SparseScan
+from likelier.evaluation.mistake_bounds import MistakeBound
 from likelier.evaluation.progressive import Progressive
 from likelier.evaluation.report import CrossValidation, LabelEvaluation, Roc, ValueEvaluation
+from likelier.inference.least_squares import Summary
+from likelier.inference.likelihood import LikelihoodSummary
 from likelier.streams.figures import Calibration, Figures, Snapshot, Windows
 
 RECORDS = (
     *(Comparison, Result, LearningCurve, LabelEvaluation, ValueEvaluation, CrossValidation, Roc),
-    *(Progressive, Figures, Calibration, Snapshot, Windows),
+    *(Progressive, Figures, Calibration, Snapshot, Windows, Summary, LikelihoodSummary, MistakeBound),
 )
-RESULTS = (*RECORDS, Checks)  # what public functions return
+RESULTS = (*RECORDS, Checks)  # what public functions and methods return
 PUBLIC = [getattr(lk, name) for name in lk.__all__ if name != "plot"]
 
 # Modules whose docstrings have no Parameters sections yet.

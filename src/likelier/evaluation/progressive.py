@@ -319,7 +319,7 @@ class Batches:
 
 
 def _answers(model: Any, X: Any) -> tuple[Any, list[Any]]:
-    """P, and the labels of its columns; a model that foretells labels only is taken to be sure of them."""
+    """P, and the labels of its columns; a model that predicts labels only has probabilities 0 and 1."""
     labels = np.asarray(model.classes_).tolist()
     if hasattr(model, "predict_proba"):
         return np.asarray(model.predict_proba(X), dtype=np.float64), labels
