@@ -31,8 +31,8 @@ class MistakeBound(Shown):
     A perceptron makes at most ((R + D)/γ)² mistakes, and (R/margin)² if the classes are linearly
     separable. For binary problems the values are numbers; for K classes they have shape (K,), one problem
     for each class against the rest. Rows are (x, bias). γ = 1/|v| and D = γ √(Σ (1 - y v·x)₊²), the sum
-    over presentations, are those of the v for which the bound is smallest; it holds for any v, so also where
-    that v is known roughly (Freund & Schapire 1999). At v = 0 both are infinite, and the bound is the
+    over presentations, are those of the v for which the bound is smallest; it holds for any v, so also
+    where that v is known roughly (Freund & Schapire 1999). At v = 0 both are infinite, and the bound is the
     number of presentations.
 
     Attributes
