@@ -41,14 +41,67 @@ def compare(
     name: str | None = None,
     sample_weight: Any = None,
 ) -> Comparison:
-    """Cross-validate models on the same folds, beside the answer that knows y alone.
+    """Cross-validate models on the same folds, next to a baseline that ignores the features.
 
-    X: an array, a frame, a sparse matrix, or a source from `scan`, which has y; of more than `most` rows, a
-    sample. models: names of likelier's, {name: estimator} or a list of estimators, any with scikit-learn's
-    interface; by default all of likelier's that suit. also: more of them. metric: what the best is best by,
-    by default the log-loss, or the RMSE. Folds are shuffled, and stratified by class. task: by default
-    "regress" where y is of numbers that are not whole, or of more than 20 different ones. jobs: processes.
-    See docs/comparing.md.
+    Every model that suits the table is fitted to the same shuffled (for classes, stratified) folds, with
+    the preprocessing that it needs. The result is a table, best model first, which marks the models that
+    are not significantly different from the best.
+
+    Parameters
+    ----------
+    X : array, data frame, sparse matrix, Dask collection or scan
+        The features. A scan (`lk.scan`) contains y as well.
+    y : array or str, default=None
+        The labels or numbers to predict; for a data frame, the name of its target column.
+    models : list of str, list of estimators or dict of str to estimator, default=None
+        The models to compare: names of likelier's models, or any estimators with scikit-learn's interface.
+        None takes all of likelier's models that suit the target.
+    cv : int, default=5
+        The number of folds, at least 2.
+    also : list of str, list of estimators or dict of str to estimator, default=()
+        Further models, in addition to `models`.
+    metric : str, default=None
+        The metric that ranks the models. For classes "error", "log_loss", "brier", "calibration_error" or
+        "auc"; for numbers "rmse", "mae" or "r2". None is "log_loss" or "rmse".
+    seed : int, default=0
+        The seed for shuffling the folds and for drawing a sample of a large table.
+    jobs : int, default=1
+        The number of processes.
+    progress : bool, default=False
+        Whether to show a progress bar on a terminal.
+    task : {"classify", "regress"}, default=None
+        Whether y consists of classes or of numbers. None is "regress" if y has numbers that are not
+        integers, or more than 20 different numbers.
+    most : int, default=50_000
+        Tables with more rows are compared on a random sample of this size.
+    name : str, default=None
+        A name for the data, shown in the report.
+    sample_weight : array of shape (n,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    Comparison
+        The results of all models, best first; prints as a table.
+
+    Raises
+    ------
+    ValueError
+        If the target has a single value, too many classes, or too few rows for the number of folds.
+
+    See Also
+    --------
+    evaluate : Metrics of one fitted model on given rows.
+    likelier.plot.learning_curve : Metrics against the number of training rows.
+
+    Examples
+    --------
+    >>> import likelier as lk
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> found = lk.compare(X, y, ["GaussianNB", "LDA"])
+    >>> found.best.model
+    'LDA'
     """
     begun = time.perf_counter()
     if cv < 2:

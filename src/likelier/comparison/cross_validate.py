@@ -362,7 +362,29 @@ LEAST_OF_CLASS = 3  # rows of a class, on average
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """Figures of held-out rows by the number of rows learned from, in each fold."""
+    """Metrics on held-out rows by the number of training rows, for several models and folds.
+
+    Attributes
+    ----------
+    metric : str
+        The name of the metric.
+    models : tuple of str
+        The names of the M models.
+    sizes : ndarray of shape (S,)
+        The numbers of training rows, ascending.
+    figures : ndarray of shape (M, S, F)
+        The metric by model, size and fold; NaN where it is not defined.
+    baseline : float
+        The metric of the baseline, which ignores the features.
+    mean : ndarray of shape (M, S)
+        The mean over folds.
+    error : ndarray of shape (M, S)
+        The standard error of the mean.
+
+    See Also
+    --------
+    likelier.plot.learning_curve : Draws it.
+    """
 
     metric: str
     models: tuple[str, ...]
@@ -372,12 +394,12 @@ class LearningCurve:
 
     @property
     def mean(self) -> Floats:
-        """(M, S), over folds."""
+        """The mean over folds, of shape (M, S)."""
         return np.asarray(self.figures.mean(axis=2))
 
     @property
     def error(self) -> Floats:
-        """(M, S), the standard error of that mean, corrected as in a comparison."""
+        """The standard error of the mean, of shape (M, S), corrected as in a comparison."""
         return np.array([[standard_error(folds) for folds in of_model] for of_model in self.figures])
 
 

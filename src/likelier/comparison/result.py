@@ -243,7 +243,43 @@ VALUES = (
 
 @dataclass(frozen=True)
 class Result:
-    """One model on all folds, or why it sits out."""
+    """The metrics of one model on all folds, or the reason why the model was skipped.
+
+    Attributes
+    ----------
+    model : str
+        The name of the model.
+    nature : Nature
+        The kind of model, the distribution and independence that it assumes, and its decision boundary.
+    folds : tuple of LabelEvaluation or ValueEvaluation
+        The evaluation of the held-out rows of each fold.
+    aucs : ndarray of shape (F,)
+        The AUC of each fold.
+    P : ndarray of shape (n, K) or None
+        The predicted probabilities of each row while it was held out.
+    said : ndarray of shape (n,) or None
+        The predictions of each row while it was held out: class numbers, or values.
+    fit : ndarray of shape (F,)
+        Seconds for the fit, by fold.
+    predict : ndarray of shape (F,)
+        Seconds for predicting the held-out rows, by fold.
+    parameters : int or None
+        The number of fitted parameters.
+    notes : tuple of str
+        Warnings that the fits issued.
+    sits_out : str or None
+        The reason why the model was skipped; None if it was evaluated.
+    online : bool
+        Whether the model learns row by row.
+    baseline : bool
+        Whether this is the baseline, which ignores the features.
+    entrant : Entrant or None
+        The model before fitting, with its preprocessing.
+
+    See Also
+    --------
+    compare : Returns a `Comparison` of such results.
+    """
 
     model: str
     nature: Nature = field(default_factory=Nature)
@@ -261,27 +297,71 @@ class Result:
     entrant: Entrant | None = field(default=None, repr=False)  # what was judged, not fitted
 
     def figures(self, metric: str) -> Floats:
-        """(F,) of each fold; NaN where there is none."""
+        """The metric on each fold.
+
+        Parameters
+        ----------
+        metric : str
+            The name of a metric, such as "log_loss" or "rmse".
+
+        Returns
+        -------
+        ndarray of shape (F,)
+            NaN where the metric is not defined.
+        """
         if metric == "auc":
             return self.aucs
         return np.array([getattr(each, metric) for each in self.folds], dtype=np.float64)
 
     def mean(self, metric: str) -> float:
-        """Over folds; NaN: it has none."""
+        """The mean of a metric over the folds.
+
+        Parameters
+        ----------
+        metric : str
+            The name of a metric.
+
+        Returns
+        -------
+        float
+            NaN if the model does not have the metric or was skipped.
+        """
         return float(np.mean(self.figures(metric))) if self.folds else float("nan")
 
     def error_of(self, metric: str) -> float:
-        """The standard error of that mean, corrected for the overlap of training sets."""
+        """The standard error of the mean of a metric, corrected for the overlap of the training sets.
+
+        Parameters
+        ----------
+        metric : str
+            The name of a metric.
+
+        Returns
+        -------
+        float
+            NaN if the model does not have the metric or was skipped.
+        """
         return standard_error(self.figures(metric)) if self.folds else float("nan")
 
     def seconds(self, what: Literal["fit", "predict"]) -> float:
-        """The mean over folds; NaN: it sits out."""
+        """The mean time over the folds.
+
+        Parameters
+        ----------
+        what : {"fit", "predict"}
+            The time for fitting, or for predicting the held-out rows of a fold.
+
+        Returns
+        -------
+        float
+            Seconds; NaN if the model was skipped.
+        """
         found: Floats = getattr(self, what)
         return float(found.mean()) if len(found) else float("nan")
 
     @property
     def overall(self) -> Any:
-        """One evaluation of all rows, each as it was held out."""
+        """One evaluation of all rows, each predicted while it was held out."""
         first, *others = self.folds
         for other in others:
             first = first.merge(other)
@@ -290,7 +370,46 @@ class Result:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Models on the same folds of one table, best first; prints as a table."""
+    """The results of models on the same folds of one table, best first; prints as a table.
+
+    Attributes
+    ----------
+    results : tuple of Result
+        One result per model, sorted by the metric.
+    rows : Rows
+        The table that was compared on, with notes on what was left out.
+    classes : ndarray or None
+        The sorted class labels; None for a regression.
+    metric : str
+        The metric that ranks the models.
+    cv : int
+        The number of folds.
+    seed : int
+        The seed of the folds.
+    name : str or None
+        The name of the data.
+    seconds : float
+        The time that the comparison took.
+    best : Result
+        The best model by the metric.
+    metrics : tuple of Metric
+        All metrics for this kind of target.
+
+    See Also
+    --------
+    compare : Makes a comparison.
+
+    Examples
+    --------
+    >>> import likelier as lk
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = lk.compare(X, y, ["GaussianNB", "QDA"], metric="error")
+    >>> [result.model for result in found.results][-1]
+    '(majority class)'
+    >>> found.to_frame()["error"].idxmin() == found.best.model
+    True
+    """
 
     results: tuple[Result, ...]
     rows: Rows = field(repr=False)
@@ -303,18 +422,29 @@ class Comparison:
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """The figures that there are for such a target."""
+        """All metrics for this kind of target."""
         return VALUES if self.classes is None else LABELS
 
     @cached_property
     def best(self) -> Result:
-        """The best by the metric."""
+        """The best model by the metric."""
         return self.results[0]
 
     def is_tied(self, result: Result) -> bool:
-        """Whether it could be as good as the best: their difference may be luck of the folds.
+        """Whether a model is not significantly different from the best (corrected t-test, 5 %).
 
-        One that is worse than what knows y alone is no choice, however much its figures vary.
+        A model that is worse than the baseline is never tied, however much its metrics vary, unless the
+        baseline itself is tied.
+
+        Parameters
+        ----------
+        result : Result
+            One of the results of this comparison.
+
+        Returns
+        -------
+        bool
+            True for the best model itself, too.
         """
         if result is self.best or not result.folds:
             return result is self.best
@@ -334,7 +464,23 @@ class Comparison:
         return less.mean(self.metric) > more.mean(self.metric)
 
     def result(self, model: str) -> Result:
-        """That of a model by name."""
+        """The result of a model.
+
+        Parameters
+        ----------
+        model : str
+            The name of the model in the table.
+
+        Returns
+        -------
+        Result
+            The result with this name.
+
+        Raises
+        ------
+        KeyError
+            If no model has this name.
+        """
         for result in self.results:
             if result.model == model:
                 return result
@@ -344,14 +490,31 @@ class Comparison:
         return self.text()
 
     def text(self, width: int = WIDTH) -> str:
-        """The table in words, for so many letters a line."""
+        """The table as text.
+
+        Parameters
+        ----------
+        width : int, default=122
+            The number of characters per line.
+
+        Returns
+        -------
+        str
+            The metrics, the assumptions of the models, and notes.
+        """
         return text(self, width)
 
     def _repr_html_(self) -> str:
         return notebook(self)
 
     def checks(self) -> Checks:
-        """Whether the data bear out what each model assumes. See docs/assumptions.md."""
+        """Check whether the data support what each model assumes.
+
+        Returns
+        -------
+        Checks
+            A verdict for each model; prints as sentences. See docs/assumptions.md.
+        """
         return self._checks
 
     @cached_property
@@ -359,7 +522,13 @@ class Comparison:
         return check(self.rows, self.classes, self.seed)
 
     def to_frame(self) -> Any:
-        """The results as a pandas frame."""
+        """The results as a pandas data frame, one row per model.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by model: mean and standard error (`_se`) of each metric, seconds, and notes.
+        """
         import pandas as pd
 
         return pd.DataFrame([self._record(result) for result in self.results]).set_index("model")
@@ -378,7 +547,13 @@ class Comparison:
         return found | asdict(result.nature) | {"sits_out": result.sits_out, "notes": list(result.notes)}
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain values, for JSON: what there is not is None, what is infinite "inf"."""
+        """The results as plain values, for JSON.
+
+        Returns
+        -------
+        dict
+            Values that are not defined are None, infinite ones "inf".
+        """
         rows = self.rows
         head: dict[str, Any] = {"name": self.name, "rows": len(rows), "columns": rows.p}
         head |= {"target": rows.target, "classes": None if self.classes is None else self.classes.tolist()}
@@ -387,7 +562,18 @@ class Comparison:
         return {**head, "notes": list(rows.notes), "results": results}
 
     def to_html(self, path: str | Path) -> Path:
-        """A report in one file, with pictures, that opens without a network. See docs/comparing.md."""
+        """Write a report with plots: one HTML file that opens without a network connection.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write.
+
+        Returns
+        -------
+        Path
+            The file that was written.
+        """
         reporting = import_module("likelier.report")  # which is built on comparisons, and slow to load
         written: Path = reporting.written(self, Path(path))
         return written

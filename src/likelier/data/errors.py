@@ -14,15 +14,21 @@ CROWDED = "Whole numbers from 2^53 on are read as floats, which do not tell them
 
 
 class DegenerateWarning(UserWarning):
-    """The rows do not determine all of the model: what was done instead is defined, and said."""
+    """The rows do not determine the whole model, for example because a class has too few of them.
+
+    The message says what was done instead.
+    """
 
 
 class SeparationWarning(DegenerateWarning):
-    """Some columns tell classes apart without error: the likelihood has no maximum."""
+    """Some columns separate the classes perfectly: the likelihood has no finite maximum.
+
+    Weights grow without bound unless there is a penalty.
+    """
 
 
 class SkippedWarning(UserWarning):
-    """Cells of rows to answer lie outside the support of their column's density: as if missing."""
+    """Values to predict lie outside the support of their column's density and were treated as missing."""
 
 
 class BadCell(ValueError):

@@ -30,11 +30,48 @@ from likelier.evaluation import Evaluation, LabelEvaluation, LabelSums, ValueEva
 
 
 def evaluate(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Evaluation:
-    """Error, log-loss, calibration, AUC, confusion; of a regression RMSE, MAE, R²: from one pass.
+    """Evaluate a fitted model on rows whose y is known, in one pass.
 
-    model: any fitted classifier or regression, likelier's or scikit-learn's. X: whatever the model
-    predicts, with its y; or a source, which brings y and weights along. Nothing but sums is kept of the
-    rows. See docs/evaluating.md.
+    For a classifier the metrics are the error, log-loss, Brier score, AUC, calibration and confusion
+    matrix; for a regression RMSE, MAE and R². Only sums are kept of the rows.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted classifier or regression of likelier or scikit-learn.
+    X : array, data frame, sparse matrix, Dask collection or scan
+        The features, of any kind that the model can predict. A scan (`lk.scan`) contains y and the weights.
+    y : array of shape (n,) or (n, q), default=None
+        The true labels or values. Leave it out if X is a scan.
+    sample_weight : array of shape (n,), default=None
+        Weights of the rows; a weight of 2 counts the row twice.
+
+    Returns
+    -------
+    LabelEvaluation or ValueEvaluation
+        The metrics of a classifier, or of a regression; prints as a table.
+
+    Raises
+    ------
+    TypeError
+        If the model is not a classifier or a regression, or has several targets of classes.
+
+    See Also
+    --------
+    compare : Cross-validate several models.
+    progressive : Evaluate an online model on a stream.
+
+    Examples
+    --------
+    >>> import likelier as lk
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = lk.GaussianNB().fit(X[::2], y[::2])
+    >>> found = lk.evaluate(model, X[1::2], y[1::2])
+    >>> found.rows
+    89
+    >>> round(found.accuracy, 2)
+    0.93
     """
     if not hasattr(model, "predict") or not (is_classifier(model) or is_regressor(model)):
         raise TypeError(

@@ -10,10 +10,45 @@ from likelier.streams.model import averaged
 
 
 def merge(models: Iterable[Any] | Mapping[str, Any], classes: Literal["union"] | None = None) -> Any:
-    """One model, equal to a fit to the rows of all of them, whatever their order.
+    """Merge models that were fitted on different rows into the model of all these rows.
 
-    models: fitted alike, with the same hyper-parameters, columns and classes, and with their statistics; or
-    a dict of them by name, for messages. classes="union" joins classes that differ. See docs/merging.md.
+    The result equals, up to rounding, one fit to the rows of all models, in any order. It works for models
+    whose fit depends on sums over rows: naive Bayes, discriminant analysis, kernel densities and least
+    squares.
+
+    Parameters
+    ----------
+    models : list of estimators or dict of str to estimator
+        Fitted models of one class, with the same hyperparameters, columns and classes, and with their
+        statistics. The names of a dict are used in error messages.
+    classes : {"union"}, default=None
+        "union" merges models whose classes differ; with None the classes must be the same.
+
+    Returns
+    -------
+    estimator
+        A new fitted model, which can be trained further and merged again.
+
+    Raises
+    ------
+    TypeError
+        If the models cannot be merged, such as logistic regression.
+    ValueError
+        If the models differ in their hyperparameters, columns or classes.
+
+    See Also
+    --------
+    average : Approximate average of online models.
+    save : Write a model, with its statistics, to a file.
+
+    Examples
+    --------
+    >>> import likelier as lk
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> merged = lk.merge([lk.GaussianNB().fit(X[::2], y[::2]), lk.GaussianNB().fit(X[1::2], y[1::2])])
+    >>> (merged.predict(X) == lk.GaussianNB().fit(X, y).predict(X)).all().item()
+    True
     """
     if isinstance(models, Mapping):
         named = [Named(str(name), model) for name, model in models.items()]
@@ -51,10 +86,40 @@ def _instead(model: Any) -> str:
 
 
 def average(models: Sequence[Any], weights: Sequence[float] | None = None) -> OnlineClassifier:
-    """One online model from several that learned apart, with the same settings and classes.
+    """Average online models that were trained on different rows.
 
-    An approximation, not the model that all rows would have given: each weight is the mean of theirs, by
-    how much each has learned of its feature. weights: of the models, by default all alike.
+    This is an approximation, not the model that all rows would have given: each weight is the mean of the
+    weights of the models, weighted by how much each model has learned about the feature.
+
+    Parameters
+    ----------
+    models : list of OnlineClassifier
+        Fitted models with the same settings and classes.
+    weights : list of float, default=None
+        The weight of each model. None weights them equally.
+
+    Returns
+    -------
+    OnlineClassifier
+        A new model, which can be trained further.
+
+    Raises
+    ------
+    TypeError
+        If one of the models is not an OnlineClassifier.
+
+    See Also
+    --------
+    merge : Exact merging of models whose fit depends on sums over rows.
+
+    Examples
+    --------
+    >>> import likelier as lk
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> halves = [lk.OnlineClassifier().fit(X[i::2], y[i::2]) for i in (0, 1)]
+    >>> lk.average(halves).predict(X[:2]).shape
+    (2,)
     """
     for i, model in enumerate(models):
         if not isinstance(model, OnlineClassifier):

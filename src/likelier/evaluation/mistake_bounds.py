@@ -26,14 +26,36 @@ ROUNDING = 1 + 1e-9  # of |v|, which is taken that much longer: a bound may be m
 
 @dataclass(frozen=True, eq=False)
 class MistakeBound(Shown):
-    """At most ((R + D)/γ)² mistakes, and (R/margin)² where a line parts the rows; prints as a table.
+    """A bound on the mistakes of a perceptron, returned by `Perceptron.mistake_bound`; prints as a table.
 
-    Two classes: numbers; more: (K,), one problem for each class against the rest. All of them are of rows
-    (x, bias). γ = 1/|v| and D = γ √(Σ (1 - y v·x)₊²), the sum over presentations, are those of the v for
-    which the bound is least; it holds for any v, so also where that v is known roughly (Freund & Schapire
-    1999). At v = 0 both are infinite, and the bound is the number of turns. margin: the largest distance
-    from a line found of rows that are all on their side of it, 0: no line was found that parts them
-    (Novikoff 1962).
+    A perceptron makes at most ((R + D)/γ)² mistakes, and (R/margin)² if the classes are linearly
+    separable. For binary problems the values are numbers; for K classes they have shape (K,), one problem
+    for each class against the rest. Rows are (x, bias). γ = 1/|v| and D = γ √(Σ (1 - y v·x)₊²), the sum
+    over presentations, are those of the v for which the bound is smallest; it holds for any v, so also
+    where that v is known roughly (Freund & Schapire 1999). At v = 0 both are infinite, and the bound is the
+    number of presentations.
+
+    Attributes
+    ----------
+    classes : tuple of str
+        The names of the problems.
+    R : float or ndarray
+        The largest norm of a row.
+    gamma : float or ndarray
+        The margin γ.
+    D : float or ndarray
+        The total violation of the margin.
+    bound : float or ndarray
+        ((R + D)/γ)², which is always valid.
+    margin : float or ndarray
+        The largest margin found with all rows on their side of the hyperplane (Novikoff 1962); 0 if no
+        separating hyperplane was found.
+    epochs : float or ndarray
+        How often each row was presented.
+    bias : float
+        The coordinate that stands for the intercept.
+    mistakes : int, ndarray or None
+        The mistakes that the perceptron made.
     """
 
     classes: tuple[str, ...]  # of the problems
@@ -48,18 +70,18 @@ class MistakeBound(Shown):
 
     @property
     def separable(self) -> Any:
-        """Whether a line that parts the classes was found."""
+        """Whether a separating hyperplane was found."""
         return self.margin > 0
 
     @property
     def separable_bound(self) -> Any:
-        """(R/margin)², for any number of epochs; infinite where no line parts the classes."""
+        """(R/margin)², for any number of epochs; infinite if no separating hyperplane was found."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.separable, np.square(np.divide(self.R, self.margin)), np.inf)[()]
 
     @property
     def columns(self) -> dict[str, Floats]:
-        """What the table has, by heading."""
+        """The columns of the table, by heading."""
         shown = {"epochs": self.epochs, "R": self.R, "γ": self.gamma, "D": self.D}
         shown |= {"((R + D)/γ)²": self.bound, "margin": self.margin, "(R/margin)²": self.separable_bound}
         if self.mistakes is not None:
@@ -67,7 +89,13 @@ class MistakeBound(Shown):
         return {heading: np.atleast_1d(values).astype(np.float64) for heading, values in shown.items()}
 
     def to_frame(self) -> Any:
-        """A row for each problem."""
+        """The table as a pandas data frame, one row per problem.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by class.
+        """
         import pandas as pd
 
         return pd.DataFrame(self.columns, index=list(self.classes))

@@ -319,7 +319,7 @@ class Batches:
 
 
 def _answers(model: Any, X: Any) -> tuple[Any, list[Any]]:
-    """P, and the labels of its columns; a model that foretells labels only is taken to be sure of them."""
+    """P, and the labels of its columns; a model that predicts labels only has probabilities 0 and 1."""
     labels = np.asarray(model.classes_).tolist()
     if hasattr(model, "predict_proba"):
         return np.asarray(model.predict_proba(X), dtype=np.float64), labels
@@ -339,7 +339,38 @@ def is_number(delay: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Progressive:
-    """What a progressive validation found; prints as a table of figures at doubling numbers of rows."""
+    """The result of `progressive`; prints as a table of metrics at doubling numbers of rows.
+
+    Attributes
+    ----------
+    model : object
+        The model, trained on the whole stream.
+    figures : Figures
+        The metrics over all evaluated rows.
+    table : tuple of Snapshot
+        The metrics after 1, 2, 4, ... rows, and at the end.
+    curve : Windows
+        The metrics of each window of rows.
+    classes : tuple
+        The labels, in the order of the classes of `figures`.
+    rows : int
+        The number of rows in the stream.
+    learned : int
+        Rows that were learned with their own label.
+    expired : int
+        Rows whose label did not arrive in time.
+    late : int
+        Labels that arrived after their row had expired.
+    unanswered : int
+        Rows of batches that arrived before the model had learned anything.
+    backwards : int
+        Times that were earlier than the time before.
+
+    See Also
+    --------
+    likelier.plot.mistakes : Draws the number of mistakes over time.
+    likelier.plot.calibration : Draws the calibration curve.
+    """
 
     model: Any = field(repr=False)
     figures: Figures = field(repr=False)  # of all rows that were judged
@@ -355,30 +386,42 @@ class Progressive:
 
     @property
     def log_loss(self) -> float:
+        """The mean of -ln p_y."""
         return self.figures.log_loss
 
     @property
     def error(self) -> float:
+        """The share of rows whose class was predicted wrongly."""
         return self.figures.error
 
     @property
     def mistakes(self) -> float:
+        """The weight of the rows whose class was predicted wrongly."""
         return self.figures.mistakes
 
     @property
     def brier(self) -> float:
+        """The Brier score."""
         return self.figures.brier
 
     @property
     def auc(self) -> float:
+        """The area under the ROC curve of binary problems; NaN for more classes."""
         return self.figures.auc
 
     @property
     def calibration_error(self) -> float:
+        """The expected calibration error."""
         return self.figures.calibration_error
 
     def to_frame(self) -> Any:
-        """The table as a pandas frame."""
+        """The table as a pandas data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each line of the table.
+        """
         import pandas as pd
 
         return pd.DataFrame(self.table, columns=list(Snapshot._fields))
@@ -420,25 +463,82 @@ def progressive(
     verbose: bool = False,
     in_order: bool = False,
 ) -> Progressive:
-    """Answers each row of a stream, judges the answer by its label, and learns the label when it comes.
+    """Progressive validation: predict each row of a stream, evaluate the prediction, then learn the label.
 
-    model: has `learn_one` and `predict_proba_one` or `predict_one`; or `partial_fit` and `predict_proba`
-    or `predict`: that one answers and learns `batch` rows at once, the later of which it answers without
-    the earlier. `classes` are for its first `partial_fit`.
-    stream: a frame, or an iterable of dicts, in which `target` (and `weight`) names the label; a pair of
-    arrays (X, y); an iterable of (x, y) or (x, y, weight).
-    delay: how long after its row a label comes, by default 0: a number, the name of a feature, or a
-    function of (x, y, moment). None, NaN or infinite, as the latter two may say: never. All rows of a
-    moment are answered before any label that comes at it is learned, those of earlier rows first: with
-    `delay=d` rows, the model that answers row t has learned the rows before t - d. All labels are learned
-    in the end.
-    moment: when a row comes: the name of a feature, or a function of x; by default its number. Features
-    that `delay` and `moment` name are taken out of x.
-    label_horizon, default, most, in_order: as in `Pending`. A row is judged by its true label, even if that
-    comes too late to be learned; if it never comes, by the default class once there is a horizon, or not at
-    all.
-    window: rows in each window of `.curve`; made wider where there are many. verbose: lines of the table
-    are printed as they are made.
+    Every row is a test row before it is a training row, so that a stream needs no held-out data. Labels may
+    arrive with a delay. All rows of a time are predicted before any label that arrives at it is learned:
+    with `delay=d` rows, the model that predicts row t has learned the rows before t - d. All labels are
+    learned in the end.
+
+    Parameters
+    ----------
+    model : estimator
+        A model with `learn_one` and `predict_proba_one` or `predict_one`; or one with `partial_fit` and
+        `predict_proba` or `predict`, which predicts and learns `batch` rows at once.
+    stream : data frame, tuple of arrays, or iterable
+        A data frame or an iterable of dicts, in which `target` (and `weight`) names the label; a pair of
+        arrays (X, y); or an iterable of (x, y) or (x, y, weight).
+    target : str, default=None
+        The column or key of the label, for data frames and dicts.
+    weight : str, default=None
+        The column or key of the sample weight, for data frames and dicts.
+    delay : number, str or callable, default=None
+        How long after its row a label arrives: a number, the name of a feature, or a function of
+        (x, y, time). None is 0. Where a feature or function gives None, NaN or infinity, the label never
+        arrives.
+    moment : str or callable, default=None
+        The time of a row: the name of a feature, or a function of x. None is the row number. Features named
+        by `delay` and `moment` are removed from x.
+    label_horizon : number or timedelta, default=None
+        How long to wait for a label, as `horizon` in `Pending`. A row is evaluated with its true label even
+        if that arrives too late to be learned; if it never arrives, with the default class, or not at all
+        without a horizon.
+    default : label, default=None
+        The class of rows whose label does not arrive in time, as in `Pending`.
+    most : int, default=None
+        The maximum number of rows that wait for their label. None is no limit.
+    window : int, default=1000
+        The number of rows in each window of `.curve`. Long streams get wider windows.
+    batch : int, default=1000
+        The number of rows per batch, for models with `partial_fit`, and for tables.
+    classes : list of labels, default=None
+        All classes, for the first `partial_fit` of a model that needs them. None takes them from the
+        stream, where it is a table.
+    verbose : bool, default=False
+        Whether to print the lines of the table while the stream runs.
+    in_order : bool, default=False
+        Whether labels are learned in the order of their rows, as in `Pending`.
+
+    Returns
+    -------
+    Progressive
+        The metrics; prints as a table.
+
+    Raises
+    ------
+    TypeError
+        If the model can be trained neither row by row nor in batches.
+
+    See Also
+    --------
+    Pending : The same for a model in live use.
+    OnlineClassifier : A model that learns row by row.
+
+    References
+    ----------
+    Blum, Kalai & Langford (1999), Beating the hold-out. Grzenda, Gomes & Bifet (2020), Delayed labelling
+    evaluation for data streams.
+
+    Examples
+    --------
+    >>> import likelier as lk
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> found = lk.progressive(lk.OnlineClassifier(), (X, y), delay=10)
+    >>> found.rows, found.learned
+    (569, 569)
+    >>> found.error < 0.15
+    True
     """
     judge = Judge(Curve(window, _say if verbose else None))
     if verbose:

@@ -18,10 +18,41 @@ from likelier.streams.figures import GROUPS, Calibration, Figures
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation(Shown):
-    """Figures of V points of a grid on F folds; prints as a table, the best point marked.
+    """The result of `cross_validate`: metrics of V points of a parameter grid on F folds.
 
-    Means over folds are unweighted and deviations are those of the folds (ddof 0), as in scikit-learn's
-    GridSearchCV.
+    Prints as a table with the best point marked. Means over folds are unweighted and standard deviations
+    are those of the folds (ddof 0), as in scikit-learn's GridSearchCV.
+
+    Attributes
+    ----------
+    params : tuple of dict
+        The V points of the grid.
+    rows : ndarray of shape (F,)
+        The number of test rows with a positive weight in each fold.
+    scores : dict of str to ndarray of shape (V, F)
+        The metrics, by name.
+    metric : str
+        The metric that the best point is chosen by.
+    best_index_ : int
+        The index of the best point in `params`.
+    best_estimator_ : estimator
+        The best model, fitted to all rows.
+    predictions : ndarray or None
+        With `return_predictions=True`, the predictions of the best model for each row, made without the
+        fold of that row.
+    best_params_ : dict
+        The best point of the grid.
+    best_score_ : float
+        The mean of the metric at the best point.
+
+    Examples
+    --------
+    >>> import likelier as lk
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> found = lk.GaussianNB().cross_validate(X, y, cv=5)
+    >>> found.mean("error").shape
+    (1,)
     """
 
     params: tuple[dict[str, Any], ...]  # V
@@ -34,23 +65,53 @@ class CrossValidation(Shown):
 
     @property
     def best_params_(self) -> dict[str, Any]:
+        """The best point of the grid."""
         return self.params[self.best_index_]
 
     @property
     def best_score_(self) -> float:
+        """The mean of the metric at the best point."""
         return float(self.mean()[self.best_index_])
 
     def mean(self, metric: str | None = None) -> Floats:
-        """Over folds, (V,)."""
+        """The mean of a metric over the folds.
+
+        Parameters
+        ----------
+        metric : str, default=None
+            The name of a metric. None is the one that the best point is chosen by.
+
+        Returns
+        -------
+        ndarray of shape (V,)
+            One mean for each point of the grid.
+        """
         return np.asarray(self.scores[metric or self.metric].mean(axis=1))
 
     def std(self, metric: str | None = None) -> Floats:
-        """Over folds, (V,)."""
+        """The standard deviation of a metric over the folds.
+
+        Parameters
+        ----------
+        metric : str, default=None
+            The name of a metric. None is the one that the best point is chosen by.
+
+        Returns
+        -------
+        ndarray of shape (V,)
+            One standard deviation for each point of the grid.
+        """
         with np.errstate(invalid="ignore"):  # infinite losses have no deviation
             return np.asarray(self.scores[metric or self.metric].std(axis=1))
 
     def to_frame(self) -> Any:
-        """A row per point: parameters, mean and deviation of each metric, and its value on each fold."""
+        """The results as a pandas data frame, one row per point of the grid.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The parameters, mean and standard deviation of each metric, and its value on each fold.
+        """
         import pandas as pd
 
         names = list(dict.fromkeys(name for point in self.params for name in point))
@@ -84,7 +145,17 @@ MOST_LINES = 30  # of a table that is printed
 
 
 class Roc(NamedTuple):
-    """A point for each bin: the rows of at least this threshold, as shares of each class."""
+    """An ROC curve, one point per threshold.
+
+    Attributes
+    ----------
+    false_positive : ndarray
+        False positive rates.
+    true_positive : ndarray
+        True positive rates.
+    threshold : ndarray
+        Rows count as positive from this probability (or score) on.
+    """
 
     false_positive: Floats  # of the first class
     true_positive: Floats  # of the second
@@ -93,25 +164,33 @@ class Roc(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Evaluation(Shown):
-    """Figures of a fitted model on rows whose y is known; prints as a table."""
+    """Metrics of a fitted model on rows whose y is known; prints as a table.
+
+    Attributes
+    ----------
+    model : str
+        The class name of the model.
+    sums : object
+        The sums over rows that all metrics are computed from.
+    """
 
     model: str  # its class
     sums: Any = field(repr=False, kw_only=True)
 
     @property
     def rows(self) -> int:
-        """How many rows were judged: those that have a weight."""
+        """The number of rows with a positive weight."""
         return int(self.sums.rows[0])
 
     @property
     def weight(self) -> float:
-        """Of all rows; weight 2 is the row twice."""
+        """The total weight of the rows; a weight of 2 counts the row twice."""
         return float(self.sums.weight)
 
     @property
     @abstractmethod
     def figures(self) -> Mapping[str, float]:
-        """The figures of all rows together; those that there are not are left out."""
+        """All metrics that are defined for this model, by name."""
 
     @abstractmethod
     def _columns(self) -> dict[str, Any]:
@@ -121,7 +200,23 @@ class Evaluation(Shown):
     def _alike(self, other: Self) -> bool: ...
 
     def merge(self, other: Self) -> Self:
-        """Of the rows of both."""
+        """Combine two evaluations of the same model on different rows.
+
+        Parameters
+        ----------
+        other : LabelEvaluation or ValueEvaluation
+            An evaluation with the same classes or targets.
+
+        Returns
+        -------
+        LabelEvaluation or ValueEvaluation
+            The evaluation of the rows of both.
+
+        Raises
+        ------
+        ValueError
+            If the classes or targets differ.
+        """
         if type(other) is not type(self) or not self._alike(other):
             raise ValueError("evaluations of other classes or targets cannot be merged")
         return self._merged(other)
@@ -130,7 +225,13 @@ class Evaluation(Shown):
     def _merged(self, other: Self) -> Self: ...
 
     def to_frame(self) -> Any:
-        """The table as a pandas frame."""
+        """The table as a pandas data frame: a row for each class, or for each target.
+
+        Returns
+        -------
+        pandas.DataFrame
+            For classes their weight, rate, precision, recall and F1; for targets RMSE, MAE and R².
+        """
         import pandas as pd
 
         return pd.DataFrame(self._columns())
@@ -155,10 +256,40 @@ _LABELS = {"auc_error": "auc binning error"}  # as printed, where a name alone w
 
 @dataclass(frozen=True, eq=False)
 class LabelEvaluation(Evaluation):
-    """Of a classifier.
+    """Metrics of a classifier on labelled rows, as returned by `evaluate`; prints as a table.
 
-    A label that the model does not know is a mistake, and counts neither in log-loss, Brier's score, AUC
-    and calibration, nor among the classes.
+    A label that the model does not know counts as a mistake. It is left out of log-loss, Brier score, AUC
+    and calibration, and of the metrics by class.
+
+    Attributes
+    ----------
+    model : str
+        The class name of the model.
+    classes : ndarray of shape (K,)
+        The class labels of the model.
+    probable : bool
+        Whether the model predicts probabilities.
+    unknown_labels : tuple
+        Labels in y that the model does not know.
+    sums : LabelSums
+        The sums over rows that all metrics are computed from.
+
+    See Also
+    --------
+    evaluate : Makes an evaluation.
+    likelier.plot.roc : Draws the ROC curve.
+    likelier.plot.calibration : Draws the calibration curve.
+
+    Examples
+    --------
+    >>> import likelier as lk
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = lk.evaluate(lk.GaussianNB().fit(X, y), X, y)
+    >>> found.confusion.astype(int).tolist()
+    [[50, 0, 0], [0, 47, 3], [0, 3, 47]]
+    >>> found.recall.tolist()
+    [1.0, 0.94, 0.94]
     """
 
     classes: NDArray[Any]  # (K,)
@@ -168,28 +299,28 @@ class LabelEvaluation(Evaluation):
 
     @property
     def confusion(self) -> Floats:
-        """(K, K) weight of rows by class and by the class that was decided for."""
+        """The confusion matrix (K, K), in weights: rows are true classes, columns predicted ones."""
         return self.sums.confusion[:-1].copy()
 
     @property
     def unknown(self) -> float:
-        """Weight of rows whose label the model does not know."""
+        """The weight of the rows whose label the model does not know."""
         return float(self.sums.confusion[-1].sum())
 
     @property
     def accuracy(self) -> float:
-        """The share of rows whose class is found."""
+        """The share of rows whose class is predicted correctly."""
         return self.sums.accuracy
 
     @property
     def error(self) -> float:
-        """The share of mistakes."""
+        """The share of rows whose class is predicted wrongly: 1 - accuracy."""
         right = float(np.trace(self.confusion))
         return (self.weight - right) / self.weight if self.weight else float("nan")
 
     @property
     def log_loss(self) -> float:
-        """Mean of -ln p_y, nothing cut off: infinite where p_y is 0."""
+        """The mean of -ln p_y, without clipping: infinite where p_y is 0, NaN without probabilities."""
         judged = self.sums.figures
         if not (self.probable and judged.weight):
             return float("nan")
@@ -197,22 +328,22 @@ class LabelEvaluation(Evaluation):
 
     @property
     def brier(self) -> float:
-        """Mean of Σ_k (p_k - [y = k])² (Brier 1950), halved for two classes."""
+        """The mean of Σ_k (p_k - [y = k])² (Brier 1950), halved for binary problems."""
         return self.sums.figures.brier if self.probable else float("nan")
 
     @property
     def auc(self) -> float:
-        """How often a row of the second of two classes had the larger score, to within `auc_error`.
+        """The area under the ROC curve, accurate to `auc_error`.
 
-        For more classes, the mean of `aucs`, of those classes that have rows.
+        For more than two classes it is the mean of `aucs` over the classes that have rows.
         """
         return _mean(self.aucs) if self.sums.apart else self.sums.figures.auc
 
     @property
     def auc_error(self) -> float:
-        """How far `auc` may be from that without bins: half the share of pairs that fall into one bin.
+        """A bound on the error of `auc` through binning: half the share of pairs that fall into one bin.
 
-        It is no standard error: that depends on how many rows there are.
+        It is not a standard error, which depends on the number of rows.
         """
         if not self.sums.apart:
             return self.sums.figures.auc_error
@@ -220,44 +351,45 @@ class LabelEvaluation(Evaluation):
 
     @property
     def aucs(self) -> Floats:
-        """(K,) of each class against all others; NaN: it has no rows, or there are no scores."""
+        """The AUC (K,) of each class against all others; NaN if it has no rows, or there are no scores."""
         K = len(self.classes)
         return np.array([each.auc for each in self.sums.apart]) if self.sums.apart else np.full(K, self.auc)
 
     @property
     def calibration_error(self) -> float:
-        """Mean over 15 groups of |rate - mean p| (Naeini et al. 2015)."""
+        """Expected calibration error: the mean over 15 groups of |rate - mean p| (Naeini et al. 2015)."""
         return self.sums.figures.calibration_error if self.probable else float("nan")
 
     @property
     def rates(self) -> Floats:
-        """(K,) how often each class came."""
+        """The relative frequency (K,) of each class in y."""
         return _shares(self.confusion.sum(axis=1), self.confusion.sum())
 
     @property
     def expected(self) -> Floats:
-        """(K,) how often each class was expected: its mean probability."""
+        """The mean predicted probability (K,) of each class."""
         K = len(self.classes)
         return self.sums.figures.expected[:K] if self.probable else np.full(K, np.nan)
 
     @property
     def precision(self) -> Floats:
-        """(K,) of the rows that were taken for a class, the share that were of it; NaN: there were none."""
+        """The precision (K,) of each class: the share of its predictions that are correct; NaN if none."""
         return _shares(np.diagonal(self.confusion), self.sums.confusion.sum(axis=0))
 
     @property
     def recall(self) -> Floats:
-        """(K,) of the rows of a class, the share that were taken for it; NaN: there were none."""
+        """The recall (K,) of each class: the share of its rows that are found; NaN if it has no rows."""
         return _shares(np.diagonal(self.confusion), self.confusion.sum(axis=1))
 
     @property
     def f1(self) -> Floats:
-        """(K,) 2 / (1/precision + 1/recall); NaN: the class neither came nor was decided for."""
+        """The F1 score (K,) of each class, 2 / (1/precision + 1/recall); NaN if it never occurs."""
         both = self.sums.confusion.sum(axis=0) + self.confusion.sum(axis=1)
         return _shares(2 * np.diagonal(self.confusion), both)
 
     @property
     def figures(self) -> Mapping[str, float]:
+        """All metrics that are defined for this model, by name."""
         names = ["error", "accuracy"]
         names += ["log_loss", "brier"] if self.probable else []
         names += ["auc", "auc_error"] if not np.isnan(self.auc) else []
@@ -265,18 +397,48 @@ class LabelEvaluation(Evaluation):
         return {name: getattr(self, name) for name in names}
 
     def calibration(self, groups: int = GROUPS) -> Calibration:
-        """Groups of rows of about equal weight: mean probability, and how often it came to pass.
+        """The calibration curve: groups of rows of about equal weight, by predicted probability.
 
-        Of two classes, the second; of more, whether the likeliest class is right.
+        For binary problems the probability is that of the second class; for more classes that of the most
+        likely class, and the rate is how often this class is correct.
+
+        Parameters
+        ----------
+        groups : int, default=15
+            The number of groups.
+
+        Returns
+        -------
+        Calibration
+            The mean probability `p`, the observed `rate` and the `weight` of each group.
+
+        Raises
+        ------
+        ValueError
+            If the model does not predict probabilities.
         """
         if not self.probable:
             raise ValueError(f"a {self.model} gives no probabilities: there is nothing to calibrate")
         return self.sums.figures.calibration(groups)
 
     def roc(self, positive: Any = None) -> Roc:
-        """The ROC curve, from the likeliest rows down: a point for each bin that has rows.
+        """The ROC curve, from the highest threshold down.
 
-        positive: the class that is to be found among all others; by default the second of two.
+        Parameters
+        ----------
+        positive : label, default=None
+            The class that counts as positive, against all others. None is the second of two classes; it
+            must be given for more.
+
+        Returns
+        -------
+        Roc
+            False and true positive rates, and thresholds.
+
+        Raises
+        ------
+        ValueError
+            If positive is not one of the classes, or y has rows of one class only.
         """
         figures, turned = self._figures_of(positive)
         if np.isnan(figures.auc):
@@ -332,28 +494,54 @@ class LabelEvaluation(Evaluation):
 
 @dataclass(frozen=True, eq=False)
 class ValueEvaluation(Evaluation):
-    """Of a regression; figures of several targets are means over them, as in scikit-learn."""
+    """Metrics of a regression, as returned by `evaluate`; prints as a table.
+
+    For several targets the metrics are means over the targets, as in scikit-learn.
+
+    Attributes
+    ----------
+    model : str
+        The class name of the model.
+    targets : tuple of str
+        The names of the targets.
+    sums : ValueSums
+        The sums over rows that all metrics are computed from.
+
+    See Also
+    --------
+    evaluate : Makes an evaluation.
+
+    Examples
+    --------
+    >>> import likelier as lk
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> found = lk.evaluate(lk.LinearRegression().fit(X, y), X, y)
+    >>> round(found.r2, 3)
+    0.518
+    """
 
     targets: tuple[str, ...]  # (q,)
     sums: ValueSums = field(repr=False, kw_only=True)
 
     @property
     def rmse(self) -> float:
-        """√ of the mean of (y - ŷ)²."""
+        """The root mean squared error: √ of the mean of (y - ŷ)²."""
         return float(self._roots.mean())
 
     @property
     def mae(self) -> float:
-        """Mean of |y - ŷ|."""
+        """The mean absolute error: the mean of |y - ŷ|."""
         return float(self._means(self.sums.sizes).mean())
 
     @property
     def r2(self) -> float:
-        """1 - Σ(y - ŷ)² / Σ(y - ȳ)², ȳ of these rows."""
+        """The coefficient of determination, 1 - Σ(y - ŷ)² / Σ(y - ȳ)², with the mean ȳ of these rows."""
         return float(self.sums.r2.mean())
 
     @property
     def figures(self) -> Mapping[str, float]:
+        """All metrics, by name."""
         return {"rmse": self.rmse, "mae": self.mae, "r2": self.r2}
 
     @property

@@ -380,11 +380,63 @@ def covariance(fit: Fit, kind: Covariance, rows: Source) -> Floats:
 # ---- the table -----------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Summary(Shown):
-    """A fit as a table: a row for each coefficient, and what holds for all of them.
+    """The result of `summary()` of least squares: coefficients and statistics of the fit.
 
     t = estimate / error on `df` degrees of freedom; F tests all coefficients but the intercept at once.
     AIC = -2 ln L + 2k and BIC = -2 ln L + k ln n, with k the number of coefficients (as statsmodels has
     it; R counts σ as one more) and L the Gaussian likelihood at its maximum.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The names of the coefficients.
+    estimates : ndarray
+        The coefficients.
+    errors : ndarray
+        Their standard errors.
+    t : ndarray
+        The t statistics.
+    p : ndarray
+        Their two-sided p-values.
+    low : ndarray
+        The lower ends of the confidence intervals.
+    high : ndarray
+        The upper ends of the confidence intervals.
+    n : float
+        The number of rows, or their total weight.
+    df : float
+        The residual degrees of freedom.
+    sigma : float
+        The residual standard deviation.
+    r2 : float
+        The coefficient of determination R².
+    adjusted_r2 : float
+        R², adjusted for the number of coefficients.
+    F : float
+        The F statistic of all coefficients but the intercept.
+    F_df : tuple of float
+        Its degrees of freedom.
+    F_p : float
+        Its p-value.
+    aic : float
+        Akaike's information criterion.
+    bic : float
+        The Bayesian information criterion.
+    level : float
+        The confidence level of the intervals.
+    cov : {"classical", "HC0", "HC1", "HC2", "HC3"}
+        The estimator of the covariance of the coefficients.
+    note : str
+        Remarks on the fit.
+
+    Examples
+    --------
+    >>> import likelier as lk
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> found = lk.LinearRegression().fit(X, y).summary()
+    >>> round(found.adjusted_r2, 3)
+    0.507
     """
 
     names: tuple[str, ...]
@@ -415,7 +467,13 @@ class Summary(Shown):
         return dict(zip(headings, values, strict=True))
 
     def to_frame(self) -> Any:
-        """The coefficients as a pandas frame."""
+        """The coefficients as a pandas data frame, one row each.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Estimates, standard errors, t statistics, p-values and confidence intervals.
+        """
         return frame(self.names, self._columns)
 
     def _parts(self) -> list[Part]:

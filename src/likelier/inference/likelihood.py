@@ -24,11 +24,68 @@ EPS = float(np.finfo(np.float64).eps)
 # ---- the table -----------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class LikelihoodSummary(Shown):
-    """A fit as a table: a row for each coefficient, and what holds for all of them.
+    """The result of `summary()` of a logistic regression: coefficients and statistics of the fit.
 
     z = estimate / error; the likelihood-ratio test (Wilks 1938) and Wald's (1943) are of all coefficients
     but the intercepts at once. AIC = -2 ln L + 2k, BIC = -2 ln L + k ln n, with k the parameters or, under
     a penalty λ, the effective ones tr H (H + λ)⁻¹; then there are no tests: z, p and both are NaN.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The names of the coefficients.
+    estimates : ndarray
+        The coefficients.
+    errors : ndarray
+        Their standard errors; under a penalty, their posterior standard deviations.
+    z : ndarray
+        The z statistics.
+    p : ndarray
+        Their two-sided p-values.
+    low : ndarray
+        The lower ends of the confidence intervals.
+    high : ndarray
+        The upper ends of the confidence intervals.
+    n : float
+        The number of rows, or their total weight.
+    parameters : float
+        The number k of parameters, or of effective ones.
+    log_likelihood : float
+        The log-likelihood of the fit.
+    null_log_likelihood : float
+        The log-likelihood without the columns.
+    lr : float
+        The χ² statistic of the likelihood-ratio test.
+    lr_p : float
+        Its p-value.
+    wald : float
+        The χ² statistic of Wald's test.
+    wald_p : float
+        Its p-value.
+    df : float
+        The degrees of freedom of both tests.
+    mcfadden : float
+        McFadden's pseudo-R².
+    cox_snell : float
+        Cox and Snell's pseudo-R².
+    nagelkerke : float
+        Nagelkerke's pseudo-R².
+    aic : float
+        Akaike's information criterion.
+    bic : float
+        The Bayesian information criterion.
+    iterations : int
+        The number of iterations of the solver.
+    level : float
+        The confidence level of the intervals.
+    cov : {"classical", "HC0", "HC1", "HC2", "HC3"}
+        The estimator of the covariance of the coefficients.
+    penalised : bool
+        Whether the fit has a penalty.
+    note : str
+        Remarks on the fit.
+    odds : str
+        For binary problems, the class whose log odds the coefficients describe.
     """
 
     names: tuple[str, ...]
@@ -67,7 +124,13 @@ class LikelihoodSummary(Shown):
         return {"estimate": self.estimates, "std. error": self.errors, "z": self.z, "p": self.p, **ends}
 
     def to_frame(self) -> Any:
-        """The coefficients as a pandas frame."""
+        """The coefficients as a pandas data frame, one row each.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Estimates, standard errors, z statistics, p-values and confidence intervals.
+        """
         return least_squares.frame(self.names, self._columns)
 
     def _parts(self) -> list[Part]:

@@ -48,15 +48,37 @@ def coefficients(
     intervals: bool = True,
     ax: Any = None,
 ) -> Any:
-    """The weights of a fitted model, the largest first, with 95 % intervals where it has a `summary`.
+    """Draw the coefficients of a fitted model, the largest first, with confidence intervals.
 
-    Of more than two classes a point for each; of generative ones, whose scores have a part that all classes
-    share, less the mean of the classes. X and y, the rows of the fit, are for intervals of fits that
-    keep too little (`LogisticRegression` by solvers other than Newton's), and for models that have no
-    weights but `contributions`, as naive Bayes of Gaussian columns: of these, what a column adds on average
-    to the score of the right class, less the mean of what it adds to others, in each class. top: how many
-    columns. per_deviation: weights times the deviation of the column in X, which makes them comparable.
-    intervals: whether weights have any; of very many they take long.
+    For more than two classes there is one point per class; for generative models, whose scores have a part
+    that all classes share, the mean over the classes is subtracted.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted linear model, or one with `contributions`, such as naive Bayes with Gaussian columns. For
+        the latter, what is drawn for each class is how much a column adds, on average over the rows of the
+        class, to its score, less the mean of what it adds to the other classes.
+    X : array or data frame, default=None
+        The rows of the fit. They are needed for models without coefficients, for `per_deviation`, and for
+        intervals of fits that keep too little (`LogisticRegression` with solvers other than Newton's).
+    y : array of shape (n,), default=None
+        The labels or values of the rows of X.
+    top : int, default=20
+        The number of columns to draw.
+    per_deviation : bool, default=False
+        Whether to multiply the coefficients by the standard deviation of their column in X, which makes
+        them comparable.
+    intervals : bool, default=True
+        Whether to draw 95 % confidence intervals where the model has a `summary`. For very many
+        coefficients they take long.
+    ax : matplotlib.axes.Axes, default=None
+        The axes to draw on. None makes new ones.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
 
     Examples
     --------

@@ -33,13 +33,40 @@ def calibration(
     intervals: bool | None = None,
     ax: Any = None,
 ) -> Any:
-    """How often something came to pass against the probability that it had; on the diagonal is right.
+    """Draw calibration curves: the observed frequency against the predicted probability.
 
-    found: a fitted classifier, judged by the rows X and y; what `lk.evaluate` or `lk.progressive` returned;
-    a `Pending`; several of any of these by name; or a `Comparison`. Of two classes it is the class
-    `positive`, by default the larger label; of more, that the likeliest class is right. groups: points,
-    each of rows of about equal weight. intervals: 95 % for each group, by Wilson (1927), by default of up
-    to three models. Steps at the foot: where the rows are, the highest as high as a fifth of the axes.
+    A calibrated model lies on the diagonal. The steps at the bottom show the distribution of the predicted
+    probabilities; the highest is a fifth of the height of the axes.
+
+    Parameters
+    ----------
+    found : classifier, LabelEvaluation, Progressive, Pending, Comparison, or dict of these
+        A fitted classifier, evaluated on X and y; what `lk.evaluate`, `lk.progressive` or `lk.compare`
+        returned; a `Pending`; or several of these, by name.
+    X : array, data frame or scan, default=None
+        The rows on which fitted classifiers are evaluated.
+    y : array of shape (n,), default=None
+        The labels of the rows of X.
+    groups : int, default=15
+        The number of points, each of rows of about equal weight.
+    positive : label, default=None
+        The class whose probability is drawn, for binary problems; None is the larger label. For more
+        classes it is the probability that the most likely class is correct.
+    intervals : bool, default=None
+        Whether to draw a 95 % interval (Wilson 1927) for each group. None draws them for up to three
+        models.
+    ax : matplotlib.axes.Axes, default=None
+        The axes to draw on. None makes new ones.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    See Also
+    --------
+    roc : ROC curves of the same models.
+    likelier.evaluate : The calibration error as a number.
 
     Examples
     --------
@@ -177,12 +204,38 @@ def learning_curve(
     seed: int = 0,
     ax: Any = None,
 ) -> Any:
-    """How good models are on rows held out, against the number of rows that they learn from.
+    """Draw learning curves: a metric on held-out rows against the number of training rows.
 
-    models: an estimator, a list or dict of them, names as in `lk.compare`, a `Comparison`, or a
-    `LearningCurve`, which is drawn as it is. Bands: a standard error to either side of the mean over `cv`
-    folds, corrected for their overlap. Dashed: the answer that knows y alone. metric: by default the share
-    of mistakes, or the RMSE. sizes: by default seven, up to all that folds leave.
+    Bands are one standard error to either side of the mean over folds, corrected for the overlap of the
+    training sets. The dashed line is a baseline that ignores the features.
+
+    Parameters
+    ----------
+    models : estimator, str, list or dict of these, Comparison or LearningCurve
+        The models, as in `lk.compare`; or what it returned; or a `LearningCurve`, which is drawn as it is.
+    X : array, data frame or scan, default=None
+        The rows, for models that have not been compared yet.
+    y : array of shape (n,), default=None
+        The labels or values of the rows of X.
+    sizes : list of int, default=None
+        The numbers of training rows. None takes seven, up to all rows that the folds leave.
+    metric : str, default=None
+        The metric, as in `lk.compare`. None is "error" for classes and "rmse" for numbers.
+    cv : int, default=5
+        The number of folds.
+    seed : int, default=0
+        The seed for shuffling the folds.
+    ax : matplotlib.axes.Axes, default=None
+        The axes to draw on. None makes new ones.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    See Also
+    --------
+    likelier.compare : Cross-validate models on all rows.
 
     Examples
     --------
@@ -239,11 +292,29 @@ def _found(
 
 
 def mistakes(found: Any, *, bound: Any = None, ax: Any = None) -> Any:
-    """Mistakes so far against rows so far: the flatter the line, the better the model has become.
+    """Draw the number of mistakes so far against the number of rows so far.
 
-    found: a fitted `Perceptron`, with a line for each of its problems; or what `lk.progressive` returned,
-    or a `Pending`, or several of these by name. bound: what `mistake_bound` found of the perceptron, drawn
-    as levels that its mistakes stay below.
+    The flatter the line, the better the model has become.
+
+    Parameters
+    ----------
+    found : Perceptron, Progressive, Pending, or dict of the latter two
+        A fitted `Perceptron`, with a line for each of its binary problems; what `lk.progressive` returned;
+        a `Pending`; or several of these, by name.
+    bound : MistakeBound, default=None
+        For a perceptron, what its `mistake_bound` returned: drawn as dashed levels that the mistakes stay
+        below.
+    ax : matplotlib.axes.Axes, default=None
+        The axes to draw on. None makes new ones.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    See Also
+    --------
+    likelier.progressive : Evaluate an online model on a stream.
 
     Examples
     --------

@@ -23,11 +23,30 @@ HIGHEST = 3.0  # times the highest bar: where a spike of a density is cut off
 def class_densities(
     model: Any, X: Any, y: Any, column: Any = 0, *, bins: Any = "auto", ax: Any = None
 ) -> Any:
-    """p(x_j | C_k) of a column j, as a generative model has it (lines), over the rows of each class (bars).
+    """Draw the density p(x_j | C_k) of a column for each class, over a histogram of the rows of the class.
 
-    The column by number or name; of a model of several, `model.marginal([column])`. Counts and categories
-    have bars for the shares of the rows, and points for the model's probabilities; of more than 20
-    categories the commonest. bins: as numpy.histogram takes them. model=None draws the rows alone.
+    Counts and categories are drawn as bars for the relative frequencies of the rows, and points for the
+    probabilities of the model; of more than 20 categories the most frequent ones are drawn.
+
+    Parameters
+    ----------
+    model : estimator or None
+        A fitted generative classifier. None draws the rows alone.
+    X : array or data frame
+        The rows.
+    y : array of shape (n,)
+        The labels of the rows.
+    column : int or str, default=0
+        The column, by number or name. Of a model of several columns its marginal density is drawn.
+    bins : int, str or array, default="auto"
+        The bins of the histogram, as for `numpy.histogram`.
+    ax : matplotlib.axes.Axes, default=None
+        The axes to draw on. None makes new ones.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
 
     Examples
     --------

@@ -21,24 +21,33 @@ STYLES = ("-", "--", "-.", ":")
 
 
 def roc(found: Any, X: Any = None, y: Any = None, *, positive: Any = None, ax: Any = None) -> Any:
-    """ROC curves: the true positive rate against the false positive rate, for all thresholds.
+    """Draw ROC curves: the true positive rate against the false positive rate, for all thresholds.
 
     Parameters
     ----------
-    found : classifier, evaluation, Comparison, or dict of them by name
-        A fitted classifier, evaluated on the rows X and y; what `lk.evaluate` returned; a `Comparison`,
-        each row as it was predicted when held out (models without probabilities for two classes only).
-    X, y : rows and labels, optional
-        For fitted classifiers.
-    positive : label, optional
-        The class that is to be found among all others. By default the second of two; for more
-        classes and one model, each of them has a curve (the ten commonest).
-    ax : matplotlib axes, optional
-        Where to draw; by default on new axes.
+    found : classifier, LabelEvaluation, Comparison, or dict of these
+        A fitted classifier, evaluated on X and y; what `lk.evaluate` returned; a `Comparison`, each row as
+        it was predicted when held out (models without probabilities for binary problems only); or several
+        of these, by name.
+    X : array, data frame or scan, default=None
+        The rows on which fitted classifiers are evaluated.
+    y : array of shape (n,), default=None
+        The labels of the rows of X.
+    positive : label, default=None
+        The class that counts as positive, against all others. None is the second of two classes; for more
+        classes and one model, each of them has a curve (the ten most frequent).
+    ax : matplotlib.axes.Axes, default=None
+        The axes to draw on. None makes new ones.
 
     Returns
     -------
-    matplotlib axes
+    matplotlib.axes.Axes
+        The axes.
+
+    See Also
+    --------
+    calibration : Calibration curves of the same models.
+    confusion_matrix : The predictions at one threshold.
 
     Examples
     --------
@@ -73,28 +82,35 @@ def confusion_matrix(
     normalize: Literal["true", "pred", "all"] | None = None,
     ax: Any = None,
 ) -> Any:
-    """The confusion matrix: rows are true classes, columns predicted ones.
+    """Draw a confusion matrix: rows are true classes, columns predicted ones.
 
     Parameters
     ----------
-    found : classifier, evaluation or Comparison
-        A fitted classifier, evaluated on the rows X and y; what `lk.evaluate` returned; a `Comparison`,
-        of which the best model is drawn, or one of its results.
-    X, y : rows and labels, optional
-        For a fitted classifier.
-    normalize : {"true", "pred", "all"}, optional
-        Cells as shares of their row, of their column, or of all rows; by default as counts (weights).
-    ax : matplotlib axes, optional
-        Where to draw; by default on new axes.
+    found : classifier, LabelEvaluation, Comparison or Result
+        A fitted classifier, evaluated on X and y; what `lk.evaluate` returned; a `Comparison`, of which the
+        best model is drawn, or one of its results.
+    X : array, data frame or scan, default=None
+        The rows on which a fitted classifier is evaluated.
+    y : array of shape (n,), default=None
+        The labels of the rows of X.
+    normalize : {"true", "pred", "all"}, default=None
+        Cells as shares of their row, of their column, or of all rows. None shows counts (weights).
+    ax : matplotlib.axes.Axes, default=None
+        The axes to draw on. None makes new ones.
 
     Returns
     -------
-    matplotlib axes
+    matplotlib.axes.Axes
+        The axes.
+
+    See Also
+    --------
+    roc : The trade-off over all thresholds.
 
     Notes
     -----
-    Colours are shares of the true class, whatever the numbers are, so that rare classes are seen as well.
-    For more than 20 classes, the 20 commonest are drawn, and all others as one.
+    Colours are shares of the true class, whatever the numbers are, so that rare classes are visible as
+    well. For more than 20 classes, the 20 most frequent are drawn, and all others as one.
 
     Examples
     --------

@@ -43,11 +43,31 @@ def loss_path(
     tol: float = 1e-6,
     ax: Any = None,
 ) -> Any:
-    """The ways of solvers from weights of 0 to the least of logistic regression's loss, on its contours.
+    """Draw the paths of solvers from 0 to the minimum of the loss of logistic regression, on its contours.
 
-    Two weights: those of the two columns of X without an intercept, or of its one column and the
-    intercept. C as in `LogisticRegression`. "steepest" is gradient descent as it is taught: straight down
-    in the units of the weights, as far as F falls; "gradient" measures steps in the metric of the problem.
+    There are two weights: those of the two columns of X, without an intercept, or the weight of its one
+    column and the intercept.
+
+    Parameters
+    ----------
+    X : array or data frame of shape (n, 1) or (n, 2)
+        The rows.
+    y : array of shape (n,)
+        The labels, of two classes.
+    solvers : str or list of str, default=("steepest", "newton")
+        Solvers of `LogisticRegression`, and "steepest": textbook gradient descent with exact line search,
+        in the units of the weights. "gradient" preconditions its steps.
+    C : float, default=1.0
+        The inverse of the regularization strength, as in `LogisticRegression`.
+    tol : float, default=1e-6
+        The tolerance at which the solvers stop.
+    ax : matplotlib.axes.Axes, default=None
+        The axes to draw on. None makes new ones.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
 
     Examples
     --------

@@ -30,11 +30,31 @@ RUG = 0.05  # of the height of the curves, for the rows below them
 
 
 def responsibilities(model: Any, X: Any, *, columns: Any = None, ax: Any = None) -> Any:
-    """Rows in the colours of the components, mixed as p(m | x); the components at 1 and 2 deviations.
+    """Draw rows in the colours of the components of a mixture, mixed by p(m | x), and the components.
 
-    model: a fitted `GaussianMixture`, `Mixture` or `MixtureDiscriminantAnalysis`. columns: the one or two
-    to draw, by number or name, if X has more; the colours are of all columns. Of one column: the densities
-    w_m p_m(x), and their sum (dashed), above the rows.
+    Components are drawn as ellipses at 1 and 2 standard deviations. For one column, the densities
+    w_m p_m(x) and their sum (dashed) are drawn above the rows.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted `GaussianMixture`, `Mixture` or `MixtureDiscriminantAnalysis`.
+    X : array or data frame
+        The rows.
+    columns : int, str or list of these, default=None
+        The one or two columns to draw, by number or name; needed if X has more than two. The
+        responsibilities are those of all columns.
+    ax : matplotlib.axes.Axes, default=None
+        The axes to draw on. None makes new ones.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    See Also
+    --------
+    em_steps : An animation of the fit.
 
     Examples
     --------
@@ -289,13 +309,39 @@ def em_steps(
     fps: float = 5.0,
     ax: Any = None,
 ) -> Any:
-    """EM for a mixture of Gaussians, step by step, as an animation (Dempster, Laird & Rubin 1977).
+    """Animate the EM algorithm for a Gaussian mixture, step by step (Dempster, Laird & Rubin 1977).
 
-    X: one or two columns. It begins badly, with all means at rows that are neighbours and narrow about
-    them; or at `means` (n_components, p). It ends after so many steps, or where nothing moves. To
-    the right the mean log-likelihood, which no step lowers. path: a .gif, or an .html file that needs
-    nothing else. ax: two axes, for the mixture and for the likelihood. Returns matplotlib's animation:
-    keep it until it is shown. Its `steps` say what each frame shows: `R`, p(m | x), and `log_likelihood`.
+    It starts badly, with all means at neighbouring rows and small covariances, or at given means, and ends
+    when nothing changes any more. The mean log-likelihood is drawn next to the mixture; no step lowers it.
+
+    Parameters
+    ----------
+    X : array or data frame of shape (n, 1) or (n, 2)
+        The rows.
+    n_components : int, default=2
+        The number of components.
+    steps : int, default=40
+        The maximum number of EM steps.
+    means : array of shape (n_components, p), default=None
+        The means to start from.
+    random_state : int or None, default=0
+        The seed that chooses the rows to start from.
+    path : str or path-like, default=None
+        A file to write: a `.gif`, or an `.html` file that needs no other files.
+    fps : float, default=5.0
+        Frames per second.
+    ax : sequence of two matplotlib.axes.Axes, default=None
+        The axes for the mixture and for the log-likelihood. None makes new ones.
+
+    Returns
+    -------
+    matplotlib.animation.FuncAnimation
+        Keep it until it is shown. Its `steps` hold, for each frame, the responsibilities `R` and the
+        `log_likelihood`.
+
+    See Also
+    --------
+    responsibilities : The fitted mixture, as one plot.
 
     Examples
     --------

@@ -38,14 +38,44 @@ def decision_regions(
     levels: float | Sequence[float] | None = None,
     ax: Any = None,
 ) -> Any:
-    """Points, boundaries (solid) and contours of the probabilities (dashed) of a fitted classifier.
+    """Draw the decision regions of a classifier: rows, boundaries (solid), probability contours (dashed).
 
-    columns: the two to draw, by number or name, if X has more. A generative model is asked of these two
-    alone (`model.marginal`: the others are integrated out), any other with the rest held at their means,
-    or commonest values; `at`, {column: value}, holds them at others, and then generative ones, too. Of a
-    single column: the probabilities against it. levels: of two classes, the probabilities of the second,
-    by default 0.1, 0.25, 0.75 and 0.9; of more, those of each class. Where a model has no probabilities
-    they are scores of two classes, by default the margins -1 and 1; scores of more have none.
+    For one column, the probabilities are drawn against it.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted classifier.
+    X : array or data frame
+        The rows.
+    y : array of shape (n,)
+        The labels of the rows.
+    columns : int, str or list of these, default=None
+        The one or two columns to draw, by number or name; needed if X has more than two. For a generative
+        model the others are integrated out (`model.marginal`); for other models they are fixed at their
+        means, or most frequent values.
+    at : dict of int or str to value, default=None
+        Values at which the other columns are fixed, for generative models as well.
+    levels : float or list of float, default=None
+        The probabilities of the contours: for binary problems those of the second class, None is 0.1, 0.25,
+        0.75 and 0.9; for more classes those of each class, None is 0.75 and 0.9. For binary models without
+        probabilities they are scores, None is -1 and 1.
+    ax : matplotlib.axes.Axes, default=None
+        The axes to draw on. None makes new ones.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    ValueError
+        If levels are given for a model of more than two classes without probabilities.
+
+    See Also
+    --------
+    probability_contours : The probability of one class.
 
     Examples
     --------
@@ -82,11 +112,37 @@ def probability_contours(
     levels: Sequence[float] | None = None,
     ax: Any = None,
 ) -> Any:
-    """p(C | x) of a fitted classifier, as filled contours: the darker, the likelier.
+    """Draw the probability p(C | x) of a class as filled contours: the darker, the more likely.
 
-    label: the class, by default the second of two; of more, each where it is likelier than not. columns
-    and `at` as in `decision_regions`. levels: where contours lie, by default at every tenth. With y the
-    rows are drawn on top. Of a single column: the probability against it.
+    For one column, the probability is drawn against it.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted classifier with `predict_proba`.
+    X : array or data frame
+        The rows, which determine the range of the axes.
+    y : array of shape (n,), default=None
+        The labels of the rows; with them the rows are drawn on top.
+    label : label, default=None
+        The class. None is the second of two; for more classes, each where its probability is above 0.5.
+    columns : int, str or list of these, default=None
+        The one or two columns to draw, as in `decision_regions`.
+    at : dict of int or str to value, default=None
+        Values at which the other columns are fixed, as in `decision_regions`.
+    levels : list of float, default=None
+        The probabilities of the contours, at least two. None is every tenth.
+    ax : matplotlib.axes.Axes, default=None
+        The axes to draw on. None makes new ones.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    See Also
+    --------
+    decision_regions : The regions of all classes.
 
     Examples
     --------

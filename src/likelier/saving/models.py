@@ -46,18 +46,82 @@ def save(
     statistics: bool = True,
     about: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a fitted estimator to a file, whole or not at all. See docs/saving.md for what is in it.
+    """Write a fitted estimator to a file. See docs/saving.md for the format.
 
-    statistics=False leaves out what `partial_fit` and `merge` go on from: a smaller file that can predict.
-    about: what people want to know of it, plain enough for JSON; `describe` shows it, `load` passes it by.
+    The file is written completely or not at all, and `load` gives back the same model, bit for bit.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted estimator of likelier.
+    path : str or path-like
+        The file to write.
+    statistics : bool, default=True
+        Whether to save what `partial_fit` and `merge` need. False makes a smaller file, whose model can
+        only predict.
+    about : dict, default=None
+        Notes on the model, of values that JSON can hold. `likelier inspect` shows them, `load` ignores
+        them.
+
+    Raises
+    ------
+    TypeError
+        If the estimator is not one of likelier's.
+    ValueError
+        If the model cannot be restored exactly, for example because it has a custom family.
+
+    See Also
+    --------
+    load : Read the file again.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import likelier as lk
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> path = Path(tempfile.mkdtemp()) / "iris.lk"
+    >>> lk.save(lk.GaussianNB().fit(X, y), path, about={"data": "iris"})
+    >>> lk.load(path).score(X, y)
+    0.96
     """
     format.write(Path(path), content_of(estimator, statistics=statistics, about=about))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The estimator in a file, which predicts, learns on and merges as the one that was saved.
+    """Read an estimator from a file that `save` wrote.
 
-    Loading runs nothing that the file brings; a file that is not whole and consistent is a ValueError.
+    Unlike a pickle, the file contains no code that loading would run.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file to read.
+
+    Returns
+    -------
+    estimator
+        The fitted model, which predicts, continues training and merges as the one that was saved.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, incomplete or inconsistent.
+
+    See Also
+    --------
+    save : Write such a file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import likelier as lk
+    >>> path = Path(tempfile.mkdtemp()) / "line.lk"
+    >>> lk.save(lk.LinearRegression().fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0]), path)
+    >>> lk.load(path).predict([[3.0]]).round(6).tolist()
+    [7.0]
     """
     with format.opened(Path(path)) as archive:
         return _estimator(archive)

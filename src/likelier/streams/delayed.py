@@ -330,31 +330,82 @@ def _copied(x: Any) -> Any:
 
 
 class UnknownRow(KeyError):
-    """A label for a row that does not wait."""
+    """The error raised for a label whose row is not waiting."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class Pending:
-    """Answers rows at once, and learns each when its label comes: `predict(id, x)`, later `learn(id, y)`.
+    """Predict rows at once, and learn each of them when its label arrives later.
 
-    What is learned is the row as it was when it was answered. A row whose label has not come `horizon`
-    after it (in the units of `clock`) counts as the class `default` from then on: it is learned and judged
-    as that, in the order of time, at the next call of any method. Without a default it is forgotten. At
-    most `most` rows wait; the oldest leave early, as if expired. Labels that come exactly at the horizon
-    are in time. Moments (`at=`) earlier than the latest one are taken for the latest.
+    Call `predict(id, x)` for a row, and `learn(id, y)` when its label is known. The model learns the row as
+    it was when it was predicted. All methods may be called from any thread: one runs at a time.
 
-    unknown: a label for a row that does not wait is counted and not learned ("count"), or an `UnknownRow`
-    error ("raise"). As many ids as may wait are remembered after they left, so that a `late` label, whose
-    row expired, is told from one of an `unknown` id.
+    Parameters
+    ----------
+    model : estimator
+        A model with `learn_one` and `predict_proba_one` or `predict_one`, such as `OnlineClassifier`.
+    horizon : number or timedelta, default=None
+        How long to wait for a label, in the units of `clock`. A row whose label has not arrived by then
+        expires, at the next call of any method: it is learned and evaluated as the class `default`, or
+        forgotten without one. Labels that arrive exactly at the horizon are in time. None waits forever.
+    default : label, default=None
+        The class of rows that expire, such as "no click".
+    most : int, default=100_000
+        The maximum number of rows that wait. If there are more, the oldest expire early.
+    clock : callable, default=time.time
+        Gives the time of a call without `at`. Times earlier than the latest one count as the latest.
+    unknown : {"raise", "count"}, default="count"
+        What to do with a label whose row is not waiting: count and ignore it, or raise an `UnknownRow`
+        error. The ids of the last `most` rows that left are remembered, so that a late label, whose row
+        has expired, is distinguished from one with an unknown id.
+    window : int, default=1000
+        The number of rows in each window of `.curve`.
+    in_order : bool, default=False
+        Whether labels are learned in the order of their rows, each once no earlier row waits. If the class
+        `default` means that nothing happened, the labels of the other classes arrive first, and a new model
+        would see no other class until the first rows expire; with in_order=True it learns all rows of a
+        time together, a horizon later.
 
-    in_order: labels are learned in the order of their rows, each once no earlier row waits. Where no event
-    is a class (`default`), labels of the other classes come first, and rows of the default class a horizon
-    later: a new model would know nothing else for that long, and take every row for a click. So it learns
-    all rows of a time together, a horizon later.
+    Attributes
+    ----------
+    model : estimator
+        The model.
+    joined : int
+        Rows that were labelled.
+    expired : int
+        Rows that left without a label.
+    crowded : int
+        Those of them that expired early, because too many rows were waiting.
+    late : int
+        Labels that arrived after their row had expired.
+    unknown : int
+        Other labels whose row was not waiting.
+    waiting : int
+        Rows that wait for their label.
+    figures : Figures
+        The metrics over the rows that have left.
+    table : tuple of Snapshot
+        The metrics after 1, 2, 4, ... rows, and now.
+    curve : Windows
+        The metrics of each window of rows.
+    classes : tuple
+        The labels, in the order of the classes of `figures`.
 
-    All methods may be called from any thread: one runs at a time.
+    See Also
+    --------
+    progressive : Simulates delayed labels on recorded data.
+
+    Examples
+    --------
+    >>> import likelier as lk
+    >>> pending = lk.Pending(lk.OnlineClassifier(), horizon=60, default="no click")
+    >>> answer = pending.predict("row 1", {"ad": "a", "hour": 12}, at=0)
+    >>> pending.learn("row 1", "click", at=30)
+    True
+    >>> pending.joined, pending.waiting
+    (1, 0)
     """
 
     def __init__(
@@ -384,10 +435,31 @@ class Pending:
 
     @property
     def model(self) -> Any:
+        """The model."""
         return self._waiting.model.model
 
     def predict(self, id: Hashable, x: Any, at: Any = None) -> Answer:
-        """The probability of each label that the model knows; the row waits for its own."""
+        """Predict a row, which then waits for its label.
+
+        Parameters
+        ----------
+        id : hashable
+            An identifier that no other waiting row has.
+        x : dict
+            The features, by name.
+        at : number or datetime, default=None
+            The time of the row. None asks `clock`.
+
+        Returns
+        -------
+        dict
+            The probability of each label that the model knows.
+
+        Raises
+        ------
+        ValueError
+            If a row with this id is waiting already.
+        """
         with self._lock:
             self._go(at)
             if id in self._waiting.rows:
@@ -400,7 +472,29 @@ class Pending:
             return dict(row.answer)
 
     def learn(self, id: Hashable, y: Any, at: Any = None, sample_weight: float = 1.0) -> bool:
-        """The label of a row that was answered; whether it was learned, or will be when its turn comes."""
+        """Learn the label of a row that was predicted.
+
+        Parameters
+        ----------
+        id : hashable
+            The identifier given to `predict`.
+        y : label
+            The label of the row.
+        at : number or datetime, default=None
+            The time at which the label arrives. None asks `clock`.
+        sample_weight : float, default=1.0
+            The weight of the row.
+
+        Returns
+        -------
+        bool
+            Whether the label was learned, or will be in its turn; False if the row is not waiting.
+
+        Raises
+        ------
+        UnknownRow
+            If the row is not waiting, and `unknown="raise"`.
+        """
         with self._lock:
             self._go(at)
             if not self._waiting.waits(id):
@@ -412,7 +506,18 @@ class Pending:
             return True
 
     def expire(self, at: Any = None) -> int:
-        """Lets rows expire whose time has run out; how many did."""
+        """Let the rows expire whose horizon has passed.
+
+        Parameters
+        ----------
+        at : number or datetime, default=None
+            The present time. None asks `clock`.
+
+        Returns
+        -------
+        int
+            How many rows expired.
+        """
         with self._lock:
             before = self.expired
             self._go(at)
@@ -426,29 +531,30 @@ class Pending:
 
     @property
     def waiting(self) -> int:
+        """The number of rows that wait for their label."""
         return len(self)
 
     @property
     def figures(self) -> Figures:
-        """Of rows that left until now: with their label, or as the default class."""
+        """The metrics over the rows that have left: with their label, or as the default class."""
         with self._lock:
             return deepcopy(self._judge.settle().figures)
 
     @property
     def table(self) -> tuple[Snapshot, ...]:
-        """Figures at 1, 2, 4, ... rows and now, of rows in the order in which they left."""
+        """The metrics after 1, 2, 4, ... rows and now, in the order in which rows left."""
         with self._lock:
             return tuple(self._judge.settle().table())
 
     @property
     def curve(self) -> Windows:
-        """Figures of each window of such rows."""
+        """The metrics of each window of rows."""
         with self._lock:
             return self._judge.settle().windows
 
     @property
     def classes(self) -> tuple[Any, ...]:
-        """In the order of the classes of `figures`."""
+        """The labels, in the order of the classes of `figures`."""
         return tuple(self._judge.labels)
 
     def _head(self) -> str:
@@ -469,7 +575,13 @@ class Pending:
 
     # ---- keeping it --------------------------------------------------------------------------------
     def state(self) -> dict[str, Any]:
-        """All but the model and the settings: rows that wait, counters, figures. For `restore`."""
+        """Everything but the model and the settings: waiting rows, counters, metrics.
+
+        Returns
+        -------
+        dict
+            A copy, for `restore`.
+        """
         with self._lock:
             waiting = self._waiting
             return deepcopy(
@@ -479,7 +591,13 @@ class Pending:
             )
 
     def restore(self, state: dict[str, Any]) -> None:
-        """As it was when `state` was called."""
+        """Return to the state that `state` gave.
+
+        Parameters
+        ----------
+        state : dict
+            What `state` returned.
+        """
         state = deepcopy(state)
         with self._lock:
             for name in _KEPT:

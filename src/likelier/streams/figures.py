@@ -18,7 +18,17 @@ GROUPS = 15  # of a calibration
 
 
 class Calibration(NamedTuple):
-    """Groups of rows of about equal weight, by the probability that something comes to pass."""
+    """A calibration curve: groups of rows of about equal weight, sorted by predicted probability.
+
+    Attributes
+    ----------
+    p : ndarray
+        The mean predicted probability of each group.
+    rate : ndarray
+        The observed frequency in each group.
+    weight : ndarray
+        The total weight of each group.
+    """
 
     p: Floats  # mean probability
     rate: Floats  # how often it came to pass
@@ -27,12 +37,21 @@ class Calibration(NamedTuple):
 
 @dataclass(eq=False)
 class Figures:
-    """Log-loss, mistakes, Brier's score, AUC and calibration of rows judged so far: sums, which merge.
+    """Metrics of a stream (log-loss, mistakes, Brier score, AUC, calibration) from sums that can be merged.
 
-    Weight 2 is the row twice, weight 0 or a negative code the row absent. A label that P has no column for
-    had the probability 0. Two classes are judged by the probability of the second; more by that of the
-    likeliest. Its level is counted in 4096 fixed bins, each at most 1/64 of min(p, 1 - p) wide, from which
-    AUC and calibration are made.
+    A weight of 2 counts the row twice; rows of weight 0 or with a negative class number are ignored. A
+    label that has no column of probabilities had the probability 0. Binary problems are evaluated by the
+    probability of the second class, others by that of the most likely class. It is counted in 4096 fixed
+    bins, each at most 1/64 of min(p, 1 - p) wide, from which AUC and calibration are computed.
+
+    Attributes
+    ----------
+    totals : ndarray of shape (6,)
+        Rows, weight, loss, mistakes, squared errors and clipped weight.
+    classes : ndarray of shape (K, 3)
+        By class: weight, Σ w p_k and mistakes.
+    bins : ndarray of shape (BINS, 3)
+        By bin of the probability: weight of failures, weight of successes, Σ w p.
     """
 
     totals: Floats  # rows, weight, loss, mistakes, squares, clipped
@@ -41,10 +60,37 @@ class Figures:
 
     @classmethod
     def start(cls, K: int = 2) -> Self:
+        """Metrics of no rows yet.
+
+        Parameters
+        ----------
+        K : int, default=2
+            The number of classes.
+
+        Returns
+        -------
+        Figures
+            All sums 0.
+        """
         return cls(np.zeros(6), np.zeros((max(K, 2), 3)), np.zeros((BINS, 3)))
 
     def update(self, P: ArrayLike, codes: ArrayLike, weights: ArrayLike | None = None) -> None:
-        """Rows answered with P (n, any number of classes so far), whose labels are known now."""
+        """Add rows whose labels are known now.
+
+        Parameters
+        ----------
+        P : array of shape (n, K)
+            The predicted probabilities.
+        codes : array of shape (n,)
+            The class numbers of the true labels.
+        weights : array of shape (n,), default=None
+            The sample weights.
+
+        Raises
+        ------
+        ValueError
+            If probabilities are negative or do not sum to 1, or a weight is negative or not finite.
+        """
         P = np.ascontiguousarray(P, dtype=np.float64)
         codes = np.ascontiguousarray(codes, dtype=np.int32)
         w = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
@@ -67,13 +113,26 @@ class Figures:
             )
 
     def grow(self, K: int) -> None:
-        """Room for K classes."""
+        """Make room for more classes.
+
+        Parameters
+        ----------
+        K : int
+            The new number of classes.
+        """
         if K > self.K:
             if self.K == 2:
                 self.bins = _folded(self.bins)
             self.classes = np.vstack([self.classes, np.zeros((K - self.K, 3))])
 
     def merge(self, other: Self) -> None:
+        """Add the rows of other metrics to these.
+
+        Parameters
+        ----------
+        other : Figures
+            Metrics of other rows, with the classes in the same order.
+        """
         self.grow(other.K)
         self.totals += other.totals
         self.classes[: other.K] += other.classes
@@ -81,18 +140,22 @@ class Figures:
 
     @property
     def nbytes(self) -> int:
+        """The memory of the sums, in bytes."""
         return self.totals.nbytes + self.classes.nbytes + self.bins.nbytes
 
     @property
     def K(self) -> int:
+        """The number of classes."""
         return len(self.classes)
 
     @property
     def rows(self) -> int:
+        """The number of rows."""
         return int(self.totals[0])
 
     @property
     def weight(self) -> float:
+        """The total weight of the rows."""
         return float(self.totals[1])
 
     @property
@@ -102,50 +165,52 @@ class Figures:
 
     @property
     def clipped(self) -> float:
+        """The weight of the rows whose label had a probability below 1e-15."""
         return float(self.totals[5])
 
     @property
     def mistakes(self) -> float:
-        """Weight of rows whose label was not the likeliest class (of equals, the first)."""
+        """The weight of the rows whose label was not the most likely class (the first of several)."""
         return float(self.totals[3])
 
     @property
     def error(self) -> float:
+        """The share of rows whose label was not the most likely class."""
         return mean_error(self.totals)
 
     @property
     def brier(self) -> float:
-        """Mean of Σ_k (p_k - [y = k])² (Brier 1950), halved for two classes."""
+        """The mean of Σ_k (p_k - [y = k])² (Brier 1950), halved for binary problems."""
         return _ratio(self.totals[4], self.totals[1]) / (2 if self.K == 2 else 1)
 
     @property
     def rates(self) -> Floats:
-        """(K,) how often each class came."""
+        """The relative frequency (K,) of each class."""
         return self.classes[:, 0] / self.weight if self.weight else np.full(self.K, np.nan)
 
     @property
     def expected(self) -> Floats:
-        """(K,) how often each class was expected: its mean probability."""
+        """The mean predicted probability (K,) of each class."""
         return self.classes[:, 1] / self.weight if self.weight else np.full(self.K, np.nan)
 
     @property
     def errors(self) -> Floats:
-        """(K,) the share of mistakes among the rows of each class."""
+        """The share of mistakes (K,) among the rows of each class."""
         n = self.classes[:, 0]
         return np.asarray(np.divide(self.classes[:, 2], n, out=np.full(self.K, np.nan), where=n > 0))
 
     @property
     def auc(self) -> float:
-        """How often a row of the second of two classes had more of it than one of the first.
+        """The area under the ROC curve of binary problems, accurate to `auc_error`; NaN for more classes.
 
-        Rows of one bin count half (Hanley & McNeil 1982): right to `auc_error`. NaN of more classes.
+        Pairs of rows within one bin count half (Hanley & McNeil 1982).
         """
         below = np.cumsum(self.bins[:, 0]) - self.bins[:, 0] / 2
         return _ratio(below @ self.bins[:, 1], self._pairs)
 
     @property
     def auc_error(self) -> float:
-        """Half the share of pairs within one bin: `auc` is no further from that without bins."""
+        """A bound on the error of `auc` through binning: half the share of pairs within one bin."""
         return _ratio(self.bins[:, 0] @ self.bins[:, 1] / 2, self._pairs)
 
     @property
@@ -153,8 +218,22 @@ class Figures:
         return float(np.prod(self.bins[:, :2].sum(axis=0))) if self.K == 2 else 0.0
 
     def calibration(self, groups: int = GROUPS, *, positive: int = 1) -> Calibration:
-        """Of two classes, the probability of the class `positive` and how often it came; of more, the
-        probability of the likeliest and how often it was right. Groups are runs of bins.
+        """The calibration curve, for groups of neighbouring bins of about equal weight.
+
+        For binary problems the probability is that of the class `positive`; for more classes that of the
+        most likely class, and the rate is how often this class was correct.
+
+        Parameters
+        ----------
+        groups : int, default=15
+            The number of groups.
+        positive : int, default=1
+            The number of the positive class, 0 or 1, for binary problems.
+
+        Returns
+        -------
+        Calibration
+            The mean probability, observed frequency and weight of each group.
         """
         misses, hits, p = self.bins.T
         n = misses + hits
@@ -168,7 +247,7 @@ class Figures:
 
     @property
     def calibration_error(self) -> float:
-        """Mean over groups of |rate - mean p| (expected calibration error: Naeini et al. 2015)."""
+        """The expected calibration error: the mean over groups of |rate - mean p| (Naeini et al. 2015)."""
         found = self.calibration()
         return _ratio(found.weight @ np.abs(found.rate - found.p), self.weight)
 
@@ -201,7 +280,27 @@ MOST = 512  # windows kept; so many are made half as many, twice as wide
 
 
 class Snapshot(NamedTuple):
-    """Figures of all rows so far, and of those since the last snapshot."""
+    """Metrics of all rows so far, and (`_since`) of the rows since the previous snapshot.
+
+    Attributes
+    ----------
+    rows : int
+        The number of rows so far.
+    log_loss : float
+        The log-loss of all rows so far.
+    log_loss_since : float
+        The log-loss since the previous snapshot.
+    error : float
+        The share of mistakes so far.
+    error_since : float
+        The share of mistakes since the previous snapshot.
+    auc : float
+        The AUC so far; NaN for more than two classes.
+    calibration_error : float
+        The expected calibration error so far.
+    mistakes : float
+        The weight of the mistakes so far.
+    """
 
     rows: int
     log_loss: float
@@ -214,7 +313,21 @@ class Snapshot(NamedTuple):
 
 
 class Windows(NamedTuple):
-    """Figures of rows up to `rows`, from where the window before ends; `mistakes` from the beginning."""
+    """Metrics of consecutive windows of rows.
+
+    Attributes
+    ----------
+    rows : ndarray
+        The number of rows up to the end of each window.
+    weight : ndarray
+        The weight of each window.
+    log_loss : ndarray
+        The log-loss of each window.
+    error : ndarray
+        The share of mistakes in each window.
+    mistakes : ndarray
+        The weight of all mistakes up to the end of each window.
+    """
 
     rows: Floats
     weight: Floats

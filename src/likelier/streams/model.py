@@ -121,7 +121,10 @@ def _check_class_weight(given: Any) -> None:
 
 
 class ClippedWarning(UserWarning):
-    """Steps of an online model were cut short."""
+    """Updates of an online model were clipped because they would have diverged.
+
+    Lower `learning_rate` or rescale the features to avoid it; `clipped_` counts the clipped updates.
+    """
 
 
 @dataclass

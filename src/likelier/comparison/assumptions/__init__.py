@@ -27,30 +27,57 @@ __all__ = ["Checks", "Pair", "Verdict", "check"]
 
 @dataclass(frozen=True, kw_only=True)
 class Checks(Evidence):
-    """What was found about a table, and what that means for each model of the catalogue."""
+    """The result of `Comparison.checks`: what was found about a table, and what it means for each model.
+
+    Prints as a sentence for each model.
+    """
 
     @cached_property
     def verdicts(self) -> dict[str, Verdict]:
-        """By the model's name in a comparison."""
+        """The verdict on each model, by its name in the comparison."""
         known = [each for _, each in candidates(numbers=self.regression) if not each.on_request]
         return {each.name: verdict(each, self) for each in (NO_COLUMNS[self.regression], *known)}
 
     @property
     def regression(self) -> bool:
-        """Whether the target is of numbers."""
+        """Whether the target consists of numbers rather than classes."""
         return self.shapes is None
 
     @cached_property
     def columns(self) -> dict[str, str]:
-        """A sentence on each column of numbers."""
+        """A sentence on each numeric column, by name."""
         return column_sentences(self)
 
     def dependences(self, most: int = 5) -> dict[Pair, str]:
-        """The pairs of columns that depend most on each other within a class, with a sentence each."""
+        """The pairs of columns that depend most on each other within a class.
+
+        Parameters
+        ----------
+        most : int, default=5
+            The maximum number of pairs.
+
+        Returns
+        -------
+        dict of Pair to str
+            A sentence for each pair.
+        """
         return {} if self.pairs is None else {pair: said(pair) for pair in self.pairs.strongest(most)}
 
     def of(self, model: str, nature: Nature | None = None) -> Verdict:
-        """On a model by its name; or, if it goes by another, on one of the same nature."""
+        """The verdict on a model.
+
+        Parameters
+        ----------
+        model : str
+            The name of the model in the comparison.
+        nature : Nature, default=None
+            What the model assumes, to find a verdict for a model of another name.
+
+        Returns
+        -------
+        Verdict
+            What the model assumes, whether the data support it, and why.
+        """
         if model in self.verdicts:
             return self.verdicts[model]
         for entrant in regressions() if self.regression else classifiers():
@@ -59,7 +86,20 @@ class Checks(Evidence):
         return Verdict("", "not checked", "what it assumes is not known")
 
     def sentence(self, model: str, nature: Nature | None = None) -> str:
-        """What a model assumes, and whether the data bear that out."""
+        """What a model assumes, and whether the data support it, as a sentence.
+
+        Parameters
+        ----------
+        model : str
+            The name of the model in the comparison.
+        nature : Nature, default=None
+            What the model assumes, to find a verdict for a model of another name.
+
+        Returns
+        -------
+        str
+            The sentence.
+        """
         found = self.of(model, nature)
         if not found.assumes:
             return f"{model}: {found.why}."

@@ -90,10 +90,25 @@ class OnCluster:
         return vars(self) | {"cluster": None}
 
     def on(self, client: Any) -> Self:
-        """The same rows, read where a Dask cluster can reach the files: parts are tasks of its workers.
+        """The same rows, read by the workers of a Dask cluster, which must be able to reach the files.
 
-        client: a `distributed.Client`, or what another engine runs on (`likelier.engines.register`).
-        Nothing but states (sums, counts) comes back, and the result is the same, bit for bit.
+        Only statistics (sums and counts) are sent back. The result is the same as without a cluster, bit
+        for bit.
+
+        Parameters
+        ----------
+        client : distributed.Client
+            A connection to a Dask cluster, or to another engine (`likelier.engines.register`).
+
+        Returns
+        -------
+        Scan or SparseScan
+            A new source; this one is unchanged.
+
+        Raises
+        ------
+        TypeError
+            If client is not a connection to a cluster.
         """
         if not hasattr(client, "submit"):
             raise TypeError(f"scan(...).on takes a distributed.Client; got {type(client).__name__}.")

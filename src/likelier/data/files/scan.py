@@ -146,19 +146,71 @@ def scan(
     delimiter: str | None = None,
     header: bool = True,
 ) -> "Scan | SparseScan":
-    """Files as one source of rows, larger than memory, which estimators fit in place of X and y.
+    """Open files as one data source, which estimators fit in place of X and y.
 
-    path: a file, a folder, a glob (`**` goes through folders), a URL of any of these, or a list of them;
-    files come in sorted order. target, weight: the columns of y (a list: several) and of the weights of
-    rows; features: those of X, by default all others. Lines of svmlight's and VW's format begin with the
-    target, and their columns have no names. format: "parquet", "csv", "tsv", "jsonl", "svmlight" or "vw",
-    by default what the names end with. types: what columns are, "number", "category", "text" or "date"
-    (days since 1970), where the file does not say it or says something else. For CSV and TSV: missing, the
-    cells that stand for a missing one, beside empty ones; encoding, how text is written; delimiter, what
-    stands between cells (by default a comma or a tab, as the format says, and where the first line has no
-    comma, a semicolon, tab or bar); header, whether the first line names the columns, which otherwise are
-    called "0", "1", "2" and so on. Before an estimator asks, footers and headers are read, the first 8 MB
-    of CSV and JSON lines, and all of svmlight and VW, once, to find how many columns they have.
+    The rows are read in parts, in parallel, and need not fit into memory. Before an estimator asks for
+    rows, only footers and headers are read, the first 8 MB of CSV and JSON lines, and all of svmlight and
+    VW files, once, to find how many columns they have.
+
+    Parameters
+    ----------
+    path : str, path-like or list of these
+        A file, a folder, a glob pattern (`**` matches nested folders), a URL of any of these, or a list of
+        them. Files are read in sorted order.
+    target : str or list of str, default=None
+        The column of y; a list for several targets. None for rows without labels. svmlight and VW lines
+        begin with the target, and their columns have no names: leave it out for these formats.
+    features : list of str, default=None
+        The columns of X. None takes all columns but the target and the weight.
+    weight : str, default=None
+        The column of the sample weights.
+    format : {"parquet", "csv", "tsv", "jsonl", "svmlight", "vw"}, default=None
+        The format of all files. None goes by the endings of the file names.
+    types : dict of str to {"number", "category", "text", "date"}, default=None
+        The types of columns, by name, where the file does not declare them or declares another type.
+        Dates become days since 1970.
+    missing : str or list of str, default=None
+        CSV and TSV: cells that stand for a missing value, besides empty ones.
+    encoding : str, default=None
+        CSV and TSV: the encoding of the text. None is UTF-16 where the file begins with its byte order
+        mark, and UTF-8 otherwise.
+    delimiter : str, default=None
+        CSV and TSV: the separator of cells. None is a comma or a tab, as the format says; where the first
+        line of a CSV file has no comma, a semicolon, tab or vertical bar.
+    header : bool, default=True
+        CSV and TSV: whether the first line holds the column names. Without a header the columns are named
+        "0", "1", "2" and so on.
+
+    Returns
+    -------
+    Scan or SparseScan
+        A source of rows: pass it to `fit`, `predict`, `evaluate` or `compare`. `.on(client)` reads the
+        files on a Dask cluster.
+
+    Raises
+    ------
+    FileNotFoundError
+        If no file matches the path.
+    ValueError
+        If a column does not exist, has different types in different files, or the format is not clear.
+
+    See Also
+    --------
+    compare : Cross-validate models on the rows of a scan.
+    evaluate : Metrics of a fitted model on the rows of a scan.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pandas as pd
+    >>> import likelier as lk
+    >>> table = pd.DataFrame({"height": [1.6, 1.8, 1.7, 2], "weight": [55, 80, 62, 90], "sex": [*"fmfm"]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table.to_csv(f"{folder}/people.csv", index=False)
+    ...     rows = lk.scan(f"{folder}/*.csv", target="sex")
+    ...     model = lk.GaussianNB().fit(rows)
+    >>> model.feature_names_in_.tolist(), model.classes_.tolist()
+    (['height', 'weight'], ['f', 'm'])
     """
     paths, kind = find(path, format)
     if FORMATS[kind].delimiter is None:
@@ -279,7 +331,23 @@ READERS: dict[str, Callable[[Sequence[str], _Cells], tuple[File, ...]]] = {
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Scan(OnCluster):
-    """The rows of files, cut into parts: at row groups (Parquet), or where rows end (text)."""
+    """A table in files, as returned by `scan`: rows that are read in parts and need not fit into memory.
+
+    Attributes
+    ----------
+    names : ndarray of str
+        The columns of X.
+    targets : tuple of str
+        The columns of y; empty if the rows have no labels.
+    rows : int or None
+        The number of rows; None if the files do not record it (CSV, JSON lines).
+    p : int
+        The number of columns of X.
+
+    See Also
+    --------
+    scan : Open files as a source.
+    """
 
     files: tuple[File, ...]
     roles: Roles
@@ -300,14 +368,17 @@ class Scan(OnCluster):
 
     @property
     def p(self) -> int:
+        """The number of columns of X."""
         return len(self.roles.features)
 
     @property
     def names(self) -> NDArray[Any]:
+        """The names of the columns of X."""
         return np.array(self.roles.features, dtype=object)
 
     @property
     def rows(self) -> int | None:
+        """The number of rows; None if the files do not record it."""
         known = [file.rows for file in self.files if file.rows is not None]
         return sum(known) if len(known) == len(self.files) else None
 
@@ -325,7 +396,7 @@ class Scan(OnCluster):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The columns of y."""
+        """The names of the columns of y."""
         return self.roles.targets
 
     def labels(self) -> Self:

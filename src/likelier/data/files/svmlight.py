@@ -223,7 +223,23 @@ def _indices(files: Sequence[SparseFile]) -> tuple[int, int]:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SparseScan(OnCluster):
-    """The rows of files, cut into parts at the ends of lines; packed ones and those elsewhere, one each."""
+    """Sparse rows in svmlight or VW files, as returned by `scan`; files are split into parts at line ends.
+
+    Compressed and remote files are one part each.
+
+    Attributes
+    ----------
+    rows : int
+        The number of rows.
+    p : int
+        The number of columns of X. They have no names.
+    targets : tuple of str
+        The name of the target, which stands first on each line; empty if the rows have no labels.
+
+    See Also
+    --------
+    scan : Open files as a source.
+    """
 
     files: tuple[SparseFile, ...]
     reading: Reading
@@ -235,6 +251,7 @@ class SparseScan(OnCluster):
 
     @property
     def p(self) -> int:
+        """The number of columns of X."""
         return 0 if self.reading.X == "none" else self.reading.p
 
     @property
@@ -243,6 +260,7 @@ class SparseScan(OnCluster):
 
     @property
     def rows(self) -> int:
+        """The number of rows."""
         return sum(file.rows for file in self.files)
 
     @property
@@ -251,7 +269,7 @@ class SparseScan(OnCluster):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """What stands first on each line."""
+        """The name of the target, which stands first on each line."""
         return () if self.reading.y == "none" else (TARGET,)
 
     def labels(self) -> Self:

@@ -131,7 +131,25 @@ class CountVectorizer(peer.CountVectorizer):
     """
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
-        """Learn the vocabulary and count its terms."""
+        """Learn the vocabulary and count its terms.
+
+        Parameters
+        ----------
+        raw_documents : iterable
+            The documents, as `input` says: strings, file names or open files.
+        y : None, default=None
+            Ignored; it is here for pipelines.
+
+        Returns
+        -------
+        sparse matrix of shape (n_documents, n_terms)
+            The counts.
+
+        Raises
+        ------
+        ValueError
+            If no term is left.
+        """
         if isinstance(raw_documents, str):
             raise ValueError(NO_STRING)
         self._validate_params()
@@ -151,7 +169,20 @@ class CountVectorizer(peer.CountVectorizer):
         return X
 
     def fit(self, raw_documents: Any, y: Any = None) -> Any:
-        """Learn the vocabulary."""
+        """Learn the vocabulary.
+
+        Parameters
+        ----------
+        raw_documents : iterable
+            The documents, as `input` says: strings, file names or open files.
+        y : None, default=None
+            Ignored; it is here for pipelines.
+
+        Returns
+        -------
+        CountVectorizer
+            The vectorizer itself.
+        """
         self.fit_transform(raw_documents)
         return self
 
@@ -255,7 +286,18 @@ class HashingVectorizer(peer.HashingVectorizer):
     """
 
     def transform(self, X: Any) -> Any:
-        """Count the terms of documents, by columns that are chosen by their hashes."""
+        """Count the terms of documents, in columns that are chosen by the hashes of the terms.
+
+        Parameters
+        ----------
+        X : iterable
+            The documents, as `input` says: strings, file names or open files.
+
+        Returns
+        -------
+        sparse matrix of shape (n_documents, n_features)
+            The counts, divided by the norm of each row.
+        """
         if isinstance(X, str):
             raise ValueError(NO_STRING)
         self._validate_ngram_range()
@@ -285,7 +327,20 @@ class HashingVectorizer(peer.HashingVectorizer):
         return rows if self.norm is None else normalize(rows, norm=self.norm, copy=False)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """The same as `transform`: there is nothing to learn."""
+        """The same as `transform`: there is nothing to learn.
+
+        Parameters
+        ----------
+        X : iterable
+            The documents, as `input` says: strings, file names or open files.
+        y : None, default=None
+            Ignored; it is here for pipelines.
+
+        Returns
+        -------
+        sparse matrix of shape (n_documents, n_features)
+            The counts, divided by the norm of each row.
+        """
         return self.fit(X, y).transform(X)
 
 
