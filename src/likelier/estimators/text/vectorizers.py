@@ -227,7 +227,9 @@ def _kept(
 def _matrix(counts: Any, columns: NDArray[np.int64], width: int, vectorizer: Any) -> Any:
     dtype = np.dtype(vectorizer.dtype)
     values, indices, starts = counts.matrix(columns, dtype.name, bool(vectorizer.binary), cores())
-    return _sparse(values.astype(dtype, copy=False), indices, starts, width)
+    # A view where the bytes are right: the core's int64 is another of C's types than NumPy's.
+    same = values.view(dtype) if values.dtype == dtype else values.astype(dtype)
+    return _sparse(same, indices, starts, width)
 
 
 def _sparse(values: Any, indices: Any, starts: Any, width: int) -> Any:
