@@ -178,7 +178,8 @@ def test_words_are_learned_from_training_rows_alone():
     pipe = make_pipeline(TfidfVectorizer(sublinear_tf=True), lk.LogisticRegression())
     folds = StratifiedKFold(5, shuffle=True, random_state=2)
     loss = -cross_val_score(pipe, texts, y, cv=folds, scoring="neg_log_loss")
-    np.testing.assert_allclose(found["LogisticRegression"].figures("log_loss"), loss, rtol=1e-6)
+    # Either fit ends at an objective within 5e-9 of its optimum, its weights within the root of that.
+    np.testing.assert_allclose(found["LogisticRegression"].figures("log_loss"), loss, rtol=7e-5)
 
 
 @pytest.mark.parametrize(

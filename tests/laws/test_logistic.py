@@ -22,6 +22,7 @@ import likelier as lk
 from laws.generators import SEEDS
 from laws.parts import parts_of
 from likelier.choose_solver import Choice
+from likelier.estimators import validation
 from likelier.solve import Terms, solve
 from likelier.solvers import Solution
 
@@ -235,7 +236,7 @@ def wide() -> tuple[sparse.csr_array, np.ndarray]:
 def handed_on(first: str, then: str, C: float, X: Any, y: np.ndarray, most: int = 100) -> Solution:
     """By one solver, and where that is too slow by another."""
     model = Logistic(C=C)
-    posed = model._objective(*model._rows(X, y, None))
+    posed = model._objective(model._rows(validation.training(model, X, y, None)))
     terms = Terms(1e-4, most)
     return solve(posed, np.zeros(posed.size), Choice(first, "it was told to", then), terms)
 

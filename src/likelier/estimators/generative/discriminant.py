@@ -117,9 +117,9 @@ class Discriminant(OnePassClassifier):
             raise ValueError("cross_validate needs statistics, and a covariance_estimator keeps none.")
         return super()._start(rows, survey, earlier)
 
-    def _count(self, source: Source, survey: Survey, earlier: Any = None) -> Count:
+    def _count(self, source: Source, survey: Survey, earlier: Any = None, *, final: bool = False) -> Count:
         if self.covariance_estimator is None:
-            return super()._count(source, survey, earlier)
+            return super()._count(source, survey, earlier, final=final)
         classes = survey.classes
         self._family(classes)
         if not isinstance(source, Arrays):

@@ -142,10 +142,10 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         with validation.naming(source, type(self).__name__):
             survey = self._survey(source)
             try:
-                count = self._count(source, survey)
+                count = self._count(source, survey, final=True)
             except UnknownLabel:  # of a row that the survey did not look at
                 survey = self._survey(source, every=True)
-                count = self._count(source, survey)
+                count = self._count(source, survey, final=True)
             self._check_enough(count.statistics, source, survey.classes)
             model = self._estimate(count.statistics, survey.classes)
         typical = self._typical(model, count.kept, survey.classes, count.sample)
@@ -375,8 +375,11 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
             units = units_for(rows, self._scaling(), self._scalable(survey))
         return start if units is None else partial(_started, units, start)
 
-    def _count(self, source: Source, survey: Survey, earlier: Any = None) -> Count:
-        """The statistics of all rows, from one pass, and a sample of them."""
+    def _count(self, source: Source, survey: Survey, earlier: Any = None, *, final: bool = False) -> Count:
+        """The statistics of all rows, from one pass, and a sample of them.
+
+        final: no rows will follow, so that statistics which cannot be kept are enough.
+        """
         rows, sample = self._labelled(source, survey), self._sampling(source, survey, earlier)
         start = self._start(rows, survey, earlier)
         beside = None if sample is None else sample.beside
@@ -386,7 +389,7 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
             statistics = run(rows, start, beside)
         except TooManyPatterns:
             counted = plain(start())
-            if earlier is not None or not isinstance(counted, PatternMoments):
+            if not final or not isinstance(counted, PatternMoments):
                 raise
             # To keep what a merge would need is to keep the rows: read them again instead.
             rows_of_all = completed_by_passes(rows, len(survey.classes), counted.shape, beside)
