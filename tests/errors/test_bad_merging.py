@@ -78,7 +78,12 @@ def test_classes_that_differ_are_named():
         ValueError, r"classes differ: model 0 has \[0 1 2\], model 1 \[0 1\]; .*union", [gaussian(), two]
     )
     assert lk.merge([two, gaussian()], classes="union").class_count_.tolist() == [60, 60, 30]
-    refused(ValueError, "classes='all': it is None", [gaussian(), two], classes="all")
+    refused(
+        ValueError,
+        "classes must be None .all models have the same. or 'union'; got 'all'",
+        [gaussian(), two],
+        classes="all",
+    )
     words = gaussian(TABLE, np.array(["a", "b", "c"])[Y])
     refused(ValueError, "different kinds .*those of model 1 are <U1", [gaussian(), words], classes="union")
 

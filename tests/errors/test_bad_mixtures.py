@@ -59,19 +59,19 @@ def test_it_answers_nothing_before_fit(mixture):
 @pytest.mark.parametrize(
     ("how", "match"),
     [
-        ({"n_components": 0}, "n_components=0: it is a whole number from 1"),
-        ({"n_components": 2.5}, "whole number"),
-        ({"covariance_type": "round"}, "one of full, tied, diag, spherical"),
-        ({"covariance_type": ["full"]}, "one of full, tied, diag, spherical"),
+        ({"n_components": 0}, "n_components must be an integer >= 1; got 0"),
+        ({"n_components": 2.5}, "n_components must be an integer >= 1; got 2.5"),
+        ({"covariance_type": "round"}, "one of 'full', 'tied', 'diag', 'spherical'; got 'round'"),
+        ({"covariance_type": ["full"]}, "one of 'full', 'tied', 'diag', 'spherical'; got .'full'."),
         ({"tol": -1}, "tol"),
         ({"max_iter": -1}, "max_iter"),
         ({"n_init": 0}, "n_init"),
         ({"reg_covar": -1e-6}, "reg_covar"),
-        ({"init_params": "best"}, "init_params='best'"),
+        ({"init_params": "best"}, "init_params must be one of .*; got 'best'"),
         ({"select": "hqc"}, "select must be None, 'bic' or 'aic'; got 'hqc'"),
-        ({"select": "bic", "covariance_type": []}, "some of full"),
-        ({"select": "bic", "covariance_type": "round"}, "some of full"),
-        ({"select": "bic", "covariance_type": None}, "some of full"),
+        ({"select": "bic", "covariance_type": []}, "'all' or some of 'full'"),
+        ({"select": "bic", "covariance_type": "round"}, "'all' or some of 'full'"),
+        ({"select": "bic", "covariance_type": None}, "'all' or some of 'full'"),
         ({"select": "bic", "means_init": X[:2]}, "leave out means_init"),
         ({"select": "bic", "warm_start": True}, "leave out warm_start"),
         ({"weights_init": [0.5, 0.6]}, "normalized"),
@@ -168,8 +168,8 @@ def test_rows_without_any_label_are_for_gaussian_mixture():
         ({0: 1, 1: 2}, "nothing for class 2"),
         ({0: 1, 1: 2, 2: 1, 3: 1}, "no class 3"),
         ([1, 2], "lists 2 numbers for 3 classes"),
-        (0, "n_components=0"),
-        ("two", "n_components='two'"),
+        (0, r"n_components must be .*; got 0"),
+        ("two", r"n_components must be .*; got 'two'"),
     ],
 )
 def test_numbers_of_components_are_for_the_classes_there_are(count, match):
@@ -179,7 +179,7 @@ def test_numbers_of_components_are_for_the_classes_there_are(count, match):
 @pytest.mark.parametrize(
     ("how", "match"),
     [
-        ({"covariance_type": "round"}, "one of full"),
+        ({"covariance_type": "round"}, "covariance_type must be one of 'full', .*; got 'round'"),
         ({"families": "round"}, "must be a Family, one of bernoulli.*got 'round'"),
         ({"families": "auto"}, "got 'auto'.*name one family for each column, 'categorical' for codes"),
         ({"priors": [0.5, 0.5]}, "Number of priors"),

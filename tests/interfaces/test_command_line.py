@@ -179,7 +179,7 @@ def test_train_says_what_is_wrong_and_leaves_nothing(folder, capsys):
     said = bad(capsys, *common, "--model", "lda")
     assert "these columns hold none: 'note'" in said
     assert """--features id,'"sepal length (cm)"',""" in said
-    assert "did you mean lda?" in bad(capsys, *common, "--model", "ldaa")
+    assert "got 'ldaa'. Did you mean lda?" in bad(capsys, *common, "--model", "ldaa")
     assert "Invalid parameter 'shrink'" in bad(capsys, *lda, "--set", "shrink=1")
     assert "NAME=VALUE value: 'shrinkage'" in bad(capsys, *lda, "--set", "shrinkage")
     assert "shrinkage" in bad(capsys, *lda, "--set", "solver=lsqr", "--set", "shrinkage=much")

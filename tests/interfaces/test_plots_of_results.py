@@ -214,7 +214,7 @@ def test_curves_that_there_are_not(compared, wine):
         lk.plot.learning_curve(compared, sizes=[150])
     with pytest.raises(ValueError, match="whole numbers of rows"):
         lk.plot.learning_curve(compared, sizes=[0.5])
-    with pytest.raises(ValueError, match="metric='rmse': it is one of error"):
+    with pytest.raises(ValueError, match=r"metric must be one of 'error', .*; got 'rmse'"):
         lk.plot.learning_curve(compared, metric="rmse")
     with pytest.raises(ValueError, match="give X and y"):
         lk.plot.learning_curve(lk.GaussianNB())

@@ -254,8 +254,8 @@ def model_named(name: str) -> Any:
     known = {**short, **{full.lower(): full for full in short.values()}}
     if name.lower() not in known:
         near = get_close_matches(name.lower(), known, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise ValueError(f"--model {name}: it is one of {', '.join(short)}{hint}")
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise ValueError(f"--model must be one of {', '.join(short)}; got {name!r}.{hint}")
     return MODELS[known[name.lower()]].load()
 
 

@@ -174,7 +174,7 @@ def _kept(options: Namespace) -> "Kept":
         known = [one.name for one in fields(Settings)]
         for name in given:
             if name not in known:
-                raise ValueError(f"--set {name}: it is one of {', '.join(known)}")
+                raise ValueError(f"--set must name one of {', '.join(known)}; got {name!r}.")
         return Kept(Online(Settings(**given)))
     for asked, argument in ((options.settings, "--set"), (options.cross, "--cross")):
         if asked:

@@ -397,7 +397,7 @@ def grown(
     metric = comparison.metric if metric is None else metric
     known = [each.name for each in comparison.metrics]
     if metric not in known:
-        raise ValueError(f"metric={metric!r}: it is one of {', '.join(known)}")
+        raise ValueError(f"metric must be one of {', '.join(map(repr, known))}; got {metric!r}.")
     names = [r.model for r in _running(comparison)] if models is None else list(models)
     results = [comparison.result(name) for name in names]
     folds = Folds.of(comparison.rows, comparison.classes, comparison.cv, comparison.seed)

@@ -310,7 +310,7 @@ class Batches:
                 settings["classes"] = self.classes
             self.model.partial_fit(some.X, some.y, **settings)
             if not hasattr(self.model, "classes_"):
-                raise TypeError(f"{type(self.model).__name__} has no classes_: it is no classifier")
+                raise TypeError(f"{type(self.model).__name__} is not a classifier: it has no classes_")
             self.counts.learned += len(some.y)
             y, w = some.labels(), some.weights
             self.learned |= dict.fromkeys(

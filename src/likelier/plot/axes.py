@@ -209,7 +209,7 @@ def label_rows(y: Any, n: int, classes: NDArray[Any]) -> NDArray[Any]:
     """(n,) labels, all of them classes."""
     labels = np.asarray(y)
     if labels.shape != (n,):
-        raise ValueError(f"y has shape {labels.shape}: it is a label for each of {n} rows")
+        raise ValueError(f"y must have one label for each of the {n} rows; got shape {labels.shape}.")
     unknown = set(labels.tolist()) - set(classes.tolist())
     if unknown:
         some, known = (sorted(map(repr, each)) for each in (unknown, classes.tolist()))

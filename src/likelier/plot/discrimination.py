@@ -169,7 +169,7 @@ def _name(found: Any) -> str:
 def _predicted(name: str, each: Any, X: Any, y: Any) -> Predicted:
     if isinstance(each, BaseEstimator) and is_classifier(each):
         if X is None:
-            raise ValueError(f"{name} is a classifier: it is evaluated on rows, give X and y")
+            raise ValueError(f"{name} is a classifier, which is evaluated on rows; give X and y.")
         each = evaluate(each, X, y)
     elif X is not None or y is not None:
         raise ValueError(f"{name} is an evaluation: X and y are for fitted classifiers")

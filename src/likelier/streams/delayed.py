@@ -86,7 +86,7 @@ def _checked(answer: Mapping[Any, float]) -> Answer:
 def check_label(y: Any) -> None:
     """Whether it can be one."""
     if y is None or not isinstance(y, Hashable) or y != y:
-        raise TypeError(f"the label {y!r:.80} is none: labels are strings, numbers or truth values")
+        raise TypeError(f"Labels must be strings, numbers or booleans; got {y!r:.80}.")
 
 
 def check_weight(weight: float) -> None:

@@ -88,9 +88,8 @@ class GaussianMixture(Components):
         ridge = validation.number("reg_covar", self.reg_covar, 0.0)
         if self.select is None:
             if self.covariance_type not in SHAPES:
-                raise ValueError(
-                    f"covariance_type={self.covariance_type!r}: it is one of {', '.join(SHAPES)}"
-                )
+                known = ", ".join(map(repr, SHAPES))
+                raise ValueError(f"covariance_type must be one of {known}; got {self.covariance_type!r}.")
             return [Candidate(most, self.covariance_type, ridged(self.covariance_type, ridge))]
         self._check_select()
         kinds = [shape for shape in SHAPES if self._wanted(shape)]
@@ -110,8 +109,9 @@ class GaussianMixture(Components):
         asked = [self.covariance_type] if one else self.covariance_type
         unknown = [shape for shape in asked if shape not in (*SHAPES, "all")]
         if unknown or len(asked) == 0:
+            known = ", ".join(map(repr, SHAPES))
             raise ValueError(
-                f"covariance_type={self.covariance_type!r}: it is 'all', or some of {', '.join(SHAPES)}"
+                f"covariance_type must be 'all' or some of {known}; got {self.covariance_type!r}."
             )
 
     def _chosen(self, table: Selection) -> int:

@@ -406,7 +406,8 @@ def check_starts(estimator: Any, allowed: tuple[str, ...]) -> None:
     check_climb(estimator)
     validation.number("verbose_interval", estimator.verbose_interval, 1, whole=True)
     if estimator.init_params not in allowed:
-        raise ValueError(f"init_params={estimator.init_params!r}: it is one of {', '.join(allowed)}")
+        known = ", ".join(map(repr, allowed))
+        raise ValueError(f"init_params must be one of {known}; got {estimator.init_params!r}.")
 
 
 def counted_in(source: Source, units: Units | None) -> Source:

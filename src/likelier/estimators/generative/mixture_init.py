@@ -216,7 +216,7 @@ def check_enough(X: Floats, M: int, whose: str = "") -> None:
 @cache
 def _openmp() -> Any:
     """What sets the threads of k-means; found once, since that takes milliseconds."""
-    # Late: it is not needed before a mixture starts.
+    # Imported late, as it is not needed before a mixture starts.
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
     return ThreadpoolController().select(user_api="openmp")
