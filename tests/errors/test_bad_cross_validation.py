@@ -92,7 +92,7 @@ BAD_GRIDS = {
         {"covariance_estimator": [None, LedoitWolf()]},
         "a covariance_estimator keeps none",
     ),
-    "bad alpha": (lk.Ridge(), {"alpha": [1.0, -1.0]}, "alpha=-1.0: it must be finite and not negative"),
+    "bad alpha": (lk.Ridge(), {"alpha": [1.0, -1.0]}, "alpha must be finite and >= 0; got -1.0"),
 }
 
 

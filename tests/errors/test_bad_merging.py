@@ -91,7 +91,12 @@ def test_classes_that_differ_are_named():
 def test_targets_that_differ_are_named():
     one, two = (lk.LinearRegression().fit(X, y) for y in (Y, np.column_stack([Y, Y])))
     refused(ValueError, r"targets differ: .*\(\) in model 0 and \(2,\) in model 1", [one, two])
-    refused(ValueError, "a LinearRegression has none", [one, one], classes="union")
+    refused(
+        ValueError,
+        "classes must be None for a LinearRegression, which has none; got 'union'",
+        [one, one],
+        classes="union",
+    )
 
 
 def test_families_levels_and_bins_that_differ_are_named():

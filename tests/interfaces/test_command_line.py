@@ -566,7 +566,7 @@ def test_inspect_says_what_is_in_a_file(model, capsys):
         "target    species",
         "rows      150, 14 missing cells",
         f"columns   4: {', '.join(FEATURES)}",
-        "statistics kept: it can learn on",
+        "statistics kept: it can continue training",
     ]
     assert lines[6:10] == [
         "class       rows   prior",
@@ -622,7 +622,7 @@ def test_inspect_every_kind(folder, capsys):
     lk.save(lk.Ridge(alpha=[0.5, 2.0]).fit(X[:, :2], X[:, 2:]), "lines.lk", statistics=False)
     run("inspect", "lines.lk")
     said = capsys.readouterr().out
-    assert "statistics none: it predicts, and learns no more" in said
+    assert "statistics none: it predicts, and cannot continue training" in said
     assert "columns   2: without names" in said
     run("inspect", "lines.lk", "--json")
     assert json.loads(capsys.readouterr().out)["params"]["alpha"] == [0.5, 2.0]
@@ -965,7 +965,7 @@ def test_training_that_is_interrupted_leaves_no_model_and_says_where_it_goes_on(
         _, err = process.communicate()
     assert process.returncode == code
     assert err.splitlines() == [
-        "likelier: fit.ck has what was done: the same command goes on from there",
+        "likelier: fit.ck has what was done: the same command continues from there",
         f"likelier: {word}",
     ]
     assert sorted(path.name for path in folder.glob("*") if "iris" not in path.name) == ["fit.ck"]

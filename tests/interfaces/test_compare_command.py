@@ -169,8 +169,8 @@ def test_it_says_what_is_wrong(folder, capsys):
     assert "--rows must be an integer >= 1; got 0." in bad(capsys, "--rows", "0")
     assert "--jobs must be an integer >= 1; got 0." in bad(capsys, "--jobs", "0")
     iris = ("iris.csv", "--target", "species")
-    assert "'ldaa' is none of" in bad(capsys, *iris, "--models", "ldaa")
-    assert "for classes it is one of error" in bad(capsys, *iris, "--metric", "rmse")
+    assert "; got 'ldaa'." in bad(capsys, *iris, "--models", "ldaa")
+    assert "for classes; got 'rmse'." in bad(capsys, *iris, "--metric", "rmse")
     assert "near it: 'species'" in bad(capsys, "iris.csv", "--target", "specie")
     said = bad(capsys, "iris.csv")
     assert "which column is to be predicted" in said

@@ -135,7 +135,7 @@ def test_saved_models_answer_and_learn_on_the_same(estimator, tmp_path):
     lk.save(model, tmp_path / "lean.lk", statistics=False)
     lean = lk.load(tmp_path / "lean.lk")
     np.testing.assert_array_equal(lean.decision_function(X), model.decision_function(X))
-    with pytest.raises(ValueError, match="cannot learn on"):
+    with pytest.raises(ValueError, match="cannot continue training"):
         lean.partial_fit(X, data.y)
 
 

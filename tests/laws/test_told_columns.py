@@ -174,7 +174,11 @@ def test_text_of_any_encoding(text, encoding, how, packed, tmp_path):
         ),
         ({"types": {"text": "number"}}, "t.csv, line 2, column 'text': 'one' is not of type double"),
         ({"types": {"text": "date"}}, "'one' is not of type timestamp"),
-        ({"encoding": "utf-99"}, "encoding='utf-99': there is none of this name"),
+        (
+            {"encoding": "utf-99"},
+            "encoding must be the name of a codec, such as 'utf-8', 'latin-1', 'cp1252' or 'utf-16'; "
+            "got 'utf-99'",
+        ),
     ],
 )
 def test_what_is_said_of_columns_must_make_sense(how, said, tmp_path):

@@ -150,8 +150,8 @@ def add_table(parser: argparse.ArgumentParser, *, data: str = "+") -> Any:
         "--missing",
         type=names,
         metavar="A,B",
-        help="cells of CSV that stand for a missing one, beside empty ones; '' for none (?, NA, NaN, null "
-        "and their like)",
+        help="strings to treat as missing values, besides empty cells (?, NA, NaN, null and the like); '' "
+        "for empty cells alone",
     )
     group.add_argument(
         "--encoding", metavar="E", help="of CSV, for example latin-1 (UTF-8; UTF-16 if marked)"

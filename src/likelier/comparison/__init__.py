@@ -100,7 +100,8 @@ def _metric(asked: str | None, *, classify: bool) -> str:
         return "log_loss" if classify else "rmse"
     if asked.replace("-", "_") not in known:
         kind = "classes" if classify else "numbers"
-        raise ValueError(f"metric={asked!r}: for {kind} it is one of {', '.join(known)}")
+        named = ", ".join(map(repr, known))
+        raise ValueError(f"metric must be one of {named} for {kind}; got {asked!r}.")
     return asked.replace("-", "_")
 
 

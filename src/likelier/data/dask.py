@@ -124,7 +124,7 @@ class Reading:
 
 _WEIGHT = "Weights must be finite and not negative."
 _CONTINUOUS = (
-    "Unknown label type: continuous. Classes are whole numbers, strings or truths; for a target of real "
+    "Unknown label type: continuous. Classes are whole numbers, strings or booleans; for a target of real "
     "numbers use a regression."
 )
 

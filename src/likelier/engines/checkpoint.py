@@ -380,8 +380,8 @@ class Journal:
 
     def _refuse(self, why: str) -> None:
         raise Refused(
-            f"{self.path} is the checkpoint of another fit: {why}. Fit as before to go on from it, remove "
-            "it, or name another."
+            f"{self.path} is the checkpoint of another fit: {why}. Fit as before to continue from it, "
+            "remove it, or name another."
         )
 
 

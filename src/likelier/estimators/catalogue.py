@@ -150,7 +150,7 @@ _LISTED = (
             _naive(
                 "CategoricalNB",
                 "bins",
-                "categories; numbers in tenths",
+                "categories; numbers binned into deciles",
                 "that columns, numbers cut into tenths, are independent within each class",
                 "independent",
                 boundary="linear in indicators",

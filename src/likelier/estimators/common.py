@@ -262,7 +262,7 @@ def weights_by_class(class_weight: Any, classes: NDArray[Any], n: Floats) -> Flo
         )
     found = np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
     if not (np.isfinite(found) & (found >= 0)).all():
-        raise ValueError(f"class_weight={class_weight!r}: weights are finite and not negative")
+        raise ValueError(f"class_weight must have finite weights >= 0; got {class_weight!r}.")
     return found
 
 

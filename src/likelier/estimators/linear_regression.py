@@ -155,7 +155,9 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
     def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
         check(models)
         if classes is not None:
-            raise ValueError(f"classes={classes!r}: a {type(self).__name__} has none")
+            raise ValueError(
+                f"classes must be None for a {type(self).__name__}, which has none; got {classes!r}."
+            )
         for name, other in models[1:]:
             if self._target != other._target:
                 shapes = f"{self._target} in {models[0].name} and {other._target} in {name}"
@@ -381,7 +383,7 @@ class LinearRegression(LeastSquares):
 
     def _cut(self) -> float:
         if not self.tol >= 0:
-            raise ValueError(f"tol={self.tol!r}: it must not be negative")
+            raise ValueError(f"tol must be >= 0; got {self.tol!r}.")
         return 0.0 if self.tol == ROUNDING else float(self.tol)
 
     def _shown(self, model: Lines, statistics: Any, target: tuple[int, ...]) -> dict[str, Any]:
@@ -458,7 +460,7 @@ class Ridge(LeastSquares):
                 "alpha is a number, or one for each target."
             )
         if not (np.isfinite(alpha) & (alpha >= 0)).all():
-            raise ValueError(f"alpha={self.alpha!r}: it must be finite and not negative")
+            raise ValueError(f"alpha must be finite and >= 0; got {self.alpha!r}.")
         return np.broadcast_to(alpha, q)
 
     def _alpha(self, target: int) -> float:

@@ -107,7 +107,7 @@ def _whole(stream: Any, table: Any, target: Any, weight: Any) -> Many:
 
 def _cut(whole: Many, batch: int) -> Iterator[Many]:
     if batch < 1:
-        raise ValueError(f"batch={batch}: a batch has one row at least")
+        raise ValueError(f"batch must be an integer >= 1 (a number of rows); got {batch!r}.")
     table = frame(whole.X)
     for first in range(0, len(whole.y), batch):
         some = slice(first, first + batch)
@@ -275,7 +275,7 @@ class Batches:
     def __init__(self, model: Any, judge: Judge, delay: float, classes: Any) -> None:
         if not hasattr(model, "partial_fit"):
             raise TypeError(
-                f"{type(model).__name__} has no learn_one and no partial_fit: it cannot learn on"
+                f"{type(model).__name__} has neither learn_one nor partial_fit and cannot continue training"
             )
         self.model, self.judge, self.counts = model, judge, Counts()
         self.delay, self.classes = delay, classes

@@ -188,7 +188,7 @@ def _predicted(name: str, each: Any, X: Any, y: Any) -> Predicted:
 def _curves(name: str, each: Predicted, positive: Any, *, alone: bool) -> Iterator[Curve]:
     classes = each.evaluation.classes.tolist()
     if positive is not None and positive not in classes:
-        raise ValueError(f"positive={positive!r}: {name} has the classes {classes}")
+        raise ValueError(f"positive must be one of the classes {classes} of {name}; got {positive!r}.")
     if positive is not None or len(classes) == 2:
         chosen = positive if positive is not None else classes[1]
         yield Curve(name, *_points(name, each, chosen))

@@ -197,7 +197,7 @@ class Online:
             self.warned = True
             warnings.warn(
                 "An update was clipped because the weights would have diverged: lower learning_rate, or "
-                "rescale the features or weights. The model stays finite; clipped updates are counted.",
+                "rescale the features or sample weights. The model stays finite; such updates are counted.",
                 ClippedWarning,
                 stacklevel=outside(),
             )
@@ -367,7 +367,9 @@ def _shares(weights: Sequence[float] | None, m: int) -> Floats:
         raise ValueError("average needs at least one model")
     a = row_weights(weights, m)
     if a.shape != (m,) or not all(math.isfinite(x) and x >= 0 for x in a) or not a.sum() > 0:
-        raise ValueError(f"weights={weights!r}: they are {m} numbers from 0, one for each model, not all 0")
+        raise ValueError(
+            f"weights must be {m} numbers >= 0, one for each model and not all 0; got {weights!r}."
+        )
     return np.asarray(a / a.sum())
 
 

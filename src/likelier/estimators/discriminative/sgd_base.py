@@ -515,7 +515,7 @@ class SGDModel(LinearModel):
             if "_model" in vars(self):
                 raise ValueError(
                     f"this {type(self).__name__} was saved without statistics: it predicts, and cannot "
-                    "learn on. Save it with them."
+                    "continue training. Save it with them."
                 )
             return _fresh(course, np.zeros((1 if K == 2 else K, p + 1)), K)
         if course.average and before.mean is None:

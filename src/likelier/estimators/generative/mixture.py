@@ -152,7 +152,7 @@ class GaussianMixture(Components):
         same = (len(before.log_prior), before.shape) == (candidate.M, candidate.shape)
         if not same:
             raise ValueError(
-                f"warm_start goes on from {len(before.log_prior)} {before.shape} components, and "
+                f"warm_start continues from {len(before.log_prior)} {before.shape} components, and "
                 f"{candidate.M} {candidate.shape} ones are asked for: fit a new estimator."
             )
         return before

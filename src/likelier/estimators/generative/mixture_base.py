@@ -249,8 +249,8 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
             return self.fit(X, y, sample_weight)
         if self._statistics is None:
             raise ValueError(
-                f"partial_fit goes on from statistics, and this {type(self).__name__} keeps none: it came "
-                "from marginal() or condition(), was saved without them, or took no step (max_iter=0)."
+                f"partial_fit continues from statistics, and this {type(self).__name__} keeps none: it "
+                "came from marginal() or condition(), was saved without them, or took no step (max_iter=0)."
             )
         source = validation.unlabelled(self, X, sample_weight, known=True)
         model = self._model
