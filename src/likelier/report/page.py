@@ -22,7 +22,14 @@ from likelier.saving.format import replacing
 # What each model takes for granted, and whether the rows bear it out.
 
 MOST_COLUMNS = 15
-HEADS = ("model", "kind", "what it models", "independent columns", "boundary", "do the data bear it out?")
+HEADS = (
+    "model",
+    "kind",
+    "what it models",
+    "independent columns",
+    "boundary",
+    "is it supported by the data?",
+)
 
 
 def natures(comparison: Comparison) -> str:
