@@ -265,7 +265,10 @@ def rewritten(path, change):
             "a class is there twice",
         ),
         (lambda h, a: a.update({"table/2": np.full_like(a["table/2"], np.nan)}), "NaN or infinity"),
-        (lambda h, a: a.update({"table/1": a["table/1"][::-1].copy()}), "the places of weights are none"),
+        (
+            lambda h, a: a.update({"table/1": a["table/1"][::-1].copy()}),
+            "the places of weights are not valid",
+        ),
         (lambda h, a: a.update({"table/1": a["table/1"] + np.uint32(60)}), "beyond the table"),
         (lambda h, a: a.update(other=np.zeros(3)), "nothing refers to array other"),
     ],
