@@ -175,7 +175,8 @@ def chosen(name: str, objective: Objective) -> Choice:
     if asked == "auto":
         return best(problem)
     if asked not in ABILITIES:
-        raise ValueError(f"solver={name!r}: it is one of auto, {', '.join((*ABILITIES, *ALIASES))}")
+        known = ", ".join(map(repr, ("auto", *ABILITIES, *ALIASES)))
+        raise ValueError(f"solver must be one of {known}; got {name!r}.")
     if asked == "sgd" and not problem.in_memory:
         return _instead(problem.objective)
     lacking = ABILITIES[asked].lacks(problem)

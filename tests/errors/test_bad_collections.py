@@ -81,7 +81,12 @@ def test_what_has_no_rows_and_columns():
     refused("Input X is a Dask Array: what has rows and columns", X[:, 0], y, kind=TypeError)
     refused("Input X is a Dask Bag", dask.bag.from_sequence([1, 2]), y, kind=TypeError)
     refused("Input X is a Dask Delayed", dask.delayed(np.eye(2)), y, kind=TypeError)
-    refused("sample_weight is a Dask Array: it is a Series", X, y, sample_weight=X)
+    refused(
+        "sample_weight must be a Dask Series or an array of shape .n,.; got a Dask Array of 2",
+        X,
+        y,
+        sample_weight=X,
+    )
     unknown = X.map_blocks(sp.csr_matrix, chunks=((10,) * 4, (np.nan,)), dtype=float)
     refused("unknown number of columns: call compute_chunk_sizes", unknown, y)
 

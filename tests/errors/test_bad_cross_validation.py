@@ -34,12 +34,12 @@ BAD_FOLDS = {
     "negative": (-3, "got cv=-3"),
     "more than rows": (61, "cv=61 greater than the number of samples: 60"),
     "more than the rows of any class": (21, "n_splits=21 cannot be greater than the number of members"),
-    "half": (2.5, r"cv=2\.5: it is a number of folds, a splitter, or a list"),
-    "truth": (True, "cv=True: it is a number of folds"),
-    "a word": ("5", "cv='5': it is a number of folds"),
+    "half": (2.5, r"cv must be a number of folds, a splitter, or a list of .*; got 2\.5"),
+    "truth": (True, "cv must be a number of folds, .*; got True"),
+    "a word": ("5", "cv must be a number of folds, .*; got '5'"),
     "a list of numbers": ([1, 2, 3], "or a list of .train, test."),
     "a list of three": ([(ROWS, ROWS, ROWS)], "or a list of .train, test."),
-    "nothing": (None, "cv=None: it is a number of folds"),
+    "nothing": (None, "cv must be a number of folds, .*; got None"),
     "random test sets": (ShuffleSplit(3, test_size=0.4, random_state=0), "use scikit-learn's GridSearchCV"),
     "the past only": (TimeSeriesSplit(3), "row 30 is neither trained on nor tested in fold 0"),
     "repeated": (RepeatedKFold(n_splits=3, n_repeats=2, random_state=0), "tested more than once .fold 3"),
@@ -76,15 +76,23 @@ BAD_GRIDS = {
     "no points": (lk.GaussianNB(), [], "grid has no points"),
     "no values": (lk.GaussianNB(), {"var_smoothing": []}, "non-empty sequence"),
     "a bare value": (lk.GaussianNB(), {"var_smoothing": 1.0}, "needs to be a list or a numpy array"),
-    "bad value": (lk.GaussianNB(), {"var_smoothing": [1e-9, -1.0]}, "var_smoothing=-1.0: it is a number"),
-    "bad shrinkage": (LDA(solver="lsqr"), {"shrinkage": [2.0]}, "shrinkage=2.0: it is a number from 0"),
-    "bad solver": (QDA(), {"solver": ["lsqr"]}, "solver='lsqr': it is one of svd, eigen"),
+    "bad value": (
+        lk.GaussianNB(),
+        {"var_smoothing": [1e-9, -1.0]},
+        "var_smoothing must be a finite number >= 0; got -1.0",
+    ),
+    "bad shrinkage": (
+        LDA(solver="lsqr"),
+        {"shrinkage": [2.0]},
+        "shrinkage must be a finite number from 0 to 1; got 2.0",
+    ),
+    "bad solver": (QDA(), {"solver": ["lsqr"]}, "solver must be one of 'svd', 'eigen'; got 'lsqr'"),
     "no statistics": (
         QDA(solver="eigen"),
         {"covariance_estimator": [None, LedoitWolf()]},
         "a covariance_estimator keeps none",
     ),
-    "bad alpha": (lk.Ridge(), {"alpha": [1.0, -1.0]}, "alpha=-1.0: it must be finite and not negative"),
+    "bad alpha": (lk.Ridge(), {"alpha": [1.0, -1.0]}, "alpha must be finite and >= 0; got -1.0"),
 }
 
 
@@ -107,7 +115,7 @@ def test_shrinkage_by_svd_is_refused_as_in_a_fit():
     ("estimator", "metric"), [(lk.GaussianNB(), "mse"), (lk.Ridge(), "log_loss"), (LDA(), "accuracy")]
 )
 def test_a_metric_of_another_kind_is_refused(estimator, metric):
-    with pytest.raises(ValueError, match=f"metric='{metric}': it is one of"):
+    with pytest.raises(ValueError, match=f"metric must be one of .*; got '{metric}'"):
         estimator.cross_validate(X, Y, metric=metric)
 
 
@@ -137,11 +145,15 @@ def test_a_seed_for_folds_that_are_not_drawn_is_refused():
 
 def test_rows_not_in_memory_take_a_number_of_folds_and_a_whole_seed():
     model = read_oddly(lk.GaussianNB(), 7)
-    with pytest.raises(ValueError, match="for rows that are not in memory it is the number of folds"):
+    with pytest.raises(
+        ValueError, match=r"cv must be a number of folds for rows that are not in memory; got KFold\("
+    ):
         model.cross_validate(X, Y, cv=KFold(3))
     with pytest.raises(ValueError, match="got cv=1"):
         model.cross_validate(X, Y, cv=1)
-    with pytest.raises(ValueError, match="random_state=-1: it is a whole number from 0"):
+    with pytest.raises(
+        ValueError, match=r"random_state must be an integer from 0 to 9\.22337e\+18; got -1"
+    ):
         model.cross_validate(X, Y, cv=3, random_state=-1)
     with pytest.raises(ValueError, match="of 60 has no rows, or none with a weight: use fewer folds"):
         model.cross_validate(X, Y, cv=60)

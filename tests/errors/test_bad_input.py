@@ -474,15 +474,15 @@ BAD_PARAMETERS = [
         (kind, given, message)
         for kind in (LDA, QDA)
         for given, message in [
-            ({"solver": "newton"}, "solver='newton'"),
-            ({"solver": None}, "solver=None"),
-            ({**FULL, "shrinkage": -0.1}, "shrinkage=-0.1"),
-            ({**FULL, "shrinkage": 1.1}, "shrinkage=1.1"),
-            ({**FULL, "shrinkage": np.nan}, "shrinkage=nan"),
-            ({**FULL, "shrinkage": True}, "shrinkage=True"),
-            ({**FULL, "shrinkage": "some"}, "shrinkage='some'"),
-            ({"tol": -1.0}, "tol=-1"),
-            ({"tol": np.nan}, "tol=nan"),
+            ({"solver": "newton"}, r"solver must be .*; got 'newton'"),
+            ({"solver": None}, r"solver must be .*; got None"),
+            ({**FULL, "shrinkage": -0.1}, r"shrinkage must be .*; got -0.1"),
+            ({**FULL, "shrinkage": 1.1}, r"shrinkage must be .*; got 1.1"),
+            ({**FULL, "shrinkage": np.nan}, r"shrinkage must be .*; got nan"),
+            ({**FULL, "shrinkage": True}, r"shrinkage must be .*; got True"),
+            ({**FULL, "shrinkage": "some"}, r"shrinkage must be .*; got 'some'"),
+            ({"tol": -1.0}, r"tol must be .*; got -1"),
+            ({"tol": np.nan}, r"tol must be .*; got nan"),
             ({"tol": "small"}, "tol"),
             ({"priors": [0.5, 0.5]}, "(?i)number of priors.*3 classes"),
             ({"priors": [0.6, 0.6, -0.2]}, "non-negative"),
@@ -497,14 +497,20 @@ BAD_PARAMETERS = [
     (LDA, {"n_components": -1}, "n_components"),
     (LDA, {"n_components": 1.5}, "n_components"),
     (LDA, {**SHRUNK, "n_components": 3}, "n_components cannot be larger"),
-    (QDA, {"solver": "lsqr"}, "solver='lsqr'"),
-    (QDA, {"reg_param": -0.1}, "reg_param=-0.1"),
-    (QDA, {"reg_param": 1.1}, "reg_param=1.1"),
-    (QDA, {"reg_param": np.nan}, "reg_param=nan"),
+    (QDA, {"solver": "lsqr"}, r"solver must be .*; got 'lsqr'"),
+    (QDA, {"reg_param": -0.1}, r"reg_param must be .*; got -0.1"),
+    (QDA, {"reg_param": 1.1}, r"reg_param must be .*; got 1.1"),
+    (QDA, {"reg_param": np.nan}, r"reg_param must be .*; got nan"),
     (QDA, {"reg_param": None}, "reg_param"),
-    *((KDC, {"bandwidth": h}, "bandwidth=.*a number") for h in (0, -1.0, np.nan, np.inf)),
-    *((KDC, {"bandwidth": h}, "bandwidth=.*a number") for h in (None, "wide", True)),
-    (KDC, {"kernel": "tophat"}, "kernel='tophat'.*gaussian"),
+    *(
+        (KDC, {"bandwidth": h}, f"bandwidth must be a finite number > 0; got {h}")
+        for h in (0, -1.0, np.nan, np.inf)
+    ),
+    *(
+        (KDC, {"bandwidth": h}, f"bandwidth must be a .*number > 0.*; got {h!r}")
+        for h in (None, "wide", True)
+    ),
+    (KDC, {"kernel": "tophat"}, "kernel must be 'gaussian'; got 'tophat'"),
     (KDC, {"priors": [0.5, 0.5]}, "(?i)number of priors.*3 classes"),
 ]
 
@@ -741,7 +747,7 @@ def test_a_covariance_estimator_keeps_no_statistics(kind):
 
 
 def test_merge_knows_one_way_to_join_classes(model):
-    with pytest.raises(ValueError, match=r"classes='all'.*'union'"):
+    with pytest.raises(ValueError, match=r"classes must be None .*or 'union'; got 'all'"):
         model.fit(X, Y).merge(clone(model).fit(X, Y), classes="all")
     with pytest.raises(ValueError, match="at least one model"):
         lk.merge([])

@@ -78,7 +78,12 @@ def test_classes_that_differ_are_named():
         ValueError, r"classes differ: model 0 has \[0 1 2\], model 1 \[0 1\]; .*union", [gaussian(), two]
     )
     assert lk.merge([two, gaussian()], classes="union").class_count_.tolist() == [60, 60, 30]
-    refused(ValueError, "classes='all': it is None", [gaussian(), two], classes="all")
+    refused(
+        ValueError,
+        "classes must be None .all models have the same. or 'union'; got 'all'",
+        [gaussian(), two],
+        classes="all",
+    )
     words = gaussian(TABLE, np.array(["a", "b", "c"])[Y])
     refused(ValueError, "different kinds .*those of model 1 are <U1", [gaussian(), words], classes="union")
 
@@ -86,7 +91,12 @@ def test_classes_that_differ_are_named():
 def test_targets_that_differ_are_named():
     one, two = (lk.LinearRegression().fit(X, y) for y in (Y, np.column_stack([Y, Y])))
     refused(ValueError, r"targets differ: .*\(\) in model 0 and \(2,\) in model 1", [one, two])
-    refused(ValueError, "a LinearRegression has none", [one, one], classes="union")
+    refused(
+        ValueError,
+        "classes must be None for a LinearRegression, which has none; got 'union'",
+        [one, one],
+        classes="union",
+    )
 
 
 def test_families_levels_and_bins_that_differ_are_named():

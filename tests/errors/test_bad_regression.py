@@ -273,7 +273,7 @@ def test_summary_as_a_table_and_as_a_frame():
     assert list(frame.columns) == ["estimate", "std. error", "t", "p", "5 %", "95 %"]
     np.testing.assert_array_equal(frame["estimate"], summary.estimates)
     printed = str(summary).splitlines()
-    assert printed[0] == "40 rows, 36 degrees of freedom left; classical errors"
+    assert printed[0] == "40 rows, 36 residual degrees of freedom; classical errors"
     assert [line.split()[0] for line in printed[2:6]] == ["intercept", "a", "b", "c"]
     both = lk.LinearRegression().fit(FRAME, np.column_stack([Y, Y])).summary()
     np.testing.assert_allclose(both[1].errors, both[0].errors)

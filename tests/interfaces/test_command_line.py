@@ -179,7 +179,7 @@ def test_train_says_what_is_wrong_and_leaves_nothing(folder, capsys):
     said = bad(capsys, *common, "--model", "lda")
     assert "these columns hold none: 'note'" in said
     assert """--features id,'"sepal length (cm)"',""" in said
-    assert "did you mean lda?" in bad(capsys, *common, "--model", "ldaa")
+    assert "got 'ldaa'. Did you mean lda?" in bad(capsys, *common, "--model", "ldaa")
     assert "Invalid parameter 'shrink'" in bad(capsys, *lda, "--set", "shrink=1")
     assert "NAME=VALUE value: 'shrinkage'" in bad(capsys, *lda, "--set", "shrinkage")
     assert "shrinkage" in bad(capsys, *lda, "--set", "solver=lsqr", "--set", "shrinkage=much")
@@ -566,7 +566,7 @@ def test_inspect_says_what_is_in_a_file(model, capsys):
         "target    species",
         "rows      150, 14 missing cells",
         f"columns   4: {', '.join(FEATURES)}",
-        "statistics kept: it can learn on",
+        "statistics kept: it can continue training",
     ]
     assert lines[6:10] == [
         "class       rows   prior",
@@ -622,7 +622,7 @@ def test_inspect_every_kind(folder, capsys):
     lk.save(lk.Ridge(alpha=[0.5, 2.0]).fit(X[:, :2], X[:, 2:]), "lines.lk", statistics=False)
     run("inspect", "lines.lk")
     said = capsys.readouterr().out
-    assert "statistics none: it predicts, and learns no more" in said
+    assert "statistics none: it predicts, and cannot continue training" in said
     assert "columns   2: without names" in said
     run("inspect", "lines.lk", "--json")
     assert json.loads(capsys.readouterr().out)["params"]["alpha"] == [0.5, 2.0]
@@ -967,7 +967,7 @@ def test_training_that_is_interrupted_leaves_no_model_and_says_where_it_goes_on(
         _, err = process.communicate()
     assert process.returncode == code
     assert err.splitlines() == [
-        "likelier: fit.ck has what was done: the same command goes on from there",
+        "likelier: fit.ck has what was done: the same command continues from there",
         f"likelier: {word}",
     ]
     assert sorted(path.name for path in folder.glob("*") if "iris" not in path.name) == ["fit.ck"]

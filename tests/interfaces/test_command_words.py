@@ -141,7 +141,7 @@ def broken(monkeypatch):
 def test_a_defect_is_one_line_and_another_code(broken, capsys):
     code, out, err = said(capsys, "inspect", "m.lk")
     assert (code, out) == (70, "")
-    assert err == "likelier: a defect: KeyError: 'lost'; please report it, with what --debug shows\n"
+    assert err == "likelier: internal error: KeyError: 'lost'; please report it, with what --debug shows\n"
 
 
 @pytest.mark.parametrize("arguments", [("--debug", "inspect", "m.lk"), ("inspect", "m.lk", "--debug")])
@@ -149,7 +149,7 @@ def test_debug_shows_where(arguments, broken, capsys):
     code, _, err = said(capsys, *arguments)
     assert code == 70
     assert "Traceback" in err
-    assert err.splitlines()[-1].startswith("likelier: a defect")
+    assert err.splitlines()[-1].startswith("likelier: internal error")
 
 
 def test_debug_shows_where_a_problem_was_found(folder, capsys):

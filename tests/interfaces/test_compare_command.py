@@ -164,13 +164,13 @@ def test_others_that_are_none_are_refused(text, said, folder, capsys):
 
 
 def test_it_says_what_is_wrong(folder, capsys):
-    assert "--cv 1: it is a whole number from 2 on" in bad(capsys, "--cv", "1")
-    assert "--seed -1" in bad(capsys, "--seed", "-1")
-    assert "--rows 0" in bad(capsys, "--rows", "0")
-    assert "--jobs 0" in bad(capsys, "--jobs", "0")
+    assert "--cv must be an integer >= 2; got 1." in bad(capsys, "--cv", "1")
+    assert "--seed must be an integer >= 0; got -1." in bad(capsys, "--seed", "-1")
+    assert "--rows must be an integer >= 1; got 0." in bad(capsys, "--rows", "0")
+    assert "--jobs must be an integer >= 1; got 0." in bad(capsys, "--jobs", "0")
     iris = ("iris.csv", "--target", "species")
-    assert "'ldaa' is none of" in bad(capsys, *iris, "--models", "ldaa")
-    assert "for classes it is one of error" in bad(capsys, *iris, "--metric", "rmse")
+    assert "; got 'ldaa'." in bad(capsys, *iris, "--models", "ldaa")
+    assert "for classes; got 'rmse'." in bad(capsys, *iris, "--metric", "rmse")
     assert "near it: 'species'" in bad(capsys, "iris.csv", "--target", "specie")
     said = bad(capsys, "iris.csv")
     assert "which column is to be predicted" in said

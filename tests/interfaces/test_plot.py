@@ -113,7 +113,11 @@ def test_a_loss_with_a_trough_is_drawn(two, columns):
 
 @pytest.mark.parametrize(
     ("X", "message"),
-    [(np.empty((0, 2)), "nothing to draw"), ([["a", 1]], "none"), ([[np.inf, 1]], "infinity")],
+    [
+        (np.empty((0, 2)), "nothing to draw"),
+        ([["a", 1]], "X must be numeric, but column 0 contains"),
+        ([[np.inf, 1]], "infinity"),
+    ],
 )
 def test_what_is_no_table_of_numbers_is_refused(two, X, message):
     for draw in (lk.plot.loss_path, lambda X, y: lk.plot.decision_regions(lk.GaussianNB().fit(*two), X, y)):
@@ -167,7 +171,7 @@ def test_a_frame_is_asked_as_a_frame(two, frame):
     ("change", "message"),
     [
         (lambda X, y: (X[:, [0, 1, 0]], y), "one or two are drawn"),
-        (lambda X, y: (X, y[:-1]), "it is a label for each of 100 rows"),
+        (lambda X, y: (X, y[:-1]), "y must have one label for each of the 100 rows; got shape"),
         (lambda X, y: (X, np.where(y == "virginica", "setosa", y)), "does not know: 'setosa'"),
     ],
 )
@@ -278,7 +282,9 @@ def test_progress_that_cannot_be_drawn():
             draw({})
         with pytest.raises(TypeError, match="a int has no figures"):
             draw(5)
-    with pytest.raises(ValueError, match=r"positive='z': the model has the classes \['a', 'b'\]"):
+    with pytest.raises(
+        ValueError, match=r"positive must be one of the classes \['a', 'b'\] of the model; got 'z'"
+    ):
         lk.plot.calibration(labels(["a", "b"]), positive="z")
 
 

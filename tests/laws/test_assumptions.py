@@ -41,13 +41,13 @@ def test_what_holds_is_borne_out(monkeypatch):
         verdicts = checked(X, y).verdicts
         for model in models:
             said[model][verdicts[model].verdict] += 1
-    assert all(counts["borne out"] >= 0.95 * seeds for counts in said.values()), said
+    assert all(counts["supported"] >= 0.95 * seeds for counts in said.values()), said
 
 
 def test_linear_log_odds_are_borne_out():
     for seed in range(10):
         X, y, _ = two_classes(seed, n=250)
-        assert checked(X, y).verdicts["LogisticRegression"].verdict == "borne out"
+        assert checked(X, y).verdicts["LogisticRegression"].verdict == "supported"
 
 
 def test_a_line_with_gaussian_errors_is_borne_out():
@@ -57,7 +57,7 @@ def test_a_line_with_gaussian_errors_is_borne_out():
         X = rng.normal(size=(150, 4))
         y = X @ rng.normal(size=4) + rng.normal(size=150)
         said[check(opened(X, y), None).verdicts["LinearRegression"].verdict] += 1
-    assert said["borne out"] >= 57, said
+    assert said["supported"] >= 57, said
 
 
 def test_departures_too_small_to_matter_are_passed_over_however_many_rows_there_are():
@@ -66,7 +66,7 @@ def test_departures_too_small_to_matter_are_passed_over_however_many_rows_there_
     found = checked(X, y)
     assert (found.shapes.p < 1e-3).any()
     assert (found.pairs.p < 1e-3).any()
-    assert found.verdicts["GaussianNB"].verdict == "borne out"
+    assert found.verdicts["GaussianNB"].verdict == "supported"
 
 
 # ---- data that do not ----------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def test_columns_that_cannot_bend_do_not():
     y = (X[:, :3].sum(axis=1) + 0.1 * rng.normal(size=120) > 1.5).astype(int)
     found = checked(X.astype(float), y)
     assert found.bends.gain == 0
-    assert found.verdicts["LogisticRegression"].verdict == "borne out"
+    assert found.verdicts["LogisticRegression"].verdict == "supported"
 
 
 def test_columns_that_are_mostly_one_value_can_bend():
@@ -213,7 +213,7 @@ def test_categories_that_depend_on_each_other_and_on_numbers():
     }
     assert found.verdicts["CategoricalNB"].verdict == "violated"
     alone = checked(pd.DataFrame({"colour": colour, "size": rng.normal(size=n)}), y)
-    assert alone.verdicts["NaiveBayes"].verdict == "borne out"
+    assert alone.verdicts["NaiveBayes"].verdict == "supported"
 
 
 # ---- units, order, names -------------------------------------------------------------------------
@@ -343,7 +343,7 @@ def test_one_column_depends_on_no_other():
     for name in ("one column", "categories"):
         rows = dict(awkward())[name]
         found = check(rows, np.unique(rows.y)).verdicts["NaiveBayes"]
-        assert found[1:] == ("borne out", "there are no two columns to depend on each other")
+        assert found[1:] == ("supported", "there are no two columns to depend on each other")
 
 
 def test_of_words_nothing_is_said_that_was_not_looked_at():

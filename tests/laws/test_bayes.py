@@ -185,7 +185,7 @@ def test_samples_are_drawn_where_densities_can(density):
     assert rows.shape == (200, 4)
     assert model.score(rows, y) > 0.9
     assert set(model.sample(4, y=1)[1]) == {1}
-    with pytest.raises(ValueError, match="it is one class"):
+    with pytest.raises(ValueError, match=r"y must be a single class label; got \[0, 1\]"):
         model.sample(2, y=[0, 1])
     with pytest.raises(ValueError, match="no class 7"):
         model.sample(4, y=7)

@@ -46,5 +46,7 @@ def test_the_command_line_offers_what_can_be_read():
 
 
 def test_a_format_that_is_not_in_the_table_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=f"format='feather': it is one of {', '.join(scanned())}"):
+    with pytest.raises(
+        ValueError, match=f"format must be one of {', '.join(map(repr, scanned()))}; got 'feather'"
+    ):
         lk.scan(tmp_path, format="feather")

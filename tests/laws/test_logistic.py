@@ -314,9 +314,9 @@ def test_the_linear_reading_predicts_the_same():
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"C": 0.0}, "C=0"),
-        ({"C": -1.0}, "C=-1"),
-        ({"C": "1"}, "C='1'"),
+        ({"C": 0.0}, r"C must be .*; got 0"),
+        ({"C": -1.0}, r"C must be .*; got -1"),
+        ({"C": "1"}, r"C must be .*; got '1'"),
         ({"l1_ratio": 1.5}, "l1_ratio"),
         ({"tol": -1e-3}, "tol"),
         ({"max_iter": 1.5}, "max_iter"),

@@ -238,7 +238,7 @@ def test_what_has_no_summary_says_why():
     model = lk.LogisticRegression(**SHARP).fit(X, y)
     ridge = lk.LogisticRegression().fit(X, y)
     for call, why in {
-        (lambda: model.summary(cov="HC9")): "one of classical, HC0",
+        (lambda: model.summary(cov="HC9")): "cov must be one of 'classical', 'HC0'",
         (lambda: model.summary(level=1.0)): "between 0 and 1",
         (lambda: model.summary(cov="HC0")): "needs the rows",
         (lambda: model.summary(X, y, cov="HC3")): "for two classes",

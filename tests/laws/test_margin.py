@@ -176,17 +176,17 @@ def test_from_a_file_it_is_as_it_was(estimator, K, tmp_path):
     [
         ({"loss": "hinge", "penalty": "l1"}, r"does not go with loss='hinge' .* Those that do: l2 with"),
         ({"loss": "perceptron", "penalty": "l1"}, r"l2 with squared_hinge, l1 with squared_hinge, l2 with"),
-        ({"loss": "log"}, r"loss='log': it is one of squared_hinge, hinge, perceptron"),
-        ({"multi_class": "ovo"}, r"it is 'ovr' or 'crammer_singer'"),
+        ({"loss": "log"}, r"loss must be one of 'squared_hinge', 'hinge', 'perceptron'; got 'log'"),
+        ({"multi_class": "ovo"}, r"multi_class must be 'ovr' or 'crammer_singer'; got 'ovo'"),
         ({"loss": "hinge", "solver": "newton"}, r"has no curvature. Those that do: .*smoothing"),
         ({"loss": "perceptron", "solver": "smoothing"}, r"for the losses hinge. Those that do: gradient"),
         (
             {"loss": "hinge", "C": np.inf, "solver": "smoothing"},
             r"it needs an l2 penalty on every column. Those that do: grad",
         ),
-        ({"C": 0}, r"C"),
-        ({"C": -1.0, "loss": "perceptron"}, r"C"),
-        ({"solver": "newtom"}, r"solver='newtom': it is one of auto"),
+        ({"C": 0}, r"C must be a number > 0 \(np\.inf for no penalty\); got 0"),
+        ({"C": -1.0, "loss": "perceptron"}, r"C must be a number > 0 .*; got -1\.0"),
+        ({"solver": "newtom"}, r"solver must be one of 'auto', .*; got 'newtom'"),
     ],
     ids=str,
 )

@@ -497,7 +497,7 @@ def test_threads_take_turns_and_classes_that_grow_meanwhile_get_codes_of_their_o
 def test_no_weight_is_so_large_that_the_model_breaks(optimizer, half_life):
     model = Online(optimizer=optimizer, bits=6, half_life=half_life)
     rows = [{"a": 1.0 + i % 3, "b": "x"} for i in range(30)]
-    with pytest.warns(UserWarning, match="weight of a row"):
+    with pytest.warns(UserWarning, match="rescale the features or sample weights"):
         model.partial_fit(rows, [i % 3 for i in range(30)], [0, 1, 2], np.full(30, 1e300))
     assert np.isfinite(model._model.state()["table"]).all()
     for i in range(300):

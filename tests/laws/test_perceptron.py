@@ -494,15 +494,15 @@ def test_files_are_rows_in_order(kind, tmp_path):
 @pytest.mark.parametrize(
     ("how", "why"),
     [
-        ({"weights": "best"}, "weights='best'"),
+        ({"weights": "best"}, r"weights must be .*; got 'best'"),
         ({"weights": "voted", "penalty": "l2"}, "penalty"),
         ({"weights": "random", "penalty": "l1"}, "penalty"),
         ({"weights": "average", "penalty": "l2"}, "SGDClassifier"),
-        ({"max_mistakes": 0}, "max_mistakes=0"),
-        ({"eta0": 0.0}, "eta0=0.0"),
-        ({"penalty": "l3"}, "penalty='l3'"),
-        ({"max_iter": 0}, "max_iter=0"),
-        ({"tol": -1.0}, "tol=-1.0"),
+        ({"max_mistakes": 0}, r"max_mistakes must be .*; got 0"),
+        ({"eta0": 0.0}, r"eta0 must be .*; got 0.0"),
+        ({"penalty": "l3"}, r"penalty must be .*; got 'l3'"),
+        ({"max_iter": 0}, r"max_iter must be .*; got 0"),
+        ({"tol": -1.0}, r"tol must be .*; got -1.0"),
     ],
 )
 def test_settings_that_are_none(how, why):

@@ -135,7 +135,7 @@ def test_saved_models_answer_and_learn_on_the_same(estimator, tmp_path):
     lk.save(model, tmp_path / "lean.lk", statistics=False)
     lean = lk.load(tmp_path / "lean.lk")
     np.testing.assert_array_equal(lean.decision_function(X), model.decision_function(X))
-    with pytest.raises(ValueError, match="cannot learn on"):
+    with pytest.raises(ValueError, match="cannot continue training"):
         lean.partial_fit(X, data.y)
 
 
@@ -294,25 +294,28 @@ def test_steps_that_diverge_are_cut_and_reported():
 @pytest.mark.parametrize(
     ("how", "match"),
     [
-        ({"loss": "absolute"}, "loss='absolute': it is one of log_loss, softmax"),
-        ({"penalty": "l3"}, "penalty='l3'"),
-        ({"learning_rate": "fast"}, "learning_rate='fast'"),
-        ({"alpha": -1.0}, "alpha=-1.0"),
+        ({"loss": "absolute"}, "loss must be one of 'log_loss', 'softmax', .*; got 'absolute'"),
+        ({"penalty": "l3"}, "penalty must be one of .*; got 'l3'"),
+        ({"learning_rate": "fast"}, "learning_rate must be one of .*; got 'fast'"),
+        ({"alpha": -1.0}, "alpha must be a finite number >= 0; got -1.0"),
         ({"alpha": 0.0}, "alpha must be > 0"),
         ({"learning_rate": "constant", "eta0": 0.0}, "eta0"),
         ({"learning_rate": "pa1", "loss": "log_loss"}, "only works with loss 'hinge'"),
         ({"penalty": "elasticnet", "l1_ratio": None}, "l1_ratio must be set"),
-        ({"penalty": "elasticnet", "l1_ratio": 2.0}, "l1_ratio=2.0"),
+        (
+            {"penalty": "elasticnet", "l1_ratio": 2.0},
+            "l1_ratio must be a finite number from 0 to 1; got 2.0",
+        ),
         ({"max_iter": 0}, "max_iter"),
         ({"tol": -1.0}, "tol"),
         ({"power_t": "fast"}, "power_t"),
         ({"n_iter_no_change": 0}, "n_iter_no_change"),
         ({"average": -1}, "average"),
-        ({"average": 2.5}, "average=2.5"),
-        ({"average": "yes"}, "average='yes'"),
-        ({"n_jobs": 0}, "n_jobs=0"),
-        ({"penalty": ["l1", "l2"]}, "penalty="),
-        ({"loss": np.array(["hinge", "log_loss"])}, "loss="),
+        ({"average": 2.5}, r"average must be .*; got 2.5"),
+        ({"average": "yes"}, r"average must be .*; got 'yes'"),
+        ({"n_jobs": 0}, "n_jobs must be None, a number of workers, .*; got 0"),
+        ({"penalty": ["l1", "l2"]}, "penalty must be one of .*; got .'l1', 'l2'"),
+        ({"loss": np.array(["hinge", "log_loss"])}, "loss must be one of .*; got array"),
         ({"fit_intercept": "yes"}, "fit_intercept"),
         ({"class_weight": {"class a": 2.0, "class z": 1.0}}, "not in class_weight"),
         ({"class_weight": "even"}, "class_weight"),

@@ -125,9 +125,9 @@ def test_what_is_asked_is_checked():
     X, y = load_iris(return_X_y=True)
     model = lk.GaussianNB().fit(X, y)
     before = model.class_prior_.copy()
-    with pytest.raises(ValueError, match="tol=-1"):
+    with pytest.raises(ValueError, match=r"tol must be .*; got -1"):
         model.adapt_priors(X, tol=-1)
-    with pytest.raises(ValueError, match=r"max_iter=0\.5"):
+    with pytest.raises(ValueError, match=r"max_iter must be .*; got 0\.5"):
         model.adapt_priors(X, max_iter=0.5)
     with pytest.raises(ValueError, match="all zero"):
         model.adapt_priors(X, sample_weight=np.zeros(150))

@@ -168,10 +168,17 @@ def test_text_of_any_encoding(text, encoding, how, packed, tmp_path):
     ("how", "said"),
     [
         ({"types": {"tex": "number"}}, "no column named 'tex'; near it: 'text'"),
-        ({"types": {"text": "word"}}, "it is one of number, category, text, date"),
+        (
+            {"types": {"text": "word"}},
+            "types['text'] must be one of 'number', 'category', 'text', 'date'; got 'word'",
+        ),
         ({"types": {"text": "number"}}, "t.csv, line 2, column 'text': 'one' is not of type double"),
         ({"types": {"text": "date"}}, "'one' is not of type timestamp"),
-        ({"encoding": "utf-99"}, "encoding='utf-99': there is none of this name"),
+        (
+            {"encoding": "utf-99"},
+            "encoding must be the name of a codec, such as 'utf-8', 'latin-1', 'cp1252' or 'utf-16'; "
+            "got 'utf-99'",
+        ),
     ],
 )
 def test_what_is_said_of_columns_must_make_sense(how, said, tmp_path):

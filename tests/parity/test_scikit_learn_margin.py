@@ -170,5 +170,5 @@ def test_crammer_and_singer_needs_rows_in_memory(tmp_path):
     X.assign(y=y).to_csv(tmp_path / "iris.csv", index=False)
     with pytest.raises(ValueError, match=r"needs the rows in memory.*use multi_class='ovr'"):
         lk.LinearSVC(multi_class="crammer_singer").fit(lk.scan(tmp_path / "iris.csv", target="y"))
-    with pytest.raises(ValueError, match="it is 'ovr' or 'crammer_singer'"):
+    with pytest.raises(ValueError, match="multi_class must be 'ovr' or 'crammer_singer'; got 'ovo'"):
         lk.LinearSVC(multi_class="ovo").fit(X, y)

@@ -24,9 +24,9 @@ begin with:
 exit codes:
   0    done
   2    something is wrong with arguments, data or a model file: one line says what
-  70   a defect of likelier; --debug shows where
+  70   internal error (a bug in likelier); --debug shows where
   130  interrupted (Ctrl-C); 143: asked to end (SIGTERM); nothing is left half-written
-  141  whoever read the output has left (| head)
+  141  output pipe closed (| head)
 
 environment:
   LIKELIER_THREADS  how many cores to use (all that the process may)
@@ -120,7 +120,7 @@ def _said(problem: Exception) -> str:
 
 
 def _defect(problem: Exception) -> str:
-    return f"a defect: {type(problem).__name__}: {problem}; please report it, with what --debug shows"
+    return f"internal error: {type(problem).__name__}: {problem}; please report it, with what --debug shows"
 
 
 def _let_go() -> None:

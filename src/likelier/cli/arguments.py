@@ -150,8 +150,8 @@ def add_table(parser: argparse.ArgumentParser, *, data: str = "+") -> Any:
         "--missing",
         type=names,
         metavar="A,B",
-        help="cells of CSV that stand for a missing one, beside empty ones; '' for none (?, NA, NaN, null "
-        "and their like)",
+        help="strings to treat as missing values, besides empty cells (?, NA, NaN, null and the like); '' "
+        "for empty cells alone",
     )
     group.add_argument(
         "--encoding", metavar="E", help="of CSV, for example latin-1 (UTF-8; UTF-16 if marked)"
@@ -254,8 +254,8 @@ def model_named(name: str) -> Any:
     known = {**short, **{full.lower(): full for full in short.values()}}
     if name.lower() not in known:
         near = get_close_matches(name.lower(), known, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise ValueError(f"--model {name}: it is one of {', '.join(short)}{hint}")
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise ValueError(f"--model must be one of {', '.join(short)}; got {name!r}.{hint}")
     return MODELS[known[name.lower()]].load()
 
 

@@ -88,7 +88,7 @@ def run(options: Namespace) -> None:
     for name, least in (("cv", 2), ("seed", 0), ("jobs", 1), ("rows", 1)):
         value = getattr(options, name)
         if value is not None and value < least:
-            raise ValueError(f"--{name} {value}: it is a whole number from {least} on")
+            raise ValueError(f"--{name} must be an integer >= {least}; got {value}.")
     report = _report(options)
     X, y, about = _rows(options, report)
     from likelier.cli.progress import showing

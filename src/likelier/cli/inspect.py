@@ -114,7 +114,11 @@ def _facts(found: "Description", inside: Inside) -> Iterator[tuple[str, str]]:
         yield "columns", f"{found.n_features}: {some_of(_named(found), 20)}"
         if inside.fitted is not None:
             yield "fit", inside.fitted
-        kept = "kept: it can learn on" if found.statistics else "none: it predicts, and learns no more"
+        kept = (
+            "kept: it can continue training"
+            if found.statistics
+            else "none: it predicts, and cannot continue training"
+        )
         yield "statistics", kept
 
 

@@ -101,5 +101,5 @@ def _weights(name: str, column: Any) -> Floats:
     w = np.ascontiguousarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
     bad = ~(np.isfinite(w) & (w >= 0))
     if bad.any():
-        raise ValueError(f"a weight in column {name!r} is {w[bad][0]}: it is a finite number from 0.")
+        raise ValueError(f"Weights in column {name!r} must be finite numbers >= 0; got {w[bad][0]}.")
     return w

@@ -47,7 +47,7 @@ def add(commands: Any) -> None:
     _add_columns(parser.add_argument_group("columns"))
     model = parser.add_argument_group("model")
     add_settings(model, "a setting of OnlineClassifier, for example optimizer=ftrl")
-    model.add_argument("--from", dest="start", metavar="OLD.lk", help="go on from a model that was saved")
+    model.add_argument("--from", dest="start", metavar="OLD.lk", help="continue training a saved model")
     model.add_argument("--no-learn", action="store_true", help="answer only")
     out = parser.add_argument_group("what is written")
     out.add_argument("-o", "--output", type=place, metavar="M.lk", help="where to save the model")
@@ -71,8 +71,7 @@ def _add_rows(group: Any) -> None:
         "--missing",
         type=names,
         metavar="A,B",
-        help="cells of CSV that stand for a missing one, beside empty ones (NA, N/A, null in columns of "
-        "numbers)",
+        help="strings to treat as missing values, besides empty cells (NA, N/A, null in numeric columns)",
     )
     group.add_argument("--encoding", metavar="E", help="of text, for example latin-1 (UTF-8)")
     group.add_argument("--strict", action="store_true", help="stop at the first line that cannot be read")
@@ -174,11 +173,13 @@ def _kept(options: Namespace) -> "Kept":
         known = [one.name for one in fields(Settings)]
         for name in given:
             if name not in known:
-                raise ValueError(f"--set {name}: it is one of {', '.join(known)}")
+                raise ValueError(f"--set must name one of {', '.join(known)}; got {name!r}.")
         return Kept(Online(Settings(**given)))
     for asked, argument in ((options.settings, "--set"), (options.cross, "--cross")):
         if asked:
-            raise ValueError(f"{argument} cannot be changed with --from: {options.start} goes on as it is")
+            raise ValueError(
+                f"{argument} cannot be changed with --from: {options.start} keeps its own settings"
+            )
     kept = load_online(options.start)
     before = {"features": kept.feature_names, **kept.about, **kept.model.reading}
     for name in ASKED:

@@ -95,7 +95,7 @@ class Watching:
             _say(told.changed, "cell", "of number columns taken as words")
         skipped, clipped = (now - then for now, then in zip(_odd(session.model), self._before, strict=True))
         _say(skipped, "cell", "skipped: NaN or infinite")
-        _say(clipped, "step", "cut short, lest weights run away: learning_rate may be too large")
+        _say(clipped, "update", "clipped because the weights would have diverged: lower learning_rate")
 
 
 def _odd(model: Online) -> tuple[int, int]:

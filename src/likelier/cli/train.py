@@ -55,9 +55,7 @@ def add(commands: Any) -> None:
     model = parser.add_argument_group("model")
     model.add_argument("--model", metavar="M", help=", ".join(command_names()))
     add_settings(model, "a hyper-parameter, for example reg_param=0.1")
-    model.add_argument(
-        "--resume", metavar="OLD.lk", help="go on from a model that was saved: all rows count"
-    )
+    model.add_argument("--resume", metavar="OLD.lk", help="continue training a saved model: all rows count")
     out = parser.add_argument_group("what is written")
     out.add_argument(
         "-o", "--output", type=place, required=True, metavar="M.lk", help="where to save the model"
@@ -73,7 +71,7 @@ def add(commands: Any) -> None:
         "--checkpoint",
         type=place,
         metavar="FILE",
-        help="keeps what is done: the same command goes on from there",
+        help="keeps what is done: the same command continues from there",
     )
     parser.set_defaults(run=run)
 
@@ -137,7 +135,7 @@ def _staying(checkpoint: str | None) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if checkpoint is not None and Path(checkpoint).exists():
-            say(f"{checkpoint} has what was done: the same command goes on from there")
+            say(f"{checkpoint} has what was done: the same command continues from there")
         raise
 
 
@@ -152,7 +150,7 @@ def _new(options: Namespace) -> Any:
     if options.checkpoint is not None and not takes_checkpoints(model):
         raise ValueError(
             f"--checkpoint is for models that are fitted by passes over rows, and {type(model).__name__} "
-            "takes a step at each: train it on some files, and go on with others by --resume"
+            "takes a step at each: train it on some files, and continue with others by --resume"
         )
     if options.checkpoint is not None and same(options.checkpoint, options.output):
         raise ValueError("--checkpoint is removed when the model is saved: name another file than -o")
@@ -170,11 +168,13 @@ def _resumed(options: Namespace) -> Any:
     if options.model is not None and model_named(options.model) is not type(model):
         raise ValueError(f"{options.resume} is a {kind}, and --model {options.model} another model")
     if options.checkpoint is not None:
-        raise ValueError("--checkpoint is for a fit, and --resume goes on from one: leave one of them out")
+        raise ValueError(
+            "--checkpoint is for a fit, and --resume continues from one: leave one of them out"
+        )
     for given, argument in ((options.settings, "--set"), (options.features, "--features")):
         if given:
             raise ValueError(
-                f"{argument} cannot be changed with --resume: {options.resume} goes on as it is"
+                f"{argument} cannot be changed with --resume: {options.resume} keeps its own settings"
             )
     options.features = list(getattr(model, "feature_names_in_", [])) or None
     return model

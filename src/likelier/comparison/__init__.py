@@ -105,11 +105,11 @@ def compare(
     """
     begun = time.perf_counter()
     if cv < 2:
-        raise ValueError(f"cv={cv}: at least 2 folds are needed")
+        raise ValueError(f"cv must be an integer >= 2; got {cv!r}.")
     if seed < 0:
-        raise ValueError(f"seed={seed}: it is a whole number from 0 on")
+        raise ValueError(f"seed must be an integer >= 0; got {seed!r}.")
     if jobs < 1:
-        raise ValueError(f"jobs={jobs}: it is a number of processes, from 1 on")
+        raise ValueError(f"jobs must be an integer >= 1 (a number of processes); got {jobs!r}.")
     rows = opened(X, y, sample_weight, seed=seed, most=most)
     classify = _classify(rows, task)
     metric = _metric(metric, classify=classify)
@@ -129,7 +129,7 @@ def compare(
 def _classify(rows: Rows, task: str | None) -> bool:
     """Whether y is of classes, rather than of numbers."""
     if task not in (None, "classify", "regress"):
-        raise ValueError(f"task={task!r}: it is one of classify, regress")
+        raise ValueError(f"task must be 'classify', 'regress' or None; got {task!r}.")
     texts, found = rows.y.dtype.kind not in "fiub", levels_of(rows.y)
     if task == "regress" and texts:
         raise ValueError("the target is not of numbers: it has classes to be found, and no values.")
@@ -153,7 +153,8 @@ def _metric(asked: str | None, *, classify: bool) -> str:
         return "log_loss" if classify else "rmse"
     if asked.replace("-", "_") not in known:
         kind = "classes" if classify else "numbers"
-        raise ValueError(f"metric={asked!r}: for {kind} it is one of {', '.join(known)}")
+        named = ", ".join(map(repr, known))
+        raise ValueError(f"metric must be one of {named} for {kind}; got {asked!r}.")
     return asked.replace("-", "_")
 
 

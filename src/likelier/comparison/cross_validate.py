@@ -186,11 +186,11 @@ def judged(entrant: Entrant, folds: Folds, classes: NDArray[Any] | None) -> Resu
 
 def _check(model: Any, rows: Rows, classes: NDArray[Any] | None) -> None:
     if classes is not None and is_regressor(model):
-        raise SitsOut("it finds numbers, and here are classes to be found")
+        raise SitsOut("is a regression, but the target has classes")
     if classes is None and is_classifier(model):
-        raise SitsOut("it finds classes, and here are numbers to be found")
+        raise SitsOut("is a classifier, but the target is numeric")
     if rows.w is not None and not has_fit_parameter(model, "sample_weight"):
-        raise SitsOut("its fit takes no weights, and these rows have some")
+        raise SitsOut("its fit takes no sample weights, but these rows have some")
 
 
 class _Found:
@@ -419,7 +419,7 @@ def grown(
     metric = comparison.metric if metric is None else metric
     known = [each.name for each in comparison.metrics]
     if metric not in known:
-        raise ValueError(f"metric={metric!r}: it is one of {', '.join(known)}")
+        raise ValueError(f"metric must be one of {', '.join(map(repr, known))}; got {metric!r}.")
     names = [r.model for r in _running(comparison)] if models is None else list(models)
     results = [comparison.result(name) for name in names]
     folds = Folds.of(comparison.rows, comparison.classes, comparison.cv, comparison.seed)
@@ -448,7 +448,7 @@ def _sizes(asked: Sequence[int] | None, whole: int, K: int) -> Indices:
         return np.unique(np.geomspace(least, whole, POINTS).round().astype(np.intp))
     found = np.unique(np.asarray(asked))
     if not len(found) or found.dtype.kind not in "iu" or found[0] < 2:
-        raise ValueError(f"sizes={asked!r}: they are whole numbers of rows, from 2 on")
+        raise ValueError(f"sizes must be integers >= 2 (numbers of rows); got {asked!r}.")
     if found[-1] > whole:
         raise ValueError(
             f"sizes: {found[-1]} rows are more than the {whole} that the folds leave to learn from"

@@ -112,7 +112,9 @@ def _named(name: str, suited: Sequence[Entrant]) -> Entrant:
     if _bare(name) not in by:
         near = get_close_matches(_bare(name), by, n=1)
         hint = f" Did you mean {by[near[0]].name}?" if near else ""
-        raise ValueError(f"models: {name!r} is none of {'; '.join(one.name for one in known)}.{hint}")
+        raise ValueError(
+            f"models must be among {'; '.join(one.name for one in known)}; got {name!r}.{hint}"
+        )
     return by[_bare(name)]
 
 

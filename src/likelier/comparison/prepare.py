@@ -48,7 +48,7 @@ def numbers(rows: Rows, train: Indices) -> Meal:
     if rows.sparse is not None:
         return _sparse(rows)
     if not rows.of("number"):
-        raise SitsOut("it takes numbers, and no column holds any")
+        raise SitsOut("needs numbers, but no column holds any")
     names = _named(rows.of("number"))
     return Meal(lambda at: rows.numbers[at], len(names), rows.of("category", "text"), names)
 
@@ -61,7 +61,7 @@ def table(rows: Rows, train: Indices) -> Meal:
 
     held = rows.of("number", "category")
     if not held:
-        raise SitsOut("it takes numbers and categories, and no column holds any")
+        raise SitsOut("needs numbers or categories, but no column holds any")
     whole = pa.table({column.name: _arrow(column) for column in held})
     return Meal(whole.take, len(held), rows.of("text"), _named(held))
 
@@ -110,10 +110,10 @@ def numbers_and_indicators(rows: Rows, train: Indices) -> Meal:
 def bins(rows: Rows, train: Indices) -> Meal:
     """Categories by number; numbers as the tenth of the training rows that they are in. NaN: missing."""
     if rows.sparse is not None:
-        raise SitsOut("it takes categories, and these rows are a sparse matrix of numbers")
+        raise SitsOut("needs categories, but the rows are a sparse matrix of numbers")
     held = rows.of("number", "category")
     if not held:
-        raise SitsOut("it takes categories, and no column holds any")
+        raise SitsOut("needs categories, but no column holds any")
     cuts = [None if c.kind == "category" else _cuts(c.values[train], BINS) for c in held]
 
     def serve(at: Indices) -> Floats:
@@ -141,7 +141,7 @@ def counts(rows: Rows, train: Indices) -> Meal:
     """Whole numbers from 0 on, and how often each word stands in a text."""
     if rows.sparse is not None:
         if (rows.sparse.data < 0).any():
-            raise SitsOut("it takes counts, and some numbers are negative")
+            raise SitsOut("needs counts, but some numbers are negative")
         return _sparse(rows)
     words = [_counted_words(rows, column, train) for column in rows.of("text")]
     X = rows.numbers
@@ -149,9 +149,9 @@ def counts(rows: Rows, train: Indices) -> Meal:
     whole = bool(X.shape[1]) and bool((there >= 0).all()) and bool((there == np.floor(there)).all())
     if not words and not whole:
         fault = (
-            "not all columns of numbers are whole ones from 0 on" if X.shape[1] else "no column holds any"
+            "some numeric columns are not non-negative integers" if X.shape[1] else "no column holds any"
         )
-        raise SitsOut(f"it takes counts, and {fault}")
+        raise SitsOut(f"needs counts, but {fault}")
     blocks = [_Block(_named(rows.of("number")), lambda at: X[at])] if whole else []
     return _joined(rows, [*blocks, *words], rows.of("category", *(() if whole else ("number",))))
 

@@ -179,10 +179,10 @@ def _width(lines: Sequence[str]) -> int:
 # ---- remarks -------------------------------------------------------------------------------------
 def _remarks(comparison: "Comparison") -> list[str]:
     """What a reader should know; what the models have to say, each remark once."""
-    said = ["* best; = not told apart from it (corrected t-test, 5 %)", *comparison.rows.notes]
+    said = ["* best; = not significantly different from it (corrected t-test, 5 %)", *comparison.rows.notes]
     makers: dict[str, list[str]] = {}
     for result in comparison.results:
-        for note in ((f"sits out: {result.sits_out}",) if result.sits_out else ()) + result.notes:
+        for note in ((f"skipped: {result.sits_out}",) if result.sits_out else ()) + result.notes:
             makers.setdefault(first_sentence(note), []).append(result.model)
     return said + [f"{'; '.join(models)}: {note}" for note, models in makers.items()]
 

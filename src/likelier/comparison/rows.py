@@ -220,12 +220,15 @@ def in_memory(X: Any, y: Any, sample_weight: Any = None, *, seed: int, most: int
     if frame is None and not hasattr(X, "tocsr"):
         X = np.asarray(X)
     if frame is None and len(X.shape) != 2:
-        raise ValueError(f"X has shape {X.shape}: it is a table of rows and columns.")
+        raise ValueError(
+            f"Expected 2D array, got {len(X.shape)}D array instead: X must be a table of rows and columns; "
+            f"got shape {X.shape}."
+        )
     n, p = X.shape if frame is None else frame.shape
     name = getattr(y, "name", None)
     y = np.asarray(frames.values_of(nw.to_native(y, pass_through=True)))
     if y.ndim != 1 or len(y) != n:
-        raise ValueError(f"y has shape {y.shape}: it is one label or number for each of {n} rows.")
+        raise ValueError(f"y must have one label or number for each of the {n} rows; got shape {y.shape}.")
     w = validation.weights_of(sample_weight, n)
     at, notes = labelled(y, w)
     if len(at) > (few := at_most(most, p if not hasattr(X, "tocsr") else 1)):
@@ -284,7 +287,7 @@ def plain_labels(y: NDArray[Any]) -> NDArray[Any]:
 def at_most(most: int, p: int) -> int:
     """So many rows, and no more cells than memory should hold."""
     if most < 1:
-        raise ValueError(f"most={most}: it is a number of rows, from 1 on")
+        raise ValueError(f"most must be an integer >= 1 (a number of rows); got {most!r}.")
     return max(1, min(most, MOST_CELLS // max(p, 1)))
 
 

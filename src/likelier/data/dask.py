@@ -124,7 +124,7 @@ class Reading:
 
 _WEIGHT = "Weights must be finite and not negative."
 _CONTINUOUS = (
-    "Unknown label type: continuous. Classes are whole numbers, strings or truths; for a target of real "
+    "Unknown label type: continuous. Classes are whole numbers, strings or booleans; for a target of real "
     "numbers use a regression."
 )
 
@@ -407,7 +407,10 @@ def _column(name: str, y: Any) -> Any:
             "same partitions, as in dask.array.from_array(y, chunks=X.chunks[0]), or compute X first."
         )
     if _dimensions(y) not in ((1, 2) if name == "y" else (1,)):
-        raise ValueError(f"{SAID[name]} is a Dask {type(y).__name__}: it is a Series, or an array (n,).")
+        raise ValueError(
+            f"{SAID[name]} must be a Dask Series or an array of shape (n,); got a Dask "
+            f"{type(y).__name__} of {_dimensions(y)} dimensions."
+        )
     return whole_rows(y)
 
 

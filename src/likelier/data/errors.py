@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 CONTINUOUS = (
-    "Unknown label type: continuous. Classes are whole numbers, strings or truths; for a target of real "
+    "Unknown label type: continuous. Classes are whole numbers, strings or booleans; for a target of real "
     "numbers use a regression."
 )
 MOST_EXACT = 2.0**53  # from here on, a float stands for several whole numbers

@@ -349,7 +349,7 @@ class Journal:
         with _refusing(self.path):
             archive = Archive(io.BytesIO(self._file[number + 1]))
             said, parts = archive.section("about"), archive.header.get("parts")
-            require(said.keys() == OTHER.keys(), f"pass {number + 1} is none")
+            require(said.keys() == OTHER.keys(), f"pass {number + 1} is not valid")
             states = decode(archive.header.get("states"), archive.array, RECORDS)
             good = isinstance(states, list) and all(isinstance(state, dict) for state in states)
             require(good and (parts is None or type(parts) is int), f"pass {number + 1} holds no states")
@@ -380,8 +380,8 @@ class Journal:
 
     def _refuse(self, why: str) -> None:
         raise Refused(
-            f"{self.path} is the checkpoint of another fit: {why}. Fit as before to go on from it, remove "
-            "it, or name another."
+            f"{self.path} is the checkpoint of another fit: {why}. Fit as before to continue from it, "
+            "remove it, or name another."
         )
 
 

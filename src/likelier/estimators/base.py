@@ -185,13 +185,15 @@ def cheapest(P: NDArray[Any], classes: NDArray[Any], costs: Any, reject: float |
     K = len(classes)
     C = 1.0 - np.eye(K) if costs is None else np.asarray(costs, dtype=np.float64)
     if C.shape != (K, K) or not np.isfinite(C).all():
-        raise ValueError(f"costs must be a finite ({K}, {K}) table [truth, decision]; got shape {C.shape}")
+        raise ValueError(
+            f"costs must be a finite ({K}, {K}) table [true class, decision]; got shape {C.shape}"
+        )
     expected = P @ C  # (n, K)
     labels = classes[expected.argmin(axis=1)]
     if reject is None:
         return np.asarray(labels)
     if not np.isfinite(reject):
-        raise ValueError(f"reject={reject!r}: it is a cost")
+        raise ValueError(f"reject must be a finite number (a cost); got {reject!r}.")
     decided = labels.astype(object)
     decided[~(expected.min(axis=1) <= reject)] = None  # also where nothing is known: NaN
     return np.asarray(decided)

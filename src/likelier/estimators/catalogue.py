@@ -49,7 +49,7 @@ class ModelInfo(NamedTuple):
     name: str  # of the class
     module: str
     kind: Kind
-    command: str | None = None  # its name on the command line; None: it is not trained there
+    command: str | None = None  # its name on the command line; None if it is not trained there
     saved: Saved | None = None  # None: it cannot be saved
     candidates: tuple[Candidate, ...] = ()
     public: bool = True  # whether it is a name of the package
@@ -150,7 +150,7 @@ _LISTED = (
             _naive(
                 "CategoricalNB",
                 "bins",
-                "categories; numbers in tenths",
+                "categories; numbers binned into deciles",
                 "that columns, numbers cut into tenths, are independent within each class",
                 "independent",
                 boundary="linear in indicators",

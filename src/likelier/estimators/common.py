@@ -391,11 +391,15 @@ def weights_by_class(class_weight: Any, classes: NDArray[Any], n: Floats) -> Flo
         return None
     if isinstance(class_weight, str):
         if class_weight != "balanced":
-            raise ValueError(f"class_weight={class_weight!r}: it is None, 'balanced', or a dict")
+            raise ValueError(
+                f"class_weight must be None, 'balanced' or a dict {{label: weight}}; got {class_weight!r}."
+            )
         seen = n > 0  # `partial_fit` may know of classes that have not come yet
         return np.where(seen, n.sum() / (len(n) * np.where(seen, n, 1.0)), 0.0)
     if not isinstance(class_weight, Mapping):
-        raise ValueError(f"class_weight={class_weight!r}: it is None, 'balanced', or a dict by label")
+        raise ValueError(
+            f"class_weight must be None, 'balanced' or a dict {{label: weight}}; got {class_weight!r}."
+        )
     known = classes.tolist()
     unknown = [label for label in class_weight if label not in known]
     missed = [label for label in known if label not in class_weight]
@@ -405,7 +409,7 @@ def weights_by_class(class_weight: Any, classes: NDArray[Any], n: Floats) -> Flo
         )
     found = np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
     if not (np.isfinite(found) & (found >= 0)).all():
-        raise ValueError(f"class_weight={class_weight!r}: weights are finite and not negative")
+        raise ValueError(f"class_weight must have finite weights >= 0; got {class_weight!r}.")
     return found
 
 

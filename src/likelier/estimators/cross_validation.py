@@ -34,7 +34,7 @@ from likelier.warning_location import outside
 # Cross-validation in two passes: statistics fold by fold, then the scores of all models at once.
 
 Point = dict[str, Any]
-ROUNDING = 1e-12  # what two cuts of the same rows may differ by: it is not to decide which point is best
+ROUNDING = 1e-12  # what two cuts of the same rows may differ by, which is not to decide which point is best
 
 
 class Asked(NamedTuple):
@@ -212,7 +212,7 @@ def folds_of(
         raise ValueError("groups are for splitters that keep them together, such as cv=GroupKFold(5).")
     if not isinstance(source, Arrays):
         if not whole:
-            raise ValueError(f"cv={cv!r}: for rows that are not in memory it is the number of folds.")
+            raise ValueError(f"cv must be a number of folds for rows that are not in memory; got {cv!r}.")
         return Hashed(_fold_count(int(cv), source.rows), 0 if seed is None else _seed(seed))
     if seed is not None:
         raise ValueError(
@@ -232,7 +232,9 @@ def _splits(cv: Any, given: tuple[Any, Any, Any]) -> list[Any]:
         splits = list(pairs) if isinstance(pairs, Iterable) else [None]
         if all(isinstance(split, Sequence) and len(split) == 2 for split in splits):
             return splits
-    raise ValueError(f"cv={cv!r}: it is a number of folds, a splitter, or a list of (train, test)")
+    raise ValueError(
+        f"cv must be a number of folds, a splitter, or a list of (train, test) pairs; got {cv!r}."
+    )
 
 
 def _seed(seed: Any) -> int:

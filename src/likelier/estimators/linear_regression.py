@@ -178,7 +178,9 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
     def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
         check(models)
         if classes is not None:
-            raise ValueError(f"classes={classes!r}: a {type(self).__name__} has none")
+            raise ValueError(
+                f"classes must be None for a {type(self).__name__}, which has none; got {classes!r}."
+            )
         for name, other in models[1:]:
             if self._target != other._target:
                 shapes = f"{self._target} in {models[0].name} and {other._target} in {name}"
@@ -370,9 +372,9 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
 
     def _rows_again(self, X: Any, y: Any, cov: str, level: float, sample_weight: Any) -> Source | None:
         if cov not in ("classical", "HC0", "HC1", "HC2", "HC3"):
-            raise ValueError(f"cov={cov!r}: it is one of classical, HC0, HC1, HC2, HC3")
+            raise ValueError(f"cov must be one of 'classical', 'HC0', 'HC1', 'HC2', 'HC3'; got {cov!r}.")
         if not 0 < level < 1:
-            raise ValueError(f"level={level!r}: it lies between 0 and 1")
+            raise ValueError(f"level must be a number between 0 and 1; got {level!r}.")
         if self.positive:
             raise ValueError("coefficients bounded by positive=True have no standard errors of this kind.")
         if cov == "classical":
@@ -401,7 +403,7 @@ def _targets_of(estimator: Any, y: Any) -> NDArray[Any]:
         if Y.dtype.kind in "mM":
             raise ValueError("Input y contains dates or times: give them as numbers.")
     if Y.ndim not in (1, 2) or Y.shape[1:] == (0,):
-        raise ValueError(f"y has shape {Y.shape}: it is (n,), or (n, q) for q targets.")
+        raise ValueError(f"y must have shape (n,), or (n, q) for q targets; got {Y.shape}.")
     return np.asarray(Y)
 
 
@@ -495,7 +497,7 @@ class LinearRegression(LeastSquares):
 
     def _cut(self) -> float:
         if not self.tol >= 0:
-            raise ValueError(f"tol={self.tol!r}: it must not be negative")
+            raise ValueError(f"tol must be >= 0; got {self.tol!r}.")
         return 0.0 if self.tol == ROUNDING else float(self.tol)
 
     def _shown(self, model: Lines, statistics: Any, target: tuple[int, ...]) -> dict[str, Any]:
@@ -607,7 +609,7 @@ class Ridge(LeastSquares):
     def _alphas(self, q: int) -> Floats:
         """One penalty for each target; the hyper-parameters are checked here."""
         if self.solver not in SOLVERS:
-            raise ValueError(f"solver={self.solver!r}: it is one of {', '.join(SOLVERS)}")
+            raise ValueError(f"solver must be one of {', '.join(map(repr, SOLVERS))}; got {self.solver!r}.")
         alpha = np.asarray(self.alpha, dtype=np.float64)
         if alpha.ndim > 1 or (alpha.ndim == 1 and alpha.size not in (1, q)):
             raise ValueError(
@@ -615,7 +617,7 @@ class Ridge(LeastSquares):
                 "alpha is a number, or one for each target."
             )
         if not (np.isfinite(alpha) & (alpha >= 0)).all():
-            raise ValueError(f"alpha={self.alpha!r}: it must be finite and not negative")
+            raise ValueError(f"alpha must be finite and >= 0; got {self.alpha!r}.")
         return np.broadcast_to(alpha, q)
 
     def _alpha(self, target: int) -> float:

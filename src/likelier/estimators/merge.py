@@ -81,7 +81,7 @@ def _instead(model: Any) -> str:
         "and be read by a cluster, with .on(client)"
     )
     if hasattr(model, "partial_fit"):
-        how += "; or let it go from place to place, and learn on from the rows of each by partial_fit"
+        how += "; or continue training one model on the rows of each place by partial_fit"
     return f"{how}."
 
 

@@ -390,24 +390,33 @@ def number(name: str, value: Any, low: float, high: float = np.inf, *, whole: bo
     kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
     fits = isinstance(value, kinds) and not isinstance(value, bool) and low <= value <= high
     if not fits or value == np.inf:
-        kind = "a whole number" if whole else "a number"
-        upto = "" if high == np.inf else f" to {high:g}"
-        raise ValueError(f"{name}={value!r}: it is {kind} from {low:g}{upto}")
+        raise ValueError(f"{name} must be {_range(low, high, whole=whole)}; got {value!r}.")
     return float(value)
+
+
+def _range(low: float, high: float, *, whole: bool) -> str:
+    """Words for the numbers from `low` to `high`; the extremes of float64 stand for 0 and no bound."""
+    limits = np.finfo(np.float64)
+    kind = "an integer" if whole else "a finite number"
+    if low == -np.inf:
+        return kind
+    if high < limits.max:
+        return f"{kind} from {low:g} to {high:g}"
+    return f"{kind} > 0" if low == limits.tiny else f"{kind} >= {low:g}"
 
 
 def allowance(name: str, value: Any) -> float:
     """What losses weigh against a penalty: above 0; infinite, there is none."""
     kinds = (int, float, np.integer, np.floating)
     if not isinstance(value, kinds) or isinstance(value, bool) or not value >= np.finfo(np.float64).tiny:
-        raise ValueError(f"{name}={value!r}: it is a number above 0; np.inf is no penalty")
+        raise ValueError(f"{name} must be a number > 0 (np.inf for no penalty); got {value!r}.")
     return float(value)
 
 
 def truth(name: str, value: Any) -> bool:
     """A hyper-parameter that is True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name}={value!r}: it is True or False")
+        raise ValueError(f"{name} must be True or False; got {value!r}.")
     return bool(value)
 
 

@@ -318,7 +318,7 @@ class Card(ABC):
         if asked is None:
             return cls.metrics[0]
         if asked not in cls.metrics:
-            raise ValueError(f"metric={asked!r}: it is one of {', '.join(cls.metrics)}")
+            raise ValueError(f"metric must be one of {', '.join(map(repr, cls.metrics))}; got {asked!r}.")
         return asked
 
 

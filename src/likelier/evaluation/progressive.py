@@ -107,7 +107,7 @@ def _whole(stream: Any, table: Any, target: Any, weight: Any) -> Many:
 
 def _cut(whole: Many, batch: int) -> Iterator[Many]:
     if batch < 1:
-        raise ValueError(f"batch={batch}: a batch has one row at least")
+        raise ValueError(f"batch must be an integer >= 1 (a number of rows); got {batch!r}.")
     table = frame(whole.X)
     for first in range(0, len(whole.y), batch):
         some = slice(first, first + batch)
@@ -275,7 +275,7 @@ class Batches:
     def __init__(self, model: Any, judge: Judge, delay: float, classes: Any) -> None:
         if not hasattr(model, "partial_fit"):
             raise TypeError(
-                f"{type(model).__name__} has no learn_one and no partial_fit: it cannot learn on"
+                f"{type(model).__name__} has neither learn_one nor partial_fit and cannot continue training"
             )
         self.model, self.judge, self.counts = model, judge, Counts()
         self.delay, self.classes = delay, classes
@@ -310,7 +310,7 @@ class Batches:
                 settings["classes"] = self.classes
             self.model.partial_fit(some.X, some.y, **settings)
             if not hasattr(self.model, "classes_"):
-                raise TypeError(f"{type(self.model).__name__} has no classes_: it is no classifier")
+                raise TypeError(f"{type(self.model).__name__} is not a classifier: it has no classes_")
             self.counts.learned += len(some.y)
             y, w = some.labels(), some.weights
             self.learned |= dict.fromkeys(

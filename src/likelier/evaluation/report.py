@@ -456,7 +456,7 @@ class LabelEvaluation(Evaluation):
         """The sums of a class against all others; whether they are those of the other of two."""
         labels = self.classes.tolist()
         if positive is not None and positive not in labels:
-            raise ValueError(f"positive={positive!r}: it is one of the classes {labels}")
+            raise ValueError(f"positive must be one of the classes {labels}; got {positive!r}.")
         if len(labels) == 2:
             return self.sums.figures, positive is not None and labels.index(positive) == 0
         if positive is None:

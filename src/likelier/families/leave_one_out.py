@@ -47,7 +47,7 @@ class Axes(NamedTuple):
     W: Floats  # (p, r): from columns to axes
     data: Floats  # (r,), variances that rows tell
     added: Floats  # (r,), by shrinkage, or in directions without any
-    floor: float | None  # of a direction without variance; None: it is left out
+    floor: float | None  # of a direction without variance; None if it is left out
 
     def at(self, d: Floats) -> Floats:
         return np.asarray(d @ self.W)

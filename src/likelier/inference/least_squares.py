@@ -477,7 +477,7 @@ class Summary(Shown):
         return frame(self.names, self._columns)
 
     def _parts(self) -> list[Part]:
-        above = f"{self.n:g} rows, {self.df:.4g} degrees of freedom left; {self.cov} errors"
+        above = f"{self.n:g} rows, {self.df:.4g} residual degrees of freedom; {self.cov} errors"
         of_all = (
             f"R² {self.r2:.5f}, adjusted {self.adjusted_r2:.5f}; "
             f"residual standard deviation {self.sigma:.6g}",

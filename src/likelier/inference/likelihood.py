@@ -142,7 +142,7 @@ class LikelihoodSummary(Shown):
             f"Wald χ²({self.df:.4g}) = {self.wald:.6g}, p {self.wald_p:.3g}"
         )
         of_all = [
-            f"log-likelihood {self.log_likelihood:.6g}, without columns {self.null_log_likelihood:.6g}",
+            f"log-likelihood {self.log_likelihood:.6g}, null model {self.null_log_likelihood:.6g}",
             *([] if self.penalised else [tests]),
             f"pseudo-R² {self.mcfadden:.5f} (McFadden), {self.cox_snell:.5f} (Cox-Snell), "
             f"{self.nagelkerke:.5f} (Nagelkerke); AIC {self.aic:.2f}, BIC {self.bic:.2f}",

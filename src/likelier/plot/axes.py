@@ -113,7 +113,7 @@ class Table(NamedTuple):
             raise ValueError(f"X has {p} columns, and one or two are drawn: choose them by columns=(a, b)")
         found = self.places(range(p) if columns is None else columns)
         if len(found) not in (1, 2):
-            raise ValueError(f"columns={columns!r}: one or two are drawn")
+            raise ValueError(f"columns must name one or two columns; got {columns!r}.")
         return found
 
     def keys(self, columns: Columns, model: Any) -> list[Any]:
@@ -144,7 +144,7 @@ class Table(NamedTuple):
         found = self.column(j)
         if found.dtype.kind != "f":
             bad = next(value for value in found if not _is_number(value))
-            raise ValueError(f"X is drawn by its numbers, and {self.name(j)} holds what is none: {bad!r}")
+            raise ValueError(f"X must be numeric, but {self.name(j)} contains {bad!r}")
         if np.isinf(found).any():
             row = int(np.isinf(found).argmax())
             raise ValueError(
@@ -209,7 +209,7 @@ def label_rows(y: Any, n: int, classes: NDArray[Any]) -> NDArray[Any]:
     """(n,) labels, all of them classes."""
     labels = np.asarray(y)
     if labels.shape != (n,):
-        raise ValueError(f"y has shape {labels.shape}: it is a label for each of {n} rows")
+        raise ValueError(f"y must have one label for each of the {n} rows; got shape {labels.shape}.")
     unknown = set(labels.tolist()) - set(classes.tolist())
     if unknown:
         some, known = (sorted(map(repr, each)) for each in (unknown, classes.tolist()))

@@ -91,7 +91,7 @@ def coefficients(
     """
     check_is_fitted(model)
     if top < 1:
-        raise ValueError(f"top={top!r}: at least one column is drawn")
+        raise ValueError(f"top must be an integer >= 1 (a number of columns); got {top!r}.")
     if X is not None and y is not None:
         check_consistent_length(X, y)
     summarised = _summarised(model, X, y) if intervals else None

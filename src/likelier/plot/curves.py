@@ -85,7 +85,9 @@ def calibration(
     ax.plot([0, 1], [0, 1], color=ink(ax, MUTED), linewidth=1, linestyle="--")
     for i, (name, each) in enumerate(several.items()):
         if two and positive not in each.classes:
-            raise ValueError(f"positive={positive!r}: {name} has the classes {list(each.classes)}")
+            raise ValueError(
+                f"positive must be one of the classes {list(each.classes)} of {name}; got {positive!r}."
+            )
         code = each.classes.index(positive) if two else 1
         points = each.figures.calibration(groups, positive=code)
         label = f"{name}: off by {each.figures.calibration_error:.4f}"
@@ -128,10 +130,10 @@ def _judged(name: str, each: Any, X: Any, y: Any) -> Judged:
             raise ValueError(f"{name} is a classifier: its probabilities are judged by rows, give X and y")
         each = evaluate(each, X, y)
     elif X is not None or y is not None:
-        raise ValueError(f"{name} has been judged: X and y are for fitted classifiers")
+        raise ValueError(f"{name} has been evaluated: X and y are for fitted classifiers")
     if isinstance(each, Result):
         if each.sits_out is not None:
-            raise ValueError(f"{name} sits out: {each.sits_out}")
+            raise ValueError(f"{name} was skipped: {each.sits_out}")
         each = each.overall
     if isinstance(each, LabelEvaluation):
         if not each.probable:

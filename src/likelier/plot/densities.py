@@ -61,7 +61,7 @@ def class_densities(
     table = Table.of(X)
     places = table.places(column)
     if len(places) != 1:
-        raise ValueError(f"column={column!r}: densities are of one column at a time")
+        raise ValueError(f"column must be a single column; got {column!r}.")
     density = None if model is None else Density.of(model, table, int(places[0]))
     classes = levels_of(np.asarray(y)) if model is None else np.asarray(model.classes_)
     labels = label_rows(y, table.shape[0], classes)

@@ -185,7 +185,7 @@ def _name(found: Any) -> str:
 def _predicted(name: str, each: Any, X: Any, y: Any) -> Predicted:
     if isinstance(each, BaseEstimator) and is_classifier(each):
         if X is None:
-            raise ValueError(f"{name} is a classifier: it is evaluated on rows, give X and y")
+            raise ValueError(f"{name} is a classifier, which is evaluated on rows; give X and y.")
         each = evaluate(each, X, y)
     elif X is not None or y is not None:
         raise ValueError(f"{name} is an evaluation: X and y are for fitted classifiers")
@@ -204,7 +204,7 @@ def _predicted(name: str, each: Any, X: Any, y: Any) -> Predicted:
 def _curves(name: str, each: Predicted, positive: Any, *, alone: bool) -> Iterator[Curve]:
     classes = each.evaluation.classes.tolist()
     if positive is not None and positive not in classes:
-        raise ValueError(f"positive={positive!r}: {name} has the classes {classes}")
+        raise ValueError(f"positive must be one of the classes {classes} of {name}; got {positive!r}.")
     if positive is not None or len(classes) == 2:
         chosen = positive if positive is not None else classes[1]
         yield Curve(name, *_points(name, each, chosen))

@@ -241,7 +241,7 @@ def place_of(path: str | Path) -> Path:
     """Where a film comes to lie; refused if none can."""
     found = Path(path)
     if found.suffix.lower() not in (".gif", ".html"):
-        raise ValueError(f"path={str(path)!r}: a film is written as .gif or .html")
+        raise ValueError(f"path must end in .gif or .html; got {str(path)!r}.")
     return place_for(found)
 
 

@@ -158,7 +158,7 @@ def probability_contours(
     labels = None if y is None else label_rows(y, plane.n, plane.classes)
     classes = plane.classes.tolist()
     if label is not None and label not in classes:
-        raise ValueError(f"label={label!r}: the model has the classes {classes}")
+        raise ValueError(f"label must be one of the classes {classes}; got {label!r}.")
     ax = axes(ax)
     P, _ = plane.answers()
     one = classes[1] if label is None and len(classes) == 2 else label

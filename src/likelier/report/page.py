@@ -22,7 +22,14 @@ from likelier.saving.format import replacing
 # What each model takes for granted, and whether the rows bear it out.
 
 MOST_COLUMNS = 15
-HEADS = ("model", "kind", "what it models", "independent columns", "boundary", "do the data bear it out?")
+HEADS = (
+    "model",
+    "kind",
+    "what it models",
+    "independent columns",
+    "boundary",
+    "is it supported by the data?",
+)
 
 
 def natures(comparison: Comparison) -> str:
@@ -110,7 +117,7 @@ def verdict(comparison: Comparison) -> str:
     if ties:
         verb = "is" if len(ties) == 1 else "are"
         said.append(
-            f"{listed(ties)} {verb} not told apart from it: the difference may be luck of the folds."
+            f"{listed(ties)} {verb} not significantly different: the difference may be luck of the folds."
         )
     elif sum(bool(result.folds) for result in comparison.results) > 1:
         said.append("No other model comes as close: the difference is more than luck of the folds.")
@@ -384,7 +391,7 @@ def _judged(found: dict[str, Any]) -> Section:
         ),
     ]
     chooser = _chooser("model", "Model", [each["name"] for each in found["models"]])
-    return Section("answers", "How well classes are told apart", f"<p>{UNSEEN}</p>{_live(chooser, charts)}")
+    return Section("answers", "Discrimination and calibration", f"<p>{UNSEEN}</p>{_live(chooser, charts)}")
 
 
 def _planes(found: dict[str, Any], classes: Sequence[str]) -> Section:

@@ -62,7 +62,7 @@ def opened(path: Path) -> Iterator[Archive]:
         except Exception as problem:
             if isinstance(problem, BadZipFile) and not is_zipfile(path):
                 raise ValueError(
-                    f"{path} is not a likelier model file: it is not a model that can be loaded. Were the "
+                    f"{path} is not a likelier model file. It is not a model that can be loaded: were the "
                     "arguments swapped?"
                 ) from problem
             kind = "" if isinstance(problem, ValueError) else f"{type(problem).__name__}: "
@@ -87,7 +87,9 @@ class Description:
     weight: float | None  # of all rows learned from; None: not known
     missing: float | None  # the weight of the cells that were not there; None: not known
     statistics: bool  # whether it can go on learning
-    online: dict[str, float] | None  # what a model that learns row by row has counted; None: it is none
+    online: (
+        dict[str, float] | None
+    )  # what a model that learns row by row has counted; None for other models
     about: dict[str, Any]  # what was said of it when it was saved
     likelier: str  # the version that wrote it
     size: int  # in bytes

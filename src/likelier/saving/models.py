@@ -314,7 +314,7 @@ def _become_fitted(estimator: Any, form: Saved, parts: dict[str, Any]) -> Any:
     if statistics is not None:
         kept = (Information, Steps, Strides) if "model.Weights" in form.model else None
         good = hasattr(statistics, "mergeable") if kept is None else isinstance(statistics, kept)
-        require(good, "the statistics are none")
+        require(good, "the statistics are not valid")
         check(statistics, sizes)
     with np.errstate(all="ignore"):
         linear = isinstance(model, Lines | Weights)

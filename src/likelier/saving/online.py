@@ -157,7 +157,7 @@ def _state(settings: Settings, labels: list[Any], parts: Mapping[str, Any]) -> d
     fading = state.pop("fading", 0)  # whether weights are kept inflated, as sums are
     counts: Any = state.get("counts")
     good = type(counts) is np.ndarray and counts.dtype == np.float64 and counts.ndim == 1
-    require(good and len(counts) <= K and (counts >= 0).all(), "the counts of classes are none")
+    require(good and len(counts) <= K and (counts >= 0).all(), "the counts of classes are not valid")
     for name, value in state.items():
         if name != "counts":
             good = type(value) in (int, float) and 0 <= value < math.inf
@@ -179,11 +179,11 @@ def _table(settings: Settings, given: Any) -> dict[str, NDArray[Any]]:
     at, cells, tags = given["at"], given["cells"], given["tags"]
     good = all(type(array) is np.ndarray and array.ndim == 2 for array in (cells, tags))
     good = good and cells.dtype == np.float32 and tags.dtype == np.uint32 and tags.shape == (len(cells), 1)
-    require(good and np.isfinite(cells).all(), "the table of weights is none, or holds NaN or infinity")
+    require(good and np.isfinite(cells).all(), "the weights are not valid, or contain NaN or infinity")
     if at is None:
         return all_slots(**given)
     good = type(at) is np.ndarray and at.dtype == np.uint32 and at.shape == (len(cells),)
     places = at.astype(np.int64) if good else np.zeros(0)
-    require(good and (np.diff(places) > 0).all(), "the places of weights are none")
+    require(good and (np.diff(places) > 0).all(), "the places of weights are not valid")
     require(len(at) == 0 or places[-1] < slots, "a weight is beyond the table")
     return all_slots(**given)

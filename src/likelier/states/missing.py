@@ -41,7 +41,7 @@ class PatternMoments:
     X: Floats  # (r, p), NaN where missing
     codes: NDArray[np.int32]  # (r,)
     w: Floats  # (r,)
-    spread: NDArray[np.int64]  # (r,), place of the item's scatter in S; -1: it is one row, and has none
+    spread: NDArray[np.int64]  # (r,), place of the item's scatter in S; -1 for one row, which has none
     S: Floats  # (c, p, p), 0 where missing
     blank: Floats  # (K,), weight of rows with nothing in them
     most: int = MOST_BYTES

@@ -343,7 +343,7 @@ class Archive:
         _compare(name, content, entry["sha256"])
         require(content.startswith(prefix), f"array {name} is not the .npy that the header describes")
         if dtype.kind == "b":
-            require(max(content[len(prefix) :], default=0) <= 1, f"array {name}: a truth is 0 or 1")
+            require(max(content[len(prefix) :], default=0) <= 1, f"array {name}: booleans must be 0 or 1")
         flat = np.frombuffer(content, np.uint8, offset=len(prefix))
         cells = np.empty(shape, dtype)
         cells.reshape(-1).view(np.uint8)[...] = flat

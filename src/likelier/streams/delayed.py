@@ -86,13 +86,13 @@ def _checked(answer: Mapping[Any, float]) -> Answer:
 def check_label(y: Any) -> None:
     """Whether it can be one."""
     if y is None or not isinstance(y, Hashable) or y != y:
-        raise TypeError(f"the label {y!r:.80} is none: labels are strings, numbers or truth values")
+        raise TypeError(f"Labels must be strings, numbers or booleans; got {y!r:.80}.")
 
 
 def check_weight(weight: float) -> None:
     """Whether it can be one."""
     if not 0 <= weight < math.inf:
-        raise ValueError(f"the weight {weight!r} is none: weights are finite and at least 0")
+        raise ValueError(f"Weights must be finite numbers >= 0; got {weight!r}.")
 
 
 # What the answers of a model were worth, once the labels are known.
@@ -220,9 +220,11 @@ class Waiting:
         in_order: bool = False,
     ) -> None:
         if most is not None and most < 1:
-            raise ValueError(f"most={most}: room for one row is needed at least")
+            raise ValueError(f"most must be an integer >= 1 (a number of rows); got {most!r}.")
         if horizon is not None and not horizon >= type(horizon)(0):
-            raise ValueError(f"horizon={horizon}: labels cannot come before their rows")
+            raise ValueError(
+                f"horizon must be >= 0, as labels cannot come before their rows; got {horizon!r}."
+            )
         if default is not None:
             check_label(default)
         if in_order and horizon is None:
@@ -421,7 +423,7 @@ class Pending:
         in_order: bool = False,
     ) -> None:
         if unknown not in ("raise", "count"):
-            raise ValueError(f"unknown={unknown!r}: 'raise' or 'count'")
+            raise ValueError(f"unknown must be 'raise' or 'count'; got {unknown!r}.")
         self._waiting = Waiting(Asked(model), horizon, default, most, in_order)
         self._clock, self._unknown, self._most = clock, unknown, most
         self._judge = Judge(Curve(window))

@@ -368,7 +368,7 @@ class Curve:
 
     def __init__(self, window: int = 1000, watch: Callable[[Snapshot], None] | None = None) -> None:
         if window < 1:
-            raise ValueError(f"window={window}: a window has one row at least")
+            raise ValueError(f"window must be an integer >= 1 (a number of rows); got {window!r}.")
         self.window = window  # rows, as wide as they are now
         self.figures = Figures.start()
         self.snapshots: list[Snapshot] = []  # at 1, 2, 4, 8, ... rows

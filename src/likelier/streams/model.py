@@ -45,7 +45,7 @@ class Settings:
         _one_of("optimizer", self.optimizer, OPTIMIZERS)
         _one_of("non_finite", self.non_finite, NON_FINITE)
         if not isinstance(self.bits, Integral) or isinstance(self.bits, bool) or not 1 <= self.bits <= 30:
-            raise ValueError(f"bits={self.bits!r}: it is a whole number from 1 to 30")
+            raise ValueError(f"bits must be an integer from 1 to 30; got {self.bits!r}.")
         object.__setattr__(self, "bits", int(self.bits))
         for name in ("learning_rate", "half_life", "power", "l1", "l2", "beta"):
             value, above = getattr(self, name), name in ("learning_rate", "half_life")
@@ -53,7 +53,7 @@ class Settings:
                 object.__setattr__(self, name, _number(name, value, above=above))
         for name in ("normalised", "invariant"):
             if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name}={getattr(self, name)!r}: it is True or False")
+                raise ValueError(f"{name} must be True or False; got {getattr(self, name)!r}.")
         object.__setattr__(self, "interactions", _interactions(self.interactions))
         _check_class_weight(self.class_weight)
 
@@ -84,13 +84,13 @@ class Settings:
 
 def _one_of(name: str, value: Any, known: Sequence[str]) -> None:
     if value not in known:
-        raise ValueError(f"{name}={value!r}: it is one of {', '.join(map(repr, known))}")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}.")
 
 
 def _number(name: str, value: Any, *, above: bool) -> float:
     good = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
     if not good or value < 0 or (above and value == 0):
-        raise ValueError(f"{name}={value!r}: it is a finite number{' above 0' if above else ' from 0'}")
+        raise ValueError(f"{name} must be a finite number {'>' if above else '>='} 0; got {value!r}.")
     return float(value)
 
 
@@ -98,12 +98,15 @@ def _interactions(given: Any) -> tuple[tuple[str, ...], ...]:
     if given is None:
         return ()
     if isinstance(given, str) or not isinstance(given, Sequence):
-        raise ValueError(f"interactions={given!r}: it is a list of tuples of names, as in [('user', 'ad')]")
+        raise ValueError(
+            f"interactions must be a list of tuples of names, as in [('user', 'ad')]; got {given!r}."
+        )
     for names in given:
         good = not isinstance(names, str) and isinstance(names, Sequence) and len(names) >= 2
         if not good or not all(type(name) in (str, int) for name in names):
             raise ValueError(
-                f"interactions holds {names!r}: each is a tuple of two names or more, as in ('user', 'ad')"
+                "interactions must be tuples of at least two column names, as in ('user', 'ad'); got "
+                f"{names!r}."
             )
     return tuple(tuple(str(name) for name in names) for names in given)
 
@@ -112,7 +115,9 @@ def _check_class_weight(given: Any) -> None:
     if given is None or (isinstance(given, str) and given == "balanced"):
         return
     if not isinstance(given, Mapping):
-        raise ValueError(f"class_weight={given!r}: it is None, 'balanced' or a dict of weights by label")
+        raise ValueError(
+            f"class_weight must be None, 'balanced' or a dict {{label: weight}}; got {given!r}."
+        )
     for label, weight in given.items():
         _number(f"class_weight[{label!r}]", weight, above=False)
 
@@ -194,8 +199,8 @@ class Online:
         if not self.warned:
             self.warned = True
             warnings.warn(
-                "a step was cut short, lest weights run away: learning_rate is too large for these rows, "
-                "or a value or weight of a row is. The model is finite; the count of such steps goes on.",
+                "An update was clipped because the weights would have diverged: lower learning_rate, or "
+                "rescale the features or sample weights. The model stays finite; such updates are counted.",
                 ClippedWarning,
                 stacklevel=outside(),
             )
@@ -261,7 +266,7 @@ def plain_label(y: Any) -> Any:
         raise ValueError("a row to learn from needs a label, and y is missing (None or NaN)")
     if not isinstance(label, str | bytes | bool | int | float):
         raise TypeError(
-            f"y is {label!r:.80}, of type {type(label).__name__}: a label is a string, a number or a truth"
+            f"y must be a string, a number or a boolean; got {label!r:.80} of type {type(label).__name__}."
         )
     return label
 
@@ -365,7 +370,9 @@ def _shares(weights: Sequence[float] | None, m: int) -> Floats:
         raise ValueError("average needs at least one model")
     a = row_weights(weights, m)
     if a.shape != (m,) or not all(math.isfinite(x) and x >= 0 for x in a) or not a.sum() > 0:
-        raise ValueError(f"weights={weights!r}: they are {m} numbers from 0, one for each model, not all 0")
+        raise ValueError(
+            f"weights must be {m} numbers >= 0, one for each model and not all 0; got {weights!r}."
+        )
     return np.asarray(a / a.sum())
 
 

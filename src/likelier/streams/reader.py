@@ -191,8 +191,8 @@ class Text:
             decoder = codecs.getincrementaldecoder(encoding)()
         except LookupError:
             raise ValueError(
-                f"--encoding {encoding}: there is none of this name; some are utf-8, latin-1, cp1252 and "
-                "utf-16"
+                "--encoding must be the name of a codec, such as utf-8, latin-1, cp1252 or utf-16; got "
+                f"{encoding!r}."
             ) from None
         try:
             for block in self._unpacked():

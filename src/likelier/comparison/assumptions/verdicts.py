@@ -187,8 +187,8 @@ def said(pair: Pair) -> str:
 
 # What each model assumes, and whether the data bear that out.
 
-Kind = Literal["borne out", "doubtful", "violated", "not checked"]
-WORSE: tuple[Kind, ...] = ("not checked", "borne out", "doubtful", "violated")
+Kind = Literal["supported", "doubtful", "violated", "not checked"]
+WORSE: tuple[Kind, ...] = ("not checked", "supported", "doubtful", "violated")
 
 MANY, MOST = 0.25, 0.5  # the shares of columns from which large departures, and any, are those of the table
 ALIKE = 1.3  # of deviations: a ratio below is not what tells classes apart
@@ -235,7 +235,7 @@ def gaussian(found: Evidence) -> Finding:
     if not columns.any():
         n = int(shapes.n[shapes.checked].min())
         sure = f", as far as {n} rows can tell" if n < 30 else ""
-        return Finding("borne out", f"every column looks Gaussian in every class{sure}")
+        return Finding("supported", f"every column looks Gaussian in every class{sure}")
     head = f"{some(columns)} not Gaussian in some class"
     why = f"{head}: {' and '.join(worst_columns(found, 2))}"
     much = far.mean() >= MANY or shapes.departs[shapes.checked].mean() >= MOST
@@ -245,7 +245,7 @@ def gaussian(found: Evidence) -> Finding:
 def jointly_gaussian(found: Evidence) -> Finding:
     """Columns one by one, and all at once."""
     alone = gaussian(found)
-    if alone.verdict != "borne out" or not found.joint:
+    if alone.verdict != "supported" or not found.joint:
         return alone
     departs = [each for each in found.joint if each.departs]
     if not departs:
@@ -263,11 +263,11 @@ def independent(found: Evidence, numbers_only: bool = False) -> Finding:
             return Finding("not checked", "too few rows have two columns at once")
         if found.texts and not numbers_only:
             return Finding("not checked", "whether words of a text depend on each other is not looked at")
-        return Finding("borne out", "there are no two columns to depend on each other")
+        return Finding("supported", "there are no two columns to depend on each other")
     worst = pairs.strongest()
     diffuse = pairs.overall >= DIFFUSE and bool((pairs.sphericity < LEVEL).any())
     if not worst and not diffuse:
-        return Finding("borne out", "no two columns depend much on each other within a class")
+        return Finding("supported", "no two columns depend much on each other within a class")
     twice = "what they share is counted twice"
     if not worst:
         why = f"columns depend a little on each other within classes (|r| ≈ {pairs.overall:.2f}): {twice}"
@@ -296,7 +296,7 @@ def one_covariance(found: Evidence) -> Finding:
     if isinstance(spread, str):
         return Finding("not checked", f"covariances of classes are not compared: {spread}")
     if not spread.differs:
-        return Finding("borne out", "classes spread alike")
+        return Finding("supported", "classes spread alike")
     two = f"in class {spread.wide} as in class {spread.narrow}"
     how = f"{spread.column} spreads {times(spread.ratio)} as wide {two}"
     if spread.ratio < ALIKE:
@@ -322,7 +322,7 @@ def rows_for_covariances(found: Evidence) -> Finding:
     why = f"class {found.groups[k]} has {n:,} rows for {numbers}"
     if n <= p:
         return Finding("violated", f"{why}, no more than columns")
-    return Finding("borne out", why) if n >= needed else Finding("doubtful", f"{why}, which is few")
+    return Finding("supported", why) if n >= needed else Finding("doubtful", f"{why}, which is few")
 
 
 def linear(found: Evidence) -> Finding:
@@ -334,7 +334,7 @@ def linear(found: Evidence) -> Finding:
     if not bends.bent:
         less = "which may be chance" if bends.gain >= SOME_BEND else "which is little"
         gain = f"lower it by {percent(bends.gain)}, {less}" if bends.gain > 0.005 else "do not lower it"
-        return Finding("borne out", f"the held-out log-loss is {bends.log_loss:.3f}, and {slopes} {gain}")
+        return Finding("supported", f"the held-out log-loss is {bends.log_loss:.3f}, and {slopes} {gain}")
     less = f"{slopes} lower the held-out log-loss by {percent(bends.gain)}"
     why = f"the log odds bend, most in {bends.column}: {less}"
     return Finding("violated" if bends.far else "doubtful", why)
@@ -347,7 +347,7 @@ def parted(found: Evidence) -> Finding:
         return straight
     blind = 1 - found.sizes.max() / found.sizes.sum()
     wrong = f"a plane leaves {percent(bends.error, 1)} of held-out rows on the wrong side"
-    if straight.verdict == "borne out" and bends.error > HALF * blind:
+    if straight.verdict == "supported" and bends.error > HALF * blind:
         return Finding("doubtful", f"{wrong}, where the commonest class alone leaves {percent(blind, 1)}")
     return Finding(straight.verdict, f"{wrong}; {straight.why}")
 
@@ -371,7 +371,7 @@ def _dispersed(dispersion: Dispersion | None, found: Evidence, model: str) -> Fi
     if np.isnan(index).all():
         return Finding("not checked", "counts are too small to tell how they vary")
     if not departs.any():
-        return Finding("borne out", f"counts vary as {model} do")
+        return Finding("supported", f"counts vary as {model} do")
     k, j = np.unravel_index(np.argmax(np.where(departs, dispersion.off, -1.0)), index.shape)
     columns = departs.any(axis=0)
     head = f"{some(columns, 'does', 'do')} not vary as {model} do"
@@ -387,7 +387,7 @@ def smooth(found: Evidence) -> Finding:
         return Finding("not checked", "no column holds numbers")
     spiked = (shapes.values <= 2) | (shapes.commonest >= 0.5)
     if not spiked.any():
-        return Finding("borne out", "")
+        return Finding("supported", "")
     names = ", ".join(np.array(found.names)[spiked][:3])
     why = f"{some(spiked)} mostly one value, or one of two ({names})"
     return Finding("violated" if spiked.mean() >= MANY else "doubtful", f"{why}: no smooth density")
@@ -396,11 +396,11 @@ def smooth(found: Evidence) -> Finding:
 def mixed_gaussians(found: Evidence) -> Finding:
     """Mixtures take any smooth shape."""
     density = smooth(found)
-    if density.verdict != "borne out":
+    if density.verdict != "supported":
         return density
     alone = jointly_gaussian(found)
-    if alone.verdict == "borne out":
-        return Finding("borne out", "one Gaussian for each class would do")
+    if alone.verdict == "supported":
+        return Finding("supported", "one Gaussian for each class would do")
     return Finding("not checked", f"classes are not single Gaussians, which mixtures are for: {alone.why}")
 
 
@@ -415,7 +415,7 @@ def rows_for_density(found: Evidence) -> Finding:
     density = f"the density of {p} column{'s' * (p > 1)}"
     why = f"class {found.groups[k]} has {n:,} rows, where {density} takes {needed}"
     enough = p <= len(SILVERMAN) and n >= SILVERMAN[p - 1]
-    return Finding("borne out" if enough else "doubtful", why)
+    return Finding("supported" if enough else "doubtful", why)
 
 
 def says_nothing(found: Evidence) -> Finding:
@@ -426,7 +426,7 @@ def says_nothing(found: Evidence) -> Finding:
     shares = found.sizes / found.sizes.sum()
     blind = float(-(shares * np.log(shares)).sum())
     if bends.log_loss > 0.99 * blind:
-        return Finding("borne out", "a linear model of the columns has no smaller held-out log-loss")
+        return Finding("supported", "a linear model of the columns has no smaller held-out log-loss")
     less = f"from {blind:.2f} to {bends.log_loss:.2f}"
     return Finding("violated", f"a linear model of the columns lowers the held-out log-loss {less}")
 
@@ -438,7 +438,7 @@ def straight(found: Evidence) -> Finding:
     if isinstance(left, str):
         return Finding("not checked", f"residuals are not looked at: {left}")
     if not left.is_bent:
-        return Finding("borne out", "the target is as good as linear in the columns")
+        return Finding("supported", "the target is as good as linear in the columns")
     share = f"bends explain {percent(left.bent)} of what slopes leave"
     why = f"the target bends, most with {left.column}: {share}"
     return Finding("violated" if left.bent >= linearity.MUCH_STRUCTURE else "doubtful", why)
@@ -450,7 +450,7 @@ def even(found: Evidence) -> Finding:
     if isinstance(left, str):
         return Finding("not checked", "")
     if not left.is_uneven:
-        return Finding("borne out", "errors have about one variance")
+        return Finding("supported", "errors have about one variance")
     one, other = ("large", "small") if left.larger else ("small", "large")
     why = (
         f"errors are {times(left.uneven)} as wide where {one} values are expected as where {other} ones are"
@@ -464,7 +464,7 @@ def gaussian_errors(found: Evidence) -> Finding:
     if isinstance(left, str):
         return Finding("not checked", "")
     if not left.departs:
-        return Finding("borne out", "errors look Gaussian")
+        return Finding("supported", "errors look Gaussian")
     shape = f"skewness {signed(left.skewness)}, kurtosis {signed(left.kurtosis)} beyond a Gaussian's"
     return Finding("violated" if left.far else "doubtful", f"errors are not Gaussian ({shape})")
 
@@ -475,5 +475,5 @@ def tells_nothing(found: Evidence) -> Finding:
     if isinstance(left, str):
         return Finding("not checked", f"no line is tried: {left}")
     if left.told_p >= LEVEL:
-        return Finding("borne out", "a linear fit explains no more than chance would")
+        return Finding("supported", "a linear fit explains no more than chance would")
     return Finding("violated", f"a linear fit explains {percent(left.told)} of the variance")

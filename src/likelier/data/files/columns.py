@@ -196,7 +196,8 @@ def kinds(given: Mapping[str, Any]) -> dict[str, Kind]:
     """Kinds of columns by their names, checked."""
     for name, kind in given.items():
         if kind not in get_args(Kind):
-            raise ValueError(f"types={{{name!r}: {kind!r}}}: it is one of {', '.join(get_args(Kind))}")
+            known = ", ".join(map(repr, get_args(Kind)))
+            raise ValueError(f"types[{name!r}] must be one of {known}; got {kind!r}.")
     return dict(given)
 
 

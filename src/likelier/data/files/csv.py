@@ -53,7 +53,8 @@ def delimited_by(delimiter: Any) -> str:
         )
     if delimiter in '"\r\n\0':
         raise ValueError(
-            f"delimiter={delimiter!r}: quotation marks and line ends have another meaning in CSV."
+            f"delimiter must not be a quotation mark or a line end, which have another meaning in CSV; got "
+            f"{delimiter!r}."
         )
     return delimiter
 
@@ -106,8 +107,8 @@ def _encoding(path: str, given: str | None) -> str:
         return codecs.lookup(given or marked or UTF8).name
     except LookupError:
         raise ValueError(
-            f"encoding={given!r}: there is none of this name; some are 'utf-8', 'latin-1', 'cp1252' and "
-            "'utf-16'"
+            "encoding must be the name of a codec, such as 'utf-8', 'latin-1', 'cp1252' or 'utf-16'; got "
+            f"{given!r}."
         ) from None
 
 

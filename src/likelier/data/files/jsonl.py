@@ -225,7 +225,7 @@ _KINDS = {
     str: "text",
     int: "a number",
     float: "a number",
-    bool: "a truth",
+    bool: "a boolean",
     type(None): "null",
 }
 

@@ -36,9 +36,9 @@ def find(path: Any, format: str | None) -> tuple[list[str], str]:
     """The files that are meant, sorted, and their format."""
     known = scanned()
     if format is not None and format not in known:
-        raise ValueError(f"format={format!r}: it is one of {', '.join(known)}")
+        raise ValueError(f"format must be one of {', '.join(map(repr, known))}; got {format!r}.")
     if not isinstance(path, str | os.PathLike | Iterable):
-        raise TypeError(f"path={path!r}: it is a file, a folder, a glob, or a list of them")
+        raise TypeError(f"path must be a file, a folder, a glob pattern, or a list of them; got {path!r}.")
     given = [path] if isinstance(path, str | os.PathLike) else list(path)
     paths = sorted({file for one in given for file in _matches(os.fspath(one), format)})
     if not paths:

@@ -122,7 +122,7 @@ def with_offset(rows: LabelledRows, offset: Any) -> LabelledRows:
     n, K = len(source), len(rows.classes)
     if known.shape != (n,) and known.shape != (n, K):
         raise ValueError(
-            f"offset has shape {known.shape}: it is ({n},), or ({n}, {K}) with a number for each class"
+            f"offset must have shape ({n},), or ({n}, {K}) with a number for each class; got {known.shape}."
         )
     if not np.isfinite(known).all():
         raise ValueError("offset contains NaN or infinity.")

@@ -242,11 +242,11 @@ class LinearSVC(PenalisedModel):
 
     def _check_pair(self) -> None:
         if self.multi_class not in ("ovr", "crammer_singer"):
-            raise ValueError(f"multi_class={self.multi_class!r}: it is 'ovr' or 'crammer_singer'")
+            raise ValueError(f"multi_class must be 'ovr' or 'crammer_singer'; got {self.multi_class!r}.")
         if self.multi_class == "crammer_singer":  # which has a loss and a penalty of its own
             return
         if self.loss not in PENALTIES:
-            raise ValueError(f"loss={self.loss!r}: it is one of {', '.join(PENALTIES)}")
+            raise ValueError(f"loss must be one of {', '.join(map(repr, PENALTIES))}; got {self.loss!r}.")
         if self.penalty not in PENALTIES[self.loss]:
             pairs = ", ".join(f"{p} with {loss}" for loss, ps in PENALTIES.items() for p in ps)
             raise ValueError(

@@ -192,9 +192,9 @@ class LogisticModel(PenalisedModel):
 def summarised(model: Any, cov: str, level: float) -> Information:
     """The information for a summary; raises if standard errors are not defined for this fit."""
     if cov not in ("classical", *POWERS):
-        raise ValueError(f"cov={cov!r}: it is one of classical, {', '.join(POWERS)}")
+        raise ValueError(f"cov must be one of 'classical', {', '.join(map(repr, POWERS))}; got {cov!r}.")
     if not 0 < level < 1:
-        raise ValueError(f"level={level!r}: it lies between 0 and 1")
+        raise ValueError(f"level must be a number between 0 and 1; got {level!r}.")
     found = model._statistics
     if not isinstance(found, Information):  # but the steps of `partial_fit`
         raise ValueError(
@@ -472,10 +472,12 @@ class LogisticRegression(LogisticModel):
         if self.penalty_weights is None:
             return None
         found = np.asarray(self.penalty_weights, dtype=np.float64)
-        if found.shape != (source.p,) or not (np.isfinite(found) & (found >= 0)).all():
+        good = np.isfinite(found) & (found >= 0)
+        if found.shape != (source.p,) or not good.all():
+            wrong = f"shape {found.shape}" if found.shape != (source.p,) else f"{found[~good][0]:g}"
             raise ValueError(
-                f"penalty_weights has shape {found.shape}: it is a finite number, from 0, for each "
-                f"of the {source.p} columns"
+                f"penalty_weights must be finite numbers >= 0, one for each of the {source.p} columns; got "
+                f"{wrong}."
             )
         return found
 

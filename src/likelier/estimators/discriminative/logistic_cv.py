@@ -51,7 +51,9 @@ def scorer_of(scoring: Any, classes: NDArray[Any] | None = None) -> Scorer:
     from sklearn.metrics import get_scorer, make_scorer  # slow to load
 
     if scoring is not None and not isinstance(scoring, str) and not callable(scoring):
-        raise ValueError(f"scoring={scoring!r}: it is None, the name of a scorer, or scorer(model, X, y)")
+        raise ValueError(
+            f"scoring must be None, the name of a scorer or a callable scorer(model, X, y); got {scoring!r}"
+        )
     scorer: Any = get_scorer("accuracy" if scoring is None else scoring)
     score = getattr(scorer, "_score_func", None)
     asks = {} if score is None else signature(score).parameters
@@ -116,7 +118,7 @@ class Trial:
         else:
             with ThreadPoolExecutor(count) as pool:
                 fits = list(pool.map(self._fits, [train for train, _ in folds]))
-        # A scorer may be anyone's: it is asked in order, by one thread.
+        # A scorer may be anyone's, so it is called in order, by one thread.
         found = [self._judged(models, test) for models, (_, test) in zip(fits, folds, strict=True)]
         return Results(*(np.stack(each) for each in zip(*found, strict=True)))
 
@@ -441,7 +443,7 @@ class LogisticRegressionCV(LogisticModel):
             Cs = np.logspace(-4, 4, int(validation.number("Cs", Cs, 1, whole=True)))
         for name, values in (("Cs", Cs), ("l1_ratios", ratios)):
             if np.ndim(values) != 1:
-                raise ValueError(f"{name}={values!r}: it is a list of numbers")
+                raise ValueError(f"{name} must be a list of numbers; got {values!r}.")
         Cs = [validation.allowance("Cs", C) for C in Cs]
         ratios = [validation.number("l1_ratios", ratio, 0.0, 1.0) for ratio in ratios]
         if not Cs or not ratios:

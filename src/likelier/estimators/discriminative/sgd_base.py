@@ -75,7 +75,7 @@ def course_of(estimator: Any, **own: Any) -> Course:
 def one_of(name: str, value: Any, words: Sequence[str | None]) -> None:
     """Validate a hyper-parameter that has a fixed set of values."""
     if not any(value is word or (isinstance(value, str) and value == word) for word in words):
-        raise ValueError(f"{name}={value!r}: it is one of {', '.join(map(str, words))}")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, words))}; got {value!r}.")
 
 
 def shares(penalty: str | None, l1_ratio: float | None) -> tuple[float, float]:
@@ -493,7 +493,7 @@ class SGDModel(LinearModel):
             return cores()
         jobs = int(validation.number("n_jobs", self.n_jobs, -np.inf, whole=True))
         if jobs == 0:
-            raise ValueError("n_jobs=0: it is None, a number of workers, or -1 for all cores")
+            raise ValueError("n_jobs must be None, a number of workers, or -1 for all cores; got 0.")
         return jobs if jobs > 0 else max(1, cores() + 1 + jobs)
 
     def _seeds(self, K: int, chunk: Chunk | None) -> tuple[list[int], NDArray[np.uint8] | None]:
@@ -555,7 +555,7 @@ class SGDModel(LinearModel):
             if "_model" in vars(self):
                 raise ValueError(
                     f"this {type(self).__name__} was saved without statistics: it predicts, and cannot "
-                    "learn on. Save it with them."
+                    "continue training. Save it with them."
                 )
             return _fresh(course, np.zeros((1 if K == 2 else K, p + 1)), K)
         if course.average and before.mean is None:

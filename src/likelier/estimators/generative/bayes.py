@@ -589,7 +589,7 @@ class BayesClassifier(ClassifierMixin, Estimator):
             codes = np.sort(rng.choice(len(self.classes_), size=n_samples, p=self.class_prior_))
         else:
             if np.ndim(y) != 0:
-                raise ValueError(f"y={y!r:.80}: it is one class")
+                raise ValueError(f"y must be a single class label; got {y!r:.80}.")
             found = code(np.asarray([y]), self.classes_)[0]
             if found < 0:
                 raise ValueError(f"no class {y!r}; classes: {self.classes_.tolist()}")

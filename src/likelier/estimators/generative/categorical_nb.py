@@ -130,7 +130,7 @@ class CategoricalNB(OnePassClassifier):
                 f"{least.shape} instead."
             )
         if (least < 1).any():
-            raise ValueError(f"min_categories={self.min_categories!r}: a column has one category or more")
+            raise ValueError(f"min_categories must be >= 1; got {self.min_categories!r}.")
 
     def _model_of(self, statistics: Counts, classes: NDArray[Any]) -> Bayes:
         K = len(classes)

@@ -75,10 +75,10 @@ class Discriminant(OnePassClassifier):
 
     def _check_solver(self, solvers: tuple[str, ...]) -> None:
         if self.solver not in solvers:
-            raise ValueError(f"solver={self.solver!r}: it is one of {', '.join(solvers)}")
+            raise ValueError(f"solver must be one of {', '.join(map(repr, solvers))}; got {self.solver!r}.")
         s = self.shrinkage
         if isinstance(s, str) and s != "auto":
-            raise ValueError(f"shrinkage={s!r}: it is None, 'auto' or a number from 0 to 1")
+            raise ValueError(f"shrinkage must be None, 'auto' or a number from 0 to 1; got {s!r}.")
         if s is not None and not isinstance(s, str):
             validation.number("shrinkage", s, 0.0, 1.0)
         if self.solver == "svd" and s is not None:
@@ -144,8 +144,8 @@ def covariance_by(estimator: Any, rows: Floats) -> Floats:
     """The covariance that an estimator of the user's finds in these rows."""
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise TypeError(
-            f"covariance_estimator={estimator!r}: it is an object with a method fit, such as "
-            "sklearn.covariance.OAS()"
+            "covariance_estimator must be an object with a method fit, such as sklearn.covariance.OAS(); "
+            f"got {estimator!r}."
         )
     fitted = clone(estimator, safe=False)  # it need not be one of scikit-learn's
     fitted.fit(rows)

@@ -248,8 +248,8 @@ def asked_for(families: Any, p: int, number_of: Any) -> Asked:
         return Asked(dict.fromkeys(range(p), families), ())
     if not isinstance(families, Mapping):
         raise ValueError(
-            f"families={families!r:.80}: it is 'auto', the name of a family, or a dict "
-            "{column: family, (column, column): family}"
+            "families must be 'auto', the name of a family, or a dict {column: family, (column, column): "
+            f"family}}; got {families!r:.80}."
         )
     columns: dict[int, str | Settled] = dict.fromkeys(range(p), "auto")
     groups: list[tuple[Sequence[int], str, Family | None]] = []

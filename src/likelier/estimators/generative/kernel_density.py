@@ -105,11 +105,12 @@ class KernelDensityClassifier(OnePassClassifier):
 
     def _family(self, classes: NDArray[Any]) -> ProductKernel:
         if self.kernel != "gaussian":
-            raise ValueError(f"kernel={self.kernel!r}: it is 'gaussian'")
+            raise ValueError(f"kernel must be 'gaussian'; got {self.kernel!r}.")
         if isinstance(self.bandwidth, str):
             if self.bandwidth not in NAMES:
+                known = ", ".join(map(repr, NAMES))
                 raise ValueError(
-                    f"bandwidth={self.bandwidth!r}: it is a number above 0 or one of {', '.join(NAMES)}"
+                    f"bandwidth must be a number > 0 or one of {known}; got {self.bandwidth!r}."
                 )
             return ProductKernel(self.bandwidth)  # type: ignore[arg-type]
         least = float(np.finfo(np.float64).tiny)

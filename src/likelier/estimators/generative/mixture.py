@@ -169,9 +169,8 @@ class GaussianMixture(Components):
         ridge = validation.number("reg_covar", self.reg_covar, 0.0)
         if self.select is None:
             if self.covariance_type not in SHAPES:
-                raise ValueError(
-                    f"covariance_type={self.covariance_type!r}: it is one of {', '.join(SHAPES)}"
-                )
+                known = ", ".join(map(repr, SHAPES))
+                raise ValueError(f"covariance_type must be one of {known}; got {self.covariance_type!r}.")
             return [Candidate(most, self.covariance_type, ridged(self.covariance_type, ridge))]
         self._check_select()
         kinds = [shape for shape in SHAPES if self._wanted(shape)]
@@ -191,8 +190,9 @@ class GaussianMixture(Components):
         asked = [self.covariance_type] if one else self.covariance_type
         unknown = [shape for shape in asked if shape not in (*SHAPES, "all")]
         if unknown or len(asked) == 0:
+            known = ", ".join(map(repr, SHAPES))
             raise ValueError(
-                f"covariance_type={self.covariance_type!r}: it is 'all', or some of {', '.join(SHAPES)}"
+                f"covariance_type must be 'all' or some of {known}; got {self.covariance_type!r}."
             )
 
     def _chosen(self, table: Selection) -> int:
@@ -233,7 +233,7 @@ class GaussianMixture(Components):
         same = (len(before.log_prior), before.shape) == (candidate.M, candidate.shape)
         if not same:
             raise ValueError(
-                f"warm_start goes on from {len(before.log_prior)} {before.shape} components, and "
+                f"warm_start continues from {len(before.log_prior)} {before.shape} components, and "
                 f"{candidate.M} {candidate.shape} ones are asked for: fit a new estimator."
             )
         return before

@@ -291,8 +291,8 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
             return self.fit(X, y, sample_weight)
         if self._statistics is None:
             raise ValueError(
-                f"partial_fit goes on from statistics, and this {type(self).__name__} keeps none: it came "
-                "from marginal() or condition(), was saved without them, or took no step (max_iter=0)."
+                f"partial_fit continues from statistics, and this {type(self).__name__} keeps none: it "
+                "came from marginal() or condition(), was saved without them, or took no step (max_iter=0)."
             )
         source = validation.unlabelled(self, X, sample_weight, known=True)
         model = self._model
@@ -506,7 +506,8 @@ def check_starts(estimator: Any, allowed: tuple[str, ...]) -> None:
     check_climb(estimator)
     validation.number("verbose_interval", estimator.verbose_interval, 1, whole=True)
     if estimator.init_params not in allowed:
-        raise ValueError(f"init_params={estimator.init_params!r}: it is one of {', '.join(allowed)}")
+        known = ", ".join(map(repr, allowed))
+        raise ValueError(f"init_params must be one of {known}; got {estimator.init_params!r}.")
 
 
 def counted_in(source: Source, units: Units | None) -> Source:

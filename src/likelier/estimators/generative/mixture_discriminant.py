@@ -223,7 +223,8 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
         if self.families is not None:
             return family_of(self.families)
         if self.covariance_type not in SHAPES:
-            raise ValueError(f"covariance_type={self.covariance_type!r}: it is one of {', '.join(SHAPES)}")
+            known = ", ".join(map(repr, SHAPES))
+            raise ValueError(f"covariance_type must be one of {known}; got {self.covariance_type!r}.")
         return ridged(self.covariance_type, ridge)
 
     def _log_prior(self, classes: NDArray[Any]) -> Floats | None:

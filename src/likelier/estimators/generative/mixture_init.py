@@ -31,8 +31,8 @@ NEAR = 1e3
 def no_variance(reg_covar: float) -> str:
     """What is said of a component that has collapsed."""
     return (
-        f"a component does not vary in some direction: its variance there is reg_covar={reg_covar:g}, or "
-        "as little. It has collapsed onto a few rows, or columns are constant or depend on each other. Use "
+        f"the covariance of a component is (nearly) singular and was held up by reg_covar={reg_covar:g}. "
+        "It has collapsed onto a few rows, or columns are constant or depend on each other. Use "
         "fewer components, more starts (n_init), another covariance_type, or a larger reg_covar."
     )
 
@@ -216,7 +216,7 @@ def check_enough(X: Floats, M: int, whose: str = "") -> None:
 @cache
 def _openmp() -> Any:
     """What sets the threads of k-means; found once, since that takes milliseconds."""
-    # Late: it is not needed before a mixture starts.
+    # Imported late, as it is not needed before a mixture starts.
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
     return ThreadpoolController().select(user_api="openmp")

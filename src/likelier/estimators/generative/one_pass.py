@@ -526,7 +526,7 @@ def _unseen(columns: ColumnMoments, target: NDArray[Any], names: Names) -> Itera
 def _joint_classes(models: Sequence[Named], classes: Any) -> NDArray[Any]:
     """The classes of all models: the same, or, asked for, their union."""
     if classes not in (None, "union"):
-        raise ValueError(f"classes={classes!r}: it is None (they must match) or 'union'")
+        raise ValueError(f"classes must be None (all models have the same) or 'union'; got {classes!r}.")
     joint: NDArray[Any] = models[0].model._target
     for one in models[1:]:
         theirs = one.model._target

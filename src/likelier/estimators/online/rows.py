@@ -266,8 +266,8 @@ def worded(estimator: Any, X: Stored) -> Stored:
     if others:
         some = ", ".join(f"{name!r} ({kind})" for name, kind in others.items())
         raise ValueError(
-            f"{type(estimator).__name__} takes numbers, words and truths, and these columns hold none: "
-            f"{some}. Leave them out, as in scan(path, features=[...])."
+            f"{type(estimator).__name__} takes numbers, strings and booleans, and these columns hold "
+            f"others: {some}. Leave them out, as in scan(path, features=[...])."
         )
     return source
 
