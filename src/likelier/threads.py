@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from ctypes import c_int
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -18,14 +19,46 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+class _Blas:
+    """A BLAS library, and how many threads it may use."""
+
+    def __init__(self, library: Any) -> None:
+        self._library = library
+        # From its version 3.8 on threadpoolctl lets only that thread set OpenBLAS's number which did so
+        # first: here the last one may be another.
+        self._set = getattr(library, "_real_set_num_threads", library.set_num_threads)
+        self._running = self._number = None
+        if library.internal_api == "openblas" and library.threading_layer == "pthreads":
+            try:
+                self._running = c_int.in_dll(library.dynlib, "blas_server_avail")
+                self._number = c_int.in_dll(library.dynlib, "blas_cpu_number")
+            except ValueError:  # built without them
+                pass
+
+    @property
+    def threads(self) -> int:
+        return int(self._library.get_num_threads())
+
+    def use(self, threads: int) -> None:
+        """Set the number of threads.
+
+        A forked process has none of OpenBLAS's threads, and its own function would start them: they spin
+        for a tenth of a second, on a core that others need. There the number alone is written.
+        """
+        if self._running is not None and self._number is not None and self._running.value == 0:
+            self._number.value = threads
+        else:
+            self._set(threads)
+
+
 @cache
-def _blas() -> Any:
-    """What sets the threads of NumPy's BLAS and SciPy's; found once, since that takes milliseconds."""
+def _blas() -> list[_Blas]:
+    """NumPy's BLAS and SciPy's; found once, since that takes milliseconds."""
     # Late: streams, which start fast, need none of it. Only a BLAS that is loaded is found.
     import scipy.linalg  # noqa: F401
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-    return ThreadpoolController().select(user_api="blas")
+    return [_Blas(library) for library in ThreadpoolController().select(user_api="blas").lib_controllers]
 
 
 class _Held:
@@ -44,7 +77,7 @@ class _Held:
     def one(self) -> Iterator[None]:
         with self._lock:
             if self._wanted == 0:
-                self._before = [library.get_num_threads() for library in _blas().lib_controllers]
+                self._before = [library.threads for library in _blas()]
                 _set([1] * len(self._before))
             self._wanted += 1
         try:
@@ -57,10 +90,8 @@ class _Held:
 
 
 def _set(threads: list[int]) -> None:
-    for library, number in zip(_blas().lib_controllers, threads, strict=True):
-        # From its version 3.8 on threadpoolctl lets only that thread set OpenBLAS's number which did so
-        # first: here the last one may be another.
-        getattr(library, "_real_set_num_threads", library.set_num_threads)(number)
+    for library, number in zip(_blas(), threads, strict=True):
+        library.use(number)
 
 
 _held = _Held()

@@ -1,16 +1,25 @@
 """BLAS on one thread: for as long as anyone wants it, and not for longer."""
 
+import multiprocessing
+import sys
+from pathlib import Path
 from threading import Barrier, Thread
 
-from likelier.threads import _blas, one_blas_thread, one_thread_if
+import pytest
+import scipy.linalg  # noqa: F401
+from threadpoolctl import ThreadpoolController
+
+from likelier.threads import one_blas_thread, one_thread_if
+
+BLAS = ThreadpoolController().select(user_api="blas")
 
 
 def _threads() -> list[int]:
-    return [library["num_threads"] for library in _blas().info()]
+    return [library["num_threads"] for library in BLAS.info()]
 
 
 def test_one_thread_within_and_as_many_as_before_after():
-    with _blas().limit(limits=2):
+    with BLAS.limit(limits=2):
         before = _threads()
         with one_thread_if(True):
             assert set(_threads()) == {1}
@@ -40,7 +49,7 @@ def test_two_fits_at_the_same_time_leave_the_threads_as_they_were():
             first_out.wait()
             seen.append(set(_threads()))
 
-    with _blas().limit(limits=2):
+    with BLAS.limit(limits=2):
         before = _threads()
         fits = [Thread(target=first), Thread(target=second)]
         for fit in fits:
@@ -52,7 +61,7 @@ def test_two_fits_at_the_same_time_leave_the_threads_as_they_were():
 
 
 def test_a_failure_within_gives_the_threads_back():
-    with _blas().limit(limits=2):
+    with BLAS.limit(limits=2):
         before = _threads()
         try:
             with one_blas_thread():
@@ -60,3 +69,27 @@ def test_a_failure_within_gives_the_threads_back():
         except ValueError:
             pass
         assert _threads() == before
+
+
+def _held_in_a_fork(pipe) -> None:
+    with one_blas_thread():
+        inside = _threads()
+    pipe.send((inside, _threads(), len(list(Path("/proc/self/task").iterdir()))))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted by /proc")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_is_not_given_threads_that_spin():
+    """OpenBLAS starts its threads anew when it is told their number after a fork."""
+    if any(library["threading_layer"] != "pthreads" for library in BLAS.info()):
+        pytest.skip("another BLAS than OpenBLAS on its own threads")
+    forks = multiprocessing.get_context("fork")
+    with BLAS.limit(limits=2):
+        here, there = forks.Pipe(False)
+        child = forks.Process(target=_held_in_a_fork, args=(there,))
+        child.start()
+        inside, after, threads = here.recv()
+        child.join()
+    assert set(inside) == {1}
+    assert set(after) == {2}
+    assert threads == 1
