@@ -144,7 +144,9 @@ def _dense(name: str, n: int, p: int, K: int) -> Table:
 
 def _sparse(name: str, n: int, p: int, K: int) -> Table:
     rng = np.random.default_rng([n, p, K])
-    rows, columns = np.repeat(np.arange(n), CELLS_A_ROW), rng.integers(0, p, n * CELLS_A_ROW)
+    # Indices of 32 bits: LIBLINEAR takes no others.
+    rows = np.repeat(np.arange(n, dtype=np.int32), CELLS_A_ROW)
+    columns = rng.integers(0, p, n * CELLS_A_ROW).astype(np.int32)
     X = sparse.csr_array((rng.integers(1, 4, len(rows)).astype(float), (rows, columns)), shape=(n, p))
     return Table(name, X, _classes(rng, n, K))
 
