@@ -32,8 +32,9 @@ def test_few_classes_stand_above_an_estimator(kind):
 def test_fit_is_one_method_of_one_class_and_short(kind):
     (first, *_) = [each for each in kind.__mro__ if "fit" in vars(each)]
     assert len([each for each in kind.__mro__ if "fit" in vars(each)]) == 1
-    lines = inspect.getsource(inspect.unwrap(vars(first)["fit"])).splitlines()
-    assert len(lines) <= MOST_LINES
+    fit = inspect.unwrap(vars(first)["fit"])
+    lines = len(inspect.getsource(fit).splitlines()) - len(fit.__doc__.splitlines())
+    assert lines <= MOST_LINES
 
 
 @pytest.mark.parametrize("kind", [PenalisedModel, LogisticModel, SGDModel])

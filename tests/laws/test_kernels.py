@@ -440,7 +440,7 @@ def test_leaving_out_can_be_tried_on_some_rows_and_needs_rows():
     X, y = load_iris(return_X_y=True)
     model = KDC().fit(X, y)
     assert model.leave_one_out(max_rows=40).rows == 40
-    with pytest.raises(ValueError, match="max_rows=0"):
+    with pytest.raises(ValueError, match="max_rows must be an integer >= 1; got 0"):
         model.leave_one_out(max_rows=0)
     with pytest.raises(ValueError, match="needs the statistics"):
         model.marginal([0]).leave_one_out()

@@ -467,7 +467,7 @@ class LinearRegression(LeastSquares):
     >>> model.predict([[1.70]]).round(2)
     array([65.42])
     >>> print(model.summary())
-    4 rows, 2 degrees of freedom left; classical errors
+    4 rows, 2 residual degrees of freedom; classical errors
                estimate  std. error     t       p     2.5 %    97.5 %
     intercept  -38.2887     8.15486  -4.7  0.0425  -73.3763  -3.20116
     x0          61.0037     4.90361  12.4  0.0064   39.9052   82.1023
