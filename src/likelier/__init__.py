@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from likelier.data import SeparationWarning as SeparationWarning
     from likelier.data import SkippedWarning as SkippedWarning
     from likelier.data.files.scan import scan as scan
+    from likelier.estimators.design_matrix import DesignMatrix as DesignMatrix
     from likelier.estimators.discriminative.linear_svc import LinearSVC as LinearSVC
     from likelier.estimators.discriminative.logistic import LogisticRegression as LogisticRegression
     from likelier.estimators.discriminative.logistic_cv import LogisticRegressionCV as LogisticRegressionCV

@@ -622,4 +622,5 @@ NB_MODULE(LIKELIER_MODULE, m) {
     bind_cells(m);
     bind_text(m);
     bind_documents(m);
+    bind_tables(m);
 }

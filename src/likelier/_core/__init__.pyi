@@ -246,6 +246,44 @@ def argmax(Z: Floats, out: NDArray[np.int64], /) -> None: ...
 def code(y: NDArray[Any], /) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
 def drawn(first: int, seed: int, top: int, places: NDArray[np.int64]) -> int: ...
 def code_bytes(y: NDArray[np.uint8], /) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
+def design_rows(
+    X: Matrix,
+    to: NDArray[np.int32],
+    missing: NDArray[np.int32],
+    shift: Floats,
+    scale: Floats,
+    fill: Floats,
+    at: NDArray[np.int64],
+    table: NDArray[np.int32],
+    P: int,
+    out: Floats,
+) -> Where: ...
+def design_counts(
+    X: Matrix,
+    to: NDArray[np.int32],
+    missing: NDArray[np.int32],
+    shift: Floats,
+    scale: Floats,
+    fill: Floats,
+    at: NDArray[np.int64],
+    table: NDArray[np.int32],
+    P: int,
+    counts: NDArray[np.int64],
+) -> Where: ...
+def design_cells(
+    X: Matrix,
+    to: NDArray[np.int32],
+    missing: NDArray[np.int32],
+    shift: Floats,
+    scale: Floats,
+    fill: Floats,
+    at: NDArray[np.int64],
+    table: NDArray[np.int32],
+    P: int,
+    starts: NDArray[Any],
+    values: Floats,
+    columns: NDArray[Any],
+) -> Where: ...
 def recode(codes: NDArray[np.int32], table: NDArray[np.int32], /) -> None: ...
 def square_norms(X: Matrix, shift: Floats, out: Floats) -> None: ...
 def deal(order: NDArray[np.int64], seed: int) -> None: ...

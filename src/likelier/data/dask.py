@@ -15,6 +15,7 @@ from likelier.data.chunk import PART_BYTES, Chunk, Part
 from likelier.data.labels import code, first_seen, label_counts
 from likelier.data.matrix import Block, Dense, block
 from likelier.data.row_numbers import Uncounted, firsts, found, rows_of
+from likelier.data.tables import table_of
 from likelier.data.transforms import AT_HAND, Partitions
 
 # What a task makes of the partitions of Dask collections that it is brought: chunks.
@@ -74,7 +75,7 @@ class Reading:
         try:
             if frame is not None:
                 some = frame if self.columns is None else frame[:, list(self.columns)]
-                return frames.columns(some, categories=self.categories)
+                return table_of(some)[1] if self.categories else frames.columns(some)
             if isinstance(X, np.ndarray) and X.dtype.kind in "OUT" and self.categories:
                 found: Block = frames.of_objects(X)
             else:

@@ -187,7 +187,7 @@ def columns(X: Frame, *, categories: bool = False) -> Columns:
     """
     found: list[Any] = []
     refused: list[tuple[Kind, Series]] = []
-    for series in _each(X, categories=categories):
+    for series in each_column(X, categories=categories):
         if isinstance(series, np.ndarray | Factor):
             found.append(series)
             continue
@@ -199,11 +199,11 @@ def columns(X: Frame, *, categories: bool = False) -> Columns:
         else:
             refused.append((kind, series))
     if refused:
-        raise ValueError(_refusal(refused))
+        raise ValueError(refusal(refused))
     return Columns(tuple(found))
 
 
-def _each(X: Frame, *, categories: bool) -> Iterator[NDArray[Any] | Factor | Series]:
+def each_column(X: Frame, *, categories: bool) -> Iterator[NDArray[Any] | Factor | Series]:
     """Columns of NumPy's numbers as they lie, which is most of what there is in pandas; others as series.
 
     A row at a time pays for every column: pandas takes 12 µs to hand one out, narwhals 45 µs to wrap it.
@@ -367,7 +367,8 @@ def _decoded(found: Factor) -> NDArray[Any]:
     return np.asarray(held[found.codes])
 
 
-def _refusal(refused: list[tuple[Kind, Series]]) -> str:
+def refusal(refused: list[tuple[Kind, Series]]) -> str:
+    """The message about columns that a model cannot use."""
     shown = ", ".join(f"{series.name!r} ({_described(kind, series)})" for kind, series in refused)
     kinds = {"written" if kind == "category" and _written(series) else kind for kind, series in refused}
     advice = "; ".join(text for kind, text in ADVICE.items() if kind in kinds)

@@ -405,6 +405,7 @@ _LISTED = (
             ),
         ),
     ),
+    ModelInfo("DesignMatrix", "likelier.estimators.design_matrix", "transformer"),
     ModelInfo("CountVectorizer", _TEXT, "transformer"),
     ModelInfo("HashingVectorizer", _TEXT, "transformer"),
     ModelInfo("TfidfTransformer", _TEXT, "transformer"),

@@ -1,14 +1,53 @@
-"""Rows as frames of the user's library: names, types and index kept."""
+"""Frames of the user's library, in and out: names, types and index kept."""
 
+from collections.abc import Mapping
+from os import PathLike
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.utils.validation import _get_feature_names
 
 from likelier.data import frames
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
+
+
+def opened(X: Any) -> Any:
+    """Frames of whatever library as frames of one kind; all else as it is."""
+    if type(X) is np.ndarray or issparse(X):
+        return X
+    _no_record(X)
+    frame = frames.frame(X)
+    return X if frame is None else frame
+
+
+def _no_record(X: Any) -> None:
+    """Refuse what people hand in for a table, and say how to make one of it."""
+    if isinstance(X, str | PathLike):
+        raise ValueError(
+            f"Expected 2D array, got a string instead: X={str(X)!r:.80}. If it is a file, scan it, y "
+            f"included: fit(likelier.scan({str(X)!r:.80}, target='y'))."
+        )
+    if isinstance(X, Mapping) and not hasattr(X, "tocsr"):  # a DOK matrix is both
+        raise ValueError(
+            "Expected 2D array, got a dict instead. If it is one row, make a table of it: "
+            "pandas.DataFrame([row]); if its values are columns: pandas.DataFrame(X)."
+        )
+    if isinstance(X, list | tuple) and X and all(isinstance(row, Mapping) for row in X):
+        raise ValueError(
+            "Expected 2D array, got a list of dicts instead. Make a table of them: pandas.DataFrame(rows)."
+        )
+
+
+def feature_names(X: Any) -> NDArray[Any] | None:
+    """The column names of a frame, if they are strings."""
+    if type(X) is np.ndarray:
+        return None
+    names = _get_feature_names(X)
+    return None if names is None else np.asarray(names, dtype=object)
 
 
 def check_library(output: str | None) -> None:

@@ -3,18 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from os import PathLike
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, csr_matrix, issparse
+from scipy.sparse import csr_array, csr_matrix
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import (
     _check_feature_names,
-    _get_feature_names,
     check_array,
     column_or_1d,
 )
@@ -24,6 +22,8 @@ from likelier.data import Arrays, BadCell, Block, Source, block, code, frames, l
 from likelier.data.dask import is_collection
 from likelier.display import some_of
 from likelier.engines import chunks
+from likelier.estimators.frames import feature_names as feature_names
+from likelier.estimators.frames import opened as opened
 from likelier.estimators.sources import (
     as_fitted,
     brought,
@@ -49,33 +49,6 @@ def _plain(X: Any) -> bool:
     if type(X) is np.ndarray or type(X) in CSR_MATRICES:
         return X.ndim == 2 and X.dtype.char in "dfbBhHiIlLqQe?" and min(X.shape) > 0
     return False
-
-
-def opened(X: Any) -> Any:
-    """Frames of whatever library as frames of one kind; all else as it is."""
-    if type(X) is np.ndarray or issparse(X):
-        return X
-    _no_record(X)
-    frame = frames.frame(X)
-    return X if frame is None else frame
-
-
-def _no_record(X: Any) -> None:
-    """Refuse what people hand in for a table, and say how to make one of it."""
-    if isinstance(X, str | PathLike):
-        raise ValueError(
-            f"Expected 2D array, got a string instead: X={str(X)!r:.80}. If it is a file, scan it, y "
-            f"included: fit(likelier.scan({str(X)!r:.80}, target='y'))."
-        )
-    if isinstance(X, Mapping) and not hasattr(X, "tocsr"):  # a DOK matrix is both
-        raise ValueError(
-            "Expected 2D array, got a dict instead. If it is one row, make a table of it: "
-            "pandas.DataFrame([row]); if its values are columns: pandas.DataFrame(X)."
-        )
-    if isinstance(X, list | tuple) and X and all(isinstance(row, Mapping) for row in X):
-        raise ValueError(
-            "Expected 2D array, got a list of dicts instead. Make a table of them: pandas.DataFrame(rows)."
-        )
 
 
 def no_name(y: Any) -> None:
@@ -202,14 +175,6 @@ def weighty(n: Any) -> None:
     """Refuse weights that leave no row; n: what was counted."""
     if not (n.any() if isinstance(n, np.ndarray) else n):
         raise ValueError("Sample weights are all zero: no row is left to fit. Give some row a weight.")
-
-
-def feature_names(X: Any) -> NDArray[Any] | None:
-    """The column names of a frame, if they are strings."""
-    if type(X) is np.ndarray:
-        return None
-    names = _get_feature_names(X)
-    return None if names is None else np.asarray(names, dtype=object)
 
 
 def labels_of(estimator: Any, y: Any) -> NDArray[Any]:
@@ -456,7 +421,9 @@ def naming(source: Source, whom: str = "") -> Iterator[None]:
     try:
         yield
     except BadCell as bad:
-        name = None if source.names is None else str(source.names[bad.column])
+        name = bad.name
+        if name is None and source.names is not None:
+            name = str(source.names[bad.column])
         raise bad.named(name, source.place(bad.row), whom) from None
 
 

@@ -1,0 +1,455 @@
+"""Tables of numbers, categories and dates as the columns of a design matrix, once it is known how."""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import islice, pairwise
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from likelier import _core
+from likelier.array_types import Codes, Floats, Indices
+from likelier.data.chunk import Chunk, Part
+from likelier.data.errors import NonFinite, SkippedWarning
+from likelier.data.labels import Factor, numbers_among
+from likelier.data.matrix import CSR, Block, Columns, Dense
+from likelier.data.transforms import Wrapped
+from likelier.display import some_of
+from likelier.threads import cores
+from likelier.warning_location import outside
+
+# What the columns of a table are, and what is computed of each before it is encoded.
+
+Kind = Literal["number", "bool", "category", "ordered", "date"]
+DAY = 86_400e6  # microseconds
+
+DATE_PARTS: dict[str, Callable[[Any], Any]] = {
+    "year": pc.year,
+    "quarter": pc.quarter,
+    "month": pc.month,
+    "week": pc.iso_week,
+    "day": pc.day,
+    "weekday": pc.day_of_week,
+    "yearday": pc.day_of_year,
+    "hour": pc.hour,
+    "minute": pc.minute,
+}
+DAYS = "days"  # the number of days since 1970, as a part beside others
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """A column of a table: its name, and what it holds."""
+
+    name: str
+    kind: Kind
+    zone: str | None = None  # of dates
+    order: tuple[Any, ...] = ()  # of ordered categories, from the lowest on
+    parts: tuple[str, ...] = ()  # of dates; none: the number of days
+
+    @property
+    def derived_names(self) -> list[str]:
+        """The names of what is computed of it: mostly itself."""
+        return [f"{self.name}.{part}" for part in self.parts] or [self.name]
+
+    def derived(self, values: Any) -> list[Any]:
+        """What is computed of its values: parts of dates, ranks of ordered categories, or themselves."""
+        if self.kind == "ordered" and isinstance(values, Factor):
+            return [self._ranks(values)]
+        if not self.parts:
+            return [values]
+        moments = self._moments(values)
+        return [values if part == DAYS else _numbers(DATE_PARTS[part](moments)) for part in self.parts]
+
+    def _ranks(self, values: Factor) -> Floats:
+        rank = {level: float(i) for i, level in enumerate(self.order)}
+        unseen = [level for level in values.used() if level not in rank]
+        if unseen:
+            _warn_of_unseen([(self.name, unseen[0])], "counted as missing")
+        found = np.array([*(rank.get(level, np.nan) for level in values.levels), np.nan, np.nan])
+        return np.asarray(found[values.codes])
+
+    def _moments(self, days: Floats) -> Any:
+        """Days since 1970 as points in time, by the clock of the zone."""
+        gone = np.isnan(days)
+        ticks = np.where(gone, 0.0, np.round(days * DAY)).astype(np.int64)
+        moments = pa.array(ticks, pa.int64(), mask=gone).cast(pa.timestamp("us"))
+        if self.zone is None:
+            return moments
+        return pc.local_timestamp(moments.cast(pa.timestamp("us", tz=self.zone)))
+
+
+def _numbers(column: Any) -> Floats:
+    return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+
+
+# How each derived column is encoded.
+
+
+@dataclass(frozen=True)
+class NumberTerm:
+    """(x - shift) / scale, `fill` where x is missing; `gaps`: the name of a second column that says so."""
+
+    name: str
+    shift: float
+    scale: float
+    fill: float
+    gaps: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        return [self.name, self.gaps] if self.gaps else [self.name]
+
+
+def gap_name(name: str) -> str:
+    """The name of the indicator of missing cells of a column."""
+    return f"{name} is missing"
+
+
+@dataclass(frozen=True)
+class CategoryTerm:
+    """Indicators of categories: of each level the place of its column, -1 where it has none."""
+
+    name: str
+    levels: NDArray[Any]  # (L,), sorted objects
+    places: Codes  # (L,)
+    rare: int  # the place of levels that are pooled, and of unseen ones; -1: none
+    missing: int  # the place of missing cells; -1: none
+    labels: tuple[str, ...]  # of the columns, after the name
+
+    @property
+    def names(self) -> list[str]:
+        return [f"{self.name}{label}" for label in self.labels]
+
+    def coded(self, factor: Factor) -> tuple[Factor, Any]:
+        """The column by these levels, and a level that is none of them, or None."""
+        found = factor.coded(self.levels)
+        if factor.levels is self.levels or np.array_equal(factor.levels, self.levels):
+            return found, None
+        unseen = found.codes == len(self.levels)
+        if not unseen.any():
+            return found, None
+        return found, factor.levels[factor.codes[int(np.argmax(unseen))]]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A column without any value: nothing is made of it."""
+
+    name: str
+
+    @property
+    def names(self) -> list[str]:
+        return []
+
+
+Term = NumberTerm | CategoryTerm | LeftOut
+
+
+class Plan(NamedTuple):
+    """What the kernel needs: see `core/kernels/design.hpp`."""
+
+    to: Codes
+    missing: Codes
+    shift: Floats
+    scale: Floats
+    fill: Floats
+    at: NDArray[np.int64]
+    table: Codes
+    P: int
+
+
+def _plan(terms: Sequence[Term]) -> Plan:
+    p = len(terms)
+    to, missing = np.full(p, -1, dtype=np.int32), np.full(p, -1, dtype=np.int32)
+    shift, scale, fill = np.zeros(p), np.ones(p), np.zeros(p)
+    tables: list[Codes] = []
+    column = 0
+    for j, term in enumerate(terms):
+        table = np.empty(0, dtype=np.int32)
+        if isinstance(term, NumberTerm):
+            to[j], missing[j] = column, column + 1 if term.gaps else -1
+            shift[j], scale[j], fill[j] = term.shift, term.scale, term.fill
+        elif isinstance(term, CategoryTerm):
+            table = np.concatenate([[term.missing], term.places, [term.rare]]).astype(np.int32)
+            table[table >= 0] += column
+        tables.append(table)
+        column += len(term.names)
+    at = np.cumsum([0, *map(len, tables)]).astype(np.int64)
+    return Plan(to, missing, shift, scale, fill, at, np.concatenate(tables), column)
+
+
+@dataclass(frozen=True)
+class Design:
+    """How a table becomes numbers: its columns, what is computed of each, and how that is encoded."""
+
+    table: tuple[TableColumn, ...]
+    terms: tuple[Term, ...]  # of the derived columns
+    sparse: bool
+    _said: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
+
+    @cached_property
+    def plan(self) -> Plan:
+        return _plan(self.terms)
+
+    @property
+    def p(self) -> int:
+        """The number of columns of the design matrix."""
+        return self.plan.P
+
+    @cached_property
+    def names(self) -> "DesignNames":
+        """The names of its columns, each once."""
+        found, seen = [], set()
+        for name in (name for term in self.terms for name in term.names):
+            unique, i = name, 2
+            while unique in seen:
+                unique, i = f"{name} ({i})", i + 1
+            seen.add(unique)
+            found.append(unique)
+        return DesignNames.of(found, self)
+
+    @property
+    def names_in(self) -> list[str]:
+        """The names of the columns of the table."""
+        return [column.name for column in self.table]
+
+    @cached_property
+    def by_column(self) -> list[tuple[Term, ...]]:
+        """Of each column of the table, how what is computed of it is encoded."""
+        terms = iter(self.terms)
+        return [tuple(islice(terms, len(column.derived_names))) for column in self.table]
+
+    @property
+    def owners(self) -> Indices:
+        """Of each column of the design matrix, which column of the table it comes from."""
+        counts = [sum(len(term.names) for term in terms) for terms in self.by_column]
+        return np.repeat(np.arange(len(self.table)), counts)
+
+    def renamed(self, names: Sequence[str]) -> "Design":
+        """The same design of a table whose columns have other names."""
+        table = tuple(replace(c, name=name) for c, name in zip(self.table, names, strict=True))
+        derived = iter(name for column in table for name in column.derived_names)
+        terms = [
+            _renamed(term, next(derived), column.name)
+            for column, own in zip(table, self.by_column, strict=True)
+            for term in own
+        ]
+        return Design(table, tuple(terms), self.sparse)
+
+    # ---- rows --------------------------------------------------------------------------------------
+    def derived(self, X: Columns) -> Columns:
+        """The columns that are encoded, categories by the levels of the design."""
+        found: list[Any] = []
+        unseen: list[tuple[str, Any]] = []
+        for column, terms, values in zip(self.table, self.by_column, X.arrays, strict=True):
+            if isinstance(terms[0], LeftOut):  # whatever it holds by now
+                found += [np.zeros(len(values), dtype=np.int32) for _ in terms]
+                continue
+            for term, each in zip(terms, column.derived(_of_kind(column, values)), strict=True):
+                if isinstance(term, CategoryTerm):
+                    factor, level = term.coded(_as_factor(term, each))
+                    found.append(factor)
+                    unseen += [(term.name, level)] if level is not None else []
+                else:
+                    found.append(_as_numbers(term, each))
+        self._say(unseen)
+        return Columns(tuple(found))
+
+    def _say(self, unseen: list[tuple[str, Any]]) -> None:
+        """Warn of each column's unseen levels once."""
+        new = [(name, level) for name, level in unseen if name not in self._said]
+        self._said.update(name for name, _ in new)
+        if new:
+            rare = {term.name for term in self.terms if isinstance(term, CategoryTerm) and term.rare >= 0}
+            as_zeros = [pair for pair in new if pair[0] not in rare]
+            as_rare = [pair for pair in new if pair[0] in rare]
+            _warn_of_unseen(as_zeros, "all of their indicators are 0")
+            _warn_of_unseen(as_rare, "counted as rare")
+
+    def rows(self, X: Columns, *, sparse: bool | None = None, threads: int = 1) -> Block:
+        """The table as a design matrix."""
+        derived = self.derived(X)
+        if self.sparse if sparse is None else sparse:
+            return self._cells(derived, threads)
+        out = np.zeros((derived.shape[0], self.p))
+
+        def write(start: int, stop: int) -> Any:
+            return _core.design_rows(derived.rows(start, stop).native(), *self.plan, out[start:stop])
+
+        self._each_piece(derived, threads, write)
+        return Dense(out)
+
+    def _cells(self, X: Columns, threads: int) -> CSR:
+        n = X.shape[0]
+        ends = np.zeros(n + 1, dtype=np.int64)
+
+        def count(start: int, stop: int) -> Any:
+            counts = ends[1 + start : 1 + stop]
+            return _core.design_counts(X.rows(start, stop).native(), *self.plan, counts)
+
+        self._each_piece(X, threads, count)
+        np.cumsum(ends, out=ends)
+        kind: Any = np.int32 if max(ends[-1], self.p) < 2**31 else np.int64
+        starts = ends.astype(kind)
+        values, columns = np.empty(int(ends[-1])), np.empty(int(ends[-1]), dtype=kind)
+
+        def write(start: int, stop: int) -> Any:
+            piece = X.rows(start, stop).native()
+            return _core.design_cells(piece, *self.plan, starts[start : stop + 1], values, columns)
+
+        self._each_piece(X, threads, write)
+        return CSR(values, columns, starts, self.p)
+
+    def _each_piece(self, X: Columns, threads: int, work: Callable[[int, int], Any]) -> None:
+        """Work on runs of rows, by several threads if there are many; an infinite cell is refused."""
+        n = X.shape[0]
+        pieces = max(1, min(4 * threads, n // 10_000)) if threads > 1 else 1
+        ends = list(pairwise(n * i // pieces for i in range(pieces + 1)))
+        if pieces == 1:
+            found = [work(0, n)]
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                found = list(pool.map(work, *zip(*ends, strict=True)))
+        for (start, _), where in zip(ends, found, strict=True):
+            if where is not None:
+                row, at = start + where[0], where[1]
+                column = int(np.repeat(np.arange(len(self.table)), [*map(len, self.by_column)])[at])
+                raise NonFinite(row, column, X.cell(row, at), self.table[column].name)
+
+
+def _renamed(term: Term, name: str, of_column: str) -> Term:
+    if isinstance(term, NumberTerm) and term.gaps:
+        return replace(term, name=name, gaps=gap_name(of_column))
+    return replace(term, name=name)
+
+
+def _of_kind(column: TableColumn, values: Any) -> Any:
+    """The values of a column, refused where they are of another kind than in fit."""
+    if column.kind in ("category", "ordered"):
+        return values
+    if isinstance(values, Factor):
+        return _all_missing(column.name, values, "held dates" if column.kind == "date" else "held numbers")
+    return values
+
+
+def _all_missing(name: str, factor: Factor, held: str) -> Floats:
+    """A column of categories for one of numbers: nothing but missing cells is allowed."""
+    used = factor.used()
+    if len(used):
+        raise ValueError(
+            f"Input X has categories in column {name!r}, such as {used[0]!r}, which {held} in fit."
+        )
+    return np.full(len(factor), np.nan)
+
+
+def _as_numbers(term: Term, values: Any) -> Any:
+    if isinstance(values, Factor):
+        return _all_missing(term.name, values, "held numbers")
+    return values
+
+
+def _as_factor(term: CategoryTerm, values: Any) -> Factor:
+    """A column as categories of the type that they had in fit."""
+    some = term.levels[0] if len(term.levels) else None
+    if isinstance(values, Factor):
+        used = values.levels
+        if some is None or not len(used) or isinstance(used[0], str) == isinstance(some, str):
+            return values
+        used = values.used()
+        if not len(used):
+            return values
+        raise ValueError(
+            f"Input X has {used[0]!r} in column {term.name!r}, whose categories in fit were of another "
+            f"type, such as {some!r}."
+        )
+    numbers = np.asarray(values)
+    gone = np.isnan(numbers) if numbers.dtype.kind == "f" else np.zeros(len(numbers), dtype=np.bool_)
+    if gone.all():
+        return Factor(np.full(len(numbers), -1, dtype=np.int32), term.levels)
+    found = None if isinstance(some, str) else numbers_among(numbers, term.levels)
+    if found is None:
+        number = numbers[~gone][0]
+        raise ValueError(
+            f"Input X has numbers in column {term.name!r}, such as {number:g}, whose categories in fit "
+            f"were of another type, such as {some!r}."
+        )
+    return found
+
+
+def _warn_of_unseen(unseen: list[tuple[str, Any]], what: str) -> None:
+    if unseen:
+        some = some_of([f"{name!r} (such as {level!r})" for name, level in unseen])
+        warnings.warn(
+            f"Input X has categories that were not in fit, in column {some}: {what}.",
+            SkippedWarning,
+            stacklevel=outside(),
+        )
+
+
+# Names that know the design that made their columns.
+
+
+class DesignNames(np.ndarray[Any, Any]):
+    """The names of the columns of a design matrix, and the design: what becomes of a table is kept with
+    the names of the columns that a model is fitted to. Some of the names are plain names."""
+
+    design: Design | None = None
+
+    @classmethod
+    def of(cls, names: Sequence[str], design: Design) -> Self:
+        found = np.array(names, dtype=object).view(cls)
+        found.design = design
+        return found
+
+    def __getitem__(self, at: Any) -> Any:
+        return np.asarray(self)[at]
+
+    def __reduce__(self) -> Any:
+        return type(self).of, (self.tolist(), self.design)
+
+
+def design_of(names: Any) -> Design | None:
+    """The design that made the columns of these names; None: they are those of the table itself."""
+    return names.design if isinstance(names, DesignNames) else None
+
+
+# A source whose rows are encoded as they are read.
+
+
+@dataclass(frozen=True)
+class Designed(Wrapped):
+    """The rows of a table as those of a design matrix."""
+
+    design: Design
+
+    @property
+    def p(self) -> int:
+        return self.design.p
+
+    @property
+    def names(self) -> NDArray[Any] | None:
+        return self.design.names
+
+    def parts(self, state_bytes: int) -> Sequence[Part]:
+        return [partial(self._read, part) for part in self.source.parts(state_bytes)]
+
+    def _read(self, part: Part) -> Iterator[Chunk]:
+        for chunk in part():
+            yield chunk._replace(X=self.design.rows(as_columns(chunk.X)))
+
+
+def as_columns(X: Block) -> Columns:
+    """A block as columns of their own."""
+    return X if isinstance(X, Columns) else Columns(tuple(X.to_array().T))
+
+
+def encoding_threads(n: int) -> int:
+    """How many threads are worth it for n rows in memory."""
+    return cores() if n >= 50_000 else 1

@@ -1,0 +1,196 @@
+"""Tables into design matrices: what the columns of X are, how a design is learned of them, and applied."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array
+
+from likelier.data import Arrays, Columns, Source, Stored, columns_of, frames
+from likelier.data.dask import Collected
+from likelier.data.design import Design, Designed, TableColumn, encoding_threads
+from likelier.data.files.scan import Scan
+from likelier.data.matrix import readable
+from likelier.data.tables import table_of
+from likelier.display import some_of
+from likelier.engines import run
+from likelier.estimators.frames import feature_names, opened
+from likelier.states.design_survey import DesignSettings, DesignSurvey, declared_parts
+
+# Tables in memory: frames of any library, and arrays of numbers or of objects.
+
+
+class NamedTable(NamedTuple):
+    """The columns of a table, and its names if they are strings."""
+
+    table: tuple[TableColumn, ...]
+    columns: Columns
+    names: NDArray[Any] | None
+
+
+def table_in_memory(estimator: Any, X: Any) -> NamedTable:
+    """What the columns of X are, and the columns."""
+    X = opened(X)
+    if isinstance(X, nw.DataFrame):
+        _check_some(estimator, X.shape)
+        names = feature_names(X)
+        said = [str(name) for name in names] if names is not None else _numbered(X.shape[1])
+        return NamedTable(*table_of(X, said), names)
+    columns = _columns_of_array(estimator, X)
+    kinds = [
+        TableColumn(name, "number" if isinstance(values, np.ndarray) else "category")
+        for name, values in zip(_numbered(len(columns.arrays)), columns.arrays, strict=True)
+    ]
+    return NamedTable(tuple(kinds), columns, None)
+
+
+def _numbered(p: int) -> list[str]:
+    return [f"x{j}" for j in range(p)]
+
+
+def _check_some(estimator: Any, shape: tuple[int, int]) -> None:
+    for size, what in zip(shape, ("sample", "feature"), strict=True):
+        if size == 0:
+            raise ValueError(
+                f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required by "
+                f"{type(estimator).__name__}."
+            )
+
+
+def _columns_of_array(estimator: Any, X: Any) -> Columns:
+    if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "OU" and X.size:
+        return frames.of_objects(X)
+    X = check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator, input_name="X")
+    if X.dtype.kind in "OU":
+        return frames.of_objects(X)
+    if X.dtype.kind not in "fiub" or X.dtype.char == "g":
+        X = X.astype(np.float64)
+    return Columns(tuple(map(readable, X.T)))
+
+
+# Tables in files and on clusters.
+
+
+def table_in_parts(X: Stored) -> tuple[tuple[TableColumn, ...], Stored]:
+    """What the columns of a source are, and the source with text as categories and dates as days."""
+    columns = list(columns_of(X))
+    names = [str(name) if X.names is not None else f"x{name}" for name in columns]
+    texts, others = X.texts(columns), X.others(columns)
+    zones = _zones(X, [str(name) for name in columns if str(name) in others and str(name) not in texts])
+    lost = [str(name) for name in columns if str(name) in others and str(name) not in {*texts, *zones}]
+    if lost:
+        which = some_of([f"{name!r} ({others[name]})" for name in lost])
+        raise ValueError(
+            f"These columns hold neither numbers, categories nor dates: {which}. Leave them out, as in "
+            "scan(path, features=[...])."
+        )
+    kinds = tuple(
+        TableColumn(said, "category")
+        if str(name) in texts
+        else TableColumn(said, "date", zones[str(name)])
+        if str(name) in zones
+        else TableColumn(said, "number")
+        for said, name in zip(names, columns, strict=True)
+    )
+    return kinds, _as_declared(X, texts, list(zones))
+
+
+def _zones(X: Stored, columns: Sequence[str]) -> dict[str, str | None]:
+    """The time zones of columns of dates."""
+    if isinstance(X, Scan):
+        types = X.files[0].types
+        return {name: getattr(types[name], "tz", None) for name in X.dates(columns)}
+    if isinstance(X, Collected):
+        said = X.others(columns)
+        dates = {name: re.fullmatch(r"datetime64\[\w+(?:, (.+))?\]", said[name]) for name in columns}
+        return {name: match[1] for name, match in dates.items() if match is not None}
+    return {}
+
+
+def _as_declared(X: Stored, texts: Any, dates: Sequence[str]) -> Stored:
+    if isinstance(X, Scan) and dates:
+        X = X.told(dict.fromkeys(dates, "date"))
+    return X.categorised(texts) if texts or (dates and isinstance(X, Collected)) else X
+
+
+# Learning a design, and applying it.
+
+
+def surveyed(source: Source, table: Sequence[TableColumn], settings: DesignSettings) -> DesignSurvey:
+    """What must be known of a table before it becomes a design matrix, from one pass over its rows."""
+    return run(source, partial(DesignSurvey.start, declared_parts(table, settings)))
+
+
+def designed(source: Source, design: Design) -> Source:
+    """The rows of a table as those of a design matrix: in memory at once, others as they are read."""
+    if isinstance(source, Arrays) and isinstance(source.X, Columns):
+        rows = design.rows(source.X, threads=encoding_threads(len(source)))
+        return replace(source, X=rows, names=design.names)
+    return Designed(source, design)
+
+
+def known_columns(estimator: Any, design: Design, X: Any) -> Columns:
+    """The columns of a table in memory as in fit: by name and in any order, or by their places."""
+    X = opened(X)
+    if isinstance(X, nw.DataFrame):
+        if hasattr(estimator, "feature_names_in_") and feature_names(X) is not None:
+            lost = [name for name in design.names_in if name not in X.columns]
+            if lost:
+                raise ValueError(
+                    "The feature names should match those that were passed during fit.\nFeature names seen "
+                    f"at fit time, yet now missing:\n- {some_of(lost)}\n"
+                )
+            X = X.select(design.names_in)
+        _check_width(estimator, design, X.shape[1])
+        _check_some(estimator, X.shape)
+        table, columns = table_of(X, design.names_in)
+        _check_kinds(design, table, columns)
+        return columns
+    columns = _columns_of_array(estimator, X)
+    _check_width(estimator, design, len(columns.arrays))
+    return columns
+
+
+def _check_width(estimator: Any, design: Design, p: int) -> None:
+    if p != len(design.table):
+        raise ValueError(
+            f"X has {p} features, but {type(estimator).__name__} is expecting {len(design.table)} features "
+            "as input."
+        )
+
+
+def _check_kinds(design: Design, table: Sequence[TableColumn], columns: Columns) -> None:
+    """Refuse dates for numbers, numbers for dates, and times with a zone for times without one."""
+    for known, now, values in zip(design.table, table, columns.arrays, strict=True):
+        dates = known.kind == "date", now.kind == "date"
+        if all(dates):
+            if (known.zone is None) != (now.zone is None):
+                zoned, plain = ("in fit", "now") if known.zone else ("now", "in fit")
+                raise ValueError(
+                    f"Input X has times in column {known.name!r} that had a time zone {zoned} "
+                    f"({known.zone or now.zone}), and have none {plain}: give all of them one."
+                )
+        elif any(dates) and known.kind not in ("category", "ordered"):
+            if isinstance(values, np.ndarray) and (np.isnan(values.astype(np.float64))).all():
+                continue
+            if isinstance(values, np.ndarray):
+                held, has = ("dates", "numbers") if dates[0] else ("numbers", "dates")
+                raise ValueError(f"Input X has {has} in column {known.name!r}, which held {held} in fit.")
+
+
+def known_source(estimator: Any, design: Design, X: Stored, *, y: bool) -> Source:
+    """A source of the columns of a fit, as rows of its design matrix."""
+    names = design.names_in if X.names is not None else list(columns_of(X))
+    if X.names is None:
+        _check_width(estimator, design, X.p)
+    X = X.taking(names, y=y)
+    _, declared = table_in_parts(X)
+    texts = {column.name for column in design.table if column.kind in ("category", "ordered")}
+    texts &= set(map(str, names))
+    found = declared.categorised(texts | X.texts(names)) if texts else declared
+    return Designed(found, design)
