@@ -72,7 +72,7 @@ def test_type_checkers_see_the_same_names_as_python():
 
 
 def test_comparisons_try_all_candidates():
-    tried = [entrant.name for entrant in (*classifiers(), *regressions(), *on_request())]
+    tried = [candidate_model.name for candidate_model in (*classifiers(), *regressions(), *on_request())]
     assert sorted(tried) == sorted(each.name for info in MODELS.values() for each in info.candidates)
 
 

@@ -31,8 +31,8 @@ from laws.generators import (
 )
 from likelier.data import Chunk, Columns, Dense, NonFinite
 from likelier.families import DiagonalGaussian, Histogram, MixedFamily
-from likelier.families.gamma_beta import Itself
-from likelier.families.mixed import Pooled
+from likelier.families.gamma_beta import SinglePart
+from likelier.families.mixed import PooledFamily
 from likelier.states import (
     BinCounts,
     Bins,
@@ -41,7 +41,6 @@ from likelier.states import (
     Deviations,
     Extent,
     HigherMoments,
-    Kept,
     LabelTotals,
     Levels,
     Moments,
@@ -49,6 +48,7 @@ from likelier.states import (
     PatternMoments,
     PositiveMoments,
     ShrinkageMoments,
+    StoredRows,
     Sums,
     Survey,
 )
@@ -126,14 +126,14 @@ STATES = [
     Kind("sums of truths", partial(Sums.start, threshold=0.5), gaps=True, scatter=False),
     Kind(
         "positive moments",
-        partial(PositiveMoments.start, positives=Itself()),
+        partial(PositiveMoments.start, positives=SinglePart()),
         view=of_positives,
         gaps=True,
         scatter=False,
     ),
-    Kind("kept rows", Kept.start, gaps=True),
+    Kind("kept rows", StoredRows.start, gaps=True),
     Kind("parts", in_parts, gaps=True, scatter=False, whole=False),
-    Kind("all classes", Pooled(DiagonalGaussian()).stats, gaps=True, scatter=False),
+    Kind("all classes", PooledFamily(DiagonalGaussian()).stats, gaps=True, scatter=False),
     Kind("extent", lambda K, p: Extent.start(p), by_class=False),
     Kind("survey", lambda K, p: Survey(), by_class=False),
     Kind("label totals", lambda K, p: LabelTotals(), by_class=False),
@@ -458,7 +458,7 @@ def error(state: Any, exact: Fraction) -> float:
 def scatter(state: Any) -> Any:
     """Of complete rows."""
     held = counted(state)[0]
-    if isinstance(held, Kept):
+    if isinstance(held, StoredRows):
         return held.moments()[0].S
     return held.gap if isinstance(held, PositiveMoments) else held.S
 

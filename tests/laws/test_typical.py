@@ -15,8 +15,8 @@ from sklearn.datasets import load_breast_cancer, load_iris
 import likelier as lk
 from laws.generators import SEEDS
 from likelier.data import Arrays, Dense
-from likelier.estimators.generative.outliers import Drawing, scored
-from likelier.states import Typical
+from likelier.estimators.generative.outliers import RowSampler, scored
+from likelier.states import ReferenceScores
 from likelier.states.rows import MOST
 
 MODELS = [
@@ -33,10 +33,10 @@ def drawn(n: int, p: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return rng.standard_normal((n, p)) + y[:, None], y
 
 
-def typical(seed: int, rows: int) -> Typical:
+def typical(seed: int, rows: int) -> ReferenceScores:
     rng = np.random.default_rng(seed)
     keys = rng.permutation(4 * MOST)[: min(rows, MOST)].astype(np.uint64)
-    return Typical(keys, rng.standard_normal(len(keys)), rng.exponential(size=len(keys)), rows)
+    return ReferenceScores(keys, rng.standard_normal(len(keys)), rng.exponential(size=len(keys)), rows)
 
 
 # ---- of fresh rows -------------------------------------------------------------------------------
@@ -342,7 +342,7 @@ def test_saved_models_judge_alike(tmp_path):
 def test_rows_without_weight_are_not_drawn():
     X, _ = drawn(20_000)
     w = (np.arange(20_000) < 100).astype(np.float64)
-    keys, rows = Drawing(0, MOST).of_all(Arrays(Dense(X), None, w)).sample.drawn()
+    keys, rows = RowSampler(0, MOST).of_all(Arrays(Dense(X), None, w)).sample.drawn()
     assert len(keys) == 100
     np.testing.assert_array_equal(rows.X.to_array(), X[:100])
 

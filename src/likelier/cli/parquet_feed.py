@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from likelier import _core
 from likelier.array_types import Floats
 from likelier.data.frames import frame_columns
-from likelier.streams.reader import NUMBER, WORD, Fill, Told, Wish
+from likelier.streams.reader import NUMBER, WORD, FeedProgress, Fill, ReadOptions
 
 ROWS = 2048  # of a batch
 
@@ -25,7 +25,7 @@ class ParquetFeed:
     """Files one after another; types are theirs."""
 
     paths: Sequence[str]
-    wish: Wish
+    wish: ReadOptions
     labels: Sequence[str] = ()
     columns: dict[str, str] = field(default_factory=dict)
     _read: int = 0
@@ -39,7 +39,7 @@ class ParquetFeed:
         """Bytes of all files."""
         return sum(Path(path).stat().st_size for path in self.paths)
 
-    def fills(self) -> Iterator[Fill[Told]]:
+    def fills(self) -> Iterator[Fill[FeedProgress]]:
         """Each puts the next rows into a batch."""
         for path in self.paths:
             size = Path(path).stat().st_size
@@ -56,13 +56,13 @@ class ParquetFeed:
 
     def _fill(
         self, path: str, table: Any, length: int, rows: _core.HashedRows
-    ) -> tuple[_core.HashedRows, Told]:
+    ) -> tuple[_core.HashedRows, FeedProgress]:
         try:
             made = self._hashed(table)
         except (ValueError, TypeError) as problem:
             raise ValueError(f"{path}: {problem}") from problem
         self._read += length
-        return made, Told(self.labels, self.columns, 0, (), 0, self._read)
+        return made, FeedProgress(self.labels, self.columns, 0, (), 0, self._read)
 
     def _hashed(self, table: Any) -> _core.HashedRows:
         named = {name: table[name] for name in (self.wish.target, self.wish.weight) if name is not None}

@@ -108,7 +108,7 @@ def run(options: Namespace) -> None:
     """Learn, print, save. A stream that ends before its time leaves the model of the rows that came."""
     # Nothing here multiplies matrices, and the threads of a BLAS take a while to start.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from likelier.cli.stream_output import Watching
+    from likelier.cli.stream_output import StreamOutput
     from likelier.saving.format import place_for
     from likelier.saving.online import save_online
     from likelier.streams.reader import BadLine, Session
@@ -122,7 +122,7 @@ def run(options: Namespace) -> None:
     feed = _feed(options, kept.model)
     session = Session(kept.model, learning=not options.no_learn, strict=options.strict)
     start, problem = time.perf_counter(), None
-    with Watching(session, feed.size, options.predictions, quiet=options.quiet) as watching:
+    with StreamOutput(session, feed.size, options.predictions, quiet=options.quiet) as watching:
         try:
             session.follow(feed)
         except BadLine:
@@ -210,9 +210,9 @@ def _said(options: Namespace) -> dict[str, str]:
 
 def _feed(options: Namespace, model: "Online") -> Any:
     """Parquet by name or by --format; all else is text."""
-    from likelier.streams.reader import Format, TextFeed, Wish
+    from likelier.streams.reader import Format, ReadOptions, TextFeed
 
-    wish = Wish(
+    wish = ReadOptions(
         Format(*TEXT[options.format]) if options.format in TEXT else None,
         options.target,
         options.weight,

@@ -12,12 +12,12 @@ from likelier.cli.arguments import say, size_of
 from likelier.display import counted
 from likelier.streams.figures import HEADING, Curve, Snapshot, line
 from likelier.streams.model import Online
-from likelier.streams.reader import Session, Told
+from likelier.streams.reader import FeedProgress, Session
 
 WINDOW = 1 << 20  # rows: nobody looks at windows here
 
 
-class Watching:
+class StreamOutput:
     """Prints a line of figures at 1, 2, 4, ... rows; writes answers if they are wanted."""
 
     def __init__(self, session: Session, size: int | None, answers: str | None, *, quiet: bool) -> None:
@@ -61,7 +61,7 @@ class Watching:
                 self.bar.clear()
             print(line(at), file=self.printed, flush=True)
 
-    def _watch(self, P: Floats, told: Told) -> None:
+    def _watch(self, P: Floats, told: FeedProgress) -> None:
         if self.out is not None and len(P):
             self.out.write(answers_of(P, self.session.model.labels).encode(errors="surrogateescape"))
             self.out.flush()  # whoever asked waits for it

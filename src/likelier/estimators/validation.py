@@ -378,7 +378,7 @@ def allowance(name: str, value: Any) -> float:
     return float(value)
 
 
-def truth(name: str, value: Any) -> bool:
+def boolean(name: str, value: Any) -> bool:
     """A hyper-parameter that is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False; got {value!r}.")

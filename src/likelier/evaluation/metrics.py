@@ -29,7 +29,7 @@ MOST_APART = 100  # classes that have bins of their own, 0.1 MB each
 LEAST, MOST = -24, 40  # powers of 2 between which margins are told apart
 
 
-class Said(NamedTuple):
+class ClassPredictions(NamedTuple):
     """What a classifier says of rows: the class that it decides for, and by how much."""
 
     best: NDArray[Any]  # (n,) the number of the class
@@ -64,7 +64,7 @@ class LabelSums:
     def nbytes(self) -> int:
         return self.confusion.nbytes + self.figures.nbytes + sum(each.nbytes for each in self.apart)
 
-    def add(self, said: Said, codes: NDArray[Any], w: Floats | None = None) -> None:
+    def add(self, said: ClassPredictions, codes: NDArray[Any], w: Floats | None = None) -> None:
         K = self.confusion.shape[1]
         there = rows_that_count(codes >= 0, w)
         self.rows += np.count_nonzero(there)
@@ -88,7 +88,7 @@ class LabelSums:
         for k, figures in enumerate(self.apart):
             figures.update(paired(Z[:, k]), np.where(known < 0, -1, known == k), w)
 
-    def _add_excess(self, said: Said, known: Codes, w: Floats | None) -> None:
+    def _add_excess(self, said: ClassPredictions, known: Codes, w: Floats | None) -> None:
         assert said.P is not None
         at = np.flatnonzero(known >= 0)
         at = at[said.P[at, known[at]] < CLIP]
@@ -172,7 +172,7 @@ Sums = LabelSums | ValueSums
 
 
 @dataclass
-class Judged:
+class EvaluationState:
     """A pass: rows are answered where they are read; what travels is the sums alone."""
 
     sums: Any  # `LabelSums` or `ValueSums`
@@ -264,7 +264,7 @@ def _judged(trial: Trial, chunk: Chunk) -> Iterator[FoldPredictions]:
 
 
 @dataclass
-class Card(ABC):
+class FoldMetrics(ABC):
     """Sums by fold; a subclass says what of, and which figures they make."""
 
     metrics: ClassVar[tuple[str, ...]]  # the first is what models are chosen by
@@ -323,7 +323,7 @@ class Card(ABC):
 
 
 @dataclass
-class LabelCard(Card):
+class LabelFoldMetrics(FoldMetrics):
     """log_loss: mean of -ln p(C_y | x), nothing cut off, infinite where p is 0; error: share of mistakes.
 
     The logarithm is taken in one with the softmax, so that a probability too small to hold has its own.
@@ -362,7 +362,7 @@ class LabelCard(Card):
 
 
 @dataclass
-class ValueCard(Card):
+class ValueFoldMetrics(FoldMetrics):
     """mse: mean of (y - ŷ)²; r2: 1 - Σ(y - ŷ)² / Σ(y - ȳ)², ȳ the fold's own; means over the targets.
 
     Where a fold's y does not vary, r2 is 1 if it is hit exactly and 0 if not; of a single row, NaN.

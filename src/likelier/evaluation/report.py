@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.array_types import Floats
-from likelier.display import Part, Shown, Table
+from likelier.display import Displayable, Part, Table
 from likelier.evaluation.metrics import LabelSums, ValueSums, unranked
 from likelier.streams.figures import GROUPS, Calibration, Figures
 
@@ -17,7 +17,7 @@ from likelier.streams.figures import GROUPS, Calibration, Figures
 
 
 @dataclass(frozen=True, eq=False)
-class CrossValidation(Shown):
+class CrossValidation(Displayable):
     """The result of `cross_validate`: metrics of V points of a parameter grid on F folds.
 
     Prints as a table with the best point marked. Means over folds are unweighted and standard deviations
@@ -163,7 +163,7 @@ class Roc(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation(Shown):
+class Evaluation(Displayable):
     """Metrics of a fitted model on rows whose y is known; prints as a table.
 
     Attributes

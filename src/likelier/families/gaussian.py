@@ -23,9 +23,9 @@ from likelier.families.base import (
     log_density,
 )
 from likelier.families.covariance import (
-    Axes,
     Factors,
-    Span,
+    PrincipalAxes,
+    RowSpan,
     common_deviations,
     deviations,
     exceeds,
@@ -246,7 +246,7 @@ Shrinkage = float | Literal["auto"] | None
 
 
 @dataclass(frozen=True)
-class _Covaried(Gaussian):
+class _CorrelatedGaussian(Gaussian):
     """Columns that know of each other: what is missing is expected, or integrated out, given the rest."""
 
     @abstractmethod
@@ -288,7 +288,7 @@ class _Covaried(Gaussian):
 
 
 # ---- one covariance for all ----------------------------------------------------------------------
-class OneCovariance(_Covaried):
+class OneCovariance(_CorrelatedGaussian):
     """N(x; m_k, Σ). Directions in which Σ vanishes are left out: the density is on the others."""
 
     cov: Floats  # (p, p)
@@ -387,8 +387,8 @@ class Spanned(OneCovariance):
         return np.asarray(np.einsum("ij,ij->j", self.D, self.D))
 
     @cached_property
-    def _span(self) -> Span | Axes:
-        return Span.of(self.D, self.tol)
+    def _span(self) -> RowSpan | PrincipalAxes:
+        return RowSpan.of(self.D, self.tol)
 
     @cached_property
     def _factors(self) -> Factors:
@@ -495,7 +495,7 @@ def _shares(stats: Countable) -> Floats:
 
 # ---- a covariance each ---------------------------------------------------------------------------
 @dataclass(frozen=True)
-class Full(_Covaried):
+class Full(_CorrelatedGaussian):
     """N(x; m_k, Σ_k)."""
 
     cov: Floats  # (K, p, p), each of full rank
@@ -534,7 +534,7 @@ class Full(_Covaried):
         shift = self.mean.mean(axis=0)
         at = (U @ (self.mean - shift)[:, :, None])[:, :, 0]
         if np.abs(at).max() > 1e5:  # deviations
-            return Scores((terms.Apart(b, np.ascontiguousarray(self.mean), U),), self.gaps)
+            return Scores((terms.CentredQuadratic(b, np.ascontiguousarray(self.mean), U),), self.gaps)
         return Scores((terms.Quadratic(b, shift, U, np.ascontiguousarray(at)),), self.gaps)
 
     @cached_property

@@ -14,7 +14,7 @@ from likelier.families.dirichlet import Dirichlet
 from likelier.families.gamma_beta import Beta, Gamma
 from likelier.families.gaussian import DiagonalGaussian, FullGaussian
 from likelier.families.kernel import Kernel
-from likelier.families.mixed import MixedFamily, Pooled
+from likelier.families.mixed import MixedFamily, PooledFamily
 from likelier.states.counts import Bins
 
 # Families by name.
@@ -38,7 +38,7 @@ class Smoothing:
 
 
 @dataclass(frozen=True)
-class Settled:
+class ColumnFamily:
     """The family of a column as the first rows settled it: its name, with levels or bins if need be."""
 
     family: str
@@ -52,7 +52,7 @@ class Settled:
         return f"{'pooled ' if self.pooled else ''}{self.family}{held}"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Settled) and all(
+        return isinstance(other, ColumnFamily) and all(
             _same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
         )
 
@@ -77,17 +77,17 @@ def _same(a: Any, b: Any) -> bool:
     return type(a) is type(b) and np.array_equal(a, b)
 
 
-def _categorical(columns: Sequence[Settled], how: Smoothing) -> Family:
+def _categorical(columns: Sequence[ColumnFamily], how: Smoothing) -> Family:
     sizes = [len(column.levels) for column in columns if column.levels is not None]
     return Categorical(np.array(sizes, dtype=np.int64), how.alpha)
 
 
-def _histogram(columns: Sequence[Settled], how: Smoothing) -> Family:
+def _histogram(columns: Sequence[ColumnFamily], how: Smoothing) -> Family:
     bins = tuple(column.bins for column in columns if column.bins is not None)
     return Histogram(bins, BIN_ALPHA * how.alpha, BIN_LENT * how.unit)
 
 
-Maker = Callable[[Sequence[Settled], Smoothing], Family]
+Maker = Callable[[Sequence[ColumnFamily], Smoothing], Family]
 
 
 class FamilyInfo(NamedTuple):
@@ -147,13 +147,15 @@ def candidates(kind: str) -> tuple[str, ...]:
     return tuple(sorted(suited, key=is_table))
 
 
-def named_family(name: str, columns: Sequence[Settled], how: Smoothing) -> Family:
+def named_family(name: str, columns: Sequence[ColumnFamily], how: Smoothing) -> Family:
     """The family of this name, for these columns."""
     family = FAMILIES[name].make(columns, how)
-    return Pooled(family) if columns[0].pooled else family
+    return PooledFamily(family) if columns[0].pooled else family
 
 
-def mixed_family(parts: Iterable[tuple[Columns, Sequence[Settled], Any]], how: Smoothing) -> MixedFamily:
+def mixed_family(
+    parts: Iterable[tuple[Columns, Sequence[ColumnFamily], Any]], how: Smoothing
+) -> MixedFamily:
     """One family for groups of columns: what is settled of each, and the `Family`, if users gave one."""
     groups = []
     for columns, settled, own in parts:
@@ -182,7 +184,7 @@ def family_of(given: Any, names: Any = None) -> Family:
         return Categorical(None)
     known = [*(name for name, info in FAMILIES.items() if not info.needs_rows), "categorical"]
     if isinstance(given, str) and given in known:
-        return named_family(given, [Settled(given)], Smoothing(lent=0.0))
+        return named_family(given, [ColumnFamily(given)], Smoothing(lent=0.0))
     if isinstance(given, str | type) or not (hasattr(given, "stats") and hasattr(given, "estimate")):
         raise ValueError(
             f"families must be a Family, one of {', '.join(known)}, or a dict of them by the names or "

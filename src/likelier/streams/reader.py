@@ -306,7 +306,7 @@ def _first_line(start: bytes) -> bytes:
 NUMBER, WORD = "number", "word"  # what a column can be
 
 
-class Told(NamedTuple):
+class FeedProgress(NamedTuple):
     """What has been found so far, when a batch was filled."""
 
     labels: Sequence[str]  # in the order of their codes
@@ -318,7 +318,7 @@ class Told(NamedTuple):
     doubts: Sequence[str] = ()  # columns that are words for the sake of a few cells
 
 
-class Wish(NamedTuple):
+class ReadOptions(NamedTuple):
     """What of the text is what."""
 
     format: Format | None = None  # None: as names and contents say
@@ -354,7 +354,7 @@ class TextFeed:
     """Files one after another. What was found of columns and labels holds for those that follow."""
 
     paths: Sequence[str]
-    wish: Wish
+    wish: ReadOptions
     labels: Sequence[str] = ()
     columns: dict[str, str] = field(default_factory=dict)
     _bad: int = 0
@@ -369,7 +369,7 @@ class TextFeed:
         files = [Path(path) for path in self.paths]
         return sum(file.stat().st_size for file in files) if all(file.is_file() for file in files) else None
 
-    def fills(self) -> Iterator[Fill[Told]]:
+    def fills(self) -> Iterator[Fill[FeedProgress]]:
         """Each puts the next rows into a batch."""
         for path in self.paths:
             with Text(path, encoding=self.wish.encoding) as text:
@@ -415,7 +415,7 @@ class TextFeed:
 
     def _fill(
         self, text: Text, parser: TextParser, block: bytes, last: bool, rows: HashedRows
-    ) -> tuple[HashedRows, Told]:
+    ) -> tuple[HashedRows, FeedProgress]:
         try:
             parser.parse(block, rows, last)
         except ValueError as problem:
@@ -424,7 +424,7 @@ class TextFeed:
         if not self.columns or last:
             self.columns |= dict.fromkeys(parser.numbers, NUMBER) | dict.fromkeys(parser.words, WORD)
         first = [*self._first, *_said(text, parser)]
-        return rows, Told(
+        return rows, FeedProgress(
             self.labels,
             self.columns,
             self._bad + parser.bad,
@@ -456,7 +456,7 @@ SPARE = 4  # batches that are read ahead
 class Feed(Protocol):
     """Where rows come from."""
 
-    def fills(self) -> Iterator[Fill[Told]]: ...
+    def fills(self) -> Iterator[Fill[FeedProgress]]: ...
 
 
 class BadLine(ValueError):
@@ -471,11 +471,11 @@ class Session:
     curve: Curve = field(default_factory=Curve)
     learning: bool = True
     strict: bool = False  # the first line that cannot be read ends it
-    told: Told | None = None
+    told: FeedProgress | None = None
     rows: int = 0
     cells: int = 0
     # Told of each batch: the probabilities, and what has been found so far.
-    watch: Callable[[Floats, Told], None] | None = None
+    watch: Callable[[Floats, FeedProgress], None] | None = None
 
     def follow(self, feed: Feed) -> None:
         """All rows of a feed, in their order. Ctrl-C ends it between two batches, and is raised then."""
@@ -488,7 +488,7 @@ class Session:
                     return
                 self._take(*batch)
 
-    def _take(self, rows: Any, told: Told) -> None:
+    def _take(self, rows: Any, told: FeedProgress) -> None:
         if self.strict and told.bad:
             raise BadLine(f"{told.first_bad[0]}. Without --strict such lines are counted and passed over.")
         self.told = told

@@ -21,7 +21,7 @@ from likelier.data.matrix import Columns, Dense
 
 
 @dataclass(frozen=True)
-class Lacking:
+class PaddedFile:
     """A file, and columns beside its own that have no cell: numbers, or, of those in `texts`, text."""
 
     file: File
@@ -202,7 +202,7 @@ def kinds(given: Mapping[str, Any]) -> dict[str, Kind]:
 
 
 @dataclass(frozen=True)
-class Told:
+class DeclaredTypes:
     """A file of which some columns are numbers, words or dates because somebody says so.
 
     Dates are days since 1970, with their fractions.

@@ -52,7 +52,7 @@ from likelier.objective import Objective
 from likelier.penalties import elastic_net
 from likelier.solve import Terms, posed, solve
 from likelier.solvers import Iterate, Solution, Watch
-from likelier.states import LabelRows, LabelTotals, RowCount, Together
+from likelier.states import LabelRows, LabelTotals, RowCount, StateGroup
 from likelier.warning_location import outside
 
 # The rows of a fit: their classes are found and counted by one reading of the labels.
@@ -76,7 +76,7 @@ def labelled(source: Source) -> LabelledRows:
         coded, count = replace(source, y=codes, levels=None), len(codes)
         found = LabelledRows(coded, classes, n, rows, source.X.single)
     else:
-        start = partial(Together.start, (LabelTotals, LabelRows, RowCount))
+        start = partial(StateGroup.start, (LabelTotals, LabelRows, RowCount))
         totals, by_label, every = run(source.labels(), start, counting(source)).states
         classes, count = totals.levels, every.rows
         found = LabelledRows(source.coded(classes), classes, totals.n, by_label.of(classes))
@@ -99,7 +99,7 @@ def labelled_as(source: Source, known: NDArray[Any]) -> LabelledRows:
         of_single = source.X.single
         n, rows = n[1:], sums_by_code(at, None, K + 1)[1:]
     else:
-        start = partial(Together.start, (LabelTotals, LabelRows))
+        start = partial(StateGroup.start, (LabelTotals, LabelRows))
         totals, by_label = run(source.labels(), start).states
         at = code(totals.levels, known)
         new, coded, rows = totals.levels[at < 0], source.coded(known), by_label.of(known)
@@ -362,7 +362,7 @@ class PenalisedModel(LinearModel):
         loss, columns = self._loss(K), self._column_penalties(source)
         C, ratio = self._strength()
         validation.weighty(totals)
-        intercept = validation.truth("fit_intercept", self.fit_intercept)
+        intercept = validation.boolean("fit_intercept", self.fit_intercept)
         penalty = partial(elastic_net, C=C, ratio=ratio, columns=columns)
         return posed(
             source, totals, loss, penalty, positive=positive, intercept=intercept, in_units=all_rows

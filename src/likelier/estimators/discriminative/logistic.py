@@ -263,7 +263,7 @@ SETTLED = 10_000_000  # steps that a fit counts for at most: its weight may be a
 
 
 @dataclass(frozen=True)
-class Steps:
+class LogisticSGDState:
     """The state of `partial_fit`: weights, the scales of the columns, and the losses of the batches."""
 
     theta: Floats  # (q, p + 1)
@@ -283,7 +283,7 @@ class Steps:
         return Solution(last, trace, False, f"{self.steps} steps so far", "sgd", WHY)
 
 
-def stepped(posed: Objective, descent: Descent, losses: Floats, totals: Floats) -> Steps:
+def stepped(posed: Objective, descent: Descent, losses: Floats, totals: Floats) -> LogisticSGDState:
     """One step at each row, starting from `descent`; losses: those of the batches before."""
     loss, n = 0.0, 0.0
     for chunk in chunks(posed.source):
@@ -297,7 +297,7 @@ def stepped(posed: Objective, descent: Descent, losses: Floats, totals: Floats) 
         raise ValueError("steps at these rows lead to no numbers: X has cells too large. Rescale it.")
     held = {name: getattr(descent, name) for name in HELD}
     losses = np.append(losses, loss / n if n else np.nan)
-    return Steps(**held, intercept=posed.intercept, n=totals, losses=losses)
+    return LogisticSGDState(**held, intercept=posed.intercept, n=totals, losses=losses)
 
 
 def descent_of(
@@ -307,7 +307,7 @@ def descent_of(
 
     before: the statistics of the fit; so_far: the total weight of each class in it.
     """
-    if isinstance(before, Steps) and before.intercept == posed.intercept:
+    if isinstance(before, LogisticSGDState) and before.intercept == posed.intercept:
         assert model is not None
         setting = replace(posed.setting, shift=model.shift)
         held = {name: copy.copy(getattr(before, name)) for name in HELD}

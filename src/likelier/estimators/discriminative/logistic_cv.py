@@ -32,7 +32,7 @@ from likelier.estimators.deprecated import (
 )
 from likelier.estimators.discriminative.base import labelled
 from likelier.estimators.discriminative.logistic import LogisticModel, LogisticRegression
-from likelier.estimators.discriminative.weights import Course, Weights
+from likelier.estimators.discriminative.weights import SolverTrace, Weights
 from likelier.estimators.sources import gathered, stored
 from likelier.model import targets
 from likelier.objective import Objective
@@ -73,7 +73,7 @@ def scorer_of(scoring: Any, classes: NDArray[Any] | None = None) -> Scorer:
 # Penalties tried fold by fold: a path of solutions on the rows of each, judged on the rows held out.
 
 Rows = NDArray[np.intp]
-Judge = Callable[[Weights, Rows], float]  # a model, and the rows to try it on
+Score = Callable[[Weights, Rows], float]  # a model, and the rows to try it on
 Fits = dict[tuple[int, ...], Weights]  # by the number of the ratio and of C
 
 
@@ -106,7 +106,7 @@ class Trial:
     grid: Grid
     solver: str
     terms: Terms
-    judge: Judge
+    judge: Score
 
     def run(self, folds: Sequence[tuple[Rows, Rows]], jobs: int | None) -> Results:
         """Every fold, side by side where a pass does not take all cores by itself."""
@@ -194,7 +194,7 @@ MEAN = "the mean of the best weights of each fold: refit=False"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tried(Weights):
+class CrossValidatedWeights(Weights):
     """Weights, and the trials by which their penalty was chosen."""
 
     Cs: Floats  # (c,)
@@ -431,7 +431,7 @@ class LogisticRegressionCV(LogisticModel):
         return self._publish(model, None, target, found.source.names)
 
     def _training_shares(self) -> Floats:
-        n = self._model.totals if isinstance(self._model, Tried) else None
+        n = self._model.totals if isinstance(self._model, CrossValidatedWeights) else None
         return super()._training_shares() if n is None else np.asarray(n / n.sum())
 
     # ---- what is asked for -------------------------------------------------------------------------
@@ -448,7 +448,7 @@ class LogisticRegressionCV(LogisticModel):
         ratios = [validation.number("l1_ratios", ratio, 0.0, 1.0) for ratio in ratios]
         if not Cs or not ratios:
             raise ValueError(f"{'l1_ratios' if Cs else 'Cs'} is empty: give at least one number")
-        validation.truth("refit", self.refit)
+        validation.boolean("refit", self.refit)
         legacy_of(self)
         return Grid(np.array(Cs, dtype=np.float64), np.array(ratios, dtype=np.float64))
 
@@ -458,7 +458,7 @@ class LogisticRegressionCV(LogisticModel):
         pairs = check_cv(self.cv, y, classifier=True).split(X, y, **params)
         return [(_numbers(train), _numbers(test)) for train, test in pairs]
 
-    def _judge(self, target: NDArray[Any], source: Arrays, params: dict[str, Any] | None) -> Judge:
+    def _judge(self, target: NDArray[Any], source: Arrays, params: dict[str, Any] | None) -> Score:
         """A function that scores weights on given rows, by way of an estimator and the scorer.
 
         params: those that scikit-learn routes to the scorer; None: the sample weights, if there are any.
@@ -480,7 +480,7 @@ class LogisticRegressionCV(LogisticModel):
         return judge
 
     # ---- the choice --------------------------------------------------------------------------------
-    def _best(self, grid: Grid, results: Results, objective: Objective) -> Tried:
+    def _best(self, grid: Grid, results: Results, objective: Objective) -> CrossValidatedWeights:
         """Refitted under the penalty whose scores are best in sum; else the mean of each fold's best."""
         each = np.swapaxes(results.scores, 1, 2)  # (folds, c, r): scikit-learn's order, which settles ties
         folds, shape = len(each), each.shape[1:]
@@ -491,7 +491,7 @@ class LogisticRegressionCV(LogisticModel):
         c, r = np.unravel_index(at, shape)
         T = results.paths[np.arange(folds), r, c].mean(axis=0)  # (q, p + 1)
         C, ratio = float(grid.Cs[c].mean()), float(grid.ratios[r].mean())
-        course = Course(np.empty((0, 3)), bool(results.ended.all()), MEAN, self.solver, MEAN)
+        course = SolverTrace(np.empty((0, 3)), bool(results.ended.all()), MEAN, self.solver, MEAN)
         weights = Weights(T[:, :-1].copy(), T[:, -1].copy(), np.zeros(objective.setting.p), course)
         if self.refit:
             C, ratio = float(grid.Cs[c[0]]), float(grid.ratios[r[0]])
@@ -500,7 +500,7 @@ class LogisticRegressionCV(LogisticModel):
             self._warn_of_end(solution)
             weights = Weights.of(solution, objective.setting)
         d = objective.setting.p + objective.intercept
-        return Tried(
+        return CrossValidatedWeights(
             **vars(weights),
             Cs=grid.Cs,
             ratios=grid.ratios,

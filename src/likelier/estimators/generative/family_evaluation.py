@@ -15,7 +15,7 @@ from likelier.data.labels import numbers_among
 from likelier.data.units import block_in_units, magnitudes
 from likelier.data.units import needed as needed_units
 from likelier.families.categorical import Categorical, Histogram, left_out
-from likelier.families.registry import Settled, Smoothing, is_table, named_family
+from likelier.families.registry import ColumnFamily, Smoothing, is_table, named_family
 from likelier.states.counts import codes_of
 
 AT_ONCE = 1 << 20  # scores that are computed together: they stay in the cache
@@ -31,7 +31,7 @@ SAFE = 0.5  # if it is a table, and the other a curve
 
 
 @dataclass(frozen=True)
-class Judge:
+class FamilyEvaluator:
     """Rows by which families are judged: each by the statistics of all others.
 
     Nothing but the rows decides: neither their order, nor how a column stands among others. A row of
@@ -94,7 +94,7 @@ class Judge:
         """Of all rows, by their weights."""
         return self.w @ losses / self.w.sum()
 
-    def scores(self, columns: Sequence[int], settled: Sequence[Settled]) -> Floats:
+    def scores(self, columns: Sequence[int], settled: Sequence[ColumnFamily]) -> Floats:
         """ln p(x_j | C_k) (n, K, q) by one family, but for what all classes share."""
         rows = self.rows._replace(X=self._cells(columns, settled))
         family: Any = named_family(settled[0].family, settled, self.how)
@@ -112,7 +112,7 @@ class Judge:
         return Z
 
     def risks(
-        self, columns: Sequence[int], settled: Sequence[Settled], values: Sequence[NDArray[Any]]
+        self, columns: Sequence[int], settled: Sequence[ColumnFamily], values: Sequence[NDArray[Any]]
     ) -> list[float]:
         """What a family loses, more than a table, at values (q of them) that a class has not shown yet.
 
@@ -134,7 +134,7 @@ class Judge:
             for i, some in enumerate(values)
         ]
 
-    def _cells(self, columns: Sequence[int], settled: Sequence[Settled]) -> Any:
+    def _cells(self, columns: Sequence[int], settled: Sequence[ColumnFamily]) -> Any:
         """The cells of these columns, numbers as codes where they are categories."""
         X: Any = self.rows.X.select(np.array(columns, dtype=np.intp))
         if settled[0].family == "gaussian":  # squares are numbers; what a unit adds, classes share
@@ -145,7 +145,7 @@ class Judge:
         arrays = X.arrays if isinstance(X, Columns) else X.to_array().T
         return Columns(tuple(_coded(x, one.levels) for x, one in zip(arrays, settled, strict=True)))
 
-    def chance(self, columns: Sequence[int], settled: Sequence[Settled]) -> list[float | None]:
+    def chance(self, columns: Sequence[int], settled: Sequence[ColumnFamily]) -> list[float | None]:
         """Of the χ² of each column's levels or bins and the classes, if these have nothing to do with it.
 
         Levels that are rare are taken together, and classes that are rare are left out. None: too few rows.
@@ -214,7 +214,7 @@ def _coded(x: Any, levels: Any) -> Factor:
     return found
 
 
-def _entries(rows: Chunk, settled: Sequence[Settled], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def _entries(rows: Chunk, settled: Sequence[ColumnFamily], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Where cells stand in a table, (n, q); -1: missing."""
     X: Any = rows.X if settled[0].bins is None else codes_of([one.bins for one in settled], rows)  # type: ignore[misc]
     codes = np.stack([x.codes if isinstance(x, Factor) else x for x in X.arrays], axis=1)
@@ -232,10 +232,10 @@ def needed(held: str, other: str) -> float:
 
 
 @dataclass
-class Together:
+class JointScores:
     """Scores of candidates, those of a column in one sum with those of all others."""
 
-    judge: Judge
+    judge: FamilyEvaluator
     rows: NDArray[np.intp]
     scores: Mapping[tuple[int, str], Floats]  # (rows, K), by column and family
     excess: Mapping[tuple[int, str], float]  # how much of the loss is due to the sample
