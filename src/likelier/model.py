@@ -223,14 +223,14 @@ class Bayes:
     @cached_property
     def posterior(self) -> Scores:
         """Scores whose softmax is p(C_k | x)."""
-        return self.reweighed(self.log_prior)
+        return self.with_priors(self.log_prior)
 
     @property
     def prior(self) -> Floats:
         """p(C_k), (K,)."""
         return np.asarray(np.exp(self.log_prior))
 
-    def reweighed(self, log_prior: Floats) -> Scores:
+    def with_priors(self, log_prior: Floats) -> Scores:
         """`posterior` under other priors."""
         if self.discriminants is not None:
             return self.by_gaps(self.discriminants).plus(log_prior)
@@ -295,7 +295,7 @@ class Bayes:
 class UnweightedBayes(Bayes):
     """Scores that are no likelihoods: the priors are known, and do not enter."""
 
-    def reweighed(self, log_prior: Floats) -> Scores:
+    def with_priors(self, log_prior: Floats) -> Scores:
         return self.params.scores()
 
     def __getstate__(self) -> dict[str, Any]:

@@ -287,7 +287,7 @@ class Objective:
         none = np.zeros(self.size)
         return self._with(self.source, loss, ElasticNet(none, none))
 
-    def zoomed(self, loss: Loss, width: float) -> "Objective":
+    def with_margin_offset(self, loss: Loss, width: float) -> "Objective":
         """Of a loss of 1 + (m - 1) / width: at θ / width, times width, its value is F's at θ, so seen."""
         rows = MarginOffset(self.source, width, self.setting.positive)
         return self._with(rows, loss, ElasticNet(self.penalty.l2 * width, self.penalty.l1))

@@ -273,14 +273,14 @@ def _in_span(
     def lifted(iterate: Iterate) -> Iterate:
         return iterate._replace(theta=span.lifted(iterate.theta), gradient=None, hessian=None)
 
-    def told(number: int, iterate: Iterate) -> None:
+    def report(number: int, iterate: Iterate) -> None:
         if watch is not None:
             watch(number, lifted(iterate))
 
     why = f"{choice.why}; after {before.iterations} steps of {choice.name}, which was too slow"
     by, start = SolverChoice("newton", f"{why}, in the span of the rows"), np.zeros(span.objective.size)
     rest = terms._replace(fresh=False)
-    found = _followed(span.objective, start, by, rest, told, done=before.iterations)
+    found = _followed(span.objective, start, by, rest, report, done=before.iterations)
     last = lifted(found.last)
     there = float(objective.value(last.theta[None])[0])
     if not found.converged or abs(there - last.value) > terms.tol**2 / 2:

@@ -159,8 +159,10 @@ def test_an_estimator_needs_no_more_than_fit_and_predict(wine):
     found = by_name(lk.compare(*wine, models=[Unweighed()]))["Unweighed"]
     assert found.mean("error") == pytest.approx(1 - 59 / 178, abs=0.01)
     assert all(np.isnan(found.mean(name)) for name in ("log_loss", "brier", "auc"))
-    weighed = by_name(lk.compare(*wine, models=[Unweighed()], sample_weight=np.full(178, 2.0)))["Unweighed"]
-    assert weighed.skipped == "its fit takes no sample weights, but these rows have some"
+    weighted = by_name(lk.compare(*wine, models=[Unweighed()], sample_weight=np.full(178, 2.0)))[
+        "Unweighed"
+    ]
+    assert weighted.skipped == "its fit takes no sample weights, but these rows have some"
 
 
 def test_jobs_change_nothing_but_time(wine, all_of_wine, recwarn):

@@ -214,13 +214,13 @@ MODELS = [
 
 
 @pytest.mark.parametrize("rows", [BREAST, IRIS], ids=["two classes", "three"])
-@pytest.mark.parametrize("weighed", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-def test_figures_are_those_of_scikit_learn(model, rows, weighed):
+def test_figures_are_those_of_scikit_learn(model, rows, weighted):
     X, y = rows
     X, labels = X / X.std(axis=0), np.array(["a", "bb", "ccc"])[y]
     model = clone(model).fit(X[::2], labels[::2])
-    w = np.random.default_rng(0).integers(0, 4, len(y)) / 2 if weighed else None
+    w = np.random.default_rng(0).integers(0, 4, len(y)) / 2 if weighted else None
     assert_as_scikit_learn(lk.evaluate(model, X, labels, w), model, X, labels, w)
 
 

@@ -421,12 +421,12 @@ def test_the_survey_finds_the_sorted_labels(levels):
     rng = np.random.default_rng(0)
     y = levels[rng.integers(0, len(levels), 500)]
     w = (y != levels[0]).astype(np.float64)  # the first of them never counts
-    found, weighed = Survey(), Survey()
+    found, weighted = Survey(), Survey()
     for rows in np.array_split(np.arange(500), 7):
         found.update(Chunk(Dense(np.zeros((len(rows), 1))), y[rows]))
-        weighed.update(Chunk(Dense(np.zeros((len(rows), 1))), y[rows], w[rows]))
+        weighted.update(Chunk(Dense(np.zeros((len(rows), 1))), y[rows], w[rows]))
     np.testing.assert_array_equal(found.levels, np.unique(y))
-    np.testing.assert_array_equal(weighed.levels, np.unique(y[w > 0]))
+    np.testing.assert_array_equal(weighted.levels, np.unique(y[w > 0]))
 
 
 @given(rows=tables())

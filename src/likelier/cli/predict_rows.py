@@ -613,9 +613,9 @@ class PredictionTables:
         flat = classes is not None or model.coef_.ndim == 1
         self.classes = None if classes is None else pa.array(classes)
         self.naming = None if classes is None else ClassCodes.of(model)
-        self.judge: Evaluator | None = None
+        self.evaluator: Evaluator | None = None
         if plan.truth is not None and flat:
-            self.judge = (
+            self.evaluator = (
                 ValueEvaluator(model, plan.truth)
                 if self.naming is None
                 else LabelEvaluator(model, self.naming)
@@ -643,7 +643,7 @@ class PredictionTables:
         verbatim = [name for name in others if name != truth or _has_text(self.model)]
         batches = source.batches(others, verbatim)
         parts = [partial(self._part, out, number, part) for number, part in enumerate(batches)]
-        total = None if self.judge is None else self.judge.start()
+        total = None if self.evaluator is None else self.evaluator.start()
         done = 0
         # Closed at once if this is interrupted: the threads must not write to a folder that is removed.
         with closing(in_order(parts, cores())) as items:
@@ -655,11 +655,11 @@ class PredictionTables:
                 done += 1
                 if total is not None:
                     total.merge(item)
-        return None if self.judge is None else self.judge.found(total)
+        return None if self.evaluator is None else self.evaluator.found(total)
 
     def _part(self, out: Output, number: int, batches: Batches) -> Iterator[Any]:
         """The answers to a part, and in the end their sums."""
-        sums = None if self.judge is None else self.judge.start()
+        sums = None if self.evaluator is None else self.evaluator.start()
         with out.part(number) as ready:
             for first, batch in batches():
                 if batch.num_rows:
@@ -674,8 +674,8 @@ class PredictionTables:
         source, keep, truth = self.plan
         X = self._opened(batch.select(list(source.names)))
         found, answers = self._values(X) if self.naming is None else self._labels(X)
-        if self.judge is not None:
-            self.judge.add(sums, answers, batch.column(truth))
+        if self.evaluator is not None:
+            self.evaluator.add(sums, answers, batch.column(truth))
         kept = [frames.plain(batch.column(name)) for name in keep]
         return pa.table([*kept, *found], names=[*keep, *self.columns()])
 
@@ -686,7 +686,7 @@ class PredictionTables:
     def _labels(self, X: Any) -> tuple[list[Any], Any]:
         assert self.naming is not None
         assert self.classes is not None
-        speak = decided if self.judge is None and self.only == "labels" else class_predictions
+        speak = decided if self.evaluator is None and self.only == "labels" else class_predictions
         answers = speak(self.model, self.naming, X, X.take)
         found = [] if self.only == "probabilities" else [self.classes.take(pa.array(answers.best))]
         if self.only != "labels":

@@ -145,10 +145,14 @@ def _check_learned(session: "Session", options: Namespace) -> None:
     """Refuse to go on as if something had been learned, where there was nothing to learn from."""
     if not session.learning or session.model.learner.counters["steps"]:
         return
-    told, names = session.told, ", ".join(options.data)
+    progress, names = session.progress, ", ".join(options.data)
     if session.rows:
         raise ValueError(f"{names}: no row has a label in column {options.target!r}: nothing was learned")
-    bad = f": {told.bad} lines could not be read, first {told.first_bad[0]}" if told and told.bad else ""
+    bad = (
+        f": {progress.bad} lines could not be read, first {progress.first_bad[0]}"
+        if progress and progress.bad
+        else ""
+    )
     raise ValueError(f"{names}: there are no rows{bad}: nothing was learned")
 
 
@@ -212,7 +216,7 @@ def _feed(options: Namespace, model: "Online") -> Any:
     """Parquet by name or by --format; all else is text."""
     from likelier.streams.reader import Format, ReadOptions, TextFeed
 
-    wish = ReadOptions(
+    read_options = ReadOptions(
         Format(*TEXT[options.format]) if options.format in TEXT else None,
         options.target,
         options.weight,
@@ -231,9 +235,9 @@ def _feed(options: Namespace, model: "Online") -> Any:
     columns = dict(model.reading.get("columns", {})) | _said(options)
     endings = {Path(path).suffix.lower() for path in options.data}
     if options.format != "parquet" and (options.format in TEXT or not endings & PARQUET):
-        return TextFeed(options.data, wish, labels, columns)
+        return TextFeed(options.data, read_options, labels, columns)
     if options.format is None and not endings <= PARQUET:
         raise ValueError("DATA: Parquet files and text cannot be one stream: make it two, with --from")
     from likelier.cli.parquet_feed import ParquetFeed
 
-    return ParquetFeed(options.data, wish, labels, columns)
+    return ParquetFeed(options.data, read_options, labels, columns)

@@ -193,7 +193,7 @@ def evaluated(candidate_model: CandidateModel, folds: Folds, classes: NDArray[An
                 candidate_model=candidate_model,
             )
     return found.result(
-        candidate_model, [*found.said_of(candidate_model), *(str(each.message) for each in caught)]
+        candidate_model, [*found.warnings_of(candidate_model), *(str(each.message) for each in caught)]
     )
 
 
@@ -265,7 +265,7 @@ class _FoldTotals:
                 self.P = np.zeros((len(rows), len(classes)), dtype=np.float32)
             self.P[test] = said.P
 
-    def said_of(self, candidate_model: CandidateModel) -> Iterator[str]:
+    def warnings_of(self, candidate_model: CandidateModel) -> Iterator[str]:
         """What the model has not seen of these rows."""
         leaves = self.folds.prepared_rows(candidate_model, 0).leaves
         for kind, what in (("category", "categories"), ("text", "text"), ("number", "numbers")):

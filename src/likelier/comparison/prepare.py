@@ -192,7 +192,7 @@ def _joined(rows: Rows, blocks: Sequence[_Block], leaves: tuple[Column, ...] = (
 
 def _others(rows: Rows, train: Indices, skip: int) -> list[_Block]:
     categories = [_indicators(column, train, skip) for column in rows.of("category")]
-    return [*categories, *(_weighed_words(rows, column, train) for column in rows.of("text"))]
+    return [*categories, *(_tfidf(rows, column, train) for column in rows.of("text"))]
 
 
 def _filled(rows: Rows, train: Indices, *, scaled: bool) -> list[_Block]:
@@ -265,7 +265,7 @@ def _counted_words(rows: Rows, column: Column, train: Indices) -> _Block:
     return _Block(words, lambda at: C[at][:, known])
 
 
-def _weighed_words(rows: Rows, column: Column, train: Indices) -> _Block:
+def _tfidf(rows: Rows, column: Column, train: Indices) -> _Block:
     """(1 + ln count) (1 + ln (1 + n) / (1 + n_j)), rows of length 1: tf-idf, n_j of n training rows."""
     from sklearn.feature_extraction.text import TfidfTransformer
 

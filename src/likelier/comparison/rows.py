@@ -371,7 +371,7 @@ def _scanned(X: Scan, seed: int, most: int) -> Rows:
     """Files, read once: target and weights are columns among others, whose cells may be missing."""
     (target,), weight = X.targets, X.roles.weight
     dated = X.dates(columns_of(X))
-    X = X.told(dict.fromkeys(dated, "date")) if dated else X
+    X = X.with_types(dict.fromkeys(dated, "date")) if dated else X
     names, left = _usable(X)
     if X.others([target]) and target not in X.texts([target]):
         raise ValueError(

@@ -114,7 +114,7 @@ def _zones(X: Stored, columns: Sequence[str]) -> dict[str, str | None]:
 
 def _as_declared(X: Stored, texts: Any, dates: Sequence[str]) -> Stored:
     if isinstance(X, Scan) and dates:
-        X = X.told(dict.fromkeys(dates, "date"))
+        X = X.with_types(dict.fromkeys(dates, "date"))
     return X.categorised(texts) if texts or (dates and isinstance(X, DaskRows)) else X
 
 

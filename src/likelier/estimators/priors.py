@@ -85,7 +85,7 @@ def adapted(model: Bayes, rows: Source, tol: float, most: int) -> AdaptedPriors:
     """The priors under which the rows of a source are likeliest."""
 
     def look(prior: Floats) -> PosteriorSums:
-        scores = model.reweighed(log_of(prior))
+        scores = model.with_priors(log_of(prior))
         question = Query(scores, identity, model.params.support, impossible=True)
         return run(rows, partial(PosteriorState, question=question))
 

@@ -107,7 +107,7 @@ def known_rows(estimator: Any, X: Any) -> Source:
     return Arrays(_known_block(estimator, opened(X)), names=getattr(estimator, "feature_names_in_", None))
 
 
-def weighed_rows(estimator: Any, X: Any, sample_weight: Any) -> Source:
+def weighted_rows(estimator: Any, X: Any, sample_weight: Any) -> Source:
     """X to predict, some rows more than others."""
     if is_collection(X):
         return as_fitted(estimator, gathered(X, None, sample_weight)[0], y=True)

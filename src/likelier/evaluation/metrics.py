@@ -244,7 +244,7 @@ class FoldPredictions(NamedTuple):
     Z: Floats  # (m, V, K)
 
 
-def _judged(trial: Trial, chunk: Chunk) -> Iterator[FoldPredictions]:
+def _fold_predictions(trial: Trial, chunk: Chunk) -> Iterator[FoldPredictions]:
     """The rows of a chunk, fold by fold, in pieces."""
     width = chunk.X.shape[1] + trial.V * trial.K
     height = max(64, PIECE_BYTES // (8 * width))
@@ -280,7 +280,7 @@ class FoldMetrics(ABC):
     def start(cls, trial: Trial) -> Self: ...
 
     @abstractmethod
-    def _add(self, judged: FoldPredictions) -> None: ...
+    def _add(self, predictions_of_fold: FoldPredictions) -> None: ...
 
     @abstractmethod
     def _sums(self) -> tuple[Any, ...]:
@@ -295,9 +295,9 @@ class FoldMetrics(ABC):
         return sum(int(one.nbytes) for one in self._sums())
 
     def update(self, chunk: Chunk) -> None:
-        for judged in _judged(self.trial, chunk):
-            self.rows[judged.fold] += len(judged.w)
-            self._add(judged)
+        for predictions_of_fold in _fold_predictions(self.trial, chunk):
+            self.rows[predictions_of_fold.fold] += len(predictions_of_fold.w)
+            self._add(predictions_of_fold)
 
     def merge(self, other: Self) -> None:
         self.rows += other.rows
@@ -345,8 +345,8 @@ class LabelFoldMetrics(FoldMetrics):
     def _sums(self) -> tuple[Any, ...]:
         return self.weight, self.loss, self.wrong
 
-    def _add(self, judged: FoldPredictions) -> None:
-        fold, y, w, Z = judged
+    def _add(self, predictions_of_fold: FoldPredictions) -> None:
+        fold, y, w, Z = predictions_of_fold
         m, V, K = Z.shape
         flat = Z.reshape(m * V, K)
         of_y = np.take_along_axis(Z, y[:, None, None].astype(np.intp), axis=2)[:, :, 0]  # (m, V)
@@ -385,8 +385,8 @@ class ValueFoldMetrics(FoldMetrics):
     def _sums(self) -> tuple[Any, ...]:
         return self.spread, self.squares
 
-    def _add(self, judged: FoldPredictions) -> None:
-        fold, y, w, Z = judged
+    def _add(self, predictions_of_fold: FoldPredictions) -> None:
+        fold, y, w, Z = predictions_of_fold
         m, _, q = Z.shape
         Y = np.asarray(y, dtype=np.float64).reshape(m, q)
         self.spread.update(Chunk(Dense(Y), np.full(m, fold, dtype=np.int32), w))

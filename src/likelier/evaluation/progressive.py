@@ -171,8 +171,10 @@ class Counts:
 class RowReplay:
     """Rows and labels, each at its moment."""
 
-    def __init__(self, waiting: WaitingRows, judge: StreamEvaluator, moment: Moment, delay: Delay) -> None:
-        self.waiting, self.judge, self.counts = waiting, judge, Counts()
+    def __init__(
+        self, waiting: WaitingRows, evaluator: StreamEvaluator, moment: Moment, delay: Delay
+    ) -> None:
+        self.waiting, self.evaluator, self.counts = waiting, evaluator, Counts()
         self.moment, self.delay = moment, delay
         self.coming: list[tuple[Any, int, Any]] = []  # labels: when, of which row, what
 
@@ -203,7 +205,7 @@ class RowReplay:
         comes = y is not None and delay is not None
         truth = y if comes else waiting.default if waiting.horizon is not None else None
         if truth is not None:
-            self.judge.add(asked.answer, truth, row.weight, new=waiting.new(asked, truth))
+            self.evaluator.add(asked.answer, truth, row.weight, new=waiting.new(asked, truth))
         if comes:
             heappush(self.coming, (at if delay == 0 else at + delay, t, y))
         elif waiting.horizon is None:
@@ -272,12 +274,12 @@ def _taken(x: dict[Any, Any], name: str) -> tuple[Any, dict[Any, Any]]:
 class BatchReplay:
     """Rows that a model answers together, and learns together once all their labels have come."""
 
-    def __init__(self, model: Any, judge: StreamEvaluator, delay: float, classes: Any) -> None:
+    def __init__(self, model: Any, evaluator: StreamEvaluator, delay: float, classes: Any) -> None:
         if not hasattr(model, "partial_fit"):
             raise TypeError(
                 f"{type(model).__name__} has neither learn_one nor partial_fit and cannot continue training"
             )
-        self.model, self.judge, self.counts = model, judge, Counts()
+        self.model, self.evaluator, self.counts = model, evaluator, Counts()
         self.delay, self.classes = delay, classes
         self.coming: deque[tuple[float, RowBatch]] = deque()  # when the last label comes
         # In the order in which they were first learned; what a model knew before may be any of its classes.
@@ -292,7 +294,7 @@ class BatchReplay:
                 )
             if hasattr(self.model, "classes_"):
                 P, labels = _answers(self.model, some.X)
-                self.judge.add_many(P, labels, some.labels(), some.weights, learned=self.learned)
+                self.evaluator.add_many(P, labels, some.labels(), some.weights, learned=self.learned)
             else:
                 self.counts.unanswered += len(some.y)
             self.counts.rows += len(some.y)
@@ -540,13 +542,13 @@ def progressive(
     >>> found.error < 0.15
     True
     """
-    judge = StreamEvaluator(Curve(window, _say if verbose else None))
+    evaluator = StreamEvaluator(Curve(window, _say if verbose else None))
     if verbose:
         print(HEADING)
     items = arriving(stream, target, weight, batch)
     if hasattr(model, "learn_one"):
         waiting = WaitingRows(OnlineAdapter(model), label_horizon, default, most, in_order)
-        counts = RowReplay(waiting, judge, moment, delay).run(items)
+        counts = RowReplay(waiting, evaluator, moment, delay).run(items)
     else:
         if label_horizon is not None or moment is not None or not is_number(delay):
             raise ValueError(
@@ -555,10 +557,10 @@ def progressive(
             )
         if classes is None and not hasattr(model, "classes_"):
             classes = labels_of(stream, target, weight)
-        counts = BatchReplay(model, judge, delay or 0, classes).run(items)
-    curve = judge.settle()
+        counts = BatchReplay(model, evaluator, delay or 0, classes).run(items)
+    curve = evaluator.settle()
     return Progressive(
-        model, curve.figures, tuple(curve.table()), curve.windows, tuple(judge.labels), **asdict(counts)
+        model, curve.figures, tuple(curve.table()), curve.windows, tuple(evaluator.labels), **asdict(counts)
     )
 
 

@@ -238,8 +238,8 @@ class Evaluation(Displayable):
 
     def _parts(self) -> list[Part]:
         n = self.rows
-        weighed = "" if self.weight == n else f" of weight {self.weight:g}"
-        head = f"{self.model} on {n} row{'' if n == 1 else 's'}{weighed}"
+        weighted = "" if self.weight == n else f" of weight {self.weight:g}"
+        head = f"{self.model} on {n} row{'' if n == 1 else 's'}{weighted}"
         figures = [
             (_LABELS.get(name, name.replace("_", " ")), f"{value:.6g}")
             for name, value in self.figures.items()

@@ -392,7 +392,7 @@ class Histograms(TableDensity):
 class Histogram:
     """p(b | C_k) = (N f_kb + α) / (N + α B): frequencies f_kb among B bins of N cells.
 
-    f_kb = (N_kb + lent f_b) / (N_k + lent), as if each class had besides its own rows `lent` rows more like
+    f_kb = (N_kb + r f_b) / (N_k + r), as if each class had besides its own rows r = `prior_rows` more like
     those of all classes, f_b = Σ_k N_kb / N: of a class of one or two rows little else is known. Of N, not
     of N_k: a bin without rows is then as likely in every class, and speaks for none. (Laplace's
     (N_kb + α) / (N_k + α B) has it speak for the smallest class.)
@@ -400,16 +400,16 @@ class Histogram:
 
     bins: tuple[Bins, ...]  # p of them
     alpha: float = 4.0
-    lent: float = 0.0
+    prior_rows: float = 0.0
 
     def stats(self, K: int, p: int) -> BinCounts:
         return BinCounts.start(K, self.bins)
 
     def probability(self, own: Tally, every: Tally, size: NDArray[Any]) -> Floats:
         """A class without a cell of a column has the frequencies of all classes."""
-        some, there = every.total > 0, own.total + self.lent > 0
+        some, there = every.total > 0, own.total + self.prior_rows > 0
         of_all = np.divide(every.count, every.total, out=np.zeros(every.count.shape), where=some)
-        f = (own.count + self.lent * of_all) / np.where(there, own.total + self.lent, 1.0)
+        f = (own.count + self.prior_rows * of_all) / np.where(there, own.total + self.prior_rows, 1.0)
         f = np.where(there & some, f, of_all)
         alpha = max(self.alpha, TINY)
         return np.asarray((every.total * f + alpha) / (every.total + alpha * size))

@@ -182,10 +182,10 @@ class Regression:
         centre[:, M] = problem.n[:, None] * mean[:, M] / share
         D = X[:, C] - rows.E @ centre[:, C]
         off = mean[:, C] - centre[:, C]
-        weighed = problem.n[:, None] * off
-        inner = S[:c, :c] + weighed.T @ off + D.T @ D
+        weighted = problem.n[:, None] * off
+        inner = S[:c, :c] + weighted.T @ off + D.T @ D
         L = _factor(inner, N.sum() * ridge)
-        Y = _solved(L, S[:c, c:] + weighed.T @ mean[:, M]).T
+        Y = _solved(L, S[:c, c:] + weighted.T @ mean[:, M]).T
         Z = _solved(L, D.T).T
         T = share * centre[:, M]
         R = S[c:, c:] + (problem.n[:, None] * mean[:, M]).T @ mean[:, M]

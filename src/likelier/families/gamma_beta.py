@@ -258,14 +258,14 @@ def spreads(
     least = total[varies].min() if together and varies.any() else 1.0
     total = np.where(varies, total, least)
     within = among.gap.sum(axis=0) / N
-    lent = np.where(within > floor * total, within, total)
+    prior_rows = np.where(within > floor * total, within, total)
     N = np.where(seen, stats.seen, 1.0)
     if rows:
         free = np.maximum(among.seen - unit, 0.0).sum(axis=0)
         of_all = (among.gap.sum(axis=0) + unit * total) / (free + unit)
         gap = predictive(stats.gap, N, rows * unit, of_all, unit)
     else:
-        gap = (stats.gap + smoothing * lent) / (N + smoothing)
+        gap = (stats.gap + smoothing * prior_rows) / (N + smoothing)
     gap = np.maximum(gap, floor * total)
     mean = np.where(every.seen[0] > 0, every.mean[0], 1.0)
     return np.where(seen, stats.mean, mean), np.where(seen, gap, total)
@@ -346,19 +346,21 @@ class Beta:
     """The most likely a and b: ψ(a) - ψ(a+b) = mean ln x, ψ(b) - ψ(a+b) = mean ln(1-x), by Newton's steps.
 
     `smoothing` rows are added to each class that vary as all classes do; no spread is below `floor` times
-    that of all rows. With `lent` rows, as `DiagonalGaussian` lends them, in their place.
+    that of all rows. With `prior_rows` rows, as `DiagonalGaussian` lends them, in their place.
     """
 
     smoothing: float = 1.0
     floor: float = 1e-9
-    lent: float = 0.0
+    prior_rows: float = 0.0
     unit: float = 1.0  # the weight of a row
 
     def stats(self, K: int, p: int) -> PositiveMoments:
         return PositiveMoments.start(K, p, TwoShares())
 
     def estimate(self, stats: PositiveMoments, among: PositiveMoments | None = None) -> Betas:
-        found = spreads(stats, self.smoothing, self.floor, rows=self.lent, unit=self.unit, among=among)
+        found = spreads(
+            stats, self.smoothing, self.floor, rows=self.prior_rows, unit=self.unit, among=among
+        )
         mean, gap = (np.stack(np.hsplit(u, 2), axis=-1) for u in found)
         alpha = dirichlet_alpha(mean / mean.sum(axis=-1, keepdims=True), gap)  # (K, p, 2)
         return Betas(np.ascontiguousarray(alpha[..., 0]), np.ascontiguousarray(alpha[..., 1]))
@@ -424,17 +426,19 @@ class Gamma:
     """The most likely shapes and means: m = mean x, ln a - ψ(a) = ln m - mean ln x (Minka 2002).
 
     `smoothing` rows are added to each class that vary as all classes do; no spread is below `floor` times
-    that of all rows. With `lent` rows, as `DiagonalGaussian` lends them, in their place.
+    that of all rows. With `prior_rows` rows, as `DiagonalGaussian` lends them, in their place.
     """
 
     smoothing: float = 1.0
     floor: float = 1e-9
-    lent: float = 0.0
+    prior_rows: float = 0.0
     unit: float = 1.0  # the weight of a row
 
     def stats(self, K: int, p: int) -> PositiveMoments:
         return PositiveMoments.start(K, p, SinglePart())
 
     def estimate(self, stats: PositiveMoments, among: PositiveMoments | None = None) -> Gammas:
-        mean, gap = spreads(stats, self.smoothing, self.floor, rows=self.lent, unit=self.unit, among=among)
+        mean, gap = spreads(
+            stats, self.smoothing, self.floor, rows=self.prior_rows, unit=self.unit, among=among
+        )
         return Gammas(gamma_shape(gap), mean)

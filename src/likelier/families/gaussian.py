@@ -129,15 +129,15 @@ class Diagonal(Independent):
 class DiagonalGaussian:
     """Means and variances by class; to each variance is added a share of the largest one of all rows.
 
-    With `lent` rows, v_k = (1 + 1/N_k) (S_k + lent v) / (N_k - 1 + lent): the variance of a further row of
-    the class, its mean known from N_k rows, its variance from these and from `lent` rows that vary by v, as
+    With r = `prior_rows`, v_k = (1 + 1/N_k) (S_k + r v) / (N_k - 1 + r): the variance of a further row of
+    the class, its mean known from N_k rows, its variance from these and from r rows that vary by v, as
     all classes do about their means. Of a class of one row this is 2 v. (The predictive density under a
     conjugate prior, with a Gaussian of its spread for Student's t: Gelman et al. 2013, 3.3.)
     """
 
     var_smoothing: float = 1e-9
     by_column: bool = False  # a share of each column's own variance instead
-    lent: float = 0.0
+    prior_rows: float = 0.0
     unit: float = 1.0  # the weight of a row
 
     def stats(self, K: int, p: int) -> ColumnMoments:
@@ -168,9 +168,9 @@ class DiagonalGaussian:
         mean = np.where(seen, stats.mean, pooled)
         N = np.where(seen, stats.seen, 1.0)
         own = stats.S / N
-        if self.lent:
+        if self.prior_rows:
             v = within(among, spread, self.unit)
-            own = predictive(stats.S, N, self.lent * self.unit, v, self.unit)
+            own = predictive(stats.S, N, self.prior_rows * self.unit, v, self.unit)
         var = np.where(seen, own, spread) + self._floor(total, S)
         return Diagonal(mean, above_nothing(var, spread))  # without smoothing it may be 0
 
@@ -184,10 +184,10 @@ def within(stats: ColumnMoments, spread: Floats, unit: float = 1.0) -> Floats:
     return np.asarray((stats.S.sum(axis=0) + unit * spread) / (free + unit))
 
 
-def predictive(S: Floats, N: Floats, lent: float, v: Floats, unit: float = 1.0) -> Floats:
-    """How a further row varies about the mean of rows of weight N and scatter S; `lent` rows vary by v."""
+def predictive(S: Floats, N: Floats, prior_rows: float, v: Floats, unit: float = 1.0) -> Floats:
+    """The variance of a new row about the mean of rows of weight N, scatter S; v: that of `prior_rows`."""
     N = np.maximum(N, unit)
-    return np.asarray((1 + unit / N) * (S + lent * v) / (N - unit + lent))
+    return np.asarray((1 + unit / N) * (S + prior_rows * v) / (N - unit + prior_rows))
 
 
 def above_nothing(var: Floats, spread: Floats) -> Floats:

@@ -539,7 +539,7 @@ class LeftOutRows(NamedTuple):
     Z: Floats  # (n, K), ln p(x | C_k)
 
 
-def judged(stats: StoredRows, h: Floats, most: int) -> LeftOutRows:
+def left_out_scores(stats: StoredRows, h: Floats, most: int) -> LeftOutRows:
     """Up to `most` of the rows, evenly among the sorted ones, each without its own kernel; bandwidths stay.
 
     A row of weight 2 is there twice: one of the two is left out.

@@ -20,21 +20,21 @@ from likelier.states.counts import Bins
 # Families by name.
 
 BIN_ALPHA = 4.0  # pseudo-counts of a bin, times alpha
-BIN_LENT = 1.0  # rows that are as those of all classes, for each class besides its own
+BIN_PRIOR_ROWS = 1.0  # rows that are as those of all classes, for each class besides its own
 
 
 @dataclass(frozen=True)
 class Smoothing:
     """What keeps estimates from few rows sane: pseudo-counts, and a share of each column's variance.
 
-    unit: the weight of a row, at most 1. (A larger weight is so many rows.) lent: rows that vary as all
-    classes do, for each class besides its own.
+    unit: the weight of a row, at most 1. (A larger weight is so many rows.) prior_rows: rows that
+    vary as all classes do, which each class has besides its own.
     """
 
     alpha: float = 1.0
     var_smoothing: float = 1e-9
     unit: float = 1.0
-    lent: float = 5.0
+    prior_rows: float = 5.0
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _categorical(columns: Sequence[ColumnFamily], how: Smoothing) -> Family:
 
 def _histogram(columns: Sequence[ColumnFamily], how: Smoothing) -> Family:
     bins = tuple(column.bins for column in columns if column.bins is not None)
-    return Histogram(bins, BIN_ALPHA * how.alpha, BIN_LENT * how.unit)
+    return Histogram(bins, BIN_ALPHA * how.alpha, BIN_PRIOR_ROWS * how.unit)
 
 
 Maker = Callable[[Sequence[ColumnFamily], Smoothing], Family]
@@ -110,11 +110,13 @@ FAMILIES: dict[str, FamilyInfo] = {
     "categorical": FamilyInfo(_categorical, ("categories",), table=True, needs_rows=True),
     "poisson": FamilyInfo(lambda columns, how: Poisson(how.alpha), (COUNTS,)),
     "geometric": FamilyInfo(lambda columns, how: Geometric(how.alpha), (COUNTS,)),
-    "beta": FamilyInfo(lambda columns, how: Beta(lent=how.lent, unit=how.unit), (SHARES,), 2),
+    "beta": FamilyInfo(lambda columns, how: Beta(prior_rows=how.prior_rows, unit=how.unit), (SHARES,), 2),
     "exponential": FamilyInfo(lambda columns, how: Exponential(how.alpha), (SHARES, POSITIVE)),
-    "gamma": FamilyInfo(lambda columns, how: Gamma(lent=how.lent, unit=how.unit), (SHARES, POSITIVE), 2),
+    "gamma": FamilyInfo(
+        lambda columns, how: Gamma(prior_rows=how.prior_rows, unit=how.unit), (SHARES, POSITIVE), 2
+    ),
     "gaussian": FamilyInfo(
-        lambda columns, how: DiagonalGaussian(how.var_smoothing, True, how.lent, how.unit),
+        lambda columns, how: DiagonalGaussian(how.var_smoothing, True, how.prior_rows, how.unit),
         (COUNTS, SHARES, POSITIVE, NUMBERS, "nothing"),
         2,
     ),
@@ -184,7 +186,7 @@ def family_of(given: Any, names: Any = None) -> Family:
         return Categorical(None)
     known = [*(name for name, info in FAMILIES.items() if not info.needs_rows), "categorical"]
     if isinstance(given, str) and given in known:
-        return named_family(given, [ColumnFamily(given)], Smoothing(lent=0.0))
+        return named_family(given, [ColumnFamily(given)], Smoothing(prior_rows=0.0))
     if isinstance(given, str | type) or not (hasattr(given, "stats") and hasattr(given, "estimate")):
         raise ValueError(
             f"families must be a Family, one of {', '.join(known)}, or a dict of them by the names or "

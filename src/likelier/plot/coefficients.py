@@ -95,7 +95,7 @@ def coefficients(
     if X is not None and y is not None:
         check_consistent_length(X, y)
     summarised = _summarised(model, X, y) if intervals else None
-    found = summarised or _weighed(model) or _contributed(model, X, y)
+    found = summarised or _weighted(model) or _contributed(model, X, y)
     if per_deviation:
         unit = _deviations(model, X, len(found.names))
         series = [each.times(unit) for each in found.series]
@@ -149,7 +149,7 @@ def _against_first(model: Any, tables: int) -> list[str]:
     return [f"{other} against {first}" for other in others]
 
 
-def _weighed(model: Any) -> CoefficientTable | None:
+def _weighted(model: Any) -> CoefficientTable | None:
     W = getattr(model, "coef_", None)
     if W is None:
         return None

@@ -344,7 +344,7 @@ def classified(comparison: Comparison) -> tuple[list[Section], dict[str, Any]]:
     data |= {"judged": evaluated_charts(comparison), "planes": planes(comparison)}
     sections = [
         _results(comparison),
-        _judged(data["judged"]),
+        _evaluated(data["judged"]),
         _planes(data["planes"], data["classes"]),
         Section("densities", "The classes, column by column", figures.densities(comparison, best)),
         *_looked_at(comparison, best, figures.over_time(comparison)),
@@ -374,7 +374,7 @@ def _looked_at(comparison: Comparison, best: Sequence[Result], over_time: str) -
 
 
 # ---- charts that the script draws ----------------------------------------------------------------
-def _judged(found: dict[str, Any]) -> Section:
+def _evaluated(found: dict[str, Any]) -> Section:
     room = "broad" if len(found["squares"]) > FEW else ""
     charts = [
         _chart("ROC", '<div id="roc"></div><div id="roc-key" class="keys"></div>'),

@@ -33,11 +33,11 @@ def pocket(problem: RecastOracle, theta: Floats) -> Iterator[Iterate]:
     mistakes is: the norm is √(2 share), 0 where no row asks for a change. The length of a step only
     scales θ; M, the rows' second moments, makes the path one and the same in any units of the columns.
     """
-    solve, judge = _moments(problem), problem.under(mistakes)
+    solve, mistake_rate = _moments(problem), problem.under(mistakes)
     best, least, since = Iterate(theta, np.inf, np.inf), np.inf, 0
     while since < PATIENCE:
         F, g = problem.gradient(theta)
-        share = float(judge.value(theta[None])[0])
+        share = float(mistake_rate.value(theta[None])[0])
         since += 1
         if share < least:
             step = 0.0 if least == np.inf else 1.0
@@ -72,7 +72,7 @@ SHARPEST = "the corner is as sharp as numbers can be: rounding has the last word
 class MarginOffsetOracle(Oracle, Protocol):
     """A problem whose margins m can be looked at closely about 1."""
 
-    def zoomed(self, loss: Loss, width: float) -> Oracle:
+    def with_margin_offset(self, loss: Loss, width: float) -> Oracle:
         """Of a loss of 1 + (m - 1) / width, at θ / width; times width it is on the scale of F."""
 
 
@@ -86,13 +86,15 @@ def smoothing(problem: MarginOffsetOracle, theta: Floats) -> Iterator[Iterate]:
     """
     F, low, width = float(problem.value(theta[None])[0]), 0.0, WIDEST
     best, path = Iterate(theta, F, float(np.sqrt(2 * F))), MinimaPath()
-    size = np.sqrt(np.diagonal(problem.zoomed(smooth_hinge, WIDEST).hessian(np.zeros_like(theta))[2]))
+    size = np.sqrt(
+        np.diagonal(problem.with_margin_offset(smooth_hinge, WIDEST).hessian(np.zeros_like(theta))[2])
+    )
     yield best
     while width > NARROWEST:
         steps = partial(_steps, size=size, width=width)
         start = path.at(width, theta) / width
         found = run_solver(
-            steps, problem.zoomed(smooth_hinge, width), start, tol=INNER, max_iter=STEPS
+            steps, problem.with_margin_offset(smooth_hinge, width), start, tol=INNER, max_iter=STEPS
         ).last
         here = found.theta * width
         path = path.on(width, here)
@@ -136,7 +138,7 @@ def _worth(problem: MarginOffsetOracle, found: Iterate, width: float) -> float:
     It is the minimum, F_h, plus h/2 mean a², and a² = 2 (ψ(u) - (u - 1)₊); the latter is the perceptron
     criterion of the margin 1 - u. What the next step would gain is not the dual's yet.
     """
-    beyond = float(problem.zoomed(criterion, width).value(found.theta[None])[0])
+    beyond = float(problem.with_margin_offset(criterion, width).value(found.theta[None])[0])
     return width * (2 * found.value - beyond) - found.norm**2
 
 

@@ -354,7 +354,7 @@ class TextFeed:
     """Files one after another. What was found of columns and labels holds for those that follow."""
 
     paths: Sequence[str]
-    wish: ReadOptions
+    read_options: ReadOptions
     labels: Sequence[str] = ()
     columns: dict[str, str] = field(default_factory=dict)
     _bad: int = 0
@@ -372,7 +372,7 @@ class TextFeed:
     def fills(self) -> Iterator[Fill[FeedProgress]]:
         """Each puts the next rows into a batch."""
         for path in self.paths:
-            with Text(path, encoding=self.wish.encoding) as text:
+            with Text(path, encoding=self.read_options.encoding) as text:
                 parser = self._parser(text)
                 try:
                     for block in text.blocks():
@@ -388,28 +388,28 @@ class TextFeed:
             self._read += text.position
 
     def _parser(self, text: Text) -> TextParser:
-        wish = self.wish
-        kind, delimiter = wish.format or format_of(text.name, text.start)
+        read_options = self.read_options
+        kind, delimiter = read_options.format or format_of(text.name, text.start)
         if kind in ("csv", "json"):
-            wish.check(text.name)
+            read_options.check(text.name)
         by_kind = {
             kind: [name for name, is_ in self.columns.items() if is_ == kind] for kind in (NUMBER, WORD)
         }
         return TextParser(
             kind,
-            target=wish.target,
-            weight=wish.weight,
-            features=wish.features,
-            ignored=wish.ignored,
-            crosses=wish.crosses,
+            target=read_options.target,
+            weight=read_options.weight,
+            features=read_options.features,
+            ignored=read_options.ignored,
+            crosses=read_options.crosses,
             labels=self.labels,
-            finite=wish.finite,
+            finite=read_options.finite,
             delimiter=delimiter,
             quotes=delimiter != "\t",
-            header=wish.header,
+            header=read_options.header,
             numbers=by_kind[NUMBER],
             words=by_kind[WORD],
-            missing=wish.missing,
+            missing=read_options.missing,
             weightless=False,  # a row that weighs nothing is not learned from: its label has not come
         )
 
@@ -471,7 +471,7 @@ class Session:
     curve: Curve = field(default_factory=Curve)
     learning: bool = True
     strict: bool = False  # the first line that cannot be read ends it
-    told: FeedProgress | None = None
+    progress: FeedProgress | None = None
     rows: int = 0
     cells: int = 0
     # Told of each batch: the probabilities, and what has been found so far.
@@ -488,12 +488,14 @@ class Session:
                     return
                 self._take(*batch)
 
-    def _take(self, rows: Any, told: FeedProgress) -> None:
-        if self.strict and told.bad:
-            raise BadLine(f"{told.first_bad[0]}. Without --strict such lines are counted and passed over.")
-        self.told = told
+    def _take(self, rows: Any, progress: FeedProgress) -> None:
+        if self.strict and progress.bad:
+            raise BadLine(
+                f"{progress.first_bad[0]}. Without --strict such lines are counted and passed over."
+            )
+        self.progress = progress
         if self.learning:
-            meet(self.model, told.labels[self.model.K :])
+            meet(self.model, progress.labels[self.model.K :])
         self.rows += len(rows)
         self.cells += rows.cells
         codes, weights = rows.codes, rows.weights
@@ -502,7 +504,7 @@ class Session:
             known = P if self.learning else with_room(P, codes, list(range(self.model.K)))
             self.curve.update(known, codes, weights)
         if self.watch is not None:
-            self.watch(P, told)
+            self.watch(P, progress)
 
 
 class Patience:

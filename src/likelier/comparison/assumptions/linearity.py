@@ -44,7 +44,10 @@ def _middle(z: Floats) -> float | None:
 # Whether the log odds of classes are linear in the columns.
 
 
-MOST_BENT, MOST_SLOPES = 30, 150  # columns that may bend, those that tell most; and slopes, one for a class
+MOST_NONLINEAR, MOST_SLOPES = (
+    30,
+    150,
+)  # columns that may bend, those that tell most; and slopes, one for a class
 MOST_FITTED = 4000  # rows
 FEWEST_FITTED = 20
 PENALTIES = (1.0, 10.0, 100.0)  # C: a penalty too strong would gain by more columns, one too weak by fewer
@@ -88,7 +91,7 @@ def linearity_of(sample: Sample, seed: int) -> Linearity | str:
     rows, y, half = _halves(sample, seed)
     if len(sample.groups) < 2 or len(rows) < FEWEST_FITTED:
         return "there are too few rows"
-    held = informative(sample, min(MOST_BENT, MOST_SLOPES // len(sample.groups)))
+    held = informative(sample, min(MOST_NONLINEAR, MOST_SLOPES // len(sample.groups)))
     linear = _numbers_and_indicators(sample, held, rows)
     kink, names = kinks(sample, held)
     straight = _best(linear, y, half)
@@ -181,7 +184,7 @@ class Residuals:
     gaussian_p: float
 
     @property
-    def is_bent(self) -> bool:
+    def is_nonlinear(self) -> bool:
         return self.nonlinear_p < LEVEL and self.nonlinear >= SOME_STRUCTURE
 
     @property
@@ -212,7 +215,7 @@ def residuals_of(sample: Sample) -> Residuals | str:
     rss, whole = float(left @ left), float(y @ y)
     if rss <= 1e-20 * whole:
         return "the columns give the target exactly: nothing is left to be looked at"
-    nonlinear, nonlinear_p = _bent(_left(np.hstack([X, kink]), y), rss, n, rank)
+    nonlinear, nonlinear_p = _nonlinear(_left(np.hstack([X, kink]), y), rss, n, rank)
     low, high = _ends(left, fitted)
     squares = left**2 / (rss / n)
     explained = 1 - _rss(X, squares) / float(((squares - squares.mean()) ** 2).sum())
@@ -222,7 +225,7 @@ def residuals_of(sample: Sample) -> Residuals | str:
         f_ratio((whole - rss) / max(rank - 1, 1) / (rss / (n - rank)), rank - 1, n - rank),
         nonlinear,
         nonlinear_p,
-        _most_bent(X, kink, left, names),
+        _most_nonlinear(X, kink, left, names),
         max(high / low, low / high) if min(low, high) > 0 else np.inf,
         high > low,
         chi2(n * explained, rank - 1),
@@ -239,7 +242,9 @@ def _design_with_intercept(sample: Sample, held: Indices) -> Floats:
     return np.hstack(blocks)
 
 
-def _bent(with_bends: tuple[Floats, int, Floats], rss: float, n: int, rank: int) -> tuple[float, float]:
+def _nonlinear(
+    with_bends: tuple[Floats, int, Floats], rss: float, n: int, rank: int
+) -> tuple[float, float]:
     """The share of the variance left that bends explain, adjusted, and the p-value of none."""
     left, more, _ = with_bends
     less, added = float(left @ left), more - rank
@@ -267,7 +272,7 @@ def _ends(left: Floats, fitted: Floats) -> tuple[float, float]:
     return float(left[order[:quarter]].std()), float(left[order[-quarter:]].std())
 
 
-def _most_bent(X: Floats, kink: Floats, left: Floats, names: list[str]) -> str:
+def _most_nonlinear(X: Floats, kink: Floats, left: Floats, names: list[str]) -> str:
     """The column whose bend, beside all slopes, explains most of what is left."""
     if not names:
         return ""

@@ -424,7 +424,7 @@ def rows_for_density(found: Evidence) -> Finding:
     return Finding("supported" if enough else "doubtful", why)
 
 
-def says_nothing(found: Evidence) -> Finding:
+def assumes_nothing(found: Evidence) -> Finding:
     """Columns that are no better than none."""
     curvature = found.curvature
     if isinstance(curvature, str):
@@ -443,7 +443,7 @@ def straight(found: Evidence) -> Finding:
     left = found.residuals
     if isinstance(left, str):
         return Finding("not checked", f"residuals are not looked at: {left}")
-    if not left.is_bent:
+    if not left.is_nonlinear:
         return Finding("supported", "the target is as good as linear in the columns")
     share = f"bends explain {percent(left.nonlinear)} of what slopes leave"
     why = f"the target bends, most with {left.column}: {share}"
@@ -475,7 +475,7 @@ def gaussian_errors(found: Evidence) -> Finding:
     return Finding("violated" if left.far else "doubtful", f"errors are not Gaussian ({shape})")
 
 
-def tells_nothing(found: Evidence) -> Finding:
+def uninformative(found: Evidence) -> Finding:
     """Columns that are no better than none."""
     left = found.residuals
     if isinstance(left, str):

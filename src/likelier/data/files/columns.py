@@ -243,10 +243,10 @@ class DeclaredTypes:
     def read(
         self, numbers: Sequence[str], labels: Sequence[str], span: Span, size: int, rows: int
     ) -> Iterator[Any]:
-        told = [name for name in numbers if name in self.kinds]
+        with_types = [name for name in numbers if name in self.kinds]
         others = [name for name in numbers if name not in self.kinds]
         at = span.first
-        for batch in self.file.read(others, [*labels, *told], span, size, rows):
+        for batch in self.file.read(others, [*labels, *with_types], span, size, rows):
             names = batch.schema.names
             columns = [self._column(name, batch.column(name), at) for name in names]
             yield pa.record_batch(columns, names=names)

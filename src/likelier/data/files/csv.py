@@ -294,7 +294,7 @@ class Delimited(Unnumbered):
         """The same with the types of another file's columns."""
         return replace(self, known=first.known, decimal=first.decimal)
 
-    def told(self, kinds: Mapping[str, str]) -> Self:
+    def with_types(self, kinds: Mapping[str, str]) -> Self:
         """The same, columns of these kinds read as such."""
         known = dict(self.known)
         for name, kind in kinds.items():

@@ -252,7 +252,8 @@ def _declared(files: tuple[File, ...], types: Mapping[str, Kind]) -> tuple[File,
     """The files with columns of the kinds that are said."""
     known_columns(files, list(types))
     return tuple(
-        DeclaredTypes(file.told(types) if isinstance(file, Delimited) else file, types) for file in files
+        DeclaredTypes(file.with_types(types) if isinstance(file, Delimited) else file, types)
+        for file in files
     )
 
 
@@ -447,7 +448,7 @@ class Scan(ClusterFiles):
     def coded(self, levels: NDArray[Any]) -> Self:
         return replace(self, roles=replace(self.roles, y="codes", levels=levels))
 
-    def told(self, types: Mapping[str, Kind]) -> Self:
+    def with_types(self, types: Mapping[str, Kind]) -> Self:
         """The same rows, with columns of the kinds that are said."""
         return replace(self, files=_declared(self.files, types))
 

@@ -39,7 +39,7 @@ from likelier.estimators.common import (
     LinearClassifier,
     share_found,
     warn_of_many,
-    weighed,
+    weighted,
     weights_by_class,
 )
 from likelier.estimators.deprecated import Strength
@@ -347,7 +347,7 @@ class PenalisedModel(LinearModel):
         """Mean loss plus penalty under the hyper-parameters, which are validated here."""
         source, n, K = rows.source, rows.n, len(rows.classes)
         if self.class_weight is not None:
-            source, n = weighed(source, n, weights_by_class(self.class_weight, rows.classes, n))
+            source, n = weighted(source, n, weights_by_class(self.class_weight, rows.classes, n))
         return self._posed(source, n, K)
 
     def _posed(
@@ -386,12 +386,12 @@ class PenalisedModel(LinearModel):
             return solve(objective, theta, choice, terms)
         with steps(self, f"{choice.name}-iter") as step, watching(self.verbose, terms.max_iter) as watch:
 
-            def told(number: int, iterate: Iterate) -> None:
+            def report(number: int, iterate: Iterate) -> None:
                 watch(number, iterate)
                 if step is not None:
                     step(None if rows is None else partial(self._under_way, iterate, objective, rows))
 
-            return solve(objective, theta, choice, terms, told)
+            return solve(objective, theta, choice, terms, report)
 
     def _under_way(self, iterate: Iterate, objective: Objective, rows: LabelledRows) -> dict[str, Any]:
         """The attributes of the estimator at an iterate."""

@@ -14,7 +14,7 @@ from likelier.data import Arrays, Source
 from likelier.engines import reached
 from likelier.estimators import validation
 from likelier.estimators.base import followed, resumable
-from likelier.estimators.common import weighed, weights_by_class
+from likelier.estimators.common import weighted, weights_by_class
 from likelier.estimators.deprecated import Strength
 from likelier.estimators.discriminative.base import LabelledRows, PenalisedModel
 from likelier.estimators.discriminative.weights import SolverTrace, Weights
@@ -293,7 +293,7 @@ class LinearSVC(PenalisedModel):
             return [replace(first, setting=replace(first.setting, positive=k)) for k in range(K)]
         # As in LIBLINEAR, the weight of a class counts where it is the one, not among the rest.
         each = [np.where(np.arange(K) == k, factor, 1.0) for k in range(K)]
-        return [self._posed(*weighed(source, totals, each[k]), 2, k) for k in range(K)]
+        return [self._posed(*weighted(source, totals, each[k]), 2, k) for k in range(K)]
 
     def _at_once(
         self, first: Objective, choice: SolverChoice, one: int, count: int, factor: Floats | None
@@ -307,7 +307,7 @@ class LinearSVC(PenalisedModel):
         longest = int(lines.lengths.argmax())
         worst = int(lines.norms.argmax()) if (lines.norms > terms.tol).any() else longest
 
-        def told(k: int, watch: Watch | None = None) -> Solution:
+        def report(k: int, watch: Watch | None = None) -> Solution:
             found = run_solver(
                 lambda objective, theta: lines.iterates(k),
                 first,
@@ -318,8 +318,10 @@ class LinearSVC(PenalisedModel):
             )
             return replace(found, solver=choice.name, why=choice.why)
 
-        end = told(worst)
-        course = SolverTrace.of(told(longest, lambda number, iterate: reached("objective", iterate.value)))
+        end = report(worst)
+        course = SolverTrace.of(
+            report(longest, lambda number, iterate: reached("objective", iterate.value))
+        )
         course = replace(course, converged=end.converged, reason=end.reason)
         return Weights.at(lines.theta, first.setting, course), end
 

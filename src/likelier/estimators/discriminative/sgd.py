@@ -18,7 +18,7 @@ from likelier.data.transforms import cluster_of
 from likelier.engines import run
 from likelier.estimators import deprecated, validation
 from likelier.estimators.base import cheapest
-from likelier.estimators.common import weighed, weights_by_class
+from likelier.estimators.common import weighted, weights_by_class
 from likelier.estimators.discriminative.base import LabelledRows
 from likelier.estimators.discriminative.sgd_base import (
     SEEDS,
@@ -93,7 +93,7 @@ def problems(one_vs_rest: OneVsRest, source: Source, n: float, q: int) -> list[O
             factor is not None and one_vs_rest.apart
         ):  # as in scikit-learn it counts where the class is the one
             factor = np.where(np.arange(K) == k, factor, 1.0)
-        rows, _ = weighed(source, np.zeros(K), factor)
+        rows, _ = weighted(source, np.zeros(K), factor)
         found.append(Objective(rows, Setting(loss, scores, shift, k), penalty, n, settings.intercept))
     return found
 

@@ -491,12 +491,12 @@ class SGDModel(LinearModel):
                 return
             step(None)
 
-            def told(loss: float) -> None:
+            def report(loss: float) -> None:
                 if watch is not None:
                     watch(loss)
                 step(None)
 
-            yield told
+            yield report
 
     def _epochs(self, one_vs_rest: OneVsRest, source: Source) -> Epochs:
         """How rows that are not in memory are gone through."""

@@ -543,7 +543,7 @@ class GenerativeModel(BaseEstimator, ABC):
             return self._ask(X, "posterior", link)
         validation.fitted(self)
         given = validation.priors_of(priors, len(self._target), classes=self._target)
-        scores = self._model.reweighed(log_of(self._of_seen(given)))
+        scores = self._model.with_priors(log_of(self._of_seen(given)))
         return self._answers(scores, X, link)
 
     def _number(self, column: int, value: Any) -> float:
@@ -562,7 +562,7 @@ class GenerativeModel(BaseEstimator, ABC):
 
     def _known_rows(self, X: Any, sample_weight: Any = None) -> Source:
         """Rows to answer, as the model takes them."""
-        return validation.weighed_rows(self, X, sample_weight)
+        return validation.weighted_rows(self, X, sample_weight)
 
     def _answers(self, scores: Scores, X: Any, link: Link) -> NDArray[Any]:
         rows = self._known_rows(X)

@@ -346,14 +346,14 @@ def kind_of(extent: Extent, j: int) -> str:
 class Chooser:
     """The families that columns could have, and which of them tells most of the class."""
 
-    judge: FamilyEvaluator
+    evaluator: FamilyEvaluator
     extent: Extent
     levels: Mapping[int, NDArray[Any]]  # of columns of categories
 
     @cached_property
     def weight(self) -> float:
         """Of the sample."""
-        return float(self.judge.every.sum())
+        return float(self.evaluator.every.sum())
 
     @cached_property
     def grown(self) -> float:
@@ -372,17 +372,17 @@ class Chooser:
 
         A weight above 1 is so many rows; rows that weigh less are still rows.
         """
-        w = self.judge.every
-        w = np.minimum(w / self.judge.how.unit, MOST_WEIGHT)
+        w = self.evaluator.every
+        w = np.minimum(w / self.evaluator.how.unit, MOST_WEIGHT)
         found: dict[int, Bins] = {}
-        for block in self.judge.blocks(columns):
+        for block in self.evaluator.blocks(columns):
             X = self._numbers(block)
             most = [bins_for(float(rows) * self.grown) for rows in w @ ~np.isnan(X)]
             found |= zip(block, edges_of_each(X, w, most), strict=True)
         return found
 
     def _numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
-        return self.judge.rows.X.select(np.array(columns, dtype=np.intp)).to_array()
+        return self.evaluator.rows.X.select(np.array(columns, dtype=np.intp)).to_array()
 
     def _values(self, j: int) -> NDArray[Any]:
         """The numbers that a column has, as the levels of categories."""
@@ -420,14 +420,14 @@ class Chooser:
         kinds = {j: "categories" if j in self.levels else kind_of(self.extent, j) for j in columns}
         settled = self._candidates(kinds)
         excess = {key: self._excess(one, key[0]) for key, one in settled.items()}
-        losses, together = self._judged(settled, excess, self._risks(settled))
+        losses, together = self._evaluated(settled, excess, self._risks(settled))
         picked = self._picked(losses, together)
         ignored = {j: settled[j, candidates(kind)[-1]] for j, kind in kinds.items() if j not in picked}
         chances = self._chances(ignored)
         result = []
         for j, kind in kinds.items():
             one = replace(ignored[j], pooled=True) if j in ignored else settled[j, picked[j]]
-            every = losses[j] | {"pooled": self.judge.without}
+            every = losses[j] | {"pooled": self.evaluator.without}
             result.append((one, Choice(j, kind, picked.get(j, "pooled"), every, chances.get(j))))
         return result
 
@@ -436,7 +436,7 @@ class Chooser:
     ) -> dict[int, str]:
         """The family of each column that tells something: alone, and then beside the others."""
         telling = {
-            j: {name: loss for name, loss in found.items() if loss < self.judge.without}
+            j: {name: loss for name, loss in found.items() if loss < self.evaluator.without}
             for j, found in losses.items()
         }
         if together is None:
@@ -449,8 +449,8 @@ class Chooser:
         """Of columns that tell nothing: how likely their χ² is, if they truly do not."""
         found: dict[int, float | None] = {}
         for name in ("categorical", "histogram"):
-            for block in self.judge.blocks([j for j, one in ignored.items() if one.family == name]):
-                found |= zip(block, self.judge.chance(block, [ignored[j] for j in block]), strict=True)
+            for block in self.evaluator.blocks([j for j, one in ignored.items() if one.family == name]):
+                found |= zip(block, self.evaluator.chance(block, [ignored[j] for j in block]), strict=True)
         return found
 
     def _risks(self, settled: Mapping[tuple[int, str], ColumnFamily]) -> dict[tuple[int, str], float]:
@@ -466,33 +466,35 @@ class Chooser:
         found: dict[tuple[int, str], float] = {}
         for name in dict.fromkeys(name for j, name in settled if j in few and not is_table(name)):
             columns = [j for j, other in settled if other == name and j in few]
-            for block in self.judge.blocks(columns):
-                risks = self.judge.risks(block, [settled[j, name] for j in block], [few[j] for j in block])
+            for block in self.evaluator.blocks(columns):
+                risks = self.evaluator.risks(
+                    block, [settled[j, name] for j in block], [few[j] for j in block]
+                )
                 found |= {(j, name): risk for j, risk in zip(block, risks, strict=True)}
         return found
 
-    def _judged(
+    def _evaluated(
         self,
         settled: Mapping[tuple[int, str], ColumnFamily],
         excess: Mapping[tuple[int, str], float],
         risks: Mapping[tuple[int, str], float],
     ) -> "tuple[dict[int, dict[str, float]], JointScores | None]":
         """The losses of candidates, by column and name; and their scores, if there is room for them."""
-        judge = self.judge
+        evaluator = self.evaluator
         losses: dict[int, dict[str, float]] = {j: {} for j, _ in settled}
         for j, name in settled:  # in the order of the candidates
             losses[j][name] = 0.0
         kept: dict[tuple[int, str], NDArray[np.float64]] = {}
-        rows = judge.some(len(settled))
+        rows = evaluator.some(len(settled))
         for name in dict.fromkeys(name for _, name in settled):
-            for block in judge.blocks([j for j, other in settled if other == name]):
-                Z = judge.scores(block, [settled[j, name] for j in block])
-                found = judge.mean(judge.losses(Z + judge.prior[:, :, None])).tolist()
+            for block in evaluator.blocks([j for j, other in settled if other == name]):
+                Z = evaluator.scores(block, [settled[j, name] for j in block])
+                found = evaluator.mean(evaluator.losses(Z + evaluator.prior[:, :, None])).tolist()
                 for i, j in enumerate(block):
                     losses[j][name] = found[i] - excess[j, name]
                     if rows is not None:
                         kept[j, name] = Z[rows, :, i]
-        return losses, None if rows is None else JointScores(judge, rows, kept, excess, risks)
+        return losses, None if rows is None else JointScores(evaluator, rows, kept, excess, risks)
 
     def _excess(self, settled: ColumnFamily, j: int) -> float:
         """How much of the loss is due to the sample: d parameters cost d/2m nats, if m rows estimate them.
@@ -511,4 +513,4 @@ class Chooser:
             d = max(int((np.bincount(codes[codes >= 0].astype(np.intp)) >= 5).sum()) - 1, 0)
         elif settled.levels is not None:
             d = len(settled.levels) - 1
-        return (self.judge.K - 1) * d / 2 * (1 / m - 1 / n)
+        return (self.evaluator.K - 1) * d / 2 * (1 / m - 1 / n)

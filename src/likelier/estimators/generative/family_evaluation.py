@@ -235,7 +235,7 @@ def needed(held: str, other: str) -> float:
 class JointScores:
     """Scores of candidates, those of a column in one sum with those of all others."""
 
-    judge: FamilyEvaluator
+    evaluator: FamilyEvaluator
     rows: NDArray[np.intp]
     scores: Mapping[tuple[int, str], Floats]  # (rows, K), by column and family
     excess: Mapping[tuple[int, str], float]  # how much of the loss is due to the sample
@@ -255,7 +255,7 @@ class JointScores:
             if self._better(difference, SAFE if is_table(family) else DARING):
                 best, held = alike, found
         S = self._sum(best)
-        held = self.judge.losses(S, self.rows)
+        held = self.evaluator.losses(S, self.rows)
         for _ in range(3):
             before = dict(best)
             for j, candidates in names.items():
@@ -280,7 +280,7 @@ class JointScores:
             if not is_table(best) and (some := [name for name in losses[j] if is_table(name)])
         }
         found = dict(alone)
-        for block in self.judge.blocks(list(tables)):
+        for block in self.evaluator.blocks(list(tables)):
             curves, others = (self._losses_alone(block, names) for names in (alone, tables))
             risks = np.array([self.risks.get((j, alone[j]), 0.0) for j in block])
             better = self._better(curves - others + risks, SURE)
@@ -290,7 +290,7 @@ class JointScores:
     def _losses_alone(self, columns: Sequence[int], names: Mapping[int, str]) -> Floats:
         """Of each of these columns by itself, (rows, q)."""
         Z = np.stack([self.scores[j, names[j]] for j in columns], axis=2)
-        return self.judge.losses(Z + self.judge.prior[self.rows][:, :, None], self.rows)
+        return self.evaluator.losses(Z + self.evaluator.prior[self.rows][:, :, None], self.rows)
 
     def _exchange(
         self, S: Floats, held: Floats, best: dict[int, str], j: int, candidates: Sequence[str]
@@ -299,7 +299,7 @@ class JointScores:
         name = best[j]
         rest = S - self.scores[j, name]
         gains = {
-            other: self.judge.losses(rest + self.scores[j, other], self.rows)
+            other: self.evaluator.losses(rest + self.scores[j, other], self.rows)
             - held
             + (self._more(j, other) - self._more(j, name))
             for other in candidates
@@ -310,7 +310,7 @@ class JointScores:
             return held
         best[j] = min(sure, key=lambda other: float(self._w @ gains[other]))
         S += self.scores[j, best[j]] - self.scores[j, name]
-        return self.judge.losses(S, self.rows)
+        return self.evaluator.losses(S, self.rows)
 
     def _better(self, difference: Floats, errors: float) -> Any:
         """Whether losses (rows, …) differ for the better, by so many standard errors."""
@@ -321,16 +321,16 @@ class JointScores:
 
     @cached_property
     def _w(self) -> Floats:
-        return self.judge.w[self.rows]
+        return self.evaluator.w[self.rows]
 
     def _sum(self, picked: Mapping[int, str]) -> Floats:
-        S = self.judge.prior[self.rows].copy()
+        S = self.evaluator.prior[self.rows].copy()
         for j, name in picked.items():
             S += self.scores[j, name]
         return S
 
     def _losses(self, picked: Mapping[int, str]) -> Floats:
-        return self.judge.losses(self._sum(picked), self.rows)
+        return self.evaluator.losses(self._sum(picked), self.rows)
 
     def _excess(self, picked: Mapping[int, str]) -> float:
         return sum(self._more(j, name) for j, name in picked.items())

@@ -18,7 +18,7 @@ from likelier.estimators.generative.one_pass import OnePassClassifier
 from likelier.estimators.generative.outliers import LazyReferenceScores
 from likelier.estimators.one_pass import needs_statistics
 from likelier.families import LOG_2PI, Kernels, ProductKernel
-from likelier.families.kernel import NAMES, Spread, judged
+from likelier.families.kernel import NAMES, Spread, left_out_scores
 from likelier.model import Bayes, log_of
 from likelier.states import ReferenceScores, StoredRows
 from likelier.states.rows import MOST
@@ -127,11 +127,11 @@ class KernelDensityClassifier(OnePassClassifier):
 
         Under its own kernel a row is likelier than any other row can be, the more the more columns.
         """
-        return LazyReferenceScores(len(statistics.w), partial(self._judged, model, statistics))
+        return LazyReferenceScores(len(statistics.w), partial(self._left_out_scores, model, statistics))
 
-    def _judged(self, model: Bayes, statistics: StoredRows) -> ReferenceScores:
+    def _left_out_scores(self, model: Bayes, statistics: StoredRows) -> ReferenceScores:
         assert isinstance(model.params, Kernels)
-        codes, w, Z = judged(statistics, model.params.h, MOST)
+        codes, w, Z = left_out_scores(statistics, model.params.h, MOST)
         scores = np.empty(len(codes))
         links.log_sum_exp.apply(Z + self._log_prior_without(model, statistics, codes, w), scores)
         return ReferenceScores(keys_of(np.arange(len(codes)), 0), scores, w, len(statistics.w))
@@ -180,7 +180,7 @@ class KernelDensityClassifier(OnePassClassifier):
         needs_statistics(self, "leave_one_out")
         most = int(validation.number("max_rows", max_rows, 1, whole=True))
         assert isinstance(self._model.params, Kernels)
-        codes, w, Z = judged(self._statistics, self._model.params.h, most)
+        codes, w, Z = left_out_scores(self._statistics, self._model.params.h, most)
         own = np.arange(len(codes)), codes
         inside = Z[own]
         Z = Z + self._log_prior_without(self._model, self._statistics, codes, w)
@@ -247,7 +247,7 @@ def _behind_gaussians(statistics: StoredRows, params: Kernels, spread: Spread) -
     judgeable = (statistics.n > p + 1) & ~spread.borrowed.any(axis=1)
     if p < 2 or not judgeable.any():
         return 0.0
-    codes, w, Z = judged(statistics, params.h, TRIED)
+    codes, w, Z = left_out_scores(statistics, params.h, TRIED)
     kernels = Z[np.arange(len(codes)), codes]
     behind = []
     for k in np.flatnonzero(judgeable & np.isin(np.arange(len(Z[0])), codes)):
