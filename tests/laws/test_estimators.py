@@ -68,7 +68,7 @@ NAMES = {
     "far numbers": lambda K: 10**9 * (np.arange(K) - 1),
     "strings": lambda K: np.array([f"class {chr(97 + k)}" for k in range(K)]),
     "objects": lambda K: np.array([f"{k}" for k in range(K)], dtype=object),
-    "truths": lambda K: np.arange(K) > 0 if K == 2 else np.arange(K),
+    "booleans": lambda K: np.arange(K) > 0 if K == 2 else np.arange(K),
 }
 
 

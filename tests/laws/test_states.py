@@ -409,7 +409,7 @@ RAW_LABELS = {
     "small numbers": np.array([3, -1, 0, 127, -128], dtype=np.int8),
     "unsigned": np.array([0, 2**64 - 1, 2**63, 1, 5], dtype=np.uint64),
     "floats": np.array([1.0, -0.0, 2.5, -7.0, 1e300]),
-    "truths": np.array([True, False]),
+    "booleans": np.array([True, False]),
     "dates": np.array(["2020-01-02", "1969-12-31", "2020-01-01"], dtype="M8[D]"),
     "bytes": np.array([b"b", b"a", b"abc"]),
     "big endian": np.array([3, 1, 2], dtype=">i4"),

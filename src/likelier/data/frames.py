@@ -60,7 +60,7 @@ def same_kind(a: Any, b: Any) -> bool:
 
 
 def is_number(kind: Any) -> bool:
-    """Numbers and truths; a column with no value at all is one of missing numbers."""
+    """Numbers and booleans; a column with no value at all is one of missing numbers."""
     cells, types = values_type(kind), pa.types
     tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
     return any(test(cells) for test in tests)
@@ -289,7 +289,7 @@ def read(series: Series) -> ReadColumn:
 
 
 def _plain_levels(series: Series) -> bool:
-    """Whether categories are strings, numbers, truths or times, all of one kind."""
+    """Whether categories are strings, numbers, booleans or times, all of one kind."""
     dtype = series.cat.get_categories().dtype
     return dtype == nw.String or dtype == nw.Boolean or dtype.is_numeric() or dtype.is_temporal()
 
@@ -397,7 +397,7 @@ def _described(kind: Kind, series: Series) -> str:
     return f"{dtype} of {' and '.join(kinds)}, such as {odd!r}"
 
 
-# Tables as columns of features: numbers as they are, text, categories and truths as words.
+# Tables as columns of features: numbers as they are, text, categories and booleans as words.
 #
 # A dict of a row's cells by their columns' names gives the same features.
 

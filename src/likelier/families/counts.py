@@ -24,7 +24,7 @@ from likelier.families.base import (
 from likelier.scores import Affine, Scores, TermWithConstant
 from likelier.states import RULES, Sums
 
-# What families of counts and truths share: sums by class to rates, scores that are affine in x.
+# What families of counts and booleans share: sums by class to rates, scores that are affine in x.
 
 TINY = float(np.finfo(np.float64).tiny)  # what stands for a probability of 0: its logarithm is -708
 

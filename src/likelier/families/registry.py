@@ -106,7 +106,7 @@ NUMBERS, POSITIVE, SHARES, COUNTS = "numbers", "positive numbers", "shares", "co
 # By the names that users give them, the simplest first. A new family joins here, and what is saved of it in
 # saving/schema.py.
 FAMILIES: dict[str, FamilyInfo] = {
-    "bernoulli": FamilyInfo(lambda columns, how: Bernoulli(how.alpha), ("truths",), table=True),
+    "bernoulli": FamilyInfo(lambda columns, how: Bernoulli(how.alpha), ("booleans",), table=True),
     "categorical": FamilyInfo(_categorical, ("categories",), table=True, needs_rows=True),
     "poisson": FamilyInfo(lambda columns, how: Poisson(how.alpha), (COUNTS,)),
     "geometric": FamilyInfo(lambda columns, how: Geometric(how.alpha), (COUNTS,)),

@@ -489,11 +489,11 @@ class Scan(ClusterFiles):
         return replace(self, files=files, roles=replace(self.roles, categories=frozenset(columns)))
 
     def worded(self) -> Self:
-        """The same with text and truths as categories."""
+        """The same with text and booleans as categories."""
         types, names = self.files[0].types, list(self.names)
-        truths = {name for name in names if frames.is_boolean(types[name])}
+        booleans = {name for name in names if frames.is_boolean(types[name])}
         found = self.categorised(self.texts(names))
-        return replace(found, roles=replace(found.roles, categories=found.roles.categories | truths))
+        return replace(found, roles=replace(found.roles, categories=found.roles.categories | booleans))
 
     def parts(self, state_bytes: int) -> Sequence[Part]:
         types, four = self.files[0].types, 4 * state_bytes

@@ -336,7 +336,7 @@ def kind_of(extent: Extent, j: int) -> str:
     if low > high:
         return "nothing"
     if whole(extent, j) and low >= 0:
-        return "truths" if high <= 1 else "counts"
+        return "booleans" if high <= 1 else "counts"
     if low > 0:
         return "shares" if high < 1 else "positive numbers"
     return "numbers"
@@ -396,7 +396,7 @@ class Chooser:
         """The candidates of a column, the simplest first."""
         with np.errstate(invalid="ignore"):  # infinite numbers will be refused
             few = self.extent.high[j] - self.extent.low[j] < MOST_VALUES
-        if kind != "truths" and kind in OF_NUMBERS and whole(self.extent, j) and few:
+        if kind != "booleans" and kind in OF_NUMBERS and whole(self.extent, j) and few:
             return (*candidates(kind), "categorical")
         return candidates(kind)
 
