@@ -195,7 +195,7 @@ class Bayes:
     log_prior: Floats  # (K,); as logarithms, so that no evidence makes a class impossible for good
     # ln p(x | C_k) up to a constant of each row, where that is cheaper: all that a posterior needs.
     discriminants: Scores | None = None
-    typical: Any = None  # how likely the training rows are, a `Typical`, or will be one; None: not kept
+    typical: Any = None  # the `ReferenceScores` of the training rows, or a lazy one; None: not kept
     units: Units | None = None  # (p,), of the columns of params; None: they are as they are
     single: bool = False  # the rows were of single precision
 

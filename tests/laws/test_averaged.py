@@ -97,7 +97,7 @@ def of_steps(X: Any, y: Any) -> Any:
     ), lambda state: state.theta
 
 
-def of_strides(X: Any, y: Any, course: SGDSettings) -> Any:
+def of_sgd_state(X: Any, y: Any, course: SGDSettings) -> Any:
     q, width = 1, X.shape[1] + 1
     mean = np.zeros((q, width)) if course.average else None
     squares = np.zeros((q, width)) if course.rate == "adagrad" else None
@@ -107,7 +107,7 @@ def of_strides(X: Any, y: Any, course: SGDSettings) -> Any:
         lambda state: np.concatenate(
             [
                 np.ravel(each)
-                for each in vars(state.journey.strides).values()
+                for each in vars(state.epochs_result.state).values()
                 if each is not None and not isinstance(each, str)
             ]
         ),
@@ -123,8 +123,8 @@ def of_online(X: Any, y: Any) -> Any:
 
 KINDS = {
     "steps": (of_steps, 1e-12),
-    "strides": (partial(of_strides, course=SGDSettings("hinge", average=1)), 1e-12),
-    "adagrad": (partial(of_strides, course=SGDSettings("log_loss", "adagrad", average=1)), 1e-12),
+    "strides": (partial(of_sgd_state, course=SGDSettings("hinge", average=1)), 1e-12),
+    "adagrad": (partial(of_sgd_state, course=SGDSettings("log_loss", "adagrad", average=1)), 1e-12),
     "online": (of_online, 1e-5),  # in single precision
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)

@@ -31,7 +31,7 @@ class ModelTraits:
 
 @dataclass(frozen=True)
 class CandidateModel:
-    """A model, not fitted; how columns are made ready for it; its nature."""
+    """An unfitted model, its preprocessing and its traits."""
 
     name: str
     model: Any

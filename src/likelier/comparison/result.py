@@ -158,7 +158,7 @@ def _model_traits(results: Sequence["Result"], width: int) -> list[str]:
 
 
 def _known(results: Sequence["Result"]) -> list[list[str]]:
-    """A row for each model whose nature is known."""
+    """A row for each model whose traits are known."""
     rows = (
         [r.model, r.traits.kind, r.traits.models, r.traits.independent, r.traits.boundary] for r in results
     )
@@ -249,7 +249,7 @@ class Result:
     ----------
     model : str
         The name of the model.
-    nature : Nature
+    traits : ModelTraits
         The kind of model, the distribution and independence that it assumes, and its decision boundary.
     folds : tuple of LabelEvaluation or ValueEvaluation
         The evaluation of the held-out rows of each fold.
@@ -267,13 +267,13 @@ class Result:
         The number of fitted parameters.
     notes : tuple of str
         Warnings that the fits issued.
-    sits_out : str or None
+    skipped : str or None
         The reason why the model was skipped; None if it was evaluated.
     online : bool
         Whether the model learns row by row.
     baseline : bool
         Whether this is the baseline, which ignores the features.
-    entrant : Entrant or None
+    candidate_model : CandidateModel or None
         The model before fitting, with its preprocessing.
 
     See Also

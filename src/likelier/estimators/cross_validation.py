@@ -82,7 +82,7 @@ class GridCandidates(NamedTuple):
         return StateGroup.start(self.starts)
 
     def trial(self, counted: Folds, some: Sequence[int], target: Any) -> Trial:
-        """Some of the entrants, fitted without each fold, to be judged on it."""
+        """Some of the candidates, fitted without each fold, to be judged on it."""
         scores = []
         for fold, statistics in enumerate(all_but_one(counted.states, self.start)):
             with _noting(f"while fitting without fold {fold} of {counted.folds.count}"):
@@ -172,7 +172,7 @@ def _best(values: Any, *, rising: bool) -> int:
 def _fitted(
     candidate_models: GridCandidates, v: int, states: Sequence[StateGroup], target: Any, source: Source
 ) -> Any:
-    """Entrant v, fitted to all rows: the merger of all folds."""
+    """Candidate v, fitted to all rows: the merger of all folds."""
     best = candidate_models.estimators[v]
     statistics = merge_in_order(states).states[candidate_models.which[v]]
     model = best._estimate(statistics, target)

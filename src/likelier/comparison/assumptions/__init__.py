@@ -70,7 +70,7 @@ class Checks(Evidence):
         ----------
         model : str
             The name of the model in the comparison.
-        nature : Nature, default=None
+        traits : ModelTraits, default=None
             What the model assumes, to find a verdict for a model of another name.
 
         Returns
@@ -92,7 +92,7 @@ class Checks(Evidence):
         ----------
         model : str
             The name of the model in the comparison.
-        nature : Nature, default=None
+        traits : ModelTraits, default=None
             What the model assumes, to find a verdict for a model of another name.
 
         Returns
