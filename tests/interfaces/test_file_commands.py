@@ -131,7 +131,7 @@ def test_files_are_written_here_alone(folder, capsys):
         ["stream", "iris.svm", "--predictions", "s3://bucket/out.csv"],
         ["merge", "a.lk", "b.lk", "-o", "s3://bucket/c.lk"],
     ):
-        assert "is a URL, and files are written on this machine alone" in bad(capsys, *command)
+        assert "is a URL; output can only be written to local files" in bad(capsys, *command)
 
 
 def test_tables_without_a_header_and_with_other_delimiters(folder, capsys):

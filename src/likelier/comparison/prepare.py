@@ -176,7 +176,7 @@ def _sparse(rows: Rows) -> Meal:
 def _joined(rows: Rows, blocks: Sequence[_Block], leaves: tuple[Column, ...] = ()) -> Meal:
     """Side by side: dense, unless they are many and mostly 0."""
     if not blocks:
-        raise SitsOut("no column is of a kind that it takes")
+        raise SitsOut("no column has a type that it can use")
     names = [name for block in blocks for name in block.names]
     p = len(names)
 
@@ -278,5 +278,5 @@ def _known_words(rows: Rows, column: Column, train: Indices) -> tuple[Any, Indic
     C, words = rows.words[column.name]
     known = np.unique(C[train].indices)
     if not len(known):
-        raise SitsOut(f"the texts of column {column.name} have no words")
+        raise SitsOut(f"the texts of column {column.name} contain no words")
     return C, known.astype(np.intp), [f"{column.name}: {word}" for word in words[known]]
