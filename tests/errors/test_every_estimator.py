@@ -49,7 +49,7 @@ NEEDS = "|".join(
         "family cannot have: row .*column .* is ",
         "(?i:negative values)",
         "Input y is not made of numbers",
-        "no row has both a label",
+        "no row has a label",
         "Coefficients are too large",
     ]
 )
