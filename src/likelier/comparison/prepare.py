@@ -176,7 +176,7 @@ def _sparse(rows: Rows) -> Prepared:
 def _joined(rows: Rows, blocks: Sequence[_Block], leaves: tuple[Column, ...] = ()) -> Prepared:
     """Side by side: dense, unless they are many and mostly 0."""
     if not blocks:
-        raise SkippedModel("no column is of a kind that it takes")
+        raise SkippedModel("no column has a type that it can use")
     names = [name for block in blocks for name in block.names]
     p = len(names)
 
@@ -278,5 +278,5 @@ def _known_words(rows: Rows, column: Column, train: Indices) -> tuple[Any, Indic
     C, words = rows.words[column.name]
     known = np.unique(C[train].indices)
     if not len(known):
-        raise SkippedModel(f"the texts of column {column.name} have no words")
+        raise SkippedModel(f"the texts of column {column.name} contain no words")
     return C, known.astype(np.intp), [f"{column.name}: {word}" for word in words[known]]

@@ -490,9 +490,7 @@ class Session:
 
     def _take(self, rows: Any, progress: FeedProgress) -> None:
         if self.strict and progress.bad:
-            raise BadLine(
-                f"{progress.first_bad[0]}. Without --strict such lines are counted and passed over."
-            )
+            raise BadLine(f"{progress.first_bad[0]}. Without --strict such lines are counted and skipped.")
         self.progress = progress
         if self.learning:
             meet(self.model, progress.labels[self.model.K :])
