@@ -20,8 +20,7 @@ from likelier import _core
 from likelier.data import DegenerateWarning
 from likelier.display import Part, Table, counted, html
 from likelier.engines.checkpoint import Digests, journal
-from likelier.estimators import precision
-from likelier.estimators.sources import by_block
+from likelier.estimators.sources import by_block, rounded
 from likelier.states.units import Scaled
 from likelier.warning_location import outside
 
@@ -323,7 +322,7 @@ def attributes_of(
     """All that makes a fitted estimator."""
     counted = statistics.state if isinstance(statistics, Scaled) else statistics
     shown = estimator._shown(model, counted, target)
-    found = precision.shown(model, shown, getattr(estimator, "_single_shown", frozenset()))
+    found = in_precision(model, shown, getattr(estimator, "_single_shown", frozenset()))
     if names is not None:
         found = found | {"feature_names_in_": names}
     return found | {"_model": model, "_statistics": statistics, "_target": target}
@@ -335,6 +334,16 @@ def publish(estimator: Any, attributes: dict[str, Any]) -> None:
         delattr(estimator, name)
     estimator.__dict__.pop("_given_columns", None)  # of what condition() made, before it was fitted anew
     estimator.__dict__.update(attributes)
+
+
+# Single precision: float32 in, float32 out, where scikit-learn has it so. All arithmetic is in double.
+
+
+def in_precision(model: Any, attributes: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    """Fitted attributes, those of these names in the precision of the rows that the model was fitted to."""
+    if not getattr(model, "single", False):
+        return attributes
+    return {name: rounded(value) if name in names else value for name, value in attributes.items()}
 
 
 class FittedMixin(BaseEstimator, ABC):

@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.base import clone
 
 from likelier.data import Source
+from likelier.data.chunk import single
 from likelier.engines import run
 from likelier.engines.row_numbers import numbered
 from likelier.estimators import cross_validation, validation
 from likelier.estimators.base import NOT_ROUTED, FittedMixin, resumable
 from likelier.estimators.base import Names as Names
-from likelier.estimators.precision import single
 from likelier.evaluation import CrossValidation, FoldMetrics
 from likelier.scores import Scores
 from likelier.states.units import plain

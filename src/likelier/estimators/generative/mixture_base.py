@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from likelier.data import Arrays, Source
+from likelier.data.chunk import single
 from likelier.data.units import Units, log_units, source_in_units
 from likelier.display import Displayable, Part, Table
 from likelier.em import (
@@ -43,7 +44,6 @@ from likelier.estimators.generative import mixture_init
 from likelier.estimators.generative.base import GenerativeModel
 from likelier.estimators.generative.outliers import ExpectedModel, RowSampling, joined, scored
 from likelier.estimators.generative.units import least, scaling_of, units_for
-from likelier.estimators.precision import single
 from likelier.families import Family
 from likelier.model import Bayes
 from likelier.warning_location import outside
@@ -179,7 +179,7 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
                 if statistics is None
                 else ExpectedModel(self._family_of(model, source.names), statistics.stats)
             )
-            model = replace(model, typical=sample.drawn().typical(model, counted), single=single(source))
+            model = replace(model, typical=sample.typical(model, counted), single=single(source))
         self._say(model, statistics, source.names)
         return self._publish(model, statistics, np.arange(len(model.log_prior)), source.names)
 
@@ -334,7 +334,7 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
         )
         blend = replace(blend, units=model.units, single=model.single and single(source))
         scale = float(statistics.n.sum() - self._statistics.n.sum()) / weight
-        now = sample.drawn().typical(blend, ExpectedModel(family, statistics.stats, scale))
+        now = sample.typical(blend, ExpectedModel(family, statistics.stats, scale))
         blend = replace(blend, typical=joined([before, now]))
         return self._publish(blend, statistics, self._target, names)
 

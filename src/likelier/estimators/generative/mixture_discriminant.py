@@ -208,7 +208,7 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
         model = FittedMixture(mixtures.params, mixtures.log_prior, shape=shape, way=end.way)
         model = model.counted_in(units, mean_log_unit(source, units), 0.0)
         counted = None if end.stats is None else ExpectedModel(family, end.stats)
-        model = replace(model, typical=sample.drawn().typical(model, counted))
+        model = replace(model, typical=sample.typical(model, counted))
         if not end.way.converged and self.max_iter > 0:
             warnings.warn(
                 f"{type(self).__name__}: EM did not converge ({end.way.reason}). Increase max_iter or tol.",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 
 from likelier.data import Arrays, Source, levels_of
+from likelier.data.chunk import single
 from likelier.data.transforms import KnownLabelsOnly, UnknownLabel
 from likelier.data.units import Units
 from likelier.em import completed_by_passes
@@ -44,7 +45,6 @@ from likelier.estimators.one_pass import (
     needs_statistics,
     numbered_models,
 )
-from likelier.estimators.precision import single
 from likelier.estimators.sources import by_block
 from likelier.evaluation import CrossValidation, LabelFoldMetrics
 from likelier.families import Completed, Family, completed
@@ -425,7 +425,7 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         """The scores of the sample under a model, with those that were kept before."""
         if sample is None:
             return joined(before)
-        now = sample.drawn().typical(model, self._counted(model, statistics, classes))
+        now = sample.typical(model, self._counted(model, statistics, classes))
         return joined([*before, now]) if before else now
 
     def _counted(self, model: Bayes, statistics: Any, classes: NDArray[Any]) -> CountedModel | None:
