@@ -38,7 +38,6 @@ from likelier.estimators.base import (
     attributes_of,
     resumable,
     steps,
-    warn_of_fit,
 )
 from likelier.estimators.generative import mixture_init
 from likelier.estimators.generative.base import GenerativeModel
@@ -460,7 +459,7 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
                 ConvergenceWarning,
                 stacklevel=outside(),
             )
-        warn_of_fit(self, model, statistics, None, names)
+        self._warn(model, statistics, None, names)
 
     def _remarks(self, model: FittedMixture, statistics: Any, target: Any, names: Names) -> Iterator[str]:
         if statistics is None:
@@ -484,7 +483,16 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
         """The same to callbacks, which may ask for the mixture so far."""
         self._watch(step, log_likelihood, at)
         so_far = FittedMixture(at.params, at.log_prior, shape=candidate.shape)
-        told(lambda: attributes_of(self, so_far, None, np.arange(candidate.M), names))
+        told(
+            lambda: attributes_of(
+                self,
+                self._shown(so_far, None, np.arange(candidate.M)),
+                so_far,
+                None,
+                np.arange(candidate.M),
+                names,
+            )
+        )
 
     def _watch(self, step: int, log_likelihood: float, at: Bayes) -> None:
         if self.verbose and step % self.verbose_interval == 0:

@@ -26,7 +26,6 @@ from likelier.estimators.base import (
     cheapest,
     resumable,
     steps,
-    warn_of_fit,
 )
 from likelier.estimators.generative import mixture_init
 from likelier.estimators.generative.base import GenerativeModel
@@ -215,7 +214,7 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
                 ConvergenceWarning,
                 stacklevel=outside(),
             )
-        warn_of_fit(self, model, end.stats, classes, source.names)
+        self._warn(model, end.stats, classes, source.names)
         return self._publish(model, None, classes, source.names)
 
     def _family(self) -> Family:
@@ -286,7 +285,7 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
         mixtures = by_class(at, owner, len(classes))
         shape = self.covariance_type if self.families is None else ""
         so_far = FittedMixture(mixtures.params, mixtures.log_prior, shape=shape)
-        told(lambda: attributes_of(self, so_far, None, classes, names))
+        told(lambda: attributes_of(self, self._shown(so_far, None, classes), so_far, None, classes, names))
 
     def _start(
         self, rows: Arrays, owner: Owners, classes: NDArray[Any], random_state: Any
