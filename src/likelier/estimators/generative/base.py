@@ -426,9 +426,13 @@ class GenerativeModel(BaseEstimator, ABC):
         filled, missing = self._imputed(X)
         return filled_in(X, filled, missing) if is_frame(X) else filled
 
+    def _class_shares(self, X: Any) -> Floats:
+        """p(C_k | x) (n, K), by which expectations of the classes are averaged."""
+        return self.predict_proba(X)
+
     def _imputed(self, X: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """(n, p) all cells as users know them, and which of them were missing."""
-        P = self.predict_proba(X)
+        P = self._class_shares(X)
         rows = self._known_rows(X)
         with validation.naming(rows):
             given, support = validation.all_rows(rows, gaps=True), self._model.params.support
