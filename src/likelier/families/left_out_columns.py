@@ -15,7 +15,7 @@ from likelier.families.base import Independent
 from likelier.families.categorical import Categorical, Histogram, left_out
 from likelier.families.kernel import Kernel
 from likelier.families.leave_one_out import Rows, change
-from likelier.families.mixed import Mixed, MixedFamily, Pooled
+from likelier.families.mixed import Mixed, MixedFamily, PooledFamily
 from likelier.states.counts import codes_of, resized
 
 AT_ONCE = 1 << 18  # cells of a class that are estimated together: they stay in the cache
@@ -48,7 +48,7 @@ def blocks_left_out(family: MixedFamily, stats: Any, params: Mixed, rows: Rows) 
     """
     found = []
     for (columns, own), state, group in zip(family.groups, stats.states, params.groups, strict=True):
-        if isinstance(own, Pooled):
+        if isinstance(own, PooledFamily):
             continue
         some = rows._replace(X=rows.X.select(columns))
         values = each_left_out(own, state, some)

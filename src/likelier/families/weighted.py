@@ -9,17 +9,17 @@ import numpy as np
 from likelier import scores as terms
 from likelier.array_types import Floats
 from likelier.data import Chunk
-from likelier.families.affine_view import Reading, reading_of
+from likelier.families.affine_view import AffineView, reading_of
 from likelier.families.base import Independent
-from likelier.families.categorical import Tabled
+from likelier.families.categorical import TableDensity
 from likelier.families.counts import AffineColumns
 from likelier.families.gaussian import LOG_2PI, Diagonal
-from likelier.families.mixed import Mixed, Nothing, Shared
-from likelier.scores import Among, Based, Scores
+from likelier.families.mixed import ConstantTerm, Mixed, SharedDensity
+from likelier.scores import Among, Scores, TermWithConstant
 
 
 @dataclass(frozen=True)
-class Times(Based):
+class TimesWeight(TermWithConstant):
     """b_k + w a_k(x): the scores of a density, times a weight."""
 
     weight: float
@@ -41,7 +41,7 @@ def weighted_scores(params: Any, w: Floats) -> Scores:
     """
     if isinstance(params, Independent):
         return _one_by_one(params, w)
-    return Scores((Times(np.zeros(params.shape[0]), float(w[0]), _enough(params)),))
+    return Scores((TimesWeight(np.zeros(params.shape[0]), float(w[0]), _enough(params)),))
 
 
 def _enough(params: Any) -> Scores:
@@ -55,7 +55,7 @@ def _one_by_one(params: Any, w: Floats) -> Scores:
     zero, found = np.zeros(params.shape[0]), []
     for j, weight in enumerate(w.tolist()):
         column = np.array([j], dtype=np.intp)
-        one = Times(zero, weight, _enough(params.marginal(column)))
+        one = TimesWeight(zero, weight, _enough(params.marginal(column)))
         found.append(Among(zero, column, Scores((one,))))
     return Scores(tuple(found))
 
@@ -66,15 +66,15 @@ def _(params: Mixed, w: Floats) -> Scores:
     zero, found = np.zeros(params.shape[0]), []
     for columns, density in params.groups:
         some = np.flatnonzero(w[columns] > 0)
-        if len(some) == 0 or isinstance(density, Shared):
+        if len(some) == 0 or isinstance(density, SharedDensity):
             continue
         part = density if len(some) == len(columns) else density.marginal(some)
         found.append(Among(zero, columns[some], weighted_scores(part, w[columns[some]])))
-    return Scores(tuple(found)) if found else Scores((Nothing(zero),))
+    return Scores(tuple(found)) if found else Scores((ConstantTerm(zero),))
 
 
 @weighted_scores.register
-def _(params: Tabled, w: Floats) -> Scores:
+def _(params: TableDensity, w: Floats) -> Scores:
     scaled: Any = replace(params, log_p=params.log_p * np.repeat(w, params.sizes)[:, None])
     return _enough(scaled)
 
@@ -94,12 +94,12 @@ def _(params: AffineColumns, w: Floats) -> Scores:
     return Scores((terms.Additive(np.zeros(len(params.W)), params.W * w, params.constant * w, above),))
 
 
-def weighted_reading(params: Any, w: Floats) -> Reading | None:
+def weighted_reading(params: Any, w: Floats) -> AffineView | None:
     """The weighted log densities as weights of statistics; None: they are not affine in any."""
     found = reading_of(params)
-    if found is None or isinstance(params, Shared):
+    if found is None or isinstance(params, SharedDensity):
         return found
-    if not isinstance(params, Independent | Tabled):
+    if not isinstance(params, Independent | TableDensity):
         return found._replace(W=w[0] * found.W, b=w[0] * found.b)
     each = w[[j for j, _ in found.names]]
     b = sum(weight * _constant(params, j) for j, weight in enumerate(w.tolist()))

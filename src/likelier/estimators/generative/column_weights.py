@@ -90,12 +90,12 @@ class WeightedBayes(PlannedBayes):
     def free(self) -> int:
         return super().free + len(self.weights) + len(self.bias) - 1
 
-    def reweighed(self, log_prior: Floats) -> Scores:
+    def with_priors(self, log_prior: Floats) -> Scores:
         return self._asked(weighted_scores(self.params, self.weights).plus(log_prior + self.bias))
 
     def unweighted(self, log_prior: Floats) -> Scores:
         """Scores whose softmax are the class probabilities of the generative model."""
-        return super().reweighed(log_prior)
+        return super().with_priors(log_prior)
 
     def marginal(self, columns: NDArray[np.intp]) -> "WeightedBayes":
         new: Any = super().marginal(columns)

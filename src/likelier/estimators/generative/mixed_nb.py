@@ -31,11 +31,11 @@ from likelier.estimators.generative.family_choice import (
     recoded,
 )
 from likelier.estimators.generative.one_pass import OnePassClassifier, Survey
-from likelier.estimators.generative.outliers import Counted
+from likelier.estimators.generative.outliers import CountedModel
 from likelier.estimators.generative.units import Scaling
 from likelier.estimators.one_pass import Start
 from likelier.families import Mixed, MixedFamily
-from likelier.families.affine_view import Reading
+from likelier.families.affine_view import AffineView
 from likelier.families.left_out_columns import NotByRow
 from likelier.families.registry import Smoothing
 from likelier.families.weighted import weighted_reading
@@ -218,9 +218,11 @@ class NaiveBayes(OnePassClassifier):
     def _family(self, classes: NDArray[Any]) -> MixedFamily:
         return self._plan.family(self._smoothing())
 
-    def _counted(self, model: Bayes, statistics: Any, classes: NDArray[Any]) -> Counted | None:
+    def _counted(self, model: Bayes, statistics: Any, classes: NDArray[Any]) -> CountedModel | None:
         assert isinstance(model, PlannedBayes)
-        return None if statistics is None else Counted(model.plan.family(self._smoothing()), statistics)
+        return (
+            None if statistics is None else CountedModel(model.plan.family(self._smoothing()), statistics)
+        )
 
     @property
     def _weighted(self) -> bool:
@@ -351,7 +353,7 @@ class NaiveBayes(OnePassClassifier):
         return rows.without(cells).array
 
     # ---- weights to read ---------------------------------------------------------------------------
-    def _readings(self) -> list[tuple[NDArray[np.intp], Reading]]:
+    def _readings(self) -> list[tuple[NDArray[np.intp], AffineView]]:
         validation.fitted(self)
         params = self._model.params
         assert isinstance(params, Mixed)
