@@ -1,7 +1,7 @@
 """Tables of numbers, categories and dates as the columns of a design matrix, once it is known how."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from likelier import _core
 from likelier.array_types import Codes, Floats, Indices
-from likelier.data.chunk import Chunk, Part
-from likelier.data.errors import NonFinite, SkippedWarning
+from likelier.data.chunk import Chunk, Part, Stored
+from likelier.data.errors import BadCell, NonFinite, SkippedWarning
 from likelier.data.labels import Factor, numbers_among
 from likelier.data.matrix import CSR, Block, Columns, Dense
 from likelier.data.transforms import Wrapped
@@ -192,6 +192,7 @@ class Design:
     table: tuple[TableColumn, ...]
     terms: tuple[Term, ...]  # of the derived columns
     sparse: bool
+    named: bool = True  # whether the table's columns have names of their own
     _said: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     @cached_property
@@ -241,7 +242,7 @@ class Design:
             for column, own in zip(table, self.by_column, strict=True)
             for term in own
         ]
-        return Design(table, tuple(terms), self.sparse)
+        return replace(self, table=table, terms=tuple(terms))
 
     # ---- rows --------------------------------------------------------------------------------------
     def derived(self, X: Columns) -> Columns:
@@ -420,14 +421,47 @@ def design_of(names: Any) -> Design | None:
     return names.design if isinstance(names, DesignNames) else None
 
 
+def difference(ours: Design, theirs: Design) -> str | None:
+    """Which column of two designs is encoded differently, and how; None: they are the same."""
+    pairs = zip(ours.table, theirs.table, ours.by_column, theirs.by_column, strict=False)
+    for one, other, terms, others in pairs:
+        if one.name != other.name:
+            return f"one has a column {one.name!r} where the other has {other.name!r}"
+        if one != other:
+            return f"column {one.name!r} is not of the same kind"
+        if not all(map(_same_term, terms, others)):
+            what = "means or missing values" if isinstance(terms[0], NumberTerm) else "levels"
+            return f"column {one.name!r} had other {what}"
+    if len(ours.table) != len(theirs.table):
+        return f"one has {len(ours.table)} columns, the other {len(theirs.table)}"
+    return None if ours.sparse == theirs.sparse else "one is sparse, the other dense"
+
+
+def _same_term(one: Term, other: Term) -> bool:
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, NumberTerm) and isinstance(other, NumberTerm):
+        fills = one.fill == other.fill or (one.fill != one.fill and other.fill != other.fill)
+        return fills and replace(one, fill=0.0) == replace(other, fill=0.0)
+    if isinstance(one, CategoryTerm) and isinstance(other, CategoryTerm):
+        alike = one.labels == other.labels and (one.rare, one.missing) == (other.rare, other.missing)
+        same = np.array_equal(one.levels, other.levels) and np.array_equal(one.places, other.places)
+        return alike and same
+    return one == other
+
+
 # A source whose rows are encoded as they are read.
 
 
 @dataclass(frozen=True)
 class Designed(Wrapped):
-    """The rows of a table as those of a design matrix."""
+    """The rows of a table as those of a design matrix.
+
+    absent: columns of the table that are not there; all that is made of them is missing.
+    """
 
     design: Design
+    absent: frozenset[int] = frozenset()
 
     @property
     def p(self) -> int:
@@ -442,7 +476,43 @@ class Designed(Wrapped):
 
     def _read(self, part: Part) -> Iterator[Chunk]:
         for chunk in part():
-            yield chunk._replace(X=self.design.rows(as_columns(chunk.X)))
+            try:
+                X = self.design.rows(as_columns(chunk.X))
+            except BadCell as bad:
+                raise bad.below(chunk.first) from None
+            if self.absent:
+                Z = X.to_array()
+                Z[:, np.isin(self.design.owners, list(self.absent))] = np.nan
+                X = Dense(Z)
+            yield chunk._replace(X=X)
+
+    # What a source that users hand in has beside its rows: y and weights are those of the table.
+    @property
+    def targets(self) -> tuple[str, ...]:
+        return self._table.targets
+
+    def taking(self, features: Sequence[str], /, *, y: bool) -> Any:
+        return self._table.taking(features, y=y)
+
+    def partly(self) -> Self:
+        return replace(self, source=self._table.partly())
+
+    def others(self, columns: Sequence[str], /) -> Mapping[str, str]:
+        return self._table.others(columns)
+
+    def texts(self, columns: Sequence[str], /) -> frozenset[str]:
+        return self._table.texts(columns)
+
+    def categorised(self, columns: Collection[str], /) -> Self:
+        return replace(self, source=self._table.categorised(columns))
+
+    def worded(self) -> Self:
+        return replace(self, source=self._table.worded())
+
+    @property
+    def _table(self) -> Stored:
+        assert isinstance(self.source, Stored)
+        return self.source
 
 
 def as_columns(X: Block) -> Columns:

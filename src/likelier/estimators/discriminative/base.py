@@ -29,9 +29,11 @@ from likelier.estimators.base import (
     NOT_ROUTED,
     CallbackSupportMixin,
     Names,
+    column_names,
     followed,
     publish,
     steps,
+    table_attributes,
     with_caption,
 )
 from likelier.estimators.common import (
@@ -45,6 +47,7 @@ from likelier.estimators.common import (
 from likelier.estimators.deprecated import Strength
 from likelier.estimators.discriminative.weights import Weights, begun, by_class
 from likelier.estimators.sources import by_block
+from likelier.estimators.tables import TakesTables
 from likelier.links import Link
 from likelier.losses import Loss
 from likelier.model import ask
@@ -136,7 +139,7 @@ def with_offset(rows: LabelledRows, offset: Any) -> LabelledRows:
 # Classifiers whose model is weights: what they show and answer, however the weights were come by.
 
 
-class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
+class LinearModel(TakesTables, CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
     """Linear classifiers: z = W x + b; for binary problems W has one row."""
 
     _takes_blocks = True  # of chunks, in place of X
@@ -162,8 +165,11 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
     def _attributes(self, model: Any, statistics: Any | None, target: Any, names: Names) -> dict[str, Any]:
         """All that makes a fitted estimator."""
         shown = self._shown(model, statistics, target)
-        named = {} if names is None else {"feature_names_in_": names}
-        return shown | named | {"_model": model, "_statistics": statistics, "_target": target}
+        return (
+            shown
+            | table_attributes(names)
+            | {"_model": model, "_statistics": statistics, "_target": target}
+        )
 
     def _html_repr(self) -> str:
         return with_caption(super()._html_repr(), self)
@@ -278,9 +284,7 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
         """
         validation.fitted(self)
         model = self._written()
-        return LinearClassifier(
-            model.W, model.intercept, self.classes_, getattr(self, "feature_names_in_", None)
-        )
+        return LinearClassifier(model.W, model.intercept, self.classes_, column_names(self))
 
     def contributions(self, X: Any) -> Contributions:
         """What each feature contributes to the score of each class: w_kj x_j.

@@ -20,12 +20,14 @@ from likelier.array_types import Floats
 from likelier.data import Arrays, Chunk, Source
 from likelier.engines import chunks
 from likelier.estimators import validation
-from likelier.estimators.base import called, listened_to, steps
+from likelier.estimators.base import called, column_names, listened_to, steps
 from likelier.estimators.common import known_classes, weights_by_class
 from likelier.estimators.discriminative.base import LabelledRows, LinearModel, labelled, labelled_as
 from likelier.estimators.discriminative.weights import Course as Way
 from likelier.estimators.discriminative.weights import Weights
+from likelier.estimators.encoding import filling_gaps
 from likelier.row_solvers.sklearn_sgd import Course, Rows, Stand, Task, Walk, Watch, walk_all
+from likelier.states.design_survey import DesignSettings
 from likelier.threads import cores
 from likelier.warning_location import outside
 
@@ -342,6 +344,11 @@ class SGDModel(LinearModel):
         return K > 2
 
     # ---- fitting -----------------------------------------------------------------------------------
+    def _design_settings(self) -> DesignSettings:
+        """Steps of one size for all columns want columns of one size."""
+        return DesignSettings(standardize=True)
+
+    @filling_gaps
     def fit(
         self,
         X: Any,
@@ -400,6 +407,7 @@ class SGDModel(LinearModel):
         """Steps, and whatever follows them."""
         return self._travel(rows, course, start, most)
 
+    @filling_gaps
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Update the model with more rows: one epoch, starting from the current weights.
 
@@ -438,7 +446,7 @@ class SGDModel(LinearModel):
         with validation.naming(source):
             found = self._travel(rows, course, start, 1)
         self._warn_of_end(found, 0)
-        names = getattr(self, "feature_names_in_", source.names)
+        names = column_names(self) if "_model" in vars(self) else source.names
         return self._publish(self._led(found, course, rows.single), found.strides, known, names)
 
     def _travel(self, rows: LabelledRows, course: Course, start: Strides, most: int) -> Journey:
