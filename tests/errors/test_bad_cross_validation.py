@@ -73,7 +73,7 @@ def test_bad_folds_are_refused(watched, name):
 
 BAD_GRIDS = {
     "unknown name": (lk.GaussianNB(), {"smoothing": [1.0]}, "Invalid parameter 'smoothing'"),
-    "no points": (lk.GaussianNB(), [], "grid has no points"),
+    "no points": (lk.GaussianNB(), [], "param_grid has no points"),
     "no values": (lk.GaussianNB(), {"var_smoothing": []}, "non-empty sequence"),
     "a bare value": (lk.GaussianNB(), {"var_smoothing": 1.0}, "needs to be a list or a numpy array"),
     "bad value": (
@@ -102,21 +102,21 @@ def test_bad_grids_are_refused_as_a_fit_would(name):
     model = clone(estimator)
     before = inside(model)
     with pytest.raises((ValueError, TypeError), match=message):
-        model.cross_validate(X, Y, grid=grid)
+        model.cross_validate(X, Y, param_grid=grid)
     assert inside(model) == before
 
 
 def test_shrinkage_by_svd_is_refused_as_in_a_fit():
     with pytest.raises(NotImplementedError, match="shrinkage not supported"):
-        LDA().cross_validate(X, Y, grid={"shrinkage": [0.1]})
+        LDA().cross_validate(X, Y, param_grid={"shrinkage": [0.1]})
 
 
 @pytest.mark.parametrize(
-    ("estimator", "metric"), [(lk.GaussianNB(), "mse"), (lk.Ridge(), "log_loss"), (LDA(), "accuracy")]
+    ("estimator", "metric"), [(lk.GaussianNB(), "mse"), (lk.Ridge(), "log_loss"), (LDA(), "f1")]
 )
 def test_a_metric_of_another_kind_is_refused(estimator, metric):
-    with pytest.raises(ValueError, match=f"metric must be one of .*; got '{metric}'"):
-        estimator.cross_validate(X, Y, metric=metric)
+    with pytest.raises(ValueError, match=f"scoring must be one of .*; got '{metric}'"):
+        estimator.cross_validate(X, Y, scoring=metric)
 
 
 def test_a_class_with_fewer_rows_than_folds_is_warned_of_as_in_scikit_learn():

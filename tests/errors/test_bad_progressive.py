@@ -84,7 +84,7 @@ def test_an_answer_of_zeros_says_nothing():
         ([(np.eye(3), [0, 1])], {}, "X has 3 rows and y 2 labels"),
         (FRAME, {"target": "y", "batch": 0}, r"batch must be an integer >= 1 .*; got 0"),
         (ROWS, {"window": 0}, r"window must be an integer >= 1 .*; got 0"),
-        (ROWS, {"most": 0}, r"most must be an integer >= 1 .*; got 0"),
+        (ROWS, {"max_pending": 0}, r"max_pending must be an integer >= 1 .*; got 0"),
         (ROWS, {"label_horizon": -1}, r"horizon must be >= 0, .*; got -1"),
         (ROWS, {"label_horizon": np.nan}, r"horizon must be >= 0, .*; got nan"),
         (ROWS, {"delay": -1}, "a delay of -1"),
@@ -134,7 +134,7 @@ def test_rows_for_a_model_of_batches():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"most": 0}, r"most must be an integer >= 1 .*; got 0"),
+        ({"max_pending": 0}, r"max_pending must be an integer >= 1 .*; got 0"),
         ({"horizon": -1}, r"horizon must be >= 0, .*; got -1"),
         ({"unknown": "ignore"}, "unknown must be 'raise' or 'count'; got 'ignore'"),
     ],

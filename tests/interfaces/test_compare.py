@@ -43,7 +43,7 @@ def by_name(comparison):
 def test_figures_are_those_of_scikit_learns_cross_validation(wine):
     X, y = wine
     tree = DecisionTreeClassifier(random_state=0)
-    found = by_name(lk.compare(X, y, {"nb": lk.GaussianNB(), "tree": tree}, cv=4, seed=3))
+    found = by_name(lk.compare(X, y, {"nb": lk.GaussianNB(), "tree": tree}, cv=4, random_state=3))
     folds = StratifiedKFold(4, shuffle=True, random_state=3)
     for name, model in {"nb": lk.GaussianNB(), "tree": tree}.items():
         accuracy = cross_val_score(model, X, y, cv=folds)
@@ -58,7 +58,7 @@ def test_figures_are_those_of_scikit_learns_cross_validation(wine):
 
 def test_two_classes_have_one_auc_and_margins_will_do(wine):
     X, y = load_breast_cancer(return_X_y=True)
-    found = by_name(lk.compare(X, y, ["lda", "linear-svc"], seed=1))
+    found = by_name(lk.compare(X, y, ["lda", "linear-svc"], random_state=1))
     folds = StratifiedKFold(5, shuffle=True, random_state=1)
     auc = cross_val_score(lk.LinearDiscriminantAnalysis(), X, y, cv=folds, scoring="roc_auc")
     np.testing.assert_allclose(found["LDA"].figures("auc"), auc, rtol=1e-12)
@@ -81,7 +81,7 @@ def test_two_classes_have_one_auc_and_margins_will_do(wine):
 def test_the_baseline_is_scikit_learns_dummy_on_the_same_folds(counts, F, seed):
     y = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(counts)), counts))
     X = np.random.default_rng(0).normal(size=(len(y), 1))
-    found = by_name(lk.compare(X, y, models={}, cv=F, seed=seed))["(majority class)"]
+    found = by_name(lk.compare(X, y, models={}, cv=F, random_state=seed))["(majority class)"]
     assert found.baseline
     folds = StratifiedKFold(F, shuffle=True, random_state=seed)
     loss = -cross_val_score(DummyClassifier(), X, y, cv=folds, scoring="neg_log_loss")
@@ -96,7 +96,7 @@ def test_the_baseline_is_scikit_learns_dummy_on_the_same_folds(counts, F, seed):
 def test_numbers_are_compared_by_rmse_with_the_mean():
     X, y = load_diabetes(return_X_y=True)
     models = [lk.LinearRegression(), SkRidge(), DummyRegressor(), DecisionTreeRegressor(max_depth=2)]
-    comparison = lk.compare(X, y, models, seed=1)
+    comparison = lk.compare(X, y, models, random_state=1)
     found = by_name(comparison)
     folds = KFold(5, shuffle=True, random_state=1)
     for name, model in {
@@ -135,7 +135,9 @@ def test_what_held_out_rows_were_told_is_kept(wine, all_of_wine):
 def test_weights_are_repetition():
     X, y = load_iris(return_X_y=True)
     w = np.where(np.arange(150) % 3 == 0, 2.0, 1.0)
-    found = by_name(lk.compare(X, y, ["gaussian-nb", "logistic-regression"], sample_weight=w, seed=5))
+    found = by_name(
+        lk.compare(X, y, ["gaussian-nb", "logistic-regression"], sample_weight=w, random_state=5)
+    )
     errors = []
     for train, test in StratifiedKFold(5, shuffle=True, random_state=5).split(X, y):
         model = lk.GaussianNB().fit(X[train], y[train], sample_weight=w[train])
@@ -164,7 +166,7 @@ def test_an_estimator_needs_no_more_than_fit_and_predict(wine):
 
 
 def test_jobs_change_nothing_but_time(wine, all_of_wine, recwarn):
-    apart = lk.compare(*wine, models=["lda", "kernel-density", "poisson-nb"], jobs=2)
+    apart = lk.compare(*wine, models=["lda", "kernel-density", "poisson-nb"], n_jobs=2)
     for ours in apart.results:
         theirs = all_of_wine.result(ours.model)
         assert (ours.notes, ours.sits_out) == (theirs.notes, theirs.sits_out)

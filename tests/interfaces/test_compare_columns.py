@@ -174,7 +174,7 @@ def test_words_are_learned_from_training_rows_alone():
     y = np.repeat([0, 1], 40)
     flip = rng.random(80) < 0.3
     texts = [" ".join(w[:-1] if f else w) for w, f in zip(words, flip, strict=True)]
-    found = by_name(lk.compare(pd.DataFrame({"text": texts}), y, ["logistic-regression"], seed=2))
+    found = by_name(lk.compare(pd.DataFrame({"text": texts}), y, ["logistic-regression"], random_state=2))
     pipe = make_pipeline(TfidfVectorizer(sublinear_tf=True), lk.LogisticRegression())
     folds = StratifiedKFold(5, shuffle=True, random_state=2)
     loss = -cross_val_score(pipe, texts, y, cv=folds, scoring="neg_log_loss")
@@ -291,7 +291,7 @@ def test_dask_collections_are_as_frames(flowers):
     for ours, theirs in zip(found.results, held.results, strict=True):
         assert ours.mean("log_loss") == pytest.approx(theirs.mean("log_loss"), rel=1e-9)
     few = lk.compare(
-        parts[["a", "c"]].to_dask_array(lengths=True), parts["d"].to_dask_array(lengths=True), most=90
+        parts[["a", "c"]].to_dask_array(lengths=True), parts["d"].to_dask_array(lengths=True), max_rows=90
     )
     assert few.classes is None
     assert few.rows.notes == ("compared on a sample of 90 rows out of 150",)
@@ -359,12 +359,12 @@ def test_weights_of_files(tmp_path):
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_larger_file_is_sampled_and_that_is_said(flowers, kind):
     source = lk.scan(flowers[0] / f"flowers.{kind}", target="species")
-    found = lk.compare(source, models=["lda"], most=90, seed=1)
+    found = lk.compare(source, models=["lda"], max_rows=90, random_state=1)
     assert len(found.rows) == 90
     assert found.rows.notes[0] == "compared on a sample of 90 rows out of 150"
     again, other = (
-        lk.compare(source, models={}, most=90, seed=1),
-        lk.compare(source, models={}, most=90, seed=2),
+        lk.compare(source, models={}, max_rows=90, random_state=1),
+        lk.compare(source, models={}, max_rows=90, random_state=2),
     )
     np.testing.assert_array_equal(found.rows.numbers, again.rows.numbers)
     assert not np.array_equal(found.rows.numbers, other.rows.numbers, equal_nan=True)
@@ -372,10 +372,10 @@ def test_a_larger_file_is_sampled_and_that_is_said(flowers, kind):
 
 def test_larger_arrays_are_sampled():
     X, y = load_wine(return_X_y=True)
-    found = lk.compare(X, y, ["lda"], most=100)
+    found = lk.compare(X, y, ["lda"], max_rows=100)
     assert found.rows.notes == ("compared on a sample of 100 rows out of 178",)
     assert set(map(tuple, found.rows.numbers)) <= set(map(tuple, X))
-    sampled = lk.compare(sparse.csr_matrix(X), y, {}, most=100)
+    sampled = lk.compare(sparse.csr_matrix(X), y, {}, max_rows=100)
     assert sampled.rows.sparse.shape == (100, 13)
 
 
@@ -393,9 +393,9 @@ X4 = np.array([[0.0], [1.0], [0.5], [2.0]])
         (X4, [0.5, np.inf, 1, 2], {}, "the target is inf in row 1"),
         (X4, [None] * 4, {}, "no row has a label"),
         (X4, [0, 1, 0, 1], {"cv": 1}, "cv must be an integer >= 2; got 1"),
-        (X4, [0, 1, 0, 1], {"seed": -1}, "seed must be an integer >= 0; got -1"),
-        (X4, [0, 1, 0, 1], {"jobs": 0}, "jobs must be an integer >= 1 .a number of processes.; got 0"),
-        (X4, [0, 1, 0, 1], {"most": 0}, r"most must be .*; got 0"),
+        (X4, [0, 1, 0, 1], {"random_state": -1}, "random_state must be an integer >= 0; got -1"),
+        (X4, [0, 1, 0, 1], {"n_jobs": 0}, "n_jobs must be an integer >= 1 .a number of processes.; got 0"),
+        (X4, [0, 1, 0, 1], {"max_rows": 0}, r"max_rows must be .*; got 0"),
         (X4, [0, 1, 0, 1], {"task": "guess"}, "task must be 'classify', 'regress' or None; got"),
         (X4, ["a", "b"] * 2, {"task": "regress", "cv": 2}, "not of numbers"),
         (X4, [0.5, 1.5, 2.5, 3.5], {}, "4 rows for 5 folds"),

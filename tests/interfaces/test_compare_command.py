@@ -103,7 +103,9 @@ def test_it_takes_sparse_rows(folder, capsys):
 def test_it_is_compare(folder, capsys):
     run("iris.csv", "--target", "species", "--seed", "4", "--cv", "4", "--models", "lda,sgd", "--json")
     out, err = capsys.readouterr()
-    found = lk.compare(lk.scan("iris.csv", target="species"), models=["lda", "SGDClassifier"], cv=4, seed=4)
+    found = lk.compare(
+        lk.scan("iris.csv", target="species"), models=["lda", "SGDClassifier"], cv=4, random_state=4
+    )
     theirs = json.loads(json.dumps(found.to_dict()))
     ours = json.loads(out)
     for one in (ours, theirs):

@@ -199,7 +199,7 @@ def test_cross_validation_equals_fitting_anew(estimator, grid, kind):
     X, y = counts(1)
     X = {"dense": X, "gappy": gappy(X), "sparse": sparse.csr_array(X)}[kind]
     cv = StratifiedKFold(4)
-    found = clone(estimator).cross_validate(X, y, cv=cv, grid=grid)
+    found = clone(estimator).cross_validate(X, y, cv=cv, param_grid=grid)
     points = list(ParameterGrid(grid))
     for v, (f, (train, test)) in product(range(len(points)), enumerate(cv.split(np.zeros(len(y)), y))):
         model = clone(estimator).set_params(**points[v]).fit(X[train], y[train])

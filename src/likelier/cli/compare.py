@@ -98,7 +98,8 @@ def run(options: Namespace) -> None:
     with showing("reading"):
         most = {} if options.rows is None else {"most": options.rows}
         rows = table_rows.opened(X, y, seed=options.seed, **most)
-    how = {name: getattr(options, name) for name in ("cv", "seed", "jobs", "task", "metric", "also")}
+    how = {name: getattr(options, name) for name in ("cv", "task", "metric", "also")}
+    how |= {"random_state": options.seed, "n_jobs": options.jobs}
     known = command_names()
     models = None if options.models is None else [known.get(name.lower(), name) for name in options.models]
     found = compare(rows, models=models, progress=True, **about, **how)

@@ -33,11 +33,11 @@ def compare(
     *,
     also: Mapping[str, Any] | Sequence[Any] = (),
     metric: str | None = None,
-    seed: int = 0,
-    jobs: int = 1,
+    random_state: int = 0,
+    n_jobs: int = 1,
     progress: bool = False,
     task: Literal["classify", "regress"] | None = None,
-    most: int = MOST_ROWS,
+    max_rows: int = MOST_ROWS,
     name: str | None = None,
     sample_weight: Any = None,
 ) -> Comparison:
@@ -63,16 +63,16 @@ def compare(
     metric : str, default=None
         The metric that ranks the models. For classes "error", "log_loss", "brier", "calibration_error" or
         "auc"; for numbers "rmse", "mae" or "r2". None is "log_loss" or "rmse".
-    seed : int, default=0
+    random_state : int, default=0
         The seed for shuffling the folds and for drawing a sample of a large table.
-    jobs : int, default=1
+    n_jobs : int, default=1
         The number of processes.
     progress : bool, default=False
         Whether to show a progress bar on a terminal.
     task : {"classify", "regress"}, default=None
         Whether y consists of classes or of numbers. None is "regress" if y has numbers that are not
         integers, or more than 20 different numbers.
-    most : int, default=50_000
+    max_rows : int, default=50_000
         Tables with more rows are compared on a random sample of this size.
     name : str, default=None
         A name for the data, shown in the report.
@@ -106,11 +106,11 @@ def compare(
     begun = time.perf_counter()
     if cv < 2:
         raise ValueError(f"cv must be an integer >= 2; got {cv!r}.")
-    if seed < 0:
-        raise ValueError(f"seed must be an integer >= 0; got {seed!r}.")
-    if jobs < 1:
-        raise ValueError(f"jobs must be an integer >= 1 (a number of processes); got {jobs!r}.")
-    rows = opened(X, y, sample_weight, seed=seed, most=most)
+    if random_state < 0:
+        raise ValueError(f"random_state must be an integer >= 0; got {random_state!r}.")
+    if n_jobs < 1:
+        raise ValueError(f"n_jobs must be an integer >= 1 (a number of processes); got {n_jobs!r}.")
+    rows = opened(X, y, sample_weight, seed=random_state, most=max_rows)
     classify = _classify(rows, task)
     metric = _metric(metric, classify=classify)
     entrants = [baseline(numbers=not classify), *entered(models, also, numbers=not classify)]
@@ -119,10 +119,10 @@ def compare(
         raise ValueError(
             f"{counted(len(rows), 'row')} for {cv} folds, of at least two rows each: take fewer folds."
         )
-    folds = Folds.of(rows, classes, cv, seed)
-    found = list(_progress(_judged(entrants, folds, classes, jobs), entrants, progress))
+    folds = Folds.of(rows, classes, cv, random_state)
+    found = list(_progress(_judged(entrants, folds, classes, n_jobs), entrants, progress))
     results = tuple(sorted(found, key=lambda result: _order(result, metric, classify=classify)))
-    return Comparison(results, rows, classes, metric, cv, seed, name, time.perf_counter() - begun)
+    return Comparison(results, rows, classes, metric, cv, random_state, name, time.perf_counter() - begun)
 
 
 # ---- what is to be found -------------------------------------------------------------------------

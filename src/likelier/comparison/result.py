@@ -513,7 +513,7 @@ class Comparison:
         Returns
         -------
         Checks
-            A verdict for each model; prints as sentences. See docs/assumptions.md.
+            A verdict for each model; prints as sentences. See docs/model-assumptions.md.
         """
         return self._checks
 

@@ -287,7 +287,7 @@ def plain_labels(y: NDArray[Any]) -> NDArray[Any]:
 def at_most(most: int, p: int) -> int:
     """So many rows, and no more cells than memory should hold."""
     if most < 1:
-        raise ValueError(f"most must be an integer >= 1 (a number of rows); got {most!r}.")
+        raise ValueError(f"max_rows must be an integer >= 1; got {most!r}.")
     return max(1, min(most, MOST_CELLS // max(p, 1)))
 
 

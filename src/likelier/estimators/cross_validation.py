@@ -150,7 +150,7 @@ def _figures(card: Card) -> dict[str, Any]:
         warnings.warn(
             f"the loss on fold {', '.join(map(str, endless))} is infinite: a class of its rows does not "
             "occur in the other folds, or its prior is 0, so that it has probability 0. Use fewer folds, "
-            "a splitter that stratifies, or choose by metric='error'.",
+            "a splitter that stratifies, or choose by scoring='error'.",
             DegenerateWarning,
             stacklevel=outside(),
         )
@@ -191,12 +191,12 @@ def points_of(estimator: Any, grid: Any) -> list[dict[str, Any]]:
 
     points = list(ParameterGrid(grid))
     if not points:
-        raise ValueError("grid has no points: give at least one value of one parameter")
+        raise ValueError("param_grid has no points: give at least one value of one parameter")
     settled = {name for point in points for name in point if name in estimator._settled}
     if settled:
         raise ValueError(
-            f"grid: {', '.join(settled)} is settled once, before any fold is held out; for a choice of it "
-            "call cross_validate for each, or use scikit-learn's GridSearchCV"
+            f"param_grid: {', '.join(settled)} is settled once, before any fold is held out; to choose "
+            "it, call cross_validate for each, or use scikit-learn's GridSearchCV"
         )
     for point in points:
         clone(estimator).set_params(**point)  # names that it does not have are refused before any pass

@@ -233,9 +233,9 @@ class OnePass(Publishing):
         X: Any,
         y: Any = None,
         cv: Any = 5,
-        grid: Any = None,
+        param_grid: Any = None,
         *,
-        metric: str | None = None,
+        scoring: str | None = None,
         groups: Any = None,
         sample_weight: Any = None,
         random_state: int | None = None,
@@ -257,10 +257,10 @@ class OnePass(Publishing):
             Number of folds, a splitter of scikit-learn, or index pairs. Each row must be in exactly one
             test set and in the training sets of all other folds. An int cuts arrays as scikit-learn does,
             and rows that are not in memory by a hash of the row number.
-        grid : dict or list of dict, default=None
+        param_grid : dict or list of dict, default=None
             Values to try for each hyper-parameter, as `param_grid` of scikit-learn's GridSearchCV. None:
             only the estimator as it is.
-        metric : {"mse", "r2"} or None, default=None
+        scoring : {"mse", "r2", "neg_mean_squared_error"} or None, default=None
             Metric by which the best point is chosen; None is "mse".
         groups : array-like of shape (n_samples,), default=None
             Group of each row, for splitters that keep groups together.
@@ -278,7 +278,7 @@ class OnePass(Publishing):
             all rows) and, if requested, `predictions`. Prints as a table.
         """
         source = numbered(self._source(X, y, sample_weight, known=False))
-        asked = cross_validation.Asked(cv, grid, metric, groups, random_state, return_predictions)
+        asked = cross_validation.Asked(cv, param_grid, scoring, groups, random_state, return_predictions)
         return cross_validation.validated(self, source, (X, y), asked)
 
     def _survey(self, source: Source, *, every: bool = False) -> Any:

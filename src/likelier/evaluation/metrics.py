@@ -263,6 +263,10 @@ def _judged(trial: Trial, chunk: Chunk) -> Iterator[FoldPredictions]:
             yield FoldPredictions(fold, piece.y, w_piece, Z.reshape(m, trial.V, trial.K))
 
 
+# scikit-learn's scorers, and the metrics that rank in the same order.
+SCORERS = {"accuracy": "error", "neg_log_loss": "log_loss", "neg_mean_squared_error": "mse"}
+
+
 @dataclass
 class Card(ABC):
     """Sums by fold; a subclass says what of, and which figures they make."""
@@ -314,12 +318,13 @@ class Card(ABC):
 
     @classmethod
     def metric_of(cls, asked: str | None) -> str:
-        """The metric to choose by; None stands for the first."""
+        """The metric to choose by, by its own name or that of scikit-learn's scorer; None: the first."""
         if asked is None:
             return cls.metrics[0]
-        if asked not in cls.metrics:
-            raise ValueError(f"metric must be one of {', '.join(map(repr, cls.metrics))}; got {asked!r}.")
-        return asked
+        name = SCORERS.get(asked, asked)
+        if name not in cls.metrics:
+            raise ValueError(f"scoring must be one of {', '.join(map(repr, cls.metrics))}; got {asked!r}.")
+        return name
 
 
 @dataclass

@@ -456,7 +456,7 @@ def progressive(
     moment: Moment = None,
     label_horizon: Any = None,
     default: Any = None,
-    most: int | None = None,
+    max_pending: int | None = None,
     window: int = 1000,
     batch: int = 1000,
     classes: Any = None,
@@ -495,7 +495,7 @@ def progressive(
         without a horizon.
     default : label, default=None
         The class of rows whose label does not arrive in time, as in `Pending`.
-    most : int, default=None
+    max_pending : int, default=None
         The maximum number of rows that wait for their label. None is no limit.
     window : int, default=1000
         The number of rows in each window of `.curve`. Long streams get wider windows.
@@ -545,7 +545,7 @@ def progressive(
         print(HEADING)
     items = arriving(stream, target, weight, batch)
     if hasattr(model, "learn_one"):
-        waiting = Waiting(Asked(model), label_horizon, default, most, in_order)
+        waiting = Waiting(Asked(model), label_horizon, default, max_pending, in_order)
         counts = Rows(waiting, judge, moment, delay).run(items)
     else:
         if label_horizon is not None or moment is not None or not is_number(delay):

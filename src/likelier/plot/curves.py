@@ -203,7 +203,7 @@ def learning_curve(
     sizes: Sequence[int] | None = None,
     metric: str | None = None,
     cv: int = 5,
-    seed: int = 0,
+    random_state: int = 0,
     ax: Any = None,
 ) -> Any:
     """Draw learning curves: a metric on held-out rows against the number of training rows.
@@ -225,7 +225,7 @@ def learning_curve(
         The metric, as in `lk.compare`. None is "error" for classes and "rmse" for numbers.
     cv : int, default=5
         The number of folds.
-    seed : int, default=0
+    random_state : int, default=0
         The seed for shuffling the folds.
     ax : matplotlib.axes.Axes, default=None
         The axes to draw on. None makes new ones.
@@ -248,7 +248,7 @@ def learning_curve(
     >>> ax.get_xlabel()
     'rows learned from'
     """
-    found = _found(models, X, y, sizes, metric, cv, seed)
+    found = _found(models, X, y, sizes, metric, cv, random_state)
     ax = axes(ax)
     mean, error = found.mean, found.error
     for m, name in enumerate(found.models):
@@ -285,7 +285,7 @@ def _found(
         if X is None:
             raise ValueError("X is None: models learn from rows, give X and y")
         single = not isinstance(models, Mapping | Sequence) or isinstance(models, str)
-        models = compare(X, y, [models] if single else models, cv, seed=seed)
+        models = compare(X, y, [models] if single else models, cv, random_state=seed)
     usual = "rmse" if models.classes is None else "error"
     return grown(models, sizes=sizes, metric=usual if metric is None else metric.replace("-", "_"))
 

@@ -47,7 +47,7 @@ def save(
     statistics: bool = True,
     about: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a fitted estimator to a file. See docs/saving.md for the format.
+    """Write a fitted estimator to a file. See docs/saving-models.md for the format.
 
     The file is written completely or not at all, and `load` gives back the same model, bit for bit.
 

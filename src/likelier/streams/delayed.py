@@ -220,7 +220,7 @@ class Waiting:
         in_order: bool = False,
     ) -> None:
         if most is not None and most < 1:
-            raise ValueError(f"most must be an integer >= 1 (a number of rows); got {most!r}.")
+            raise ValueError(f"max_pending must be an integer >= 1 (a number of rows); got {most!r}.")
         if horizon is not None and not horizon >= type(horizon)(0):
             raise ValueError(
                 f"horizon must be >= 0, as labels cannot come before their rows; got {horizon!r}."
@@ -354,14 +354,14 @@ class Pending:
         forgotten without one. Labels that arrive exactly at the horizon are in time. None waits forever.
     default : label, default=None
         The class of rows that expire, such as "no click".
-    most : int, default=100_000
+    max_pending : int, default=100_000
         The maximum number of rows that wait. If there are more, the oldest expire early.
     clock : callable, default=time.time
         Gives the time of a call without `at`. Times earlier than the latest one count as the latest.
     unknown : {"raise", "count"}, default="count"
         What to do with a label whose row is not waiting: count and ignore it, or raise an `UnknownRow`
-        error. The ids of the last `most` rows that left are remembered, so that a late label, whose row
-        has expired, is distinguished from one with an unknown id.
+        error. The ids of the last `max_pending` rows that left are remembered, so that a late label, whose
+        row has expired, is distinguished from one with an unknown id.
     window : int, default=1000
         The number of rows in each window of `.curve`.
     in_order : bool, default=False
@@ -416,7 +416,7 @@ class Pending:
         *,
         horizon: Any = None,
         default: Any = None,
-        most: int = 100_000,
+        max_pending: int = 100_000,
         clock: Callable[[], Any] = time.time,
         unknown: Literal["raise", "count"] = "count",
         window: int = 1000,
@@ -424,8 +424,8 @@ class Pending:
     ) -> None:
         if unknown not in ("raise", "count"):
             raise ValueError(f"unknown must be 'raise' or 'count'; got {unknown!r}.")
-        self._waiting = Waiting(Asked(model), horizon, default, most, in_order)
-        self._clock, self._unknown, self._most = clock, unknown, most
+        self._waiting = Waiting(Asked(model), horizon, default, max_pending, in_order)
+        self._clock, self._unknown, self._most = clock, unknown, max_pending
         self._judge = Judge(Curve(window))
         self._left: OrderedDict[Hashable, str] = OrderedDict()  # how the last rows left
         self.joined = 0  # rows that left with their label

@@ -265,9 +265,9 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         X: Any,
         y: Any = None,
         cv: Any = 5,
-        grid: Any = None,
+        param_grid: Any = None,
         *,
-        metric: str | None = None,
+        scoring: str | None = None,
         groups: Any = None,
         sample_weight: Any = None,
         random_state: int | None = None,
@@ -289,10 +289,10 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
             Number of folds, a splitter of scikit-learn, or index pairs. Each row must be in exactly one
             test set and in the training sets of all other folds. An int cuts arrays as scikit-learn does,
             and rows that are not in memory by a hash of the row number.
-        grid : dict or list of dict, default=None
+        param_grid : dict or list of dict, default=None
             Values to try for each hyper-parameter, as `param_grid` of scikit-learn's GridSearchCV. None:
             only the estimator as it is.
-        metric : {"log_loss", "error"} or None, default=None
+        scoring : {"log_loss", "error", "neg_log_loss", "accuracy"} or None, default=None
             Metric by which the best point is chosen; None is "log_loss".
         groups : array-like of shape (n_samples,), default=None
             Group of each row, for splitters that keep groups together.
@@ -312,19 +312,19 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         Raises
         ------
         ValueError
-            If `cv`, `grid` or `metric` is not valid, or a fold has no rows.
+            If `cv`, `param_grid` or `scoring` is not valid, or a fold has no rows.
 
         Examples
         --------
         >>> from likelier import GaussianNB
         >>> from sklearn.datasets import load_iris
         >>> X, y = load_iris(return_X_y=True)
-        >>> result = GaussianNB().cross_validate(X, y, grid={"var_smoothing": [1e-9, 1e-2]})
+        >>> result = GaussianNB().cross_validate(X, y, param_grid={"var_smoothing": [1e-9, 1e-2]})
         >>> result.best_params_, round(result.best_score_, 3)
         ({'var_smoothing': 0.01}, 0.126)
         """
         source = numbered(self._source(X, y, sample_weight, known=False))
-        asked = cross_validation.Asked(cv, grid, metric, groups, random_state, return_predictions)
+        asked = cross_validation.Asked(cv, param_grid, scoring, groups, random_state, return_predictions)
         return cross_validation.validated(self, source, (X, y), asked)
 
     # ---- how ---------------------------------------------------------------------------------------
