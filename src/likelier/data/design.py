@@ -1,5 +1,6 @@
 """Tables of numbers, categories and dates as the columns of a design matrix, once it is known how."""
 
+import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -149,7 +150,51 @@ class LeftOut:
         return []
 
 
-Term = NumberTerm | CategoryTerm | LeftOut
+@dataclass(frozen=True)
+class BinTerm:
+    """Between which of the rising `cuts` a number is, from 0 on; NaN where it is missing."""
+
+    name: str
+    cuts: Floats
+    label: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        return [f"{self.name}{self.label}"]
+
+    def binned(self, values: Any) -> Floats:
+        numbers = np.asarray(values, dtype=np.float64)
+        return np.where(np.isnan(numbers), np.nan, np.searchsorted(self.cuts, numbers))
+
+
+@dataclass(frozen=True)
+class CodeTerm:
+    """Categories as the places of their levels; NaN where one is missing, or is none of them."""
+
+    name: str
+    levels: NDArray[Any]  # (L,), sorted objects
+
+    @property
+    def names(self) -> list[str]:
+        return [self.name]
+
+    def coded(self, factor: Factor) -> Floats:
+        codes = factor.coded(self.levels).codes
+        return np.where((codes >= 0) & (codes < len(self.levels)), codes, np.nan)
+
+
+@dataclass(frozen=True)
+class AsIs:
+    """A column as it is, for models that take numbers and categories by themselves."""
+
+    name: str
+
+    @property
+    def names(self) -> list[str]:
+        return [self.name]
+
+
+Term = NumberTerm | CategoryTerm | BinTerm | CodeTerm | AsIs | LeftOut
 
 
 class Plan(NamedTuple):
@@ -176,6 +221,8 @@ def _plan(terms: Sequence[Term]) -> Plan:
         if isinstance(term, NumberTerm):
             to[j], missing[j] = column, column + 1 if term.gaps else -1
             shift[j], scale[j], fill[j] = term.shift, term.scale, term.fill
+        elif isinstance(term, BinTerm | CodeTerm):
+            to[j], fill[j] = column, np.nan
         elif isinstance(term, CategoryTerm):
             table = np.concatenate([[term.missing], term.places, [term.rare]]).astype(np.int32)
             table[table >= 0] += column
@@ -233,6 +280,11 @@ class Design:
         counts = [sum(len(term.names) for term in terms) for terms in self.by_column]
         return np.repeat(np.arange(len(self.table)), counts)
 
+    @property
+    def passes(self) -> bool:
+        """Whether the columns of the table stay as they are."""
+        return any(isinstance(term, AsIs) for term in self.terms)
+
     def renamed(self, names: Sequence[str]) -> "Design":
         """The same design of a table whose columns have other names."""
         table = tuple(replace(c, name=name) for c, name in zip(self.table, names, strict=True))
@@ -245,8 +297,11 @@ class Design:
         return replace(self, table=table, terms=tuple(terms))
 
     # ---- rows --------------------------------------------------------------------------------------
-    def derived(self, X: Columns) -> Columns:
-        """The columns that are encoded, categories by the levels of the design."""
+    def derived(self, X: Columns, *, quiet: bool = False) -> Columns:
+        """The columns that are encoded, categories by the levels of the design.
+
+        quiet: nothing is said of unseen levels.
+        """
         found: list[Any] = []
         unseen: list[tuple[str, Any]] = []
         for column, terms, values in zip(self.table, self.by_column, X.arrays, strict=True):
@@ -258,9 +313,16 @@ class Design:
                     factor, level = term.coded(_as_factor(term, each))
                     found.append(factor)
                     unseen += [(term.name, level)] if level is not None else []
+                elif isinstance(term, CodeTerm):
+                    found.append(term.coded(_as_factor(term, each)))
+                elif isinstance(term, BinTerm):
+                    found.append(term.binned(_as_numbers(term, each)))
+                elif isinstance(term, AsIs):
+                    found.append(each)
                 else:
                     found.append(_as_numbers(term, each))
-        self._say(unseen)
+        if not quiet:
+            self._say(unseen)
         return Columns(tuple(found))
 
     def _say(self, unseen: list[tuple[str, Any]]) -> None:
@@ -274,9 +336,14 @@ class Design:
             _warn_of_unseen(as_zeros, "all of their indicators are 0")
             _warn_of_unseen(as_rare, "counted as rare")
 
-    def rows(self, X: Columns, *, sparse: bool | None = None, threads: int = 1) -> Block:
+    def rows(
+        self, X: Columns, *, sparse: bool | None = None, threads: int = 1, quiet: bool = False
+    ) -> Block:
         """The table as a design matrix."""
-        derived = self.derived(X)
+        derived = self.derived(X, quiet=quiet)
+        if self.passes:
+            keep = [j for j, term in enumerate(self.terms) if not isinstance(term, LeftOut)]
+            return derived.select(np.array(keep, dtype=np.intp))
         if self.sparse if sparse is None else sparse:
             return self._cells(derived, threads)
         out = np.zeros((derived.shape[0], self.p))
@@ -336,8 +403,31 @@ def _of_kind(column: TableColumn, values: Any) -> Any:
     if column.kind in ("category", "ordered"):
         return values
     if isinstance(values, Factor):
-        return _all_missing(column.name, values, "held dates" if column.kind == "date" else "held numbers")
+        dated = column.kind == "date"
+        return _dated(column.name, values) if dated else _all_missing(column.name, values, "held numbers")
     return values
+
+
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z?)?")
+
+
+def _dated(name: str, factor: Factor) -> Floats:
+    """Dates that are written as text, as days since 1970."""
+    texts = [str(level) for level in factor.levels]
+    odd = next((text for text in texts if not DATE.fullmatch(text)), None)
+    if odd is not None and odd in map(str, factor.used()):
+        raise ValueError(
+            f"Input X has categories in column {name!r}, such as {odd!r}, which held dates in fit: write "
+            "dates as 2026-01-31, or 2026-01-31T12:00."
+        )
+    days = [date_in(text) if DATE.fullmatch(text) else np.nan for text in texts]
+    return np.asarray(np.array([*days, np.nan])[factor.codes])
+
+
+def date_in(text: str) -> float:
+    """Days since 1970 of a date in text."""
+    moment = np.datetime64(text.rstrip("Z").replace(" ", "T"), "us")
+    return float(moment.astype(np.int64) / DAY)
 
 
 def _all_missing(name: str, factor: Factor, held: str) -> Floats:
@@ -356,7 +446,7 @@ def _as_numbers(term: Term, values: Any) -> Any:
     return values
 
 
-def _as_factor(term: CategoryTerm, values: Any) -> Factor:
+def _as_factor(term: CategoryTerm | CodeTerm, values: Any) -> Factor:
     """A column as categories of the type that they had in fit."""
     some = term.levels[0] if len(term.levels) else None
     if isinstance(values, Factor):
@@ -443,6 +533,10 @@ def _same_term(one: Term, other: Term) -> bool:
     if isinstance(one, NumberTerm) and isinstance(other, NumberTerm):
         fills = one.fill == other.fill or (one.fill != one.fill and other.fill != other.fill)
         return fills and replace(one, fill=0.0) == replace(other, fill=0.0)
+    if isinstance(one, BinTerm) and isinstance(other, BinTerm):
+        return np.array_equal(one.cuts, other.cuts)
+    if isinstance(one, CodeTerm) and isinstance(other, CodeTerm):
+        return np.array_equal(one.levels, other.levels)
     if isinstance(one, CategoryTerm) and isinstance(other, CategoryTerm):
         alike = one.labels == other.labels and (one.rare, one.missing) == (other.rare, other.missing)
         same = np.array_equal(one.levels, other.levels) and np.array_equal(one.places, other.places)

@@ -474,6 +474,7 @@ def inverse_of(design: Design, j: int, Z: Any) -> NDArray[Any]:
         if term.gaps:
             values = np.where(cells[:, 1] == 1, np.nan, values)
         return _named_ranks(values, column.order) if column.order else values
+    assert isinstance(term, CategoryTerm)
     return _levels(term, cells)
 
 

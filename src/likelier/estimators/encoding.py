@@ -17,6 +17,7 @@ from likelier.data import (
     Arrays,
     Columns,
     DegenerateWarning,
+    Factor,
     NonFinite,
     Source,
     Stored,
@@ -184,9 +185,30 @@ def learned_frame(estimator: Any, X: Any, w: NDArray[np.float64] | None) -> Arra
     found = table_in_memory(estimator, X)
     if not _GAPS.get() and all(column.kind in ("number", "bool") for column in found.table):
         return None
+    _refuse_written(X, found)
     source = Arrays(found.columns, None, w, names=found.names)
     design = _learned(estimator, source, found.table, named=found.names is not None)
     return replace(designed(source, design), w=w)  # type: ignore[type-var,return-value]
+
+
+def _refuse_written(X: frames.Frame, found: NamedTable) -> None:
+    """Refuse numbers that are written as text: an indicator of each is hardly what is meant."""
+    written: list[tuple[frames.Kind, Any]] = []
+    for name, values in zip(X.columns, found.columns.arrays, strict=True):
+        text = isinstance(values, Factor) and X.schema[name] in (nw.String, nw.Object)
+        if text and len(values.levels) and all(map(_written, values.levels)):
+            written.append(("category", X.get_column(name)))
+    if written:
+        raise ValueError(frames.refusal(written))
+
+
+def _written(level: Any) -> bool:
+    """Whether a string is a number; what begins with 0 is a code, such as a postcode."""
+    try:
+        float(level)
+    except (TypeError, ValueError):
+        return False
+    return isinstance(level, str) and not (len(level) > 1 and level[0] == "0" and level[1].isdigit())
 
 
 def _is_number(dtype: Any) -> bool:

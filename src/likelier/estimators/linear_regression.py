@@ -309,8 +309,8 @@ class LeastSquares(TakesTables, MultiOutputMixin, RegressorMixin, OnePass):
     def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Source:
         X, y, sample_weight = gathered(X, y, sample_weight)
         if stored(X):
+            numeric(self, X, X.targets)
             source = brought(self, X, y, sample_weight, known=known)
-            numeric(self, source, source.targets)
             self._check_targets(source.y_shape, known=known)
             return source
         if y is None:

@@ -104,7 +104,7 @@ def brought(estimator: Any, X: Stored, y: Any, sample_weight: Any, *, known: boo
             f"This {type(estimator).__name__} estimator requires y to be passed, but the source has no "
             "target: name its column, as in scan(path, target='y')."
         )
-    return as_fitted(estimator, X, y=True) if known else usable(estimator, X)
+    return as_fitted(estimator, X, y=True) if known else _new(estimator, X)
 
 
 def unaccompanied(estimator: Any, X: Stored, sample_weight: Any, *, known: bool) -> Stored:
@@ -118,7 +118,13 @@ def unaccompanied(estimator: Any, X: Stored, sample_weight: Any, *, known: bool)
             f"{type(estimator).__name__} learns without a target, and the source has one "
             f"({', '.join(X.targets)}): scan it without, as in scan(path, features=[...])."
         )
-    return as_fitted(estimator, X, y=True) if known else usable(estimator, X)
+    return as_fitted(estimator, X, y=True) if known else _new(estimator, X)
+
+
+def _new(estimator: Any, X: Stored) -> Stored:
+    """A source to learn the columns from: as design matrices, if it holds more than numbers."""
+    found = learned_source(estimator, X)
+    return usable(estimator, X) if found is None else found
 
 
 def as_fitted(estimator: Any, X: Stored, *, y: bool) -> Stored:
@@ -207,9 +213,6 @@ def takes_categories(estimator: Any) -> bool:
 def usable(estimator: Any, source: S) -> S:
     """The source with text as categories, if it may be; what cannot be used is refused, all at once."""
     columns = columns_of(source)
-    found: Any = learned_source(estimator, source)
-    if found is not None:
-        return found  # type: ignore[no-any-return]
     others = source.others(columns)
     if takes_categories(estimator):
         texts = source.texts(columns) | {str(name) for name in estimator._categories()}

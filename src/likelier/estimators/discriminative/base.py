@@ -45,9 +45,10 @@ from likelier.estimators.common import (
     weights_by_class,
 )
 from likelier.estimators.deprecated import Strength
+from likelier.estimators.design_matrix import DesignMatrix
 from likelier.estimators.discriminative.weights import Weights, begun, by_class
 from likelier.estimators.sources import by_block
-from likelier.estimators.tables import TakesTables
+from likelier.estimators.tables import fitted_design
 from likelier.links import Link
 from likelier.losses import Loss
 from likelier.model import ask
@@ -56,6 +57,7 @@ from likelier.penalties import elastic_net
 from likelier.solve import Terms, posed, solve
 from likelier.solvers import Iterate, Solution, Watch
 from likelier.states import LabelRows, LabelTotals, RowCount, Together
+from likelier.states.design_survey import DesignSettings
 from likelier.warning_location import outside
 
 # The rows of a fit: their classes are found and counted by one reading of the labels.
@@ -139,7 +141,7 @@ def with_offset(rows: LabelledRows, offset: Any) -> LabelledRows:
 # Classifiers whose model is weights: what they show and answer, however the weights were come by.
 
 
-class LinearModel(TakesTables, CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
+class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
     """Linear classifiers: z = W x + b; for binary problems W has one row."""
 
     _takes_blocks = True  # of chunks, in place of X
@@ -151,6 +153,17 @@ class LinearModel(TakesTables, CallbackSupportMixin, ClassifierMixin, BaseEstima
     classes_: Any
     coef_: Any
     intercept_: Any
+    encode: bool
+
+    # ---- tables that are turned into numbers -------------------------------------------------------
+    def _design_settings(self) -> DesignSettings:
+        """How columns of a table become those of a design matrix."""
+        return DesignSettings()
+
+    @property
+    def design_(self) -> DesignMatrix:
+        """The design matrix that the table of `fit` became; only if it became one."""
+        return fitted_design(self)
 
     # ---- how it becomes fitted, and is shown -------------------------------------------------------
     def _shown(self, model: Weights, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
