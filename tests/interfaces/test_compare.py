@@ -206,7 +206,7 @@ def test_others_join_in_each_under_a_name_of_its_own(wine):
     assert found[tree].parameters == 6  # a column, a threshold, and two shares in each of two leaves
     with pytest.raises(TypeError, match=r"is a class: hand in an estimator, as in GaussianNB\(\)"):
         lk.compare(*wine, also=[SkGaussianNB])
-    with pytest.raises(TypeError, match="a StandardScaler is no classifier or regression"):
+    with pytest.raises(TypeError, match="a StandardScaler is not a classifier or regressor"):
         lk.compare(*wine, also=[StandardScaler()])
 
 
@@ -217,7 +217,7 @@ def test_a_model_that_cannot_take_the_data_sits_out_and_says_why():
     shown = lk.compare(X, y, {"bad": bad, "nb": lk.GaussianNB()}, cv=3)
     assert shown.results[-1].model == "bad"
     assert shown.results[-1].sits_out.startswith("n_components")
-    assert str(shown).splitlines()[-1].startswith("bad: skipped: n_components")
+    assert any(line.startswith("bad: skipped: n_components") for line in str(shown).splitlines())
     assert not any(line.startswith("   bad") for line in str(shown).splitlines())
 
 

@@ -391,17 +391,17 @@ X4 = np.array([[0.0], [1.0], [0.5], [2.0]])
         (X4, [1, 2, 3], {}, r"y must have one label or number for each of the 4 rows; got shape \(3,\)"),
         (np.zeros(4), [1, 2, 1, 2], {}, "Expected 2D array, got 1D array instead: X must be a table"),
         (X4, [0.5, np.inf, 1, 2], {}, "the target is inf in row 1"),
-        (X4, [None] * 4, {}, "no row has a label"),
+        (X4, [None] * 4, {}, "no row has both a label"),
         (X4, [0, 1, 0, 1], {"cv": 1}, "cv must be an integer >= 2; got 1"),
         (X4, [0, 1, 0, 1], {"random_state": -1}, "random_state must be an integer >= 0; got -1"),
         (X4, [0, 1, 0, 1], {"n_jobs": 0}, "n_jobs must be an integer >= 1 .a number of processes.; got 0"),
         (X4, [0, 1, 0, 1], {"max_rows": 0}, r"max_rows must be .*; got 0"),
         (X4, [0, 1, 0, 1], {"task": "guess"}, "task must be 'classify', 'regress' or None; got"),
-        (X4, ["a", "b"] * 2, {"task": "regress", "cv": 2}, "not of numbers"),
+        (X4, ["a", "b"] * 2, {"task": "regress", "cv": 2}, "not numeric"),
         (X4, [0.5, 1.5, 2.5, 3.5], {}, "4 rows for 5 folds"),
         (X4, [0.5, 1.5] * 2, {"task": "classify"}, "not whole, such as 0.5"),
         (X4[:1], [0.5], {}, "1 row: a comparison needs several"),
-        (X4, ["u"] * 4, {}, r"one value only \('u'\)"),
+        (X4, ["u"] * 4, {}, r"only one value \('u'\)"),
         (
             X4,
             ["u"] * 3 + ["v"],
@@ -410,14 +410,14 @@ X4 = np.array([[0.0], [1.0], [0.5], [2.0]])
         ),
         (numbers()[:, None], LABELS, {"cv": 100}, "fewer rows than the 100 folds"),
         (numbers()[:, None], [f"u{i}" for i in range(60)], {}, "60 classes in 60 rows.* Is it an id"),
-        (np.ones((60, 2)), LABELS, {}, "no column is left to learn from: x0, x1: has one value"),
+        (np.ones((60, 2)), LABELS, {}, "no feature column is left: x0, x1: has one value"),
         (
             np.where(np.arange(60) == 7, np.inf, numbers())[:, None],
             LABELS,
             {},
             "'x0' has an infinite value in row 7",
         ),
-        (X4, "y", {}, "X is no frame"),
+        (X4, "y", {}, "X is not a data frame"),
         (pd.DataFrame({"height": [1, 2], "weight": [1, 2]}), "wieght", {}, "did you mean weight"),
         (pd.DataFrame([[1.0, 2.0]] * 60, columns=["a", "a"]), LABELS, {}, "several columns of one name"),
     ],
@@ -439,7 +439,7 @@ def test_sources_bring_one_target(flowers):
     path = flowers[0] / "flowers.csv"
     with pytest.raises(ValueError, match="one target"):
         lk.compare(lk.scan(path))
-    with pytest.raises(ValueError, match="brings y and weights along"):
+    with pytest.raises(ValueError, match="includes y and weights"):
         lk.compare(lk.scan(path, target="species"), [1, 2])
     with pytest.raises(ValueError, match=r"no column named 'specie'.*'species'"):
         lk.scan(path, target="specie")

@@ -147,13 +147,13 @@ def test_intervals_are_wilsons(n, share):
 
 def test_what_cannot_be_calibrated(compared, wine):
     X, y = wine
-    with pytest.raises(ValueError, match="judged by rows, give X and y"):
+    with pytest.raises(ValueError, match="computed from rows; give X and y"):
         lk.plot.calibration(lk.GaussianNB().fit(X, y))
     with pytest.raises(ValueError, match="has been evaluated: X and y are for"):
         lk.plot.calibration(compared.result("GaussianNB"), X, y)
     with pytest.raises(ValueError, match="gives no probabilities"):
         lk.plot.calibration(compared.result("LinearSVC"))
-    with pytest.raises(TypeError, match="a LinearRegression has no figures"):
+    with pytest.raises(TypeError, match="a LinearRegression has no metrics"):
         lk.plot.calibration(lk.LinearRegression().fit(X, y))
 
 
@@ -218,7 +218,7 @@ def test_curves_that_there_are_not(compared, wine):
         lk.plot.learning_curve(compared, metric="rmse")
     with pytest.raises(ValueError, match="give X and y"):
         lk.plot.learning_curve(lk.GaussianNB())
-    with pytest.raises(ValueError, match="a Comparison has its rows"):
+    with pytest.raises(ValueError, match="a Comparison already contains its rows"):
         lk.plot.learning_curve(compared, *wine)
     with pytest.raises(ValueError, match="none of LinearSVC has a finite log_loss"):
         lk.plot.learning_curve([lk.LinearSVC()], *wine, metric="log_loss", sizes=[100])

@@ -69,7 +69,7 @@ def run(options: Namespace) -> None:
     printed = options.output == "-"
     if printed and options.json:
         raise ValueError(
-            "--json prints the figures where the answers would be printed: name a file, -o OUT"
+            "--json prints metrics to standard output: write the predictions to a file, -o OUT"
         )
     if not printed:
         check_place(options.output, overwrite=options.overwrite)

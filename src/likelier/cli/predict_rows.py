@@ -200,7 +200,8 @@ def _quoted_lines(table: Any) -> Any:
     for field in table.schema:
         if pa.types.is_nested(field.type):
             raise ValueError(
-                f"--keep {field.name}: a column of type {field.type} has no place in CSV: write Parquet, "
+                f"--keep {field.name}: a column of type {field.type} cannot be written as CSV: "
+                "write Parquet, "
                 "-o OUT.parquet"
             )
     try:
@@ -348,7 +349,8 @@ def _check_folder(path: Path, *, overwrite: bool) -> None:
     others = [name for name in held if not _PART.fullmatch(name)]
     if others:
         raise FileExistsError(
-            f"the folder {path} has {others[0]}, which is no part of earlier answers: name another folder"
+            f"the folder {path} has {others[0]}, which is not part of earlier predictions: choose "
+            "another folder"
         )
 
 
@@ -543,7 +545,7 @@ def plan(
     source.taking([*dict.fromkeys([*features, *keep])], y=False)  # refuses columns that are not there
     check_columns(source, features, model, chosen=True)
     if truth is not None and not _comparable(model, table, truth):
-        say(f"note: {truth!r} has other labels than the model: how good the answers are is not said")
+        say(f"note: {truth!r} has labels that the model does not know: no metrics are computed")
         truth = None
     return Plan(usable(model, source), keep, truth)
 

@@ -91,7 +91,7 @@ def _add_columns(group: Any) -> None:
         help="what columns are where they look like something else: number, category or text",
     )
     group.add_argument(
-        "--words", type=names, default=[], metavar="A,B,C", help="columns that are no numbers, in short"
+        "--words", type=names, default=[], metavar="A,B,C", help="columns of categories, in short"
     )
     group.add_argument("--weight", metavar="W", help="a column of weights: each scales the step of its row")
     group.add_argument(
@@ -147,9 +147,9 @@ def _check_learned(session: "Session", options: Namespace) -> None:
         return
     told, names = session.told, ", ".join(options.data)
     if session.rows:
-        raise ValueError(f"{names}: no row has a label in column {options.target!r}: nothing was learned")
+        raise ValueError(f"{names}: no row has a label in column {options.target!r}: no model was trained")
     bad = f": {told.bad} lines could not be read, first {told.first_bad[0]}" if told and told.bad else ""
-    raise ValueError(f"{names}: there are no rows{bad}: nothing was learned")
+    raise ValueError(f"{names}: there are no rows{bad}: no model was trained")
 
 
 def _check_places(options: Namespace) -> None:
@@ -160,7 +160,7 @@ def _check_places(options: Namespace) -> None:
     if answers and answers != "-":
         spare(answers, [*read, *filter(None, [options.start])])
         if options.output and same(answers, options.output):
-            raise ValueError("--predictions and -o are one file: name two")
+            raise ValueError("--predictions and -o name the same file; choose two")
 
 
 def _kept(options: Namespace) -> "Kept":
@@ -203,7 +203,7 @@ def _said(options: Namespace) -> dict[str, str]:
 
     dates = [name for name, kind in options.types.items() if kind == "date"]
     if dates:
-        raise ValueError(f"--types {dates[0]}=date: a stream takes numbers and words, and no dates")
+        raise ValueError(f"--types {dates[0]}=date: a stream takes numbers and categories, not dates")
     said = {name: NUMBER if kind == "number" else WORD for name, kind in options.types.items()}
     return said | dict.fromkeys(options.words, WORD)
 
@@ -227,13 +227,18 @@ def _feed(options: Namespace, model: "Online") -> Any:
     )
     labels = [str(label) for label in model.labels]
     if len(set(labels)) < len(labels):
-        raise ValueError(f"{options.start}: text cannot tell its labels apart: {model.labels!r:.200}")
+        raise ValueError(
+            f"{options.start}: its labels look the same when written as text: {model.labels!r:.200}"
+        )
     columns = dict(model.reading.get("columns", {})) | _said(options)
     endings = {Path(path).suffix.lower() for path in options.data}
     if options.format != "parquet" and (options.format in TEXT or not endings & PARQUET):
         return TextFeed(options.data, wish, labels, columns)
     if options.format is None and not endings <= PARQUET:
-        raise ValueError("DATA: Parquet files and text cannot be one stream: make it two, with --from")
+        raise ValueError(
+            "DATA: Parquet and text files cannot be read as one stream: train on one, then "
+            "continue with --from"
+        )
     from likelier.cli.parquet_feed import ParquetFeed
 
     return ParquetFeed(options.data, wish, labels, columns)

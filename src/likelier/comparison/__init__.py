@@ -132,17 +132,18 @@ def _classify(rows: Rows, task: str | None) -> bool:
         raise ValueError(f"task must be 'classify', 'regress' or None; got {task!r}.")
     texts, found = rows.y.dtype.kind not in "fiub", levels_of(rows.y)
     if task == "regress" and texts:
-        raise ValueError("the target is not of numbers: it has classes to be found, and no values.")
+        raise ValueError("the target is not numeric: it cannot be used for a regression (task regress).")
     if len(found) < 2:
         one = found[0].item() if hasattr(found[0], "item") else found[0]
-        raise ValueError(f"the target has one value only ({one!r}): there is nothing to find out.")
+        raise ValueError(f"the target has only one value ({one!r}): there is nothing to predict.")
     whole = texts or bool((rows.y == np.floor(rows.y)).all())
     if task is None:
         return texts or (whole and len(found) <= FEW_CLASSES)
     if task == "classify" and not whole:
         raise ValueError(
             f"the target has numbers that are not whole, such as {rows.y[rows.y != np.floor(rows.y)][0]}: "
-            "classes are whole numbers or words. Name them, or compare regressions (task regress)."
+            "class labels must be integers, booleans or strings. Compare regressions instead "
+            "(task regress)."
         )
     return task == "classify"
 

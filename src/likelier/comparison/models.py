@@ -127,7 +127,7 @@ def _other(name: str, model: Any) -> Entrant:
     if inspect.isclass(model):
         raise TypeError(f"{name} is a class: hand in an estimator, as in {model.__name__}()")
     if not hasattr(model, "fit") or not (is_classifier(model) or is_regressor(model)):
-        raise TypeError(f"{name}: a {type(model).__name__} is no classifier or regression")
+        raise TypeError(f"{name}: a {type(model).__name__} is not a classifier or regressor")
     for known in [*classifiers(), *regressions(), *on_request()]:
         if type(known.model) is type(model):
             return replace(known, name=name, model=model)

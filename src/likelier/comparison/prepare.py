@@ -162,7 +162,7 @@ RECIPES: dict[str, Callable[[Rows, Indices], Recipe]] = {
 }
 
 
-# ---- diets ---------------------------------------------------------------------------------------
+# ---- preprocessors ----------------------------------------------------------------------------------
 def nothing(rows: Rows, train: Indices) -> Meal:
     """A column of zeros, for models that know y alone."""
     return Meal(lambda at: np.zeros((len(at), 1)), 0)
@@ -170,7 +170,7 @@ def nothing(rows: Rows, train: Indices) -> Meal:
 
 def numbers(rows: Rows, train: Indices) -> Meal:
     """Columns of numbers."""
-    return _sparse(rows) if rows.sparse is not None else _meal(rows, train, numbers_of(rows, train))
+    return _sparse(rows) if rows.sparse is not None else _prepared(rows, train, numbers_of(rows, train))
 
 
 def table(rows: Rows, train: Indices) -> Meal:
@@ -180,9 +180,9 @@ def table(rows: Rows, train: Indices) -> Meal:
     import pyarrow as pa
 
     recipe = table_of(rows, train)
-    meal = _meal(rows, train, recipe)
+    prepared = _prepared(rows, train, recipe)
     whole = pa.table({column.name: _arrow(column) for column in recipe.columns})
-    return replace(meal, serve=whole.take, p=len(recipe.columns), names=_named(recipe.columns))
+    return replace(prepared, serve=whole.take, p=len(recipe.columns), names=_named(recipe.columns))
 
 
 def table_or_words(rows: Rows, train: Indices) -> Meal:
@@ -209,14 +209,14 @@ def numbers_and_indicators(rows: Rows, train: Indices) -> Meal:
     """Numbers as they are, and indicators of few categories."""
     if rows.sparse is not None:
         return _sparse(rows)
-    return _meal(rows, train, numbers_and_indicators_of(rows, train))
+    return _prepared(rows, train, numbers_and_indicators_of(rows, train))
 
 
 def bins(rows: Rows, train: Indices) -> Meal:
     """Categories by number, numbers by the tenth that they are in."""
     if rows.sparse is not None:
         raise SitsOut("needs categories, but the rows are a sparse matrix of numbers")
-    return _meal(rows, train, bins_of(rows, train))
+    return _prepared(rows, train, bins_of(rows, train))
 
 
 def truths(rows: Rows, train: Indices) -> Meal:
@@ -241,7 +241,7 @@ def counts(rows: Rows, train: Indices) -> Meal:
         raise SitsOut(f"needs counts, but {fault}")
     leaves = rows.of("category", *(() if whole else ("number",)))
     if not words:
-        return _meal(rows, train, numbers_of(rows, train)._replace(leaves=leaves))
+        return _prepared(rows, train, numbers_of(rows, train)._replace(leaves=leaves))
     blocks = [_Block(_named(rows.of("number")), lambda at: X[at])] if whole else []
     return _joined([*blocks, *words], leaves)
 
@@ -263,13 +263,13 @@ def _sparse(rows: Rows) -> Meal:
     return Meal(lambda at: rows.sparse[at], rows.p)
 
 
-def _meal(rows: Rows, train: Indices, recipe: Recipe) -> Meal:
+def _prepared(rows: Rows, train: Indices, recipe: Recipe) -> Meal:
     """Columns as a design matrix, learned from the training rows."""
     known, X = rows.table(recipe.columns)
     source = Arrays(X.take(train), None, None if rows.w is None else rows.w[train])
     design = recipe.learned(source, known)
     if not design.p:
-        raise SitsOut("no column is of a kind that it takes")
+        raise SitsOut("no column has a type that it can use")
 
     def serve(at: Indices) -> Any:
         found = design.rows(X.take(at), quiet=True)
@@ -290,12 +290,12 @@ def _with_words(
     if rows.sparse is not None:
         return _sparse(rows)
     others = rows.of("number", "category")
-    meal = _meal(rows, train, recipe(rows, train)) if others else None
+    prepared = _prepared(rows, train, recipe(rows, train)) if others else None
     if not rows.of("text"):
-        if meal is None:
-            raise SitsOut("no column is of a kind that it takes")
-        return meal
-    blocks = [] if meal is None else [_Block(meal.names, meal.serve)]
+        if prepared is None:
+            raise SitsOut("no column has a type that it can use")
+        return prepared
+    blocks = [] if prepared is None else [_Block(prepared.names, prepared.serve)]
     return _joined([*blocks, *(words(rows, column, train) for column in rows.of("text"))])
 
 
@@ -350,5 +350,5 @@ def _known_words(rows: Rows, column: Column, train: Indices) -> tuple[Any, Indic
     C, words = rows.words[column.name]
     known = np.unique(C[train].indices)
     if not len(known):
-        raise SitsOut(f"the texts of column {column.name} have no words")
+        raise SitsOut(f"the texts of column {column.name} contain no words")
     return C, known.astype(np.intp), [f"{column.name}: {word}" for word in words[known]]

@@ -61,7 +61,7 @@ NARROWEST = 40  # to which remarks are broken
 
 
 def text(comparison: "Comparison", width: int = WIDTH) -> str:
-    """Figures, natures and remarks, in lines of that width, as far as there is room for a table."""
+    """Metrics, notes and assumptions, in lines of that width, as far as there is room for a table."""
     running = [result for result in comparison.results if not result.sits_out]
     wrapped = max(width, NARROWEST)
     parts = [
@@ -70,8 +70,8 @@ def text(comparison: "Comparison", width: int = WIDTH) -> str:
             (table for table in _tables(comparison, running) if _width(table) <= width),
             _least(comparison, running),
         ),
-        _natures(running, width),
         [fill(note, wrapped, subsequent_indent="  ") for note in _remarks(comparison)],
+        _natures(running, width),
     ]
     return "\n\n".join("\n".join(line.rstrip() for line in part) for part in parts if part)
 
@@ -83,7 +83,7 @@ def notebook(comparison: "Comparison") -> str:
     every = {metric.name for metric in metrics}
     figures = Table(_figures(comparison, running, metrics, every, " ± ", times=True), left=2)
     natures = [Table([NATURE, *known], left=len(NATURE))] if known else []
-    return html([_head(comparison), figures, *natures, *_remarks(comparison)])
+    return html([_head(comparison), figures, *_remarks(comparison), *natures])
 
 
 def _head(comparison: "Comparison") -> str:

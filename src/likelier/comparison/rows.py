@@ -137,7 +137,7 @@ def kept(found: Sequence[Seen]) -> tuple[tuple[Column, ...], tuple[str, ...]]:
             said.setdefault(note, []).append(each.name)
     notes = tuple(f"{some_of(names)}: {note}" for note, names in said.items())
     if not columns and not spares:
-        raise ValueError(f"no column is left to learn from: {'; '.join(notes) or 'there is none'}.")
+        raise ValueError(f"no feature column is left: {'; '.join(notes) or 'there is none'}.")
     return columns or spares, notes
 
 
@@ -227,9 +227,9 @@ class Rows:
 def in_memory(X: Any, y: Any, sample_weight: Any = None, *, seed: int, most: int) -> Rows:
     """Arrays, frames and sparse matrices."""
     if isinstance(X, str | PathLike):
-        raise ValueError(f"X is a path: hand in what it holds, as in scan({str(X)!r}, target='y').")
+        raise ValueError(f"X is a path: pass its contents, as in scan({str(X)!r}, target='y').")
     if y is None:
-        raise ValueError("y is None: beside an array or a frame, compare needs what is to be predicted.")
+        raise ValueError("y is None: with an array or a frame, compare needs the target.")
     frame = None if isinstance(X, np.ndarray) else frames.frame(X)
     if isinstance(y, str):
         frame, y = _parted(frame, y)
@@ -268,7 +268,7 @@ def in_memory(X: Any, y: Any, sample_weight: Any = None, *, seed: int, most: int
 def _parted(frame: frames.Frame | None, target: str) -> tuple[frames.Frame, Any]:
     """All other columns, and that of the target."""
     if frame is None:
-        raise ValueError(f"y={target!r} names a column, and X is no frame: hand in y itself.")
+        raise ValueError(f"y={target!r} names a column, but X is not a data frame: pass y itself.")
     if target not in frame.columns:
         near = get_close_matches(target, [str(name) for name in frame.columns], n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else f"it has {some_of(frame.columns)}."
@@ -294,7 +294,7 @@ def labelled(y: NDArray[Any], w: Floats | None) -> tuple[Indices, tuple[str, ...
     gone = missing(y)
     there = np.flatnonzero(rows_that_count(~gone, w))
     if not len(there):
-        raise ValueError("no row has a label and a weight: there is nothing to compare on.")
+        raise ValueError("no row has both a label and a positive weight: there is nothing to compare on.")
     return there, (f"{counted(int(gone.sum()), 'row')} without a label: left out",) if gone.any() else ()
 
 
@@ -375,7 +375,7 @@ def opened(
         return in_memory(X, y, sample_weight, seed=seed, most=most)
     if y is not None or sample_weight is not None:
         raise ValueError(
-            "X is a source, and brings y and weights along: name their columns, as in scan(path, "
+            "X is a source, which includes y and weights: name their columns, as in scan(path, "
             "target='y', weight='w')."
         )
     if len(X.targets) != 1:

@@ -115,7 +115,9 @@ class Reading:
 
     def _numbers(self, y: NDArray[Any], number: int) -> NDArray[Any]:
         if y.dtype.kind not in "fiub":
-            raise ValueError(f"partition {number}: y is of type {y.dtype}: a regression takes numbers.")
+            raise ValueError(
+                f"partition {number}: y is of type {y.dtype}: a regression needs a numeric target."
+            )
         bad = ~np.isfinite(y)
         _refuse(
             bad if y.ndim == 1 else bad.any(axis=1), y, number, "y", "Input y contains NaN or infinity."
@@ -392,8 +394,8 @@ def _is_array(X: Any) -> bool:
 def _table(X: Any) -> Any:
     if _dimensions(X) != 2:
         raise TypeError(
-            f"Input X is a Dask {type(X).__name__}: what has rows and columns is a Dask DataFrame, or a "
-            "Dask array of two dimensions."
+            f"Input X is a Dask {type(X).__name__}: it must be a Dask DataFrame or a two-dimensional "
+            "Dask array."
         )
     if _is_array(X) and X.shape[1] != X.shape[1]:
         raise ValueError("Input X has an unknown number of columns: call compute_chunk_sizes() first.")

@@ -135,7 +135,7 @@ def times(factor: Floats, y: Any, w: Floats | None) -> Floats:
 
 
 class UnknownLabel(ValueError):
-    """A row has a label, or lacks one, that is none of the classes."""
+    """A row has a label, or lacks one, that is not one of the classes."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def _known_only(part: Part) -> Iterator[Chunk]:
     for chunk in part():
         assert chunk.y is not None
         if len(chunk.y) and chunk.y.min() < 0:
-            raise UnknownLabel("a label that is none of the classes")
+            raise UnknownLabel("a label that is not one of the classes")
         yield chunk
 
 

@@ -227,7 +227,7 @@ def _runner_of(cluster: Any) -> Runner:
     for runner in reversed(RUNNERS.values()):  # the latest has the first say
         if runner.accepts(cluster):
             return runner
-    raise TypeError(f"no engine runs on a {type(cluster).__name__}; engines: {', '.join(RUNNERS)}")
+    raise TypeError(f"no engine can run on a {type(cluster).__name__}; engines: {', '.join(RUNNERS)}")
 
 
 def engine_of(source: Source) -> Engine:

@@ -86,7 +86,7 @@ def evaluate(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Ev
 def _labels(model: Any, X: Any, y: Any, sample_weight: Any) -> LabelEvaluation:
     name, classes = type(model).__name__, model.classes_
     if not isinstance(classes, np.ndarray) or classes.ndim != 1:
-        raise TypeError(f"this {name} has several targets: evaluate one at a time")
+        raise TypeError(f"{name} has several targets: evaluate one at a time")
     if stored(X) or takes_blocks(model):
         source, opening = _to_judge(model, X, y, sample_weight)
         sums = judged(model, source, opening)

@@ -382,7 +382,7 @@ class LeastSquares(TakesTables, MultiOutputMixin, RegressorMixin, OnePass):
         if not 0 < level < 1:
             raise ValueError(f"level must be a number between 0 and 1; got {level!r}.")
         if self.positive:
-            raise ValueError("coefficients bounded by positive=True have no standard errors of this kind.")
+            raise ValueError("there are no standard errors for coefficients bounded by positive=True.")
         if cov == "classical":
             return None
         if any(self._alpha(target) for target in range(len(self._model.B))):

@@ -77,7 +77,8 @@ def _instead(model: Any) -> str:
     if hasattr(model, "learn_one"):
         return "each of its steps depends on those before it. likelier.average(models) is an approximation."
     how = (
-        "its fit is no sum over rows. Fit to all rows: a source from likelier.scan may be of many files, "
+        "its fit is not a sum over rows. Fit to all rows: a source from likelier.scan may be of "
+        "many files, "
         "and be read by a cluster, with .on(client)"
     )
     if hasattr(model, "partial_fit"):

@@ -87,7 +87,7 @@ def _check_hyper_parameters(first: Named, one: Named) -> None:
         if name not in settled and not _same(mine[name], value):
             raise ValueError(
                 f"hyper-parameters differ: {name} is {mine[name]!r} in {first.name} and {value!r} in "
-                f"{one.name}. Fit them alike."
+                f"{one.name}. Fit both models with the same hyper-parameters."
             )
 
 

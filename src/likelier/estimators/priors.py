@@ -75,7 +75,7 @@ def warn_of_priors(estimator: Any, found: Adapted, tol: float, most: int) -> Non
     if not found.converged:
         warnings.warn(
             f"{type(estimator).__name__}: the priors are not within tol={tol:g} of the likeliest after "
-            f"{most} steps: the rows hardly tell the classes apart, or raise max_iter.",
+            f"{most} steps: the rows hardly distinguish the classes; or raise max_iter.",
             DegenerateWarning,
             stacklevel=outside(),
         )
@@ -117,7 +117,10 @@ def likeliest(look: Callable[[Floats], Belonging], prior: Floats, tol: float, mo
     for _ in range(most):
         found = look(at)
         if found.weight == 0:
-            raise ValueError("adapt_priors: no row is possible in any class, so that none says anything.")
+            raise ValueError(
+                "adapt_priors: every row has density 0 in every class, so that the priors cannot "
+                "be adapted."
+            )
         likelihood = found.log_likelihood / found.weight
         if likelihood < best - 1e-12 * (1 + abs(best)):
             mixing, at, best = Mixing(), sure, -np.inf

@@ -181,7 +181,7 @@ def _check_width(estimator: Any, p: int) -> None:
 def weighty(n: Any) -> None:
     """Refuse weights that leave no row; n: what was counted."""
     if not (n.any() if isinstance(n, np.ndarray) else n):
-        raise ValueError("Sample weights are all zero: no row is left to fit. Give some row a weight.")
+        raise ValueError("Sample weights are all zero: there is no row to fit.")
 
 
 def labels_of(estimator: Any, y: Any) -> NDArray[Any]:

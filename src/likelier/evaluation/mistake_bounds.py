@@ -163,7 +163,7 @@ def _epochs(problem: Problem, n: int) -> int:
     """How often each of n rows was presented."""
     epochs, rest = divmod(problem.turns, n)
     if rest or not epochs:
-        raise _other_rows(f"{problem.turns} were presented, which is no multiple of {n}")
+        raise _other_rows(f"{problem.turns} were presented, which is not a multiple of {n}")
     return epochs
 
 

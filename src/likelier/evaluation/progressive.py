@@ -68,7 +68,7 @@ def arriving(stream: Any, target: Any, weight: Any, batch: int) -> Iterator[One 
         return
     if not isinstance(stream, Iterable):
         raise TypeError(
-            f"a {type(stream).__name__} is no stream: give a frame, (X, y), or an iterable of rows"
+            f"stream must be a data frame, (X, y) or an iterable of rows; got {type(stream).__name__}"
         )
     for t, item in enumerate(stream):
         yield _item(t, item, target, weight)

@@ -33,7 +33,7 @@ def pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError("pictures need matplotlib: pip install 'likelier[plot]'") from error
+        raise ImportError("plots need matplotlib: pip install 'likelier[plot]'") from error
     return plt
 
 
@@ -147,9 +147,7 @@ class Table(NamedTuple):
             raise ValueError(f"X must be numeric, but {self.name(j)} contains {bad!r}")
         if np.isinf(found).any():
             row = int(np.isinf(found).argmax())
-            raise ValueError(
-                f"X contains infinity ({self.name(j)}, row {row}): it has no place in a picture"
-            )
+            raise ValueError(f"X contains infinity ({self.name(j)}, row {row}): it cannot be drawn")
         if np.isnan(found).all():
             raise ValueError(f"{self.name(j)} of X has no numbers, only missing cells: nothing to draw")
         return found

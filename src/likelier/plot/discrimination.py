@@ -160,14 +160,14 @@ class Curve(NamedTuple):
 def _several(found: Any, X: Any, y: Any) -> dict[str, Predicted]:
     if isinstance(found, Comparison):
         if found.classes is None:
-            raise TypeError("these are regressions: there are no classes to tell apart")
+            raise TypeError("these are regressions: there are no classes to distinguish")
         two = len(found.classes) == 2  # more have curves only where there are probabilities
         running = [each for each in found.results if each.folds and not each.baseline]
         running = [each for each in running if two or each.P is not None]
         return {each.model: _held_out(found, each) for each in running}
     several = found if isinstance(found, Mapping) else {_name(found): found}
     if not several:
-        raise ValueError("there is nothing to draw: give one result at least")
+        raise ValueError("there is nothing to draw: pass at least one result")
     return {str(name): _predicted(str(name), each, X, y) for name, each in several.items()}
 
 

@@ -204,8 +204,9 @@ def _params(estimator: Any, arrays: Arrays) -> dict[str, Any]:
         key = problem.path.split("/")[1]
         if key == "families":
             raise ValueError(
-                f"{problem} A family of one's own needs its code to be loaded, which no file holds: pickle "
-                "the model, or take a family of likelier's."
+                f"{problem} A custom family needs its own code to be loaded, which model files do "
+                "not hold: pickle "
+                "the model, or use one of likelier's families."
             ) from None
         raise ValueError(
             f"{problem} What was fitted does not need its hyper-parameters any more: to save it without "
@@ -222,7 +223,8 @@ def _fitted(estimator: Any, statistics: bool) -> dict[str, Any]:
         if not (np.all(counted.n > 0) or isinstance(estimator._model, Weights)):  # weights are for all
             unseen = ", ".join(map(str, estimator._target[counted.n == 0][:5]))
             raise ValueError(
-                f"no row of class {unseen} has been seen, and only the statistics know: save with them."
+                f"no row of class {unseen} has been seen, which only the statistics record: save "
+                "the model with its statistics."
             )
         counted = None
     return {

@@ -38,7 +38,7 @@ class Asked:
         if not hasattr(model, "learn_one") or (self._sure and not hasattr(model, "predict_one")):
             raise TypeError(
                 f"{type(model).__name__} has no learn_one and predict_proba_one or predict_one: such a "
-                f"model cannot answer and learn row by row"
+                "model cannot predict and learn row by row"
             )
 
     def ask(self, x: Any) -> Answer:
@@ -79,7 +79,7 @@ def _checked(answer: Mapping[Any, float]) -> Answer:
     if total == 0:
         return {}
     if not abs(total - 1) <= OFF or min(answer.values()) < 0:
-        raise ValueError(f"the model answered {dict(answer)}: probabilities are at least 0 and sum to 1")
+        raise ValueError(f"the model answered {dict(answer)}: probabilities must be >= 0 and sum to 1")
     return dict(answer)
 
 
@@ -241,7 +241,7 @@ class Waiting:
     def go(self, at: Any) -> Any:
         """To this moment; what is the moment then."""
         if at != at or at is None:
-            raise ValueError(f"{at!r} is no moment")
+            raise ValueError(f"{at!r} is not a valid moment")
         if self.now is None and self.horizon is not None:
             _check_units(at, self.horizon)
         if self.now is None or at >= self.now:

@@ -490,7 +490,7 @@ class Session:
 
     def _take(self, rows: Any, told: Told) -> None:
         if self.strict and told.bad:
-            raise BadLine(f"{told.first_bad[0]}. Without --strict such lines are counted and passed over.")
+            raise BadLine(f"{told.first_bad[0]}. Without --strict such lines are counted and skipped.")
         self.told = told
         if self.learning:
             meet(self.model, told.labels[self.model.K :])

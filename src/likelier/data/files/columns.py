@@ -261,7 +261,9 @@ class Told:
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             row = next((i for i, cell in enumerate(frames.plain(column)) if not _fits(cell, kind)), 0)
             what = f"{self.file.place(at + row)}, column {name!r}: {str(column[row])[:40]!r}"
-            raise ValueError(f"{what} is no {kind}, which the column is said to be{_HINTS[kind]}") from None
+            raise ValueError(
+                f"{what} is not a {kind}, the declared type of the column{_HINTS[kind]}"
+            ) from None
 
     def verbatim(self, names: Sequence[str]) -> Self:
         rest = {name: kind for name, kind in self.kinds.items() if name not in names or kind in WORDS}
@@ -295,7 +297,7 @@ def days(column: Any) -> Any:
     if frames.is_text(column.type):
         column = column.cast(MOMENT)
     elif not frames.is_date(column.type):
-        raise pa.ArrowInvalid(f"{column.type} is no date")
+        raise pa.ArrowInvalid(f"{column.type} is not a date")
     moments = column.cast(pa.timestamp("us", getattr(column.type, "tz", None)), safe=False)
     ticks = moments.cast(pa.int64())
     gone = ticks.is_null().to_numpy(zero_copy_only=False)

@@ -76,7 +76,7 @@ def heading(path: str, how: Dialect, encoding: str | None) -> Heading:
     code, delimiter = _encoding(path, encoding), how.delimiter
     names = _first(path, delimiter, code)
     if not names and not how.header:
-        raise ValueError(f"{path}: the file is empty: nobody can tell how many columns it has.")
+        raise ValueError(f"{path}: the file is empty: its number of columns is unknown.")
     if not names:
         raise ValueError(f"{path}: the file is empty: it needs a line with the names of its columns.")
     sure = how.said or delimiter != "," or len(names) > 1
@@ -100,7 +100,7 @@ def _encoding(path: str, given: str | None) -> str:
     if given is None and marked is None and b"\0" in start:
         line = start[: start.index(0)].count(b"\n") + 1
         raise ValueError(
-            f"{path}, line {line}: a zero byte: this is no text. Say what the file is by its name or by "
+            f"{path}, line {line}: a zero byte: this is not text. Say what the file is by its name or by "
             "format=; text of another encoding needs encoding='utf-16'."
         )
     try:
@@ -224,7 +224,7 @@ class _Blocks(NamedTuple):
         before = b"\n" if at == self.begin else os.pread(self.file, 1, at - 1)
         text = np.empty(min(self.unit, self.end - at), np.uint8)
         if os.preadv(self.file, [text.data], at) < len(text):
-            raise OSError("it ends before all of it is read")
+            raise OSError("the file ends unexpectedly")
         return _Ends(*_core.row_ends(text, self.delimiter, before[0], quotes))
 
     def _unended(self) -> bool:
@@ -441,7 +441,8 @@ class Delimited(Unnumbered):
             at = int(found[1])
             line = self._line(lambda number, cells: at < len(cells) and "\ufffd" in cells[at])
             return (
-                f"{self.path}{_on(line)}, column {self.names[at]!r}: this is no {self.encoding.upper()}: "
+                f"{self.path}{_on(line)}, column {self.names[at]!r}: this is not "
+                f"{self.encoding.upper()} text: "
                 f"{_ENCODED}"
             )
         if "straddl" in error:

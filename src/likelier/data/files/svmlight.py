@@ -171,7 +171,7 @@ class Reading:
         if self.y == "numbers":
             return Chunk(X, y, w, number + at)
         there = ~np.isnan(y)
-        _refuse(there & (y != np.floor(y)), file, at, f"the label is no whole number. {CONTINUOUS}")
+        _refuse(there & (y != np.floor(y)), file, at, f"the label is not an integer. {CONTINUOUS}")
         _refuse(there & (np.abs(y) >= MOST_EXACT), file, at, f"the label is too large. {CROWDED}")
         labels, counts = label_counts(*first_seen(y[there]), None if w is None else w[there])
         return Chunk(_nothing(len(y)), labels, counts, number + at)

@@ -211,7 +211,7 @@ def summarised(model: Any, cov: str, level: float) -> Information:
     if found.separation is not None:
         raise ValueError(
             f"{_said(found.separation, model.classes_, column_names(model))} "
-            "Coefficients that grow without end have no errors: drop columns, or penalise (a finite C) "
+            "Coefficients that diverge have no standard errors: drop columns, or penalise (a finite C) "
             "for an approximate posterior."
         )
     if cov != "classical" and found.l2.any():
@@ -296,7 +296,7 @@ def stepped(posed: Objective, descent: Descent, losses: Floats, totals: Floats) 
         descent.update(chunk)
         n += chunk.X.shape[0] if chunk.w is None else float(chunk.w.sum())
     if not (np.isfinite(descent.theta).all() and np.isfinite(descent.mean).all()):
-        raise ValueError("steps at these rows lead to no numbers: X has cells too large. Rescale it.")
+        raise ValueError("the updates overflow: X has values that are too large. Rescale it.")
     held = {name: getattr(descent, name) for name in HELD}
     losses = np.append(losses, loss / n if n else np.nan)
     return Steps(**held, intercept=posed.intercept, n=totals, losses=losses)

@@ -128,7 +128,8 @@ class Followed(Route):
         if start.voters and start.decay not in (None, decay):
             raise ValueError(
                 "the rows so far were dense where these are sparse, or the other way round, or "
-                "fit_intercept was another: intercepts of voters move in one way. Go on as it began."
+                "fit_intercept was another: intercepts of voters move in one way. Continue with "
+                "rows of the same kind."
             )
         tasks, stands = self.tasks(seeds), self.begun(start.stands(self.apart))
         followers = [self._follower(rows, start, k, task, decay) for k, task in enumerate(tasks)]
@@ -184,8 +185,9 @@ KINDS = ("last", "average", "voted", "random")
 def _has_line(self: Any) -> bool:
     if self.weights == "voted":
         raise AttributeError(
-            "weights='voted': no single line answers, but the votes of all weights. Take "
-            "weights='average', which is near it."
+            "weights='voted' has no single weight vector: all of them vote. Use "
+            "weights='average', which is "
+            "close to it."
         )
     return True
 

@@ -240,7 +240,7 @@ OWN = ("softmax",)  # losses that scikit-learn's class has not
 def _probable(self: Any) -> bool:
     if self.loss not in PROBABLE:
         raise AttributeError(
-            f"probability estimates are not available for loss={self.loss!r}: take one of "
+            f"probability estimates are not available for loss={self.loss!r}: use one of "
             f"{', '.join(PROBABLE)}"
         )
     return True

@@ -604,8 +604,9 @@ class SGDModel(LinearModel):
     def _warn_of_end(self, found: Journey, most: int) -> None:
         if found.clipped:
             warnings.warn(
-                f"{type(self).__name__}: steps diverge: {found.clipped} of them were so steep (1e12) that "
-                "they were cut. Scale the columns (StandardScaler), or lower eta0: smaller steps.",
+                f"{type(self).__name__}: the updates diverge: {found.clipped} of them had "
+                "gradients above 1e12 "
+                "and were clipped. Scale the columns (StandardScaler), or lower eta0.",
                 ConvergenceWarning,
                 stacklevel=outside(),
             )

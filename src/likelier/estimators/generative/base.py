@@ -30,7 +30,7 @@ def seen_only(prior: Floats, n: Floats) -> Floats:
     """Priors without the classes that have no rows, their sum 1 again."""
     left = np.where(n > 0, prior, 0.0)
     if not left.any():
-        raise ValueError("the priors leave no class of which a row has been seen")
+        raise ValueError("the priors are 0 for every class that has training rows")
     return np.asarray(left / left.sum())
 
 
@@ -617,7 +617,7 @@ class GenerativeModel(BaseEstimator, ABC):
             raise ValueError(f"no class {missing[0]!r}; classes: {self._target.tolist()}")
         codes = np.array([known[v] for v in labels.tolist()], dtype=np.intp)
         if self._statistics is not None and not (self._statistics.n[codes] > 0).all():
-            raise ValueError("no row of that class has been seen: there is nothing to draw from")
+            raise ValueError("the training data had no row of that class: it cannot be sampled")
         if len(codes) not in (1, n):
             raise ValueError(f"y lists {len(codes)} labels for n_samples={n}")
         return np.broadcast_to(codes, n) if len(codes) == 1 else codes

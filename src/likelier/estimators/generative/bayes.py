@@ -225,14 +225,16 @@ def _checked(z: Any, n: int, name: str) -> Floats:
     bad = np.flatnonzero(np.isnan(found) | (found == np.inf))
     if len(bad):
         row = bad[0]
-        raise ValueError(f"{name}.score_samples gives {found[row]} for row {row}: that is no ln p(x).")
+        raise ValueError(
+            f"{name}.score_samples gives {found[row]} for row {row}: that is not a log density."
+        )
     return found
 
 
 def _drawn(density: Any, n: int, seed: int) -> Any:
     """n rows of a density that can draw some."""
     if not hasattr(density, "sample"):
-        raise ValueError(f"{type(density).__name__} has no sample: there is nothing to draw from.")
+        raise ValueError(f"{type(density).__name__} has no sample: it cannot be sampled.")
     if "random_state" in inspect.signature(density.sample).parameters:
         drawn = density.sample(n, random_state=seed)
     elif "random_state" in getattr(density, "get_params", dict)():

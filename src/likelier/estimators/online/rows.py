@@ -313,7 +313,7 @@ def labels_in(
     """
     if isinstance(rows, Scanned):
         if y is not None or sample_weight is not None:
-            raise ValueError("X is a source, and brings y and weights along: pass neither of them.")
+            raise ValueError("X is a source, which includes y and weights: pass neither of them.")
         if len(rows.source.targets) != 1:
             raise ValueError("the source needs one target: name its column, as in scan(path, target='y').")
         found, n = surveyed(rows.source)
