@@ -23,25 +23,25 @@ from likelier.data.design import (
 from likelier.estimators.encoding import surveyed
 from likelier.states.design_survey import DesignSettings
 
-Serve = Callable[[Indices], Any]  # these rows, as the model takes them
+Apply = Callable[[Indices], Any]  # these rows, as the model takes them
 
 BINS = 10  # that numbers are cut into
 MOST_LEVELS = 50  # of a column whose indicators have covariances: more are hardly ever seen
 MOST_DENSE = 200  # columns, beyond which indicators and words are sparse
 
 
-class SitsOut(ValueError):
+class SkippedModel(ValueError):
     """Why a model cannot take part."""
 
 
 @dataclass(frozen=True)
-class Meal:
+class Prepared:
     """What a model is given of any rows; and the columns that are left.
 
     design: by which a table becomes that; None: it is a sparse matrix, or some of it are words.
     """
 
-    serve: Serve
+    serve: Apply
     p: int  # columns as the model sees them
     leaves: tuple[Column, ...] = ()
     names: Sequence[str] = ()  # of these columns; a sparse matrix has none
@@ -51,7 +51,7 @@ class Meal:
         return self.serve(at)
 
 
-Diet = Callable[[Rows, Indices], Meal]  # all rows, and those to learn from
+Preprocessor = Callable[[Rows, Indices], Prepared]  # all rows, and those to learn from
 Change = Callable[[Column, Term], Term]  # how a column is encoded otherwise
 
 
@@ -81,7 +81,7 @@ AS_NUMBERS = DesignSettings(missing="keep", sparse=False)
 def numbers_of(rows: Rows, train: Indices) -> Recipe:
     """Columns of numbers, as they are, NaN where one is missing."""
     if not rows.of("number"):
-        raise SitsOut("needs numbers, but no column holds any")
+        raise SkippedModel("needs numbers, but no column holds any")
     return Recipe(rows.of("number"), AS_NUMBERS, rows.of("category", "text"))
 
 
@@ -89,7 +89,7 @@ def table_of(rows: Rows, train: Indices) -> Recipe:
     """Numbers and categories, each as it is."""
     held = rows.of("number", "category")
     if not held:
-        raise SitsOut("needs numbers or categories, but no column holds any")
+        raise SkippedModel("needs numbers or categories, but no column holds any")
     return Recipe(held, AS_NUMBERS, rows.of("text"), lambda column, term: AsIs(column.name))
 
 
@@ -127,7 +127,7 @@ def bins_of(rows: Rows, train: Indices) -> Recipe:
     """Categories by number; numbers as the tenth of the training rows that they are in. NaN: missing."""
     held = rows.of("number", "category")
     if not held:
-        raise SitsOut("needs categories, but no column holds any")
+        raise SkippedModel("needs categories, but no column holds any")
 
     def change(column: Column, term: Term) -> Term:
         if column.kind == "number":
@@ -138,7 +138,7 @@ def bins_of(rows: Rows, train: Indices) -> Recipe:
     return Recipe(held, AS_NUMBERS, rows.of("text"), change)
 
 
-def truths_of(rows: Rows, train: Indices) -> Recipe:
+def booleans_of(rows: Rows, train: Indices) -> Recipe:
     """Indicators of categories; numbers as whether they are above the median. NaN: missing."""
 
     def change(column: Column, term: Term) -> Term:
@@ -158,22 +158,22 @@ RECIPES: dict[str, Callable[[Rows, Indices], Recipe]] = {
     "plain": plain_of,
     "numbers_and_indicators": numbers_and_indicators_of,
     "bins": bins_of,
-    "truths": truths_of,
+    "booleans": booleans_of,
 }
 
 
 # ---- preprocessors ----------------------------------------------------------------------------------
-def nothing(rows: Rows, train: Indices) -> Meal:
+def nothing(rows: Rows, train: Indices) -> Prepared:
     """A column of zeros, for models that know y alone."""
-    return Meal(lambda at: np.zeros((len(at), 1)), 0)
+    return Prepared(lambda at: np.zeros((len(at), 1)), 0)
 
 
-def numbers(rows: Rows, train: Indices) -> Meal:
+def numbers(rows: Rows, train: Indices) -> Prepared:
     """Columns of numbers."""
     return _sparse(rows) if rows.sparse is not None else _prepared(rows, train, numbers_of(rows, train))
 
 
-def table(rows: Rows, train: Indices) -> Meal:
+def table(rows: Rows, train: Indices) -> Prepared:
     """Numbers and categories, as a table of Arrow's."""
     if rows.sparse is not None:
         return _sparse(rows)
@@ -185,50 +185,50 @@ def table(rows: Rows, train: Indices) -> Meal:
     return replace(prepared, serve=whole.take, p=len(recipe.columns), names=_named(recipe.columns))
 
 
-def table_or_words(rows: Rows, train: Indices) -> Meal:
+def table_or_words(rows: Rows, train: Indices) -> Prepared:
     """Numbers and categories as they are; where there is text, as weights of words, all as numbers."""
     return design(rows, train) if rows.of("text") else table(rows, train)
 
 
-def design(rows: Rows, train: Indices) -> Meal:
+def design(rows: Rows, train: Indices) -> Prepared:
     """Standardised numbers, indicators of all categories, words by tf-idf."""
-    return _with_words(rows, train, design_of, _weighed_words)
+    return _with_words(rows, train, design_of, _tfidf)
 
 
-def contrasts(rows: Rows, train: Indices) -> Meal:
+def contrasts(rows: Rows, train: Indices) -> Prepared:
     """The same less the first category of each column."""
-    return _with_words(rows, train, contrasts_of, _weighed_words)
+    return _with_words(rows, train, contrasts_of, _tfidf)
 
 
-def plain(rows: Rows, train: Indices) -> Meal:
+def plain(rows: Rows, train: Indices) -> Prepared:
     """Numbers as they are, the mean where missing; indicators; words: for estimators of any kind."""
-    return _with_words(rows, train, plain_of, _weighed_words)
+    return _with_words(rows, train, plain_of, _tfidf)
 
 
-def numbers_and_indicators(rows: Rows, train: Indices) -> Meal:
+def numbers_and_indicators(rows: Rows, train: Indices) -> Prepared:
     """Numbers as they are, and indicators of few categories."""
     if rows.sparse is not None:
         return _sparse(rows)
     return _prepared(rows, train, numbers_and_indicators_of(rows, train))
 
 
-def bins(rows: Rows, train: Indices) -> Meal:
+def bins(rows: Rows, train: Indices) -> Prepared:
     """Categories by number, numbers by the tenth that they are in."""
     if rows.sparse is not None:
-        raise SitsOut("needs categories, but the rows are a sparse matrix of numbers")
+        raise SkippedModel("needs categories, but the rows are a sparse matrix of numbers")
     return _prepared(rows, train, bins_of(rows, train))
 
 
-def truths(rows: Rows, train: Indices) -> Meal:
+def booleans(rows: Rows, train: Indices) -> Prepared:
     """Indicators of categories, of numbers above the median, of words."""
-    return _with_words(rows, train, truths_of, _counted_words)
+    return _with_words(rows, train, booleans_of, _counted_words)
 
 
-def counts(rows: Rows, train: Indices) -> Meal:
+def counts(rows: Rows, train: Indices) -> Prepared:
     """Whole numbers from 0 on, and how often each word stands in a text."""
     if rows.sparse is not None:
         if (rows.sparse.data < 0).any():
-            raise SitsOut("needs counts, but some numbers are negative")
+            raise SkippedModel("needs counts, but some numbers are negative")
         return _sparse(rows)
     words = [_counted_words(rows, column, train) for column in rows.of("text")]
     X = rows.numbers
@@ -238,7 +238,7 @@ def counts(rows: Rows, train: Indices) -> Meal:
         fault = (
             "some numeric columns are not non-negative integers" if X.shape[1] else "no column holds any"
         )
-        raise SitsOut(f"needs counts, but {fault}")
+        raise SkippedModel(f"needs counts, but {fault}")
     leaves = rows.of("category", *(() if whole else ("number",)))
     if not words:
         return _prepared(rows, train, numbers_of(rows, train)._replace(leaves=leaves))
@@ -252,24 +252,24 @@ class _Block:
     """Some columns of what a model is given."""
 
     names: Sequence[str]
-    serve: Serve
+    serve: Apply
 
 
 def _named(columns: Sequence[Column]) -> list[str]:
     return [column.name for column in columns]
 
 
-def _sparse(rows: Rows) -> Meal:
-    return Meal(lambda at: rows.sparse[at], rows.p)
+def _sparse(rows: Rows) -> Prepared:
+    return Prepared(lambda at: rows.sparse[at], rows.p)
 
 
-def _prepared(rows: Rows, train: Indices, recipe: Recipe) -> Meal:
+def _prepared(rows: Rows, train: Indices, recipe: Recipe) -> Prepared:
     """Columns as a design matrix, learned from the training rows."""
     known, X = rows.table(recipe.columns)
     source = Arrays(X.take(train), None, None if rows.w is None else rows.w[train])
     design = recipe.learned(source, known)
     if not design.p:
-        raise SitsOut("no column has a type that it can use")
+        raise SkippedModel("no column has a type that it can use")
 
     def serve(at: Indices) -> Any:
         found = design.rows(X.take(at), quiet=True)
@@ -277,7 +277,7 @@ def _prepared(rows: Rows, train: Indices, recipe: Recipe) -> Meal:
             return sparse.csr_matrix((found.values, found.columns, found.starts), shape=found.shape)
         return found.to_array()
 
-    return Meal(serve, design.p, recipe.leaves, list(design.names), design)
+    return Prepared(serve, design.p, recipe.leaves, list(design.names), design)
 
 
 def _with_words(
@@ -285,7 +285,7 @@ def _with_words(
     train: Indices,
     recipe: Callable[[Rows, Indices], Recipe],
     words: Callable[[Rows, Column, Indices], _Block],
-) -> Meal:
+) -> Prepared:
     """Numbers and categories as a design matrix; texts beside it, word by word."""
     if rows.sparse is not None:
         return _sparse(rows)
@@ -293,13 +293,13 @@ def _with_words(
     prepared = _prepared(rows, train, recipe(rows, train)) if others else None
     if not rows.of("text"):
         if prepared is None:
-            raise SitsOut("no column has a type that it can use")
+            raise SkippedModel("no column has a type that it can use")
         return prepared
     blocks = [] if prepared is None else [_Block(prepared.names, prepared.serve)]
     return _joined([*blocks, *(words(rows, column, train) for column in rows.of("text"))])
 
 
-def _joined(blocks: Sequence[_Block], leaves: tuple[Column, ...] = ()) -> Meal:
+def _joined(blocks: Sequence[_Block], leaves: tuple[Column, ...] = ()) -> Prepared:
     """Side by side: dense, unless they are many and mostly 0."""
     names = [name for block in blocks for name in block.names]
     p = len(names)
@@ -309,7 +309,7 @@ def _joined(blocks: Sequence[_Block], leaves: tuple[Column, ...] = ()) -> Meal:
         whole = sparse.hstack([sparse.csr_matrix(each) for each in found], format="csr")
         return whole if p > MOST_DENSE else whole.toarray()
 
-    return Meal(serve, p, leaves, names)
+    return Prepared(serve, p, leaves, names)
 
 
 def _cuts(values: Floats, parts: int) -> Floats:
@@ -337,7 +337,7 @@ def _counted_words(rows: Rows, column: Column, train: Indices) -> _Block:
     return _Block(words, lambda at: C[at][:, known])
 
 
-def _weighed_words(rows: Rows, column: Column, train: Indices) -> _Block:
+def _tfidf(rows: Rows, column: Column, train: Indices) -> _Block:
     """(1 + ln count) (1 + ln (1 + n) / (1 + n_j)), rows of length 1: tf-idf, n_j of n training rows."""
     from sklearn.feature_extraction.text import TfidfTransformer
 
@@ -350,5 +350,5 @@ def _known_words(rows: Rows, column: Column, train: Indices) -> tuple[Any, Indic
     C, words = rows.words[column.name]
     known = np.unique(C[train].indices)
     if not len(known):
-        raise SitsOut(f"the texts of column {column.name} contain no words")
+        raise SkippedModel(f"the texts of column {column.name} contain no words")
     return C, known.astype(np.intp), [f"{column.name}: {word}" for word in words[known]]

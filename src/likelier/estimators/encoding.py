@@ -24,7 +24,7 @@ from likelier.data import (
     columns_of,
     frames,
 )
-from likelier.data.dask import Collected, is_collection
+from likelier.data.dask import DaskRows, is_collection
 from likelier.data.design import CategoryTerm, Design, Designed, LeftOut, TableColumn, encoding_threads
 from likelier.data.files.scan import Scan
 from likelier.data.matrix import readable
@@ -118,7 +118,7 @@ def _zones(X: Stored, columns: Sequence[str]) -> dict[str, str | None]:
     if isinstance(X, Scan):
         types = X.files[0].types
         return {name: getattr(types[name], "tz", None) for name in X.dates(columns)}
-    if isinstance(X, Collected):
+    if isinstance(X, DaskRows):
         said = X.others(columns)
         dates = {name: re.fullmatch(r"datetime64\[\w+(?:, (.+))?\]", said[name]) for name in columns}
         return {name: match[1] for name, match in dates.items() if match is not None}
@@ -127,8 +127,8 @@ def _zones(X: Stored, columns: Sequence[str]) -> dict[str, str | None]:
 
 def _as_declared(X: Stored, texts: Any, dates: Sequence[str]) -> Stored:
     if isinstance(X, Scan) and dates:
-        X = X.told(dict.fromkeys(dates, "date"))
-    return X.categorised(texts) if texts or (dates and isinstance(X, Collected)) else X
+        X = X.with_types(dict.fromkeys(dates, "date"))
+    return X.categorised(texts) if texts or (dates and isinstance(X, DaskRows)) else X
 
 
 # Whether rows need a design, for which models.
@@ -365,4 +365,4 @@ def _of_fit(design: Design, X: Stored) -> Stored:
     numbers = {c.name for c in design.table if c.kind in ("number", "bool")}
     dates = {c.name for c in design.table if c.kind == "date"}
     told = {**dict.fromkeys(texts & numbers, "number"), **dict.fromkeys(texts & dates, "date")}
-    return X.told(told) if told else X  # type: ignore[arg-type]
+    return X.with_types(told) if told else X  # type: ignore[arg-type]
