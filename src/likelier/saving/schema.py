@@ -10,6 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import CSR
+from likelier.data.design import (
+    DATE_PARTS,
+    DAYS,
+    AsIs,
+    BinTerm,
+    CategoryTerm,
+    CodeTerm,
+    Design,
+    LeftOut,
+    NumberTerm,
+    TableColumn,
+)
 from likelier.em import EMTrace, FittedMixture, Selection, Stepwise
 from likelier.estimators.discriminative.logistic import LogisticSGDState
 from likelier.estimators.discriminative.logistic_cv import CrossValidatedWeights
@@ -400,6 +412,20 @@ def _tabled(table: Selection) -> Any:
     return len({len(one) for one in (*each, table.bic if table.aic is None else table.aic)}) == 1
 
 
+def _indicating(term: CategoryTerm) -> Any:
+    """The kernel writes to the columns that places name."""
+    count = len(term.labels)
+    known = all(-1 <= place < count for place in (term.rare, term.missing))
+    placed = len(term.places) == 0 or (term.places.min() >= -1 and term.places.max() < count)
+    return known and placed and len(term.places) == len(term.levels)
+
+
+def _planned(design: Design) -> Any:
+    derived = [name for column in design.table for name in column.derived_names]
+    parts = {part for column in design.table for part in column.parts}
+    return len(derived) == len(design.terms) and design.p > 0 and parts <= {*DATE_PARTS, DAYS}
+
+
 RECORDS = {
     "states.Moments": Kind(
         Moments, {"n": "K", "mean": "K p", "S": lambda state: _SCATTER[state.shape]}, _counted
@@ -565,6 +591,14 @@ RECORDS = {
         _walked,
         gaps=("losses",),
     ),
+    "data.Design": Kind(Design, {}, _planned),
+    "data.TableColumn": Kind(TableColumn, {}),
+    "data.NumberTerm": Kind(NumberTerm, {}, lambda term: term.scale != 0, gaps=("fill",)),
+    "data.CategoryTerm": Kind(CategoryTerm, {"levels": "l", "places": "l"}, _indicating),
+    "data.BinTerm": Kind(BinTerm, {"cuts": "c"}, lambda term: np.all(np.diff(term.cuts) > 0)),
+    "data.CodeTerm": Kind(CodeTerm, {"levels": "l"}),
+    "data.AsIs": Kind(AsIs, {}),
+    "data.LeftOut": Kind(LeftOut, {}),
     "data.CSR": Kind(CSR, {"values": "c", "columns": "c", "starts": "1+r", "p": "p"}, _stored),
     "online.Voters": Kind(Voters, {"start": "p", "rows": "m", "steps": "m", "lasting": "1+m"}, _lasting),
     "online.Tally": Kind(Tally, {"doublings": "d"}, _counted_up),
