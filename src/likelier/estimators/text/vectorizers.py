@@ -4,6 +4,7 @@ Parameters, matrices and names of features are scikit-learn's, cell for cell. Wh
 tokenizer, preprocessor, analyzer or pattern of one's own) is left to scikit-learn's Python.
 """
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -384,7 +385,9 @@ class TfidfTransformer(peer.TfidfTransformer, auto_wrap_output_keys=None):  # ty
         )
         if not hasattr(found, "indptr") or (idf is not None and idf.dtype != found.dtype):
             return super().transform(X, copy=copy)
-        return self._weighed(found)
+        weighed = self._weighed(found)
+        as_set: Callable[[Any], Any] = getattr(peer, "_align_api_if_sparse", lambda X: X)
+        return as_set(weighed)
 
     def _learn(self, documents: Any, rows: int, dtype: Any) -> None:
         """Become fitted to counts that were made before: of `rows` documents, so many have each term."""
