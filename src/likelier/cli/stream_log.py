@@ -17,7 +17,6 @@ def replay(options: Namespace) -> None:
     _check(options)
     try:
         from likelier.service.live import Live
-        from likelier.service.models import file_content
         from likelier.service.recovery import models_of
         from likelier.service.server import opened
     except ImportError as problem:
@@ -53,7 +52,7 @@ def replay(options: Namespace) -> None:
             f"waiting, {seconds:.2f} s ({live.version / max(seconds, 1e-9):,.0f} events a second)"
         )
         if options.output:
-            write(Path(options.output), file_content(live.served))
+            write(Path(options.output), live.served.content())
             print(f"{options.output} ({size_of(Path(options.output).stat().st_size)})")
     finally:
         store.close()

@@ -130,7 +130,7 @@ class Api:
         if not served.learns:
             raise Problem(
                 409,
-                f"a {type(served.classifier).__name__} is fitted as a whole and does not learn row by "
+                f"a {served.name} is fitted as a whole and does not learn row by "
                 f"row: it "
                 "is served, and learns nothing. Serve an OnlineClassifier to learn from labels.",
             )
@@ -165,7 +165,7 @@ class Api:
                 schemas.ModelInfo(
                     version=live.version,
                     rows_learned=live.rows_learned,
-                    estimator=type(served.classifier).__name__,
+                    estimator=served.name,
                     learns=served.learns,
                     classes=served.labels,
                     columns=served.columns,
@@ -199,7 +199,7 @@ class Api:
             return writer.act(Action(model=sha, note=note)).seq
 
         version = await writer.call(work)
-        return Reply(schemas.encode(schemas.Swapped(version, type(new.classifier).__name__)))
+        return Reply(schemas.encode(schemas.Swapped(version, new.name)))
 
     async def rollback(self, body: bytes) -> Reply:
         """The model of an earlier snapshot; what was learned since stays in the log."""
@@ -248,8 +248,7 @@ def _answer(id: str | int | None, answer: dict[Any, float], version: int) -> sch
 
 def _settings(served: Served) -> dict[str, Any]:
     """Hyper-parameters, as far as JSON has them."""
-    held = served.classifier.get_params(deep=False) if hasattr(served.classifier, "get_params") else {}
-    return {name: _plain(value) for name, value in held.items()}
+    return {name: _plain(value) for name, value in served.settings.items()}
 
 
 def _plain(value: Any) -> Any:

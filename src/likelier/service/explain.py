@@ -7,7 +7,7 @@ import numpy as np
 from likelier import _core
 from likelier.array_types import Floats
 from likelier.service.events import label_text, proba_text
-from likelier.service.models import RefusedRow, Served, is_online
+from likelier.service.models import OnlineModel, RefusedRow, Served
 from likelier.service.schemas import Contribution, Explanation
 from likelier.streams.model import Online
 
@@ -24,9 +24,9 @@ def explained(served: Served, x: dict[str, Any], version: int) -> Explanation:
 
     Interactions of features are what the parts leave of the whole.
     """
-    if not is_online(served):
-        raise RefusedRow(f"a {type(served.classifier).__name__} is not a sum over features: no explanation")
-    model: Online = served.classifier._model
+    if not isinstance(served, OnlineModel):
+        raise RefusedRow(f"a {served.name} is not explained: only models that learn row by row are")
+    model = served.model
     answer = served.answer(x)
     label = max(answer, key=answer.__getitem__) if answer else None
     if model.K < 2:

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likelier.service.events import Action, Config, Event, action_of, label_of, label_text
-from likelier.service.models import Served, is_online
+from likelier.service.models import OnlineModel, Served
 from likelier.streams.delayed import Asked, Judge, Row, Waiting
 from likelier.streams.figures import Curve
-from likelier.streams.model import Online
 
 PRIOR_ROUNDS = 256  # rows without features that teach the class priors, before the first row
 BATCH = 256  # complete rows that are learned together, at most
@@ -60,11 +59,18 @@ class Live:
         """Progressive figures, as of the last batch: for other threads to look at."""
         return self._curve
 
+    @property
+    def learner(self) -> OnlineModel:
+        """The model, which learns."""
+        if not isinstance(self.model, OnlineModel):
+            raise TypeError(f"a {self.served.name} does not learn row by row")
+        return self.model
+
     # ---- what `Waiting` asks for -----------------------------------------------------------------------
     def predict_proba_one(self, raw: bytes) -> dict[Any, float]:
         """The answer to a row; of one that the model cannot take, nothing."""
         try:
-            return self.served.predict_proba_one(raw)
+            return self.served.answer(self.served.row(raw))
         except (ValueError, TypeError):
             self.failed += 1
             return {}
@@ -72,7 +78,7 @@ class Live:
     def learn_one(self, raw: bytes, y: Any, sample_weight: float = 1.0) -> None:
         """A row with its label; one that the model cannot take is counted and left out."""
         try:
-            self.served.learn_one(raw, y, sample_weight)
+            self.learner.learn(self.served.row(raw), y, sample_weight)
             self.rows_learned += 1
         except (ValueError, TypeError):
             self.failed += 1
@@ -105,7 +111,7 @@ class Live:
 
     @property
     def _alone(self) -> bool:
-        return self.model is not None and is_online(self.model) and not self.config.in_order
+        return isinstance(self.model, OnlineModel) and not self.config.in_order
 
     def _due(self, at: float) -> bool:
         """Whether rows expire by then."""
@@ -139,9 +145,9 @@ class Live:
         id = event.id if event.id is not None else f"\0{event.seq}"
         if not self.served.learns:
             return Outcome(self.predict_proba_one(event.x))
-        if event.y is None:
-            self._teach_phantom()
         row = self.waiting.answer(id, event.x)
+        if event.y is None:
+            self._teach_prior(event.x)
         label = None
         if event.y is not None:
             label = self._label(id, label_of(event.y))
@@ -193,7 +199,7 @@ class Live:
     def _learn_rows(self, rows: list[dict[str, Any]], labels: list[Any]) -> None:
         if not rows:
             return
-        model: Online = self.served.classifier._model
+        model = self.learner.model
         codes = np.array([model.meet(label) for label in labels], dtype=np.int32)
         P = model.learn(model.intake.dicts(rows, codes, None))
         for label in labels:
@@ -221,10 +227,6 @@ class Live:
     def use(self, model: Served) -> None:
         """Another model from here on; rows that wait go on waiting."""
         self.model = model
-        if is_online(model):
-            model.classifier._model.warned = (
-                True  # clipped steps are counted: a warning here reaches nobody
-            )
         self._await()
 
     def _configure(self, config: Config) -> None:
@@ -247,20 +249,20 @@ class Live:
             waiting.model.taught = {label: i for i, label in enumerate(self.model.labels)}
         self.waiting = waiting
 
-    def _teach_phantom(self) -> None:
+    def _teach_prior(self, raw: bytes) -> None:
         """In the first horizon: what a row of one horizon ago would teach, if there had been one.
 
         Labels other than the default come early, and rows without a label are learned a horizon late: with
-        nothing against them, the first clicks would make the model believe in clicks alone. So each row
-        that comes brings a row without features of the default class, weighted by its prior: the intercept
-        is held at the priors until rows expire.
+        nothing against them, the first clicks would make the model believe in clicks alone. So the stream
+        is taken to have gone on for ever: for each row that comes, one like it expires, which is of the
+        default class with the prior probability of that class, and is weighted by it.
         """
         config, now = self.config, self.waiting.now
         self.began = now if self.began is None else self.began
         if config.priors is None or config.horizon is None or now > self.began + config.horizon:
             return
         learned = self.rows_learned
-        self.waiting.model.teach(b"{}", config.default, config.priors[label_text(config.default)])
+        self.waiting.model.teach(raw, config.default, config.priors[label_text(config.default)])
         self.rows_learned = learned
 
 

@@ -11,7 +11,7 @@ from likelier.service.drift import Drift
 from likelier.service.events import label_text
 from likelier.service.http import Headers, Problem, Receive, Send
 from likelier.service.metrics import Metrics
-from likelier.service.models import is_online
+from likelier.service.models import OnlineModel
 from likelier.service.schemas import encode
 from likelier.service.writer import Writer
 
@@ -107,7 +107,7 @@ class Monitor:
         windows, calibration = curve.windows, curve.figures.calibration()
         return {
             "version": live.version,
-            "estimator": type(live.served.classifier).__name__,
+            "estimator": live.served.name,
             "rows_learned": live.rows_learned,
             "waiting": len(live.waiting.rows),
             "expired": live.expired,
@@ -156,15 +156,15 @@ class Monitor:
     def _weights(self) -> list[dict[str, Any]]:
         """The strongest weights of features that were seen lately."""
         served = self.writer.live.served
-        if not is_online(served) or served.classifier._model.K < 2:
+        if not isinstance(served, OnlineModel) or served.model.K < 2:
             return []
-        found = []
+        found: list[dict[str, Any]] = []
         for name, word in list(self.seen):
-            weights = served.classifier.weight_of(name, word)
+            weights = served.weights(name, word)
             label, weight = max(weights.items(), key=lambda pair: abs(pair[1]))
             text = name if word is None else f"{name} = {word}"
             found.append({"feature": text[:60], "label": label_text(label), "weight": weight})
-        return sorted(found, key=lambda one: -abs(one["weight"]))[:STRONGEST]
+        return sorted(found, key=lambda one: -abs(float(one["weight"])))[:STRONGEST]
 
     async def stream(self, receive: Receive, send: Send, headers: Headers) -> None:
         """Server-sent events, until the listener is gone."""

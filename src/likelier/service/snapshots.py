@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from likelier.service.events import Config, encode
 from likelier.service.live import Live
-from likelier.service.models import Served, file_content, served_of
+from likelier.service.models import OnlineModel, Served, served_of
 from likelier.storing import files
 from likelier.storing.files import decode, require
 from likelier.streams.delayed import Row
@@ -27,26 +27,16 @@ Raws = Callable[[Sequence[str]], Mapping[str, bytes]]  # rows of the log, by id
 def captured(live: Live) -> Callable[[], bytes]:
     """The state as it is now; the function makes a file of it, in whichever thread."""
     served = live.served
-    model = Served(served.classifier, served.sha)
-    if served.learns:
-        model = Served(_copy(served.classifier), served.sha)
+    model = served.copy() if isinstance(served, OnlineModel) else served
     state = _state(live)
 
     def content() -> bytes:
         arrays: dict[str, NDArray[Any]] = {}
         held = files.encode(state, "state", arrays, {})
-        arrays["model"] = np.frombuffer(file_content(model), dtype=np.uint8)
+        arrays["model"] = np.frombuffer(model.content(), dtype=np.uint8)
         return files.packed({"format": FORMAT, "version": VERSION, "state": held}, arrays)
 
     return content
-
-
-def _copy(classifier: Any) -> Any:
-    copied = type(classifier).of(classifier._model.copy())
-    for name in ("n_features_in_", "feature_names_in_"):
-        if name in vars(classifier):
-            setattr(copied, name, getattr(classifier, name))
-    return copied
 
 
 def _state(live: Live) -> dict[str, Any]:
