@@ -58,7 +58,7 @@ def search(name: str, module: str, model: str, grid: Mapping[str, Sequence[float
     @contender(problem="folds", library="likelier", name=name)
     def _() -> Any:
         estimator = getattr(import_module("likelier"), model)(**params)
-        return lambda X, y: estimator.cross_validate(X, y, cv=10, grid=grid).best_score_
+        return lambda X, y: estimator.cross_validate(X, y, cv=10, param_grid=grid).best_score_
 
 
 TENTHS = [i / 10 for i in range(10)]

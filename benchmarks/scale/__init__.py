@@ -1,1 +1,1 @@
-"""What passes cost, what this machine can do, and what follows for more machines. See docs/scale.md."""
+"""What passes cost, what this machine can do, and what follows for more machines. See docs/scaling.md."""

@@ -1,4 +1,4 @@
-"""The tables of docs/scale.md: costs, limits, passes beside what these allow, and what they foretell."""
+"""The tables of docs/scaling.md: costs, limits, passes beside what these allow, and what they foretell."""
 
 import argparse
 import os

@@ -1,7 +1,7 @@
 """The cost model: what a row and a pass cost, as formulas in p columns and K classes.
 
 A pass reads bytes, computes with them, and moves states; everything else is small. Each formula is that of
-docs/scale.md, and each `state` is what the state of that model says of itself (a test compares them).
+docs/scaling.md, and each `state` is what the state of that model says of itself (a test compares them).
 """
 
 from collections.abc import Callable

@@ -15,7 +15,7 @@ ELSEWHERE = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "README.md": "index.md",
-    "benchmarks/README.md": "racing.md",
+    "benchmarks/README.md": "running-benchmarks.md",
 }
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 USAGE = re.compile(r"^ {4}python examples/\S+(?: ([\w.-]+))? \[\w+\.(\w+)[^\]]*\]$", flags=re.M)

@@ -87,7 +87,7 @@ def test_tables_show_every_model(tmp_path):
 
 
 def test_tables_have_their_places_in_the_page():
-    page = (ROOT / "docs" / "scale.md").read_text()
+    page = (ROOT / "docs" / "scaling.md").read_text()
     tables = {"costs": "a", "limits": "b", "passes": "c", "foretold": "d"}
     found = cli.put(tables, page)
     assert "<!-- passes -->\nc\n<!-- end of passes -->" in found
@@ -98,4 +98,4 @@ def test_tables_have_their_places_in_the_page():
 
 
 def test_the_page_has_the_formulas_that_are_computed():
-    assert cli.formulas() in (ROOT / "docs" / "scale.md").read_text()
+    assert cli.formulas() in (ROOT / "docs" / "scaling.md").read_text()

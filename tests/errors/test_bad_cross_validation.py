@@ -73,7 +73,7 @@ def test_bad_folds_are_refused(watched, name):
 
 BAD_GRIDS = {
     "unknown name": (lk.GaussianNB(), {"smoothing": [1.0]}, "Invalid parameter 'smoothing'"),
-    "no points": (lk.GaussianNB(), [], "grid has no points"),
+    "no points": (lk.GaussianNB(), [], "param_grid has no points"),
     "no values": (lk.GaussianNB(), {"var_smoothing": []}, "non-empty sequence"),
     "a bare value": (lk.GaussianNB(), {"var_smoothing": 1.0}, "needs to be a list or a numpy array"),
     "bad value": (
@@ -102,21 +102,21 @@ def test_bad_grids_are_refused_as_a_fit_would(name):
     model = clone(estimator)
     before = inside(model)
     with pytest.raises((ValueError, TypeError), match=message):
-        model.cross_validate(X, Y, grid=grid)
+        model.cross_validate(X, Y, param_grid=grid)
     assert inside(model) == before
 
 
 def test_shrinkage_by_svd_is_refused_as_in_a_fit():
     with pytest.raises(NotImplementedError, match="shrinkage not supported"):
-        LDA().cross_validate(X, Y, grid={"shrinkage": [0.1]})
+        LDA().cross_validate(X, Y, param_grid={"shrinkage": [0.1]})
 
 
 @pytest.mark.parametrize(
-    ("estimator", "metric"), [(lk.GaussianNB(), "mse"), (lk.Ridge(), "log_loss"), (LDA(), "accuracy")]
+    ("estimator", "metric"), [(lk.GaussianNB(), "mse"), (lk.Ridge(), "log_loss"), (LDA(), "f1")]
 )
 def test_a_metric_of_another_kind_is_refused(estimator, metric):
-    with pytest.raises(ValueError, match=f"metric must be one of .*; got '{metric}'"):
-        estimator.cross_validate(X, Y, metric=metric)
+    with pytest.raises(ValueError, match=f"scoring must be one of .*; got '{metric}'"):
+        estimator.cross_validate(X, Y, scoring=metric)
 
 
 def test_a_class_with_fewer_rows_than_folds_is_warned_of_as_in_scikit_learn():
@@ -163,7 +163,7 @@ def test_rows_not_in_memory_take_a_number_of_folds_and_a_whole_seed():
 def test_a_fold_or_its_complement_without_weight_is_refused(estimator):
     with pytest.raises(ValueError, match="fold 1 of 3 has no rows, or none with a weight"):
         estimator.cross_validate(X, Y, cv=KFold(3), sample_weight=np.repeat([1.0, 0.0, 1.0], 20))
-    with pytest.raises(ValueError, match="no row is left to fit") as refused:
+    with pytest.raises(ValueError, match="there is no row to fit") as refused:
         estimator.cross_validate(X, Y, cv=KFold(3), sample_weight=np.repeat([1.0, 0.0, 0.0], 20))
     assert refused.value.__notes__ == ["while fitting without fold 0 of 3"]
 

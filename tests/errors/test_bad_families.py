@@ -81,8 +81,8 @@ def test_categories_that_are_neither_text_nor_numbers_are_refused(odd):
 
 
 def test_a_grid_of_families_is_refused():
-    with pytest.raises(ValueError, match="grid: families is settled once"):
-        lk.NaiveBayes().cross_validate(X, Y, cv=2, grid={"families": ["auto", "gaussian"]})
+    with pytest.raises(ValueError, match="param_grid: families is settled once"):
+        lk.NaiveBayes().cross_validate(X, Y, cv=2, param_grid={"families": ["auto", "gaussian"]})
 
 
 def test_an_unknown_category_is_no_obstacle_and_a_known_one_is_asked_for():

@@ -1,7 +1,7 @@
 """Linear regressions that NIST certifies (StRD), and the numbers that statsmodels prints.
 
 Digits are -log10 of the relative error against the certified value, the worst of all coefficients. The
-measured ones are in docs/least-squares.md.
+measured ones are in docs/linear-regression.md.
 """
 
 import re

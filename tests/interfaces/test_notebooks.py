@@ -66,7 +66,10 @@ def _results(X, y):
     numbers = lk.LinearRegression().fit(X, np.arange(len(X)) % 7)
     yield "regression summary", numbers.summary()
     yield "regression evaluation", lk.evaluate(numbers, X, np.arange(len(X)) % 7)
-    yield "cross-validation", lk.GaussianNB().cross_validate(X, y, 3, grid={"var_smoothing": [1e-9, 1.0]})
+    yield (
+        "cross-validation",
+        lk.GaussianNB().cross_validate(X, y, 3, param_grid={"var_smoothing": [1e-9, 1.0]}),
+    )
     yield "bound", lk.Perceptron().fit(X, y).mistake_bound(X, y)
     pairs = zip(X.to_dict("records"), y, strict=True)
     yield "progressive", lk.progressive(lk.OnlineClassifier(), list(pairs))

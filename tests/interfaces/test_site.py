@@ -121,9 +121,9 @@ def test_pages_have_their_pictures(site, pages):
 
 
 def test_formulas_have_indices_and_names_have_not(site):
-    text = (site / "gaussian.html").read_text(encoding="utf-8")
+    text = (site / "discriminant-analysis.html").read_text(encoding="utf-8")
     assert "p(C<sub>k</sub> | x) = p(C<sub>k</sub>) p(x | C<sub>k</sub>)" in text
-    assert "half<sub>" not in (site / "reference" / "online.html").read_text(encoding="utf-8")
+    assert "half<sub>" not in (site / "reference" / "online-learning.html").read_text(encoding="utf-8")
 
 
 def test_a_browser_reads_it_from_a_folder(site):

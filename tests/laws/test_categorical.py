@@ -129,7 +129,7 @@ def test_a_weight_is_so_many_rows(model, data, seed):
 def test_cross_validation_equals_fitting_anew(model, seed, splitter, weights):
     X, y = problem(seed, rows=60, gaps=0.1)
     cv, w = SPLITTERS[splitter](seed, len(y)), WEIGHTS[weights](np.random.default_rng(seed), len(y))
-    found = model.cross_validate(X, y, cv=cv, grid={"alpha": [0.1, 1.0, 3.0]}, sample_weight=w)
+    found = model.cross_validate(X, y, cv=cv, param_grid={"alpha": [0.1, 1.0, 3.0]}, sample_weight=w)
     assert_equals_refits(found, model, X, y, cv.split(X, y), w)
 
 

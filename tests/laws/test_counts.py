@@ -115,8 +115,8 @@ def test_a_weight_is_a_number_of_repetitions(estimator, seed, gaps):
     rows = np.repeat(np.arange(len(y)), w)
     X[w == 0] = -7.5  # whatever is in a row that is not there
     at = w > 0
-    weighed = clone(estimator).fit(X, y, sample_weight=w)
-    assert_same(weighed, clone(estimator).fit(X[rows], y[rows]), X[at])
+    weighted = clone(estimator).fit(X, y, sample_weight=w)
+    assert_same(weighted, clone(estimator).fit(X[rows], y[rows]), X[at])
 
 
 @every_model
@@ -199,7 +199,7 @@ def test_cross_validation_equals_fitting_anew(estimator, grid, kind):
     X, y = counts(1)
     X = {"dense": X, "gappy": gappy(X), "sparse": sparse.csr_array(X)}[kind]
     cv = StratifiedKFold(4)
-    found = clone(estimator).cross_validate(X, y, cv=cv, grid=grid)
+    found = clone(estimator).cross_validate(X, y, cv=cv, param_grid=grid)
     points = list(ParameterGrid(grid))
     for v, (f, (train, test)) in product(range(len(points)), enumerate(cv.split(np.zeros(len(y)), y))):
         model = clone(estimator).set_params(**points[v]).fit(X[train], y[train])

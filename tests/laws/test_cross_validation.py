@@ -32,8 +32,8 @@ from sklearn.naive_bayes import GaussianNB
 import likelier as lk
 from laws.generators import SEEDS
 from laws.parts import parts_of
-from likelier.data import Chunk, Dense, Hashed, code
-from likelier.scores import Abreast, abreast
+from likelier.data import Chunk, Dense, HashedFolds, code
+from likelier.scores import StackedScores, stacked
 
 LDA, QDA = lk.LinearDiscriminantAnalysis, lk.QuadraticDiscriminantAnalysis
 SHRINKAGES = {"shrinkage": [None, 0.0, 0.3, 1.0]}
@@ -122,7 +122,7 @@ def test_it_equals_fitting_anew(estimator, grid, seed, splitter, weights):
         splitter = "shuffled"
     cv, w = SPLITTERS[splitter](seed, len(y)), WEIGHTS[weights](np.random.default_rng(seed), len(y))
     with parts_of(1000):
-        found = estimator.cross_validate(X, y, cv=cv, grid=grid, sample_weight=w)
+        found = estimator.cross_validate(X, y, cv=cv, param_grid=grid, sample_weight=w)
     assert_equals_refits(found, estimator, X, y, cv.split(X, y), w)
 
 
@@ -131,7 +131,7 @@ def test_it_equals_fitting_anew(estimator, grid, seed, splitter, weights):
 def test_leaving_out_one_row_at_a_time(estimator, grid):
     X, y = rows_of(estimator, n=40)
     if y.dtype.kind == "f":  # scikit-learn warns that one row has no R²
-        found = estimator.cross_validate(X, y, cv=len(y), grid=grid)
+        found = estimator.cross_validate(X, y, cv=len(y), param_grid=grid)
         assert np.isnan(found.scores["r2"]).all()
         for row, point in [(0, 0), (17, 1), (39, -1)]:
             model = clone(estimator).set_params(**found.params[point])
@@ -139,7 +139,7 @@ def test_leaving_out_one_row_at_a_time(estimator, grid):
             error = (model.fit(X[left], y[left]).predict(X[[row]]) - y[row]) ** 2
             np.testing.assert_allclose(found.scores["mse"][point, row], error[0], rtol=1e-11, atol=1e-14)
         return
-    found = estimator.cross_validate(X, y, cv=LeaveOneOut(), grid=grid)
+    found = estimator.cross_validate(X, y, cv=LeaveOneOut(), param_grid=grid)
     assert found.rows.tolist() == [1] * 40
     assert_equals_refits(found, estimator, X, y, LeaveOneOut().split(X))
 
@@ -184,7 +184,7 @@ def test_it_equals_scikit_learns_grid_search(data, ours, theirs, grid):
     X, y = DATA[data](return_X_y=True)
     order = np.random.default_rng(1).permutation(len(y))  # so that its stratified folds are not runs
     X, y = X[order] / X.std(axis=0), y[order]  # in other units scikit-learn's lsqr loses digits, to 4e-7
-    found = ours.cross_validate(X, y, cv=5, grid=grid)
+    found = ours.cross_validate(X, y, cv=5, param_grid=grid)
     results = searched(theirs, grid, X, y, 5)
     for metric in ("log_loss", "error"):
         np.testing.assert_allclose(found.mean(metric), results[f"mean_test_{metric}"], rtol=2e-9)
@@ -203,7 +203,7 @@ def test_it_equals_scikit_learns_grid_search(data, ours, theirs, grid):
 )
 def test_regressions_equal_scikit_learns_grid_search(ours, theirs, grid):
     X, y = load_diabetes(return_X_y=True)
-    found = ours.cross_validate(X, y, cv=7, grid=grid, metric="r2")
+    found = ours.cross_validate(X, y, cv=7, param_grid=grid, scoring="r2")
     results = searched(theirs, grid, X, y, 7)
     for metric in ("mse", "r2"):
         np.testing.assert_allclose(found.mean(metric), results[f"mean_test_{metric}"], rtol=1e-9)
@@ -217,10 +217,12 @@ def test_a_weight_of_2_is_the_row_twice_and_0_the_row_absent(estimator, grid):
     rng = np.random.default_rng(0)
     times, numbers = rng.integers(0, 3, len(y)), rng.integers(0, 3, len(y))
     weighted = estimator.cross_validate(
-        X, y, cv=PredefinedSplit(numbers), grid=grid, sample_weight=times.astype(float)
+        X, y, cv=PredefinedSplit(numbers), param_grid=grid, sample_weight=times.astype(float)
     )
     many = np.repeat(np.arange(len(y)), times)
-    repeated = estimator.cross_validate(X[many], y[many], cv=PredefinedSplit(numbers[many]), grid=grid)
+    repeated = estimator.cross_validate(
+        X[many], y[many], cv=PredefinedSplit(numbers[many]), param_grid=grid
+    )
     for metric, values in weighted.scores.items():
         np.testing.assert_allclose(values, repeated.scores[metric], rtol=1e-12, atol=1e-13)
     assert weighted.rows.tolist() == [((numbers == f) & (times > 0)).sum() for f in range(3)]
@@ -284,10 +286,10 @@ def read_oddly(estimator: Any, step: int) -> Any:
 @pytest.mark.parametrize("seed", [None, 11])
 def test_rows_not_in_memory_are_folded_by_their_numbers_however_they_are_cut(estimator, grid, seed):
     X, y = rows_of(estimator)
-    how: dict[str, Any] = {"cv": 3, "random_state": seed, "grid": grid, "return_predictions": True}
-    numbers = Hashed(3, seed or 0).of(0, len(y))
+    how: dict[str, Any] = {"cv": 3, "random_state": seed, "param_grid": grid, "return_predictions": True}
+    numbers = HashedFolds(3, seed or 0).of(0, len(y))
     expected = estimator.cross_validate(
-        X, y, cv=PredefinedSplit(numbers), grid=grid, return_predictions=True
+        X, y, cv=PredefinedSplit(numbers), param_grid=grid, return_predictions=True
     )
     for step in (1, 7, 100):
         found = read_oddly(estimator, step).cross_validate(X, y, **how)
@@ -305,7 +307,7 @@ def test_any_number_of_threads_gives_the_same_bits(estimator, grid, monkeypatch)
     for threads in (1, 2, 5):
         monkeypatch.setenv("LIKELIER_THREADS", str(threads))
         with parts_of(500):
-            result = estimator.cross_validate(X, y, cv=3, grid=grid, return_predictions=True)
+            result = estimator.cross_validate(X, y, cv=3, param_grid=grid, return_predictions=True)
         found.append([*(v.tobytes() for v in result.scores.values()), result.predictions.tobytes()])
     assert found[0] == found[1] == found[2]
 
@@ -314,9 +316,11 @@ def test_any_number_of_threads_gives_the_same_bits(estimator, grid, monkeypatch)
 def test_sparse_rows_and_frames_say_the_same(estimator, grid):
     X, y = rows_of(estimator)
     X[X < 5] = 0
-    dense = estimator.cross_validate(X, y, cv=KFold(3, shuffle=True, random_state=0), grid=grid)
+    dense = estimator.cross_validate(X, y, cv=KFold(3, shuffle=True, random_state=0), param_grid=grid)
     for other in (sparse.csr_matrix(X), pd.DataFrame(X, columns=list("abcd"))):
-        found = estimator.cross_validate(other, y, cv=KFold(3, shuffle=True, random_state=0), grid=grid)
+        found = estimator.cross_validate(
+            other, y, cv=KFold(3, shuffle=True, random_state=0), param_grid=grid
+        )
         for metric, values in found.scores.items():
             np.testing.assert_allclose(values, dense.scores[metric], rtol=1e-11, atol=1e-13)
 
@@ -325,7 +329,7 @@ def test_sparse_rows_and_frames_say_the_same(estimator, grid):
 @every_estimator
 def test_the_best_estimator_is_fitted_to_all_rows(estimator, grid):
     X, y = rows_of(estimator)
-    found = estimator.cross_validate(pd.DataFrame(X, columns=list("abcd")), y, cv=4, grid=grid)
+    found = estimator.cross_validate(pd.DataFrame(X, columns=list("abcd")), y, cv=4, param_grid=grid)
     best = found.best_estimator_
     assert best.get_params() == clone(estimator).set_params(**found.best_params_).get_params()
     alone = clone(best).fit(pd.DataFrame(X, columns=list("abcd")), y)
@@ -342,7 +346,7 @@ def test_the_best_estimator_is_fitted_to_all_rows(estimator, grid):
 def test_predictions_are_those_of_models_that_did_not_see_the_row(estimator, grid):
     X, y = rows_of(estimator)
     cv = KFold(4, shuffle=True, random_state=3)
-    found = estimator.cross_validate(X, y, cv=cv, grid=grid, return_predictions=True)
+    found = estimator.cross_validate(X, y, cv=cv, param_grid=grid, return_predictions=True)
     best = clone(estimator).set_params(**found.best_params_)
     method = "predict_proba" if hasattr(estimator, "predict_proba") else "predict"
     expected = cross_val_predict(best, X, y, cv=cv, method=method)
@@ -355,7 +359,7 @@ def test_the_estimator_itself_stays_as_it_was(estimator, grid):
     X, y = rows_of(estimator)
     model = clone(estimator).fit(X, y)
     before = {name: id(value) for name, value in vars(model).items()}
-    model.cross_validate(X, y, cv=3, grid=grid)
+    model.cross_validate(X, y, cv=3, param_grid=grid)
     assert {name: id(value) for name, value in vars(model).items()} == before
 
 
@@ -385,8 +389,8 @@ def test_no_grid_is_the_estimator_as_it_is_and_groups_stay_together():
 def test_models_that_share_a_kernel_are_scored_in_one_call(estimator, grid, joined):
     X, y = rows_of(estimator)
     models = [clone(estimator).set_params(**point).fit(X, y) for point in ParameterGrid(grid)]
-    both = abreast([model._scores(model._model) for model in models])
-    assert isinstance(both.terms[0], Abreast) is not joined
+    both = stacked([model._scores(model._model) for model in models])
+    assert isinstance(both.terms[0], StackedScores) is not joined
     Z = np.empty((len(y), both.K))
     both.plus(np.arange(both.K)).write(Chunk(Dense(X)), Z)
     K = both.K // 2
@@ -417,7 +421,7 @@ def test_a_class_that_is_in_one_fold_only_has_probability_0_there(estimator):
 def test_it_prints_as_a_table_and_turns_into_a_frame():
     X, y = load_iris(return_X_y=True)
     grid = [{"reg_param": [0.0, 0.5]}, {"solver": ["eigen"], "shrinkage": [0.1]}]
-    found = QDA().cross_validate(X, y, cv=3, grid=grid, metric="error")
+    found = QDA().cross_validate(X, y, cv=3, param_grid=grid, scoring="error")
     lines = str(found).splitlines()
     assert lines[0] == "150 rows in 3 folds; * best error"
     assert lines[2].split() == ["reg_param", "shrinkage", "solver", "log_loss", "error"]
@@ -429,3 +433,15 @@ def test_it_prints_as_a_table_and_turns_into_a_frame():
     assert found.best_score_ == found.mean()[found.best_index_] == found.scores["error"].mean(axis=1).min()
     with pytest.raises(AttributeError):
         found.metric = "log_loss"
+
+
+def test_scikit_learns_names_of_scores_choose_the_same_point():
+    X, y = load_iris(return_X_y=True)
+    grid = {"var_smoothing": [1e-9, 1e-1, 10.0]}
+    for ours, theirs in (("error", "accuracy"), ("log_loss", "neg_log_loss")):
+        named = [lk.GaussianNB().cross_validate(X, y, param_grid=grid, scoring=s) for s in (ours, theirs)]
+        assert named[0].metric == named[1].metric == ours
+        assert named[0].best_params_ == named[1].best_params_
+    alphas = {"alpha": [0.1, 10.0]}
+    found = lk.Ridge().cross_validate(X, X[:, 0], param_grid=alphas, scoring="neg_mean_squared_error")
+    assert found.metric == "mse"

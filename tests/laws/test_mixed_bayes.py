@@ -115,8 +115,8 @@ def test_a_column_that_tells_nothing_is_the_same_in_all_classes():
 @pytest.mark.parametrize(
     ("values", "kind"),
     [
-        ([0.0, 1.0, np.nan], "truths"),
-        ([True, False, True], "truths"),
+        ([0.0, 1.0, np.nan], "booleans"),
+        ([True, False, True], "booleans"),
         ([0, 3, 7], "counts"),
         ([0.2, 0.9, np.nan], "shares"),
         ([0.2, 1.5, 3.0], "positive numbers"),
@@ -348,7 +348,7 @@ def test_saved_models_are_the_same(fitted, tmp_path):
 def test_cross_validation_equals_fitting_anew(fitted):
     model, X, y = fitted
     fixed = lk.NaiveBayes(families=model.families_)
-    found = fixed.cross_validate(X, y, cv=4, grid={"alpha": [0.1, 5.0]})
+    found = fixed.cross_validate(X, y, cv=4, param_grid={"alpha": [0.1, 5.0]})
     losses = np.zeros((2, 4))
     for f, (train, test) in enumerate(StratifiedKFold(4).split(X, y)):
         for v, alpha in enumerate([0.1, 5.0]):

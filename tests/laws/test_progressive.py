@@ -239,9 +239,7 @@ def test_rows_that_cannot_be_judged_leave_the_figures_as_they_were():
     figures = Figures.start()
     figures.update([[0.4, 0.6]], [1])
     before = pickle.dumps(figures)
-    with pytest.raises(
-        ValueError, match=r"row 1 of these cannot be judged: its probabilities \[0.4, 0.4, 0.4\]"
-    ):
+    with pytest.raises(ValueError, match=r"row 1 cannot be evaluated: its probabilities \[0.4, 0.4, 0.4\]"):
         figures.update([[0.5, 0.5, 0.0], [0.4, 0.4, 0.4]], [2, 0])
     with pytest.raises(ValueError, match=r"weight -1\.0"):
         figures.update([[0.5, 0.5]], [1], [-1.0])
@@ -641,9 +639,9 @@ def test_pending_and_progressive_are_one(data):
         delay="wait",
         label_horizon=horizon,
         default=0,
-        most=most,
+        max_pending=most,
     )
-    pending = lk.Pending(live, horizon=horizon, default=0, most=most, unknown="count")
+    pending = lk.Pending(live, horizon=horizon, default=0, max_pending=most, unknown="count")
     events = [(t, 0, t) for t in range(n)] + [(t + delays[t], 1, t) for t in range(n)]
     for at, label, t in sorted(events):
         if label:
@@ -719,7 +717,7 @@ def test_rows_without_a_default_are_forgotten():
 
 
 def test_memory_is_bounded():
-    pending = lk.Pending(Frequencies(), default="no", most=3, unknown="count")
+    pending = lk.Pending(Frequencies(), default="no", max_pending=3, unknown="count")
     for t in range(10):
         pending.predict(t, {"t": t}, at=t)
         assert len(pending) == min(t + 1, 3)

@@ -115,7 +115,7 @@ def test_cross_validation_finds_the_same_alpha(coded):
     X, y = coded("car")
     grid = {"alpha": [0.01, 0.1, 1.0, 10.0]}
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    found = lk.CategoricalNB().cross_validate(X, y, cv=folds, grid=grid)
+    found = lk.CategoricalNB().cross_validate(X, y, cv=folds, param_grid=grid)
     theirs = GridSearchCV(naive_bayes.CategoricalNB(), grid, cv=folds, scoring="neg_log_loss").fit(X, y)
     np.testing.assert_allclose(
         found.scores["log_loss"].mean(axis=1), -theirs.cv_results_["mean_test_score"], rtol=1e-12

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from likelier.comparison.cross_validate import Folds, judged
-from likelier.comparison.models import Entrant, baseline, entered
+from likelier.comparison.cross_validate import Folds, evaluated
+from likelier.comparison.models import CandidateModel, baseline, entered
 from likelier.comparison.result import LABELS, VALUES, Comparison, Result
 from likelier.comparison.rows import MOST_ROWS, Rows, opened
 from likelier.data import code, levels_of
@@ -33,11 +33,11 @@ def compare(
     *,
     also: Mapping[str, Any] | Sequence[Any] = (),
     metric: str | None = None,
-    seed: int = 0,
-    jobs: int = 1,
+    random_state: int = 0,
+    n_jobs: int = 1,
     progress: bool = False,
     task: Literal["classify", "regress"] | None = None,
-    most: int = MOST_ROWS,
+    max_rows: int = MOST_ROWS,
     name: str | None = None,
     sample_weight: Any = None,
 ) -> Comparison:
@@ -63,16 +63,16 @@ def compare(
     metric : str, default=None
         The metric that ranks the models. For classes "error", "log_loss", "brier", "calibration_error" or
         "auc"; for numbers "rmse", "mae" or "r2". None is "log_loss" or "rmse".
-    seed : int, default=0
+    random_state : int, default=0
         The seed for shuffling the folds and for drawing a sample of a large table.
-    jobs : int, default=1
+    n_jobs : int, default=1
         The number of processes.
     progress : bool, default=False
         Whether to show a progress bar on a terminal.
     task : {"classify", "regress"}, default=None
         Whether y consists of classes or of numbers. None is "regress" if y has numbers that are not
         integers, or more than 20 different numbers.
-    most : int, default=50_000
+    max_rows : int, default=50_000
         Tables with more rows are compared on a random sample of this size.
     name : str, default=None
         A name for the data, shown in the report.
@@ -106,23 +106,25 @@ def compare(
     begun = time.perf_counter()
     if cv < 2:
         raise ValueError(f"cv must be an integer >= 2; got {cv!r}.")
-    if seed < 0:
-        raise ValueError(f"seed must be an integer >= 0; got {seed!r}.")
-    if jobs < 1:
-        raise ValueError(f"jobs must be an integer >= 1 (a number of processes); got {jobs!r}.")
-    rows = opened(X, y, sample_weight, seed=seed, most=most)
+    if random_state < 0:
+        raise ValueError(f"random_state must be an integer >= 0; got {random_state!r}.")
+    if n_jobs < 1:
+        raise ValueError(f"n_jobs must be an integer >= 1 (a number of processes); got {n_jobs!r}.")
+    rows = opened(X, y, sample_weight, seed=random_state, most=max_rows)
     classify = _classify(rows, task)
     metric = _metric(metric, classify=classify)
-    entrants = [baseline(numbers=not classify), *entered(models, also, numbers=not classify)]
+    candidate_models = [baseline(numbers=not classify), *entered(models, also, numbers=not classify)]
     rows, classes = _common(_whole(rows), cv) if classify else (rows, None)
     if len(rows) < 2 * cv:
         raise ValueError(
             f"{counted(len(rows), 'row')} for {cv} folds, of at least two rows each: take fewer folds."
         )
-    folds = Folds.of(rows, classes, cv, seed)
-    found = list(_progress(_judged(entrants, folds, classes, jobs), entrants, progress))
+    folds = Folds.of(rows, classes, cv, random_state)
+    found = list(
+        _progress(_evaluated(candidate_models, folds, classes, n_jobs), candidate_models, progress)
+    )
     results = tuple(sorted(found, key=lambda result: _order(result, metric, classify=classify)))
-    return Comparison(results, rows, classes, metric, cv, seed, name, time.perf_counter() - begun)
+    return Comparison(results, rows, classes, metric, cv, random_state, name, time.perf_counter() - begun)
 
 
 # ---- what is to be found -------------------------------------------------------------------------
@@ -132,17 +134,18 @@ def _classify(rows: Rows, task: str | None) -> bool:
         raise ValueError(f"task must be 'classify', 'regress' or None; got {task!r}.")
     texts, found = rows.y.dtype.kind not in "fiub", levels_of(rows.y)
     if task == "regress" and texts:
-        raise ValueError("the target is not of numbers: it has classes to be found, and no values.")
+        raise ValueError("the target is not numeric: it cannot be used for a regression (task regress).")
     if len(found) < 2:
         one = found[0].item() if hasattr(found[0], "item") else found[0]
-        raise ValueError(f"the target has one value only ({one!r}): there is nothing to find out.")
+        raise ValueError(f"the target has only one value ({one!r}): there is nothing to predict.")
     whole = texts or bool((rows.y == np.floor(rows.y)).all())
     if task is None:
         return texts or (whole and len(found) <= FEW_CLASSES)
     if task == "classify" and not whole:
         raise ValueError(
             f"the target has numbers that are not whole, such as {rows.y[rows.y != np.floor(rows.y)][0]}: "
-            "classes are whole numbers or words. Name them, or compare regressions (task regress)."
+            "class labels must be integers, booleans or strings. Compare regressions instead "
+            "(task regress)."
         )
     return task == "classify"
 
@@ -185,28 +188,36 @@ def _common(rows: Rows, cv: int) -> tuple[Rows, NDArray[Any]]:
 
 
 # ---- the work ------------------------------------------------------------------------------------
-def _judged(
-    entrants: Sequence[Entrant], folds: Folds, classes: NDArray[Any] | None, jobs: int
+def _evaluated(
+    candidate_models: Sequence[CandidateModel], folds: Folds, classes: NDArray[Any] | None, jobs: int
 ) -> Iterator[Result]:
     if jobs == 1:
-        yield from (judged(entrant, folds, classes) for entrant in entrants)
+        yield from (evaluated(candidate_model, folds, classes) for candidate_model in candidate_models)
         return
     from joblib import Parallel, delayed
 
     threads = max(1, cores() // jobs)
-    work = (delayed(_apart)(entrant, folds, classes, threads) for entrant in entrants)
+    work = (
+        delayed(_apart)(candidate_model, folds, classes, threads) for candidate_model in candidate_models
+    )
     yield from Parallel(n_jobs=jobs, return_as="generator")(work)
 
 
-def _apart(entrant: Entrant, folds: Folds, classes: NDArray[Any] | None, threads: int) -> Result:
+def _apart(
+    candidate_model: CandidateModel, folds: Folds, classes: NDArray[Any] | None, threads: int
+) -> Result:
     """In a process of its own, which has its share of the cores."""
     os.environ["LIKELIER_THREADS"] = str(threads)
-    return judged(entrant, folds, classes)
+    return evaluated(candidate_model, folds, classes)
 
 
-def _progress(results: Iterable[Result], entrants: Sequence[Entrant], progress: bool) -> Iterator[Result]:
-    names = [*(entrant.name for entrant in entrants[1:]), ""]
-    with tqdm(total=len(entrants), disable=None if progress else True, leave=False, unit="model") as bar:
+def _progress(
+    results: Iterable[Result], candidate_models: Sequence[CandidateModel], progress: bool
+) -> Iterator[Result]:
+    names = [*(candidate_model.name for candidate_model in candidate_models[1:]), ""]
+    with tqdm(
+        total=len(candidate_models), disable=None if progress else True, leave=False, unit="model"
+    ) as bar:
         for result, following in zip(results, names, strict=True):
             bar.set_description(following)
             bar.update()
@@ -218,4 +229,4 @@ def _order(result: Result, metric: str, *, classify: bool) -> tuple[Any, ...]:
     rising = next(m.rising for m in (LABELS if classify else VALUES) if m.name == metric)
     value, error = result.mean(metric), result.mean("error" if classify else "rmse")
     value = -value if rising else value
-    return (result.sits_out is not None, np.isnan(value), value if not np.isnan(value) else 0.0, error)
+    return (result.skipped is not None, np.isnan(value), value if not np.isnan(value) else 0.0, error)

@@ -21,6 +21,7 @@ from likelier.estimators.base import (
     NOT_ROUTED,
     Names,
     cheapest,
+    column_names,
     resumable,
     warn_of_fit,
     warn_of_settings,
@@ -32,10 +33,10 @@ from likelier.estimators.common import (
     share_found,
 )
 from likelier.estimators.generative.base import GenerativeModel
-from likelier.estimators.generative.outliers import Counted, Sampling, joined, scored
+from likelier.estimators.generative.outliers import CountedModel, RowSampling, joined, scored
 from likelier.estimators.generative.units import Scaling, units_for
 from likelier.estimators.one_pass import (
-    Named,
+    NamedModel,
     Start,
     check,
     check_sound,
@@ -46,7 +47,7 @@ from likelier.estimators.one_pass import (
 )
 from likelier.estimators.precision import single
 from likelier.estimators.sources import by_block
-from likelier.evaluation import CrossValidation, LabelCard
+from likelier.evaluation import CrossValidation, LabelFoldMetrics
 from likelier.families import Completed, Family, completed
 from likelier.model import Bayes, glimpse
 from likelier.scores import Scores
@@ -67,7 +68,7 @@ class Count(NamedTuple):
 
     statistics: Any  # of which the model is a function
     kept: Any  # the same, or None where they can neither absorb more rows nor merge
-    sample: Sampling | None  # of the rows
+    sample: RowSampling | None  # of the rows
 
 
 class OnePassClassifier(ClassifierMixin, GenerativeModel):
@@ -78,7 +79,7 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
     """
 
     __metadata_request__fit: ClassVar[dict[str, str]] = NOT_ROUTED
-    _card = LabelCard  # how its predictions are judged
+    _card = LabelFoldMetrics  # how its predictions are judged
     _settled: ClassVar[tuple[str, ...]] = ()  # hyper-parameters that statistics have the last word on
 
     # ---- what a subclass says ----------------------------------------------------------------------
@@ -205,7 +206,7 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         names, all_single, before = source.names, single(source), []
         if not first:
             statistics = merged([self._statistics, statistics])
-            names = getattr(self, "feature_names_in_", None)
+            names = column_names(self)
             all_single, before = all_single and self._model.single, [self._model.typical]
         model = self._estimate(statistics, known)
         typical = self._typical(model, statistics, known, sample, before)
@@ -244,7 +245,7 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         """
         return self._join(numbered_models(self, others), classes)
 
-    def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
+    def _join(self, models: Sequence[NamedModel], classes: Any = None) -> Self:
         """A new estimator, equal to one fitted to the rows of all these; self is the first of them."""
         check(models)
         joint = _joint_classes(models, classes)
@@ -252,7 +253,7 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         counted = [(model._statistics, np.searchsorted(joint, model._target)) for _, model in models]
         statistics = merged([state.widened(len(joint), at) for state, at in counted])
         new: Self = clone(self)
-        names = getattr(self, "feature_names_in_", None)
+        names = column_names(self)
         model = new._estimate(statistics, joint)
         model = replace(model, single=all(one._model.single for _, one in models))
         warn_of_fit(new, model, statistics, joint, names)
@@ -264,9 +265,9 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         X: Any,
         y: Any = None,
         cv: Any = 5,
-        grid: Any = None,
+        param_grid: Any = None,
         *,
-        metric: str | None = None,
+        scoring: str | None = None,
         groups: Any = None,
         sample_weight: Any = None,
         random_state: int | None = None,
@@ -288,10 +289,10 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
             Number of folds, a splitter of scikit-learn, or index pairs. Each row must be in exactly one
             test set and in the training sets of all other folds. An int cuts arrays as scikit-learn does,
             and rows that are not in memory by a hash of the row number.
-        grid : dict or list of dict, default=None
+        param_grid : dict or list of dict, default=None
             Values to try for each hyper-parameter, as `param_grid` of scikit-learn's GridSearchCV. None:
             only the estimator as it is.
-        metric : {"log_loss", "error"} or None, default=None
+        scoring : {"log_loss", "error", "neg_log_loss", "accuracy"} or None, default=None
             Metric by which the best point is chosen; None is "log_loss".
         groups : array-like of shape (n_samples,), default=None
             Group of each row, for splitters that keep groups together.
@@ -311,19 +312,21 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         Raises
         ------
         ValueError
-            If `cv`, `grid` or `metric` is not valid, or a fold has no rows.
+            If `cv`, `param_grid` or `scoring` is not valid, or a fold has no rows.
 
         Examples
         --------
         >>> from likelier import GaussianNB
         >>> from sklearn.datasets import load_iris
         >>> X, y = load_iris(return_X_y=True)
-        >>> result = GaussianNB().cross_validate(X, y, grid={"var_smoothing": [1e-9, 1e-2]})
+        >>> result = GaussianNB().cross_validate(X, y, param_grid={"var_smoothing": [1e-9, 1e-2]})
         >>> result.best_params_, round(result.best_score_, 3)
         ({'var_smoothing': 0.01}, 0.126)
         """
         source = numbered(self._source(X, y, sample_weight, known=False))
-        asked = cross_validation.Asked(cv, grid, metric, groups, random_state, return_predictions)
+        asked = cross_validation.CrossValidationRequest(
+            cv, param_grid, scoring, groups, random_state, return_predictions
+        )
         return cross_validation.validated(self, source, (X, y), asked)
 
     # ---- how ---------------------------------------------------------------------------------------
@@ -407,17 +410,17 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         return model.posterior
 
     # ---- how likely the training rows are ------------------------------------------------------------
-    def _sampling(self, source: Source, survey: Survey, earlier: Any) -> Sampling | None:
+    def _sampling(self, source: Source, survey: Survey, earlier: Any) -> RowSampling | None:
         """Draws the rows by whose scores `is_outlier` decides; None: they are not needed."""
         kept = None if earlier is None else scored(earlier._model.typical)
-        return Sampling(source, kept, survey.classes)
+        return RowSampling(source, kept, survey.classes)
 
     def _typical(
         self,
         model: Bayes,
         statistics: Any,
         classes: NDArray[Any],
-        sample: Sampling | None,
+        sample: RowSampling | None,
         before: Sequence[Any] = (),
     ) -> Any:
         """The scores of the sample under a model, with those that were kept before."""
@@ -426,9 +429,9 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         now = sample.drawn().typical(model, self._counted(model, statistics, classes))
         return joined([*before, now]) if before else now
 
-    def _counted(self, model: Bayes, statistics: Any, classes: NDArray[Any]) -> Counted | None:
+    def _counted(self, model: Bayes, statistics: Any, classes: NDArray[Any]) -> CountedModel | None:
         """What rows can be taken out of; None: no statistics were kept."""
-        return None if statistics is None else Counted(self._family(classes), statistics)
+        return None if statistics is None else CountedModel(self._family(classes), statistics)
 
     # ---- what is shown -------------------------------------------------------------------------------
     def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
@@ -523,7 +526,7 @@ def _unseen(columns: ColumnMoments, target: NDArray[Any], names: Names) -> Itera
         )
 
 
-def _joint_classes(models: Sequence[Named], classes: Any) -> NDArray[Any]:
+def _joint_classes(models: Sequence[NamedModel], classes: Any) -> NDArray[Any]:
     """The classes of all models: the same, or, asked for, their union."""
     if classes not in (None, "union"):
         raise ValueError(f"classes must be None (all models have the same) or 'union'; got {classes!r}.")
