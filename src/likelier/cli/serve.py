@@ -26,7 +26,7 @@ def add(commands: Any) -> None:
             """curl 127.0.0.1:8000/learn -d '{"id": "row-1", "y": "click"}'""",
         ),
     )
-    parser.add_argument("model", nargs="?", metavar="MODEL.lk", help="the model to begin with (a new one)")
+    parser.add_argument("model", nargs="?", metavar="M.lk", help="the model to begin with (a new one)")
     add_settings(parser, "a setting of a new OnlineClassifier, for example bits=22")
     where = parser.add_argument_group("where")
     where.add_argument("--host", default="127.0.0.1", help="the address to listen at (127.0.0.1)")
@@ -34,7 +34,7 @@ def add(commands: Any) -> None:
     where.add_argument(
         "--store",
         default="events.db",
-        metavar="FILE|URL",
+        metavar="FILE",
         help="the log: an SQLite file, or postgresql://...",
     )
     where.add_argument("--tokens", metavar="FILE", help="who may ask: a file of likelier token")

@@ -8,7 +8,7 @@ import numpy as np
 
 from likelier.service.events import Action, Config, Event, action_of, label_of, label_text
 from likelier.service.models import OnlineModel, Served
-from likelier.streams.delayed import Asked, Judge, Row, Waiting
+from likelier.streams.delayed import OnlineAdapter, Row, StreamEvaluator, WaitingRows
 from likelier.streams.figures import Curve
 
 PRIOR_ROUNDS = 256  # rows without features that teach the class priors, before the first row
@@ -38,9 +38,9 @@ class Live:
         self.expired = self.crowded = self.late = self.failed = 0
         self.early: OrderedDict[str, tuple[Any, float]] = OrderedDict()  # labels of rows still to come
         self._curve = Curve()
-        self.judge = Judge(self._curve)
+        self.judge = StreamEvaluator(self._curve)
         self.model: Served | None = None
-        self.waiting = Waiting(Asked(_Untaught()))
+        self.waiting = WaitingRows(OnlineAdapter(_Untaught()))
 
     @property
     def served(self) -> Served:
@@ -66,7 +66,7 @@ class Live:
             raise TypeError(f"a {self.served.name} does not learn row by row")
         return self.model
 
-    # ---- what `Waiting` asks for -----------------------------------------------------------------------
+    # ---- what `WaitingRows` asks for ----------------------------------------------------------------
     def predict_proba_one(self, raw: bytes) -> dict[Any, float]:
         """The answer to a row; of one that the model cannot take, nothing."""
         try:
@@ -242,7 +242,9 @@ class Live:
     def _await(self) -> None:
         """Waiting rows under the present model and configuration."""
         before, config = self.waiting, self.config
-        waiting = Waiting(Asked(self), config.horizon, config.default, config.max_waiting, config.in_order)
+        waiting = WaitingRows(
+            OnlineAdapter(self), config.horizon, config.default, config.max_waiting, config.in_order
+        )
         waiting.rows, waiting.held, waiting.now = before.rows, before.held, before.now
         waiting.backwards = before.backwards
         if self.model is not None:
