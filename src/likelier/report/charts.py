@@ -216,7 +216,7 @@ def planes(comparison: Comparison) -> dict[str, Any]:
     if len(columns) < 2:
         return {"none": "There are no two columns of numbers, so there is no plane to draw."}
     if len(classes) > MOST_CLASSES:
-        return {"none": f"{len(classes)} classes are too many to tell apart in one picture."}
+        return {"none": f"{len(classes)} classes are too many for one plot."}
     rows = some(comparison.rows, MOST_ROWS, comparison.seed)
     held = {column.name: column for column in rows.columns}
     kinds = champions(comparison, MODELS)

@@ -217,13 +217,13 @@ def densities(comparison: Comparison, models: Sequence[Result]) -> str:
     if not columns:
         return "<p>No column holds numbers: there are no densities to draw.</p>"
     if len(comparison.classes) > MOST_CLASSES:
-        return f"<p>{len(comparison.classes)} classes are too many to tell apart in one picture.</p>"
+        return f"<p>{len(comparison.classes)} classes are too many for one plot.</p>"
     rows = some(comparison.rows, MOST_ROWS, comparison.seed)
     fit, said = None, "Bars: the rows of each class."
     for result in models:
         if result.nature.kind == "generative" and result.entrant is not None:
             fit = _quietly(partial(fitted, result.entrant, rows))
-            said = f"{said} Lines, or points: as <b>{escape(result.model)}</b> has them."
+            said = f"{said} Lines and points: the densities of <b>{escape(result.model)}</b>."
     drawn = [_density(fit, rows, column.name, i) for i, column in enumerate(columns)]
     return f'<p>{said}</p><div class="stills">{"".join(drawn)}</div>'
 
@@ -250,7 +250,7 @@ def coefficients(comparison: Comparison, models: Sequence[Result]) -> str:
     """What each column adds, with intervals where there are some: of the best models that are sums."""
     K = 1 if comparison.classes is None else len(comparison.classes)
     if K > MOST_CLASSES:
-        return f"<p>Weights for each of {K} classes are too many for one picture.</p>"
+        return f"<p>Weights for each of {K} classes are too many for one plot.</p>"
     if not models:
         return "<p>No model took part that has coefficients.</p>"
     rows = some(comparison.rows, MOST_ROWS, comparison.seed)
@@ -267,10 +267,10 @@ def _of_kind(comparison: Comparison, best: Result, rows: Rows, K: int, i: int) -
             continue
         caption = f"<figcaption>{escape(result.model)}</figcaption>"
         if result is not best:
-            why = f"{escape(best.model)} has no weights by column to draw; this is the next best that has."
+            why = f"{escape(best.model)} has no weight for each column; this is the next best model that has."
             caption += f'<p class="under">{why}</p>'
         return f'<figure class="still">{caption}{found}</figure>'
-    why = "Its scores are no sums over columns: there are no coefficients to draw."
+    why = "Its scores are not sums over columns: there are no coefficients to draw."
     return f'<figure><figcaption>{escape(best.model)}</figcaption><p class="under">{why}</p></figure>'
 
 
@@ -311,8 +311,8 @@ def learning(comparison: Comparison, models: Sequence[Result]) -> str:
 
     say = f"{comparison.metric} on rows held out against rows learned from: {', '.join(names)}"
     found = _quietly(lambda: picture(draw, name="learning", say=say))
-    words = "On the same folds, with fewer of the rows to learn from. Bands: one standard error."
-    return "" if found is None else _figure("Would more rows help?", words, found)
+    words = "On the same folds, trained on fewer rows. Bands: one standard error."
+    return "" if found is None else _figure("Learning curve", words, found)
 
 
 def _sizes(comparison: Comparison, models: Sequence[Result]) -> list[int]:
@@ -348,7 +348,7 @@ def over_time(comparison: Comparison) -> str:
     say = "; ".join(f"{name}: {each.mistakes:.0f} mistakes" for name, each in curves.items())
     found = _quietly(lambda: picture(draw, name="mistakes", say=say))
     n = counted(len(rows), "row")
-    words = f"One pass over {n} {why}, each answered before it is learned from."
+    words = f"One pass over {n} {why}: each row is predicted before it is learned."
     return "" if found is None else _figure("Mistakes over time", words, found)
 
 
