@@ -666,9 +666,9 @@ def test_what_only_the_statistics_know_is_not_lost_silently(folder):
     some = NB().partial_fit(X[Y < 2], Y[Y < 2], classes=[0, 1, 2])
     with pytest.raises(ValueError, match="no row of class 2 has been seen"):
         lk.save(some, folder / "model.lk", statistics=False)
-    weighed = LDA(priors=[0.1, 0.2, 0.7], store_covariance=True).fit(X, Y)
+    weighted = LDA(priors=[0.1, 0.2, 0.7], store_covariance=True).fit(X, Y)
     with pytest.raises(ValueError, match=r"covariance_ .* needs the statistics"):
-        lk.save(weighed, folder / "model.lk", statistics=False)
+        lk.save(weighted, folder / "model.lk", statistics=False)
 
 
 def test_a_folder_that_is_not_there_is_named(folder):

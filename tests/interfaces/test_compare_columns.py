@@ -183,7 +183,7 @@ def test_words_are_learned_from_training_rows_alone():
 
 
 @pytest.mark.parametrize(
-    "diet",
+    "preprocessor",
     [
         prepare.numbers,
         prepare.table,
@@ -193,11 +193,11 @@ def test_words_are_learned_from_training_rows_alone():
         prepare.plain,
         prepare.numbers_and_indicators,
         prepare.bins,
-        prepare.truths,
+        prepare.booleans,
         prepare.counts,
     ],
 )
-def test_nothing_is_learned_from_rows_that_are_held_out(diet):
+def test_nothing_is_learned_from_rows_that_are_held_out(preprocessor):
     """What training rows become does not depend on the other rows."""
     rng = np.random.default_rng(1)
     train = np.arange(40)
@@ -212,7 +212,7 @@ def test_nothing_is_learned_from_rows_that_are_held_out(diet):
     other.loc[40:, "k"] = 1000
     other.loc[40:, "colour"] = "violet"
     other.loc[40:, "note"] = "entirely other words in this"
-    served = [diet(opened(each, LABELS), train)(train) for each in (table, other)]
+    served = [preprocessor(opened(each, LABELS), train)(train) for each in (table, other)]
     one, two = (
         each.to_pydict()
         if isinstance(each, pa.Table)
@@ -223,7 +223,7 @@ def test_nothing_is_learned_from_rows_that_are_held_out(diet):
     )
     if isinstance(one, dict):
         assert one == two
-    elif diet is prepare.bins:  # codes of all categories, in their order: as good as names
+    elif preprocessor is prepare.bins:  # codes of all categories, in their order: as good as names
         np.testing.assert_array_equal(one[:, 0], two[:, 0])
         np.testing.assert_array_equal(
             *(np.unique(each[:, 1], return_inverse=True)[1] for each in (one, two))
@@ -245,7 +245,7 @@ def test_missing_cells_are_filled_by_training_means_for_those_that_need_it():
 def test_numbers_are_cut_so_that_some_lie_above():
     rows = opened(np.column_stack([np.arange(60) % 10, np.r_[np.zeros(5), np.ones(55)]]), LABELS)
     every = np.arange(60)
-    assert prepare.truths(rows, every)(every).mean(axis=0).tolist() == [0.5, 55 / 60]
+    assert prepare.booleans(rows, every)(every).mean(axis=0).tolist() == [0.5, 55 / 60]
     assert len(np.unique(prepare.bins(rows, every)(every)[:, 0])) == 10
 
 
@@ -265,8 +265,8 @@ def test_sparse_matrices_and_lines(tmp_path):
 def test_wide_tables_leave_out_models_that_take_too_long():
     X = sparse.random(60, 3000, density=0.01, random_state=0, format="csr")
     found = by_name(lk.compare(X, LABELS, ["lda", "multinomial-nb"]))
-    assert found["LDA"].sits_out == "it would take too long on 3,000 columns (at most 1,000)"
-    assert found["MultinomialNB"].sits_out is None
+    assert found["LDA"].skipped == "it would take too long on 3,000 columns (at most 1,000)"
+    assert found["MultinomialNB"].skipped is None
 
 
 def test_kernels_learn_from_a_sample_of_each_class(monkeypatch):

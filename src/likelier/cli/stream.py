@@ -108,7 +108,7 @@ def run(options: Namespace) -> None:
     """Learn, print, save. A stream that ends before its time leaves the model of the rows that came."""
     # Nothing here multiplies matrices, and the threads of a BLAS take a while to start.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from likelier.cli.stream_output import Watching
+    from likelier.cli.stream_output import StreamOutput
     from likelier.saving.format import place_for
     from likelier.saving.online import save_online
     from likelier.streams.reader import BadLine, Session
@@ -122,7 +122,7 @@ def run(options: Namespace) -> None:
     feed = _feed(options, kept.model)
     session = Session(kept.model, learning=not options.no_learn, strict=options.strict)
     start, problem = time.perf_counter(), None
-    with Watching(session, feed.size, options.predictions, quiet=options.quiet) as watching:
+    with StreamOutput(session, feed.size, options.predictions, quiet=options.quiet) as watching:
         try:
             session.follow(feed)
         except BadLine:
@@ -145,10 +145,14 @@ def _check_learned(session: "Session", options: Namespace) -> None:
     """Refuse to go on as if something had been learned, where there was nothing to learn from."""
     if not session.learning or session.model.learner.counters["steps"]:
         return
-    told, names = session.told, ", ".join(options.data)
+    progress, names = session.progress, ", ".join(options.data)
     if session.rows:
         raise ValueError(f"{names}: no row has a label in column {options.target!r}: no model was trained")
-    bad = f": {told.bad} lines could not be read, first {told.first_bad[0]}" if told and told.bad else ""
+    bad = (
+        f": {progress.bad} lines could not be read, first {progress.first_bad[0]}"
+        if progress and progress.bad
+        else ""
+    )
     raise ValueError(f"{names}: there are no rows{bad}: no model was trained")
 
 
@@ -210,9 +214,9 @@ def _said(options: Namespace) -> dict[str, str]:
 
 def _feed(options: Namespace, model: "Online") -> Any:
     """Parquet by name or by --format; all else is text."""
-    from likelier.streams.reader import Format, TextFeed, Wish
+    from likelier.streams.reader import Format, ReadOptions, TextFeed
 
-    wish = Wish(
+    read_options = ReadOptions(
         Format(*TEXT[options.format]) if options.format in TEXT else None,
         options.target,
         options.weight,
@@ -233,7 +237,7 @@ def _feed(options: Namespace, model: "Online") -> Any:
     columns = dict(model.reading.get("columns", {})) | _said(options)
     endings = {Path(path).suffix.lower() for path in options.data}
     if options.format != "parquet" and (options.format in TEXT or not endings & PARQUET):
-        return TextFeed(options.data, wish, labels, columns)
+        return TextFeed(options.data, read_options, labels, columns)
     if options.format is None and not endings <= PARQUET:
         raise ValueError(
             "DATA: Parquet and text files cannot be read as one stream: train on one, then "
@@ -241,4 +245,4 @@ def _feed(options: Namespace, model: "Online") -> Any:
         )
     from likelier.cli.parquet_feed import ParquetFeed
 
-    return ParquetFeed(options.data, wish, labels, columns)
+    return ParquetFeed(options.data, read_options, labels, columns)

@@ -399,7 +399,7 @@ def settings_of(given: DesignMatrix) -> DesignSettings:
     return DesignSettings(
         given.drop,  # type: ignore[arg-type]
         validation.number("min_count", given.min_count, 0.0),
-        validation.truth("standardize", given.standardize),
+        validation.boolean("standardize", given.standardize),
         _parts(given.parts),
         given.missing,  # type: ignore[arg-type]
         None if isinstance(given.sparse, str) else bool(given.sparse),

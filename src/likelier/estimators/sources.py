@@ -181,7 +181,7 @@ def as_learned(estimator: Any, source: S) -> S:
         return source
     words = set(estimator._categories()) if takes_categories(estimator) else set()
     texts = [name for name in source.texts(list(source.names)) if name not in words]
-    return source.told(dict.fromkeys(texts, "number")) if texts else source
+    return source.with_types(dict.fromkeys(texts, "number")) if texts else source
 
 
 def takes_categories(estimator: Any) -> bool:

@@ -107,7 +107,7 @@ def known_rows(estimator: Any, X: Any) -> Source:
     return Arrays(_known_block(estimator, opened(X)), names=getattr(estimator, "feature_names_in_", None))
 
 
-def weighed_rows(estimator: Any, X: Any, sample_weight: Any) -> Source:
+def weighted_rows(estimator: Any, X: Any, sample_weight: Any) -> Source:
     """X to predict, some rows more than others."""
     if is_collection(X):
         return as_fitted(estimator, gathered(X, None, sample_weight)[0], y=True)
@@ -378,7 +378,7 @@ def allowance(name: str, value: Any) -> float:
     return float(value)
 
 
-def truth(name: str, value: Any) -> bool:
+def boolean(name: str, value: Any) -> bool:
     """A hyper-parameter that is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False; got {value!r}.")

@@ -183,13 +183,13 @@ class Table(NamedTuple):
         found = self.column(j)
         if found.dtype.kind == "f":
             mean = float(self.numbers(j)[~np.isnan(found)].mean())
-            return round(mean) if self._of_truths(j) else mean
+            return round(mean) if self._of_booleans(j) else mean
         there = [value for value in found.tolist() if value is not None]
         if not there:
             raise ValueError(f"{self.name(j)} of X has only missing cells: give its value in at=")
         return max(dict.fromkeys(there), key=there.count)
 
-    def _of_truths(self, j: int) -> bool:
+    def _of_booleans(self, j: int) -> bool:
         if self.frame is None:
             return bool(self.array.dtype == np.bool_)
         return bool(self.frame.schema[self.frame.columns[j]] == nw.Boolean)

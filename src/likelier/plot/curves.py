@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from likelier.array_types import Floats
 from likelier.comparison import Comparison, Result, compare
-from likelier.comparison.cross_validate import LearningCurve, grown
+from likelier.comparison.cross_validate import LearningCurve, grow_training_rows
 from likelier.estimators.evaluate import evaluate
 from likelier.evaluation import LabelEvaluation
 from likelier.plot.axes import MUTED, axes, color, ink, marker, tint
@@ -104,7 +104,7 @@ def calibration(
 
 
 # ---- what is drawn -------------------------------------------------------------------------------
-class Judged(NamedTuple):
+class EvaluatedRows(NamedTuple):
     """Sums over judged rows, and the classes that they number."""
 
     figures: Figures
@@ -124,7 +124,7 @@ def _name(found: Any) -> str:
     return found.model if isinstance(found, Result | LabelEvaluation) else "the model"
 
 
-def _judged(name: str, each: Any, X: Any, y: Any) -> Judged:
+def _judged(name: str, each: Any, X: Any, y: Any) -> EvaluatedRows:
     if isinstance(each, BaseEstimator) and is_classifier(each):
         if X is None:
             raise ValueError(f"{name} is a classifier: calibration is computed from rows; give X and y")
@@ -132,15 +132,15 @@ def _judged(name: str, each: Any, X: Any, y: Any) -> Judged:
     elif X is not None or y is not None:
         raise ValueError(f"{name} has been evaluated: X and y are for fitted classifiers")
     if isinstance(each, Result):
-        if each.sits_out is not None:
-            raise ValueError(f"{name} was skipped: {each.sits_out}")
+        if each.skipped is not None:
+            raise ValueError(f"{name} was skipped: {each.skipped}")
         each = each.overall
     if isinstance(each, LabelEvaluation):
         if not each.probable:
             raise ValueError(f"{name} gives no probabilities: there is nothing to calibrate")
-        found = Judged(each.sums.figures, tuple(each.classes.tolist()))
+        found = EvaluatedRows(each.sums.figures, tuple(each.classes.tolist()))
     elif isinstance(getattr(each, "figures", None), Figures):
-        found = Judged(each.figures, tuple(each.classes))
+        found = EvaluatedRows(each.figures, tuple(each.classes))
     else:
         raise TypeError(
             f"a {type(each).__name__} has no metrics: draw a fitted classifier, or what lk.evaluate, "
@@ -288,7 +288,9 @@ def _found(
         single = not isinstance(models, Mapping | Sequence) or isinstance(models, str)
         models = compare(X, y, [models] if single else models, cv, random_state=seed)
     usual = "rmse" if models.classes is None else "error"
-    return grown(models, sizes=sizes, metric=usual if metric is None else metric.replace("-", "_"))
+    return grow_training_rows(
+        models, sizes=sizes, metric=usual if metric is None else metric.replace("-", "_")
+    )
 
 
 # Mistakes over time.

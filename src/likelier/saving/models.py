@@ -18,11 +18,11 @@ from likelier.em import Stepwise
 from likelier.estimators import validation
 from likelier.estimators.catalogue import MODELS, Saved
 from likelier.estimators.common import LinearClassifier
-from likelier.estimators.discriminative.logistic import Steps
-from likelier.estimators.discriminative.sgd_base import Strides
+from likelier.estimators.discriminative.logistic import LogisticSGDState
+from likelier.estimators.discriminative.sgd_base import SGDState
 from likelier.estimators.discriminative.weights import Weights
 from likelier.estimators.generative.outliers import scored
-from likelier.estimators.linear_regression import LeastSquares, Lines
+from likelier.estimators.linear_regression import LeastSquares, LinearParams
 from likelier.estimators.online.classifier import OnlineClassifier
 from likelier.inference import Information
 from likelier.saving import format, online
@@ -314,12 +314,12 @@ def _become_fitted(estimator: Any, form: Saved, parts: dict[str, Any]) -> Any:
         require(_is_one(model.params, form.densities), f"the densities are not {_words(form.densities)}")
         require(model.params.shape == (sizes["K"], p), f"the densities are not of {p} columns")
     if statistics is not None:
-        kept = (Information, Steps, Strides) if "model.Weights" in form.model else None
+        kept = (Information, LogisticSGDState, SGDState) if "model.Weights" in form.model else None
         good = hasattr(statistics, "mergeable") if kept is None else isinstance(statistics, kept)
         require(good, "the statistics are not valid")
         check(statistics, sizes)
     with np.errstate(all="ignore"):
-        linear = isinstance(model, Lines | Weights)
+        linear = isinstance(model, LinearParams | Weights)
         scores = [model.scores] if linear else [model.joint, model.posterior]
         for one in scores:
             _check_scores(one, p)

@@ -21,7 +21,7 @@ from likelier.data.matrix import Columns, Dense
 
 
 @dataclass(frozen=True)
-class Lacking:
+class PaddedFile:
     """A file, and columns beside its own that have no cell: numbers, or, of those in `texts`, text."""
 
     file: File
@@ -202,7 +202,7 @@ def kinds(given: Mapping[str, Any]) -> dict[str, Kind]:
 
 
 @dataclass(frozen=True)
-class Told:
+class DeclaredTypes:
     """A file of which some columns are numbers, words or dates because somebody says so.
 
     Dates are days since 1970, with their fractions.
@@ -243,10 +243,10 @@ class Told:
     def read(
         self, numbers: Sequence[str], labels: Sequence[str], span: Span, size: int, rows: int
     ) -> Iterator[Any]:
-        told = [name for name in numbers if name in self.kinds]
+        with_types = [name for name in numbers if name in self.kinds]
         others = [name for name in numbers if name not in self.kinds]
         at = span.first
-        for batch in self.file.read(others, [*labels, *told], span, size, rows):
+        for batch in self.file.read(others, [*labels, *with_types], span, size, rows):
             names = batch.schema.names
             columns = [self._column(name, batch.column(name), at) for name in names]
             yield pa.record_batch(columns, names=names)

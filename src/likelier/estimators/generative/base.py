@@ -44,7 +44,9 @@ def prior_of(given: Any, n: Floats, classes: NDArray[Any], **how: Any) -> Floats
 def warn_of_skipped(estimator: Any, skipped: Mapping[int, int], support: Support) -> None:
     """Say which cells counted as missing, because their families cannot have such values."""
     names = getattr(estimator, "feature_names_in_", None)
-    counts = (f"{skipped[j]} of column {validation.named(names, [j])} ({support.said(j)})" for j in skipped)
+    counts = (
+        f"{skipped[j]} of column {validation.named(names, [j])} ({support.described(j)})" for j in skipped
+    )
     warnings.warn(
         f"{type(estimator).__name__}: cells outside the support of their family count as missing: "
         f"{', '.join(counts)}.",
@@ -541,7 +543,7 @@ class GenerativeModel(BaseEstimator, ABC):
             return self._ask(X, "posterior", link)
         validation.fitted(self)
         given = validation.priors_of(priors, len(self._target), classes=self._target)
-        scores = self._model.reweighed(log_of(self._of_seen(given)))
+        scores = self._model.with_priors(log_of(self._of_seen(given)))
         return self._answers(scores, X, link)
 
     def _number(self, column: int, value: Any) -> float:
@@ -560,7 +562,7 @@ class GenerativeModel(BaseEstimator, ABC):
 
     def _known_rows(self, X: Any, sample_weight: Any = None) -> Source:
         """Rows to answer, as the model takes them."""
-        return validation.weighed_rows(self, X, sample_weight)
+        return validation.weighted_rows(self, X, sample_weight)
 
     def _answers(self, scores: Scores, X: Any, link: Link) -> NDArray[Any]:
         rows = self._known_rows(X)
@@ -583,7 +585,9 @@ class GenerativeModel(BaseEstimator, ABC):
             row[0, columns] = values
             for j in support.outside(Dense(row))[1][:1].tolist():
                 name = validation.named(getattr(self, "feature_names_in_", None), [j])
-                raise ValueError(f"condition: column {name} cannot be {row[0, j]:g}; {support.said(j)}")
+                raise ValueError(
+                    f"condition: column {name} cannot be {row[0, j]:g}; {support.described(j)}"
+                )
 
     def _of_seen(self, prior: Floats) -> Floats:
         """A class of which no row has been seen has no density: no prior can make it likely."""
