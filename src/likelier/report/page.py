@@ -116,15 +116,14 @@ def verdict(comparison: Comparison) -> str:
     ties = [result.model for result in comparison.results[1:] if comparison.is_tied(result)]
     if ties:
         verb = "is" if len(ties) == 1 else "are"
-        said.append(
-            f"{listed(ties)} {verb} not significantly different from it (corrected t-test, 5 %)."
-        )
+        said.append(f"{listed(ties)} {verb} not significantly different from it (corrected t-test, 5 %).")
     elif sum(bool(result.folds) for result in comparison.results) > 1:
         said.append("All other models are significantly worse (corrected t-test, 5 %).")
     base = next((result for result in comparison.results if result.baseline and result.folds), None)
     if base is not None and base is not best:
         what = "the mean" if comparison.classes is None else "the class frequencies"
-        said.append(f"The baseline, which predicts {what} alone, has {metric.shown(base.mean(metric.name))}.")
+        value = metric.shown(base.mean(metric.name))
+        said.append(f"The baseline, which predicts {what} alone, has {value}.")
     return f'<p class="lead">{" ".join(said)}</p>'
 
 
@@ -340,9 +339,7 @@ class Scale:
 
 FEW = 6  # classes whose confusion has room beside other charts
 UNSEEN = "All predictions are for rows that were held out from training."
-NEEDS_SCRIPT = (
-    "<noscript><p>These charts need JavaScript, which is switched off.</p></noscript>"
-)
+NEEDS_SCRIPT = "<noscript><p>These charts need JavaScript, which is switched off.</p></noscript>"
 
 
 class Section(NamedTuple):
