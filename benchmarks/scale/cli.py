@@ -1,4 +1,4 @@
-"""The tables of docs/scaling.md: costs, limits, measured passes as a share of these limits, and predictions."""
+"""The tables of docs/scaling.md: costs, limits, measured passes and predictions."""
 
 import argparse
 import os
@@ -19,8 +19,8 @@ from benchmarks.scale.costs import (
     SPARSE,
     Cluster,
     Cost,
-    PredictedCost,
     Machine,
+    PredictedCost,
     predicted_cost,
 )
 
