@@ -457,7 +457,7 @@ def test_y_comes_with_the_source(write, model):
         lambda: clone(model).fit(source, sample_weight=y),
         lambda: clone(model).fit(source).score(source, y),
     ):
-        with pytest.raises(ValueError, match="brings y and weights along"):
+        with pytest.raises(ValueError, match="includes y and weights"):
             call()
     refused(model, lk.scan(path, features=["a", "b"]), "the source has no target", "scan(path, target='y')")
 

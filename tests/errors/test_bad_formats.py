@@ -92,8 +92,8 @@ def test_a_line_of_vw(tmp_path, small_blocks, line, why):
     ("line", "why"),
     [
         ('{"a": 1, "y": "u"', "it cannot be read as JSON: "),
-        ("[1, 2]", "a list, and no object {...}"),
-        ("17", "a number, and no object {...}"),
+        ("[1, 2]", "a list where an object {...} is expected"),
+        ("17", "a number where an object {...} is expected"),
         ('{"a": "x", "y": "u"}', "column 'a': \"x\" is not of type double, which the column has in the"),
         ('{"a": true, "y": "u"}', "column 'a': true is not of type double"),
         ('{"a": [1], "y": "u"}', "column 'a': [1] is not of type double"),

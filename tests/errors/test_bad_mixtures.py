@@ -153,7 +153,7 @@ def test_a_source_is_fitted_as_its_rows_are(path):
 def test_a_source_with_a_target_is_refused(path):
     refused(GM(2), lk.scan(path, target="y"), match=r"scan it without, as in scan\(path, features")
     source = lk.scan(path, features=["a", "b", "c"])
-    refused(GM(2), source, match="brings weights along", sample_weight=np.ones(60))
+    refused(GM(2), source, match="includes weights", sample_weight=np.ones(60))
 
 
 # ---- labels --------------------------------------------------------------------------------------

@@ -193,7 +193,7 @@ def test_what_has_no_regions_says_why(two):
     X, y = two[0], np.arange(100) % 3
     with pytest.raises(NotFittedError):
         lk.plot.decision_regions(lk.LogisticRegression(), X, y)
-    with pytest.raises(ValueError, match="is no classifier"):
+    with pytest.raises(ValueError, match="is not a classifier"):
         lk.plot.decision_regions(lk.LinearRegression().fit(X, y), X, y)
     assert {
         level for level, _ in curves(lk.plot.decision_regions(lk.LinearSVC().fit(*two), *two, levels=2.0))
@@ -276,11 +276,11 @@ def test_calibration_of_more_classes_is_that_of_the_likeliest():
 
 def test_progress_that_cannot_be_drawn():
     for draw in (lk.plot.mistakes, lk.plot.calibration):
-        with pytest.raises(ValueError, match="judged by no row"):
+        with pytest.raises(ValueError, match="evaluated on no row"):
             draw(labels([]))
         with pytest.raises(ValueError, match="nothing to draw"):
             draw({})
-        with pytest.raises(TypeError, match="a int has no figures"):
+        with pytest.raises(TypeError, match="a int has no metrics"):
             draw(5)
     with pytest.raises(
         ValueError, match=r"positive must be one of the classes \['a', 'b'\] of the model; got 'z'"

@@ -236,7 +236,7 @@ def test_odd_rows_are_drawn(draw):
         ({}, "X has 13 columns, and one or two are drawn: choose them"),
         ({"columns": ["hue", "proline", "ash"]}, "columns must name one or two columns; got"),
         ({"columns": ["hue", "colour"]}, "no column named 'colour'; columns: 'alcohol', 'malic_acid'"),
-        ({"columns": ["hue", "ash"], "at": {"ash": 2}}, "ash is drawn, and cannot be held"),
+        ({"columns": ["hue", "ash"], "at": {"ash": 2}}, "ash is drawn on an axis and cannot be held"),
     ],
 )
 def test_planes_that_are_none(wine, settings, message):

@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 import likelier as lk
 from likelier.comparison.cross_validate import roc_points
 from likelier.report import written
-from likelier.report.charts import FAR, GRID, telling, wilson
+from likelier.report.charts import FAR, GRID, informative, wilson
 from likelier.report.figures import _order, coefficients, picture
 from likelier.report.page import page
 
@@ -186,7 +186,7 @@ def test_curves_are_scikit_learns(wine, wine_page):
     y = np.searchsorted(wine.classes, wine.rows.y)
     for model in data["models"]:
         result = wine.result(model["name"])
-        np.testing.assert_array_equal(model["confusion"], confusion_matrix(y, result.said))
+        np.testing.assert_array_equal(model["confusion"], confusion_matrix(y, result.predicted))
         if result.P is None:
             assert model["roc"] == []
             assert model["calibration"] is None
@@ -238,7 +238,7 @@ def test_telling_columns_come_first():
     rng = np.random.default_rng(1)
     y = np.arange(90) % 3
     X = np.column_stack([rng.normal(size=90), y + 0.1 * rng.normal(size=90), y + rng.normal(size=90)])
-    found = telling(compared(table(X, "abc"), y, models=["lda"]), 2)
+    found = informative(compared(table(X, "abc"), y, models=["lda"]), 2)
     assert [column.name for column in found] == ["b", "c"]
 
 
@@ -272,7 +272,7 @@ def test_numbers_to_be_found():
     held = tree.data["residuals"]
     assert held["models"][0]["name"] == comparison.best.model
     assert len(held["y"]) == 442
-    np.testing.assert_allclose(held["models"][0]["said"], comparison.best.said, rtol=1e-4)
+    np.testing.assert_allclose(held["models"][0]["said"], comparison.best.predicted, rtol=1e-4)
     assert "Which regression suits" in tree.text("h1")[0]
 
 

@@ -24,7 +24,7 @@ from likelier.data import Arrays, Dense
 from likelier.em import completed_by_passes
 from likelier.families import FullGaussian, TiedGaussian, completed
 from likelier.families.covariance import exceeds, regress, steady_precision
-from likelier.families.em_acceleration import MOST_STEPS, Mixing, Point, climb
+from likelier.families.em_acceleration import MOST_STEPS, AndersonMixing, Point, find_fixed_point
 from likelier.families.few_missing import pays
 from likelier.families.missing import expect, maximise, problems
 from likelier.states import Moments, PatternMoments, TooManyPatterns
@@ -581,8 +581,8 @@ def contraction(d: int, seed: int, rate: float) -> tuple[np.ndarray, np.ndarray,
 @pytest.mark.parametrize("d", [1, 2, 5, 20])
 def test_mixing_finds_the_fixed_point_of_a_linear_contraction(d, rate):
     A, b, end = contraction(d, d, rate)
-    mixing, x = Mixing(), np.zeros(d)
-    for _ in range(60 if d <= Mixing.MOST else 400):
+    mixing, x = AndersonMixing(), np.zeros(d)
+    for _ in range(60 if d <= AndersonMixing.MOST else 400):
         x = mixing.next(x, A @ x + b)
     np.testing.assert_allclose(x, end, rtol=1e-8, atol=1e-8)
 
@@ -597,7 +597,7 @@ def test_the_way_up_ends_where_a_linear_contraction_does(p, rate):
         x = one.mean[0]
         return -float((x - end) @ (x - end)), [Point((A @ x + b)[None], one.cov)]
 
-    (found,), steps, converged = climb(step, [Point(np.zeros((1, p)), np.eye(p))])
+    (found,), steps, converged = find_fixed_point(step, [Point(np.zeros((1, p)), np.eye(p))])
     assert converged
     np.testing.assert_allclose(found.mean[0], end, rtol=1e-9, atol=1e-9)
     assert steps < 60
@@ -607,7 +607,7 @@ def test_a_way_without_end_is_given_up():
     def step(at: list[Point]) -> tuple[float, list[Point]]:
         return float(at[0].mean.sum()), [Point(at[0].mean + 1, at[0].cov)]
 
-    (end,), steps, converged = climb(step, [Point(np.zeros((1, 1)), np.eye(1))])
+    (end,), steps, converged = find_fixed_point(step, [Point(np.zeros((1, 1)), np.eye(1))])
     assert not converged
     assert steps == MOST_STEPS
     assert np.isfinite(end.mean).all()

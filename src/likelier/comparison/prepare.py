@@ -10,22 +10,22 @@ from scipy import sparse
 from likelier.array_types import Floats, Indices
 from likelier.comparison.rows import Column, Rows
 
-Serve = Callable[[Indices], Any]  # these rows, as the model takes them
+Apply = Callable[[Indices], Any]  # these rows, as the model takes them
 
 BINS = 10  # that numbers are cut into
 MOST_LEVELS = 50  # of a column whose indicators have covariances: more are hardly ever seen
 MOST_DENSE = 200  # columns, beyond which indicators and words are sparse
 
 
-class SitsOut(ValueError):
+class SkippedModel(ValueError):
     """Why a model cannot take part."""
 
 
 @dataclass(frozen=True)
-class Meal:
+class Prepared:
     """What a model is given of any rows; and the columns that are left."""
 
-    serve: Serve
+    serve: Apply
     p: int  # columns as the model sees them
     leaves: tuple[Column, ...] = ()
     names: Sequence[str] = ()  # of these columns; a sparse matrix has none
@@ -34,26 +34,26 @@ class Meal:
         return self.serve(at)
 
 
-Diet = Callable[[Rows, Indices], Meal]  # all rows, and those to learn from
+Preprocessor = Callable[[Rows, Indices], Prepared]  # all rows, and those to learn from
 
 
 # ---- diets ---------------------------------------------------------------------------------------
-def nothing(rows: Rows, train: Indices) -> Meal:
+def nothing(rows: Rows, train: Indices) -> Prepared:
     """A column of zeros, for models that know y alone."""
-    return Meal(lambda at: np.zeros((len(at), 1)), 0)
+    return Prepared(lambda at: np.zeros((len(at), 1)), 0)
 
 
-def numbers(rows: Rows, train: Indices) -> Meal:
+def numbers(rows: Rows, train: Indices) -> Prepared:
     """Columns of numbers, as they are, NaN where one is missing."""
     if rows.sparse is not None:
         return _sparse(rows)
     if not rows.of("number"):
-        raise SitsOut("needs numbers, but no column holds any")
+        raise SkippedModel("needs numbers, but no column holds any")
     names = _named(rows.of("number"))
-    return Meal(lambda at: rows.numbers[at], len(names), rows.of("category", "text"), names)
+    return Prepared(lambda at: rows.numbers[at], len(names), rows.of("category", "text"), names)
 
 
-def table(rows: Rows, train: Indices) -> Meal:
+def table(rows: Rows, train: Indices) -> Prepared:
     """Numbers and categories, each as it is."""
     if rows.sparse is not None:
         return _sparse(rows)
@@ -61,17 +61,17 @@ def table(rows: Rows, train: Indices) -> Meal:
 
     held = rows.of("number", "category")
     if not held:
-        raise SitsOut("needs numbers or categories, but no column holds any")
+        raise SkippedModel("needs numbers or categories, but no column holds any")
     whole = pa.table({column.name: _arrow(column) for column in held})
-    return Meal(whole.take, len(held), rows.of("text"), _named(held))
+    return Prepared(whole.take, len(held), rows.of("text"), _named(held))
 
 
-def table_or_words(rows: Rows, train: Indices) -> Meal:
+def table_or_words(rows: Rows, train: Indices) -> Prepared:
     """Numbers and categories as they are; where there is text, as weights of words, all as numbers."""
     return design(rows, train) if rows.of("text") else table(rows, train)
 
 
-def design(rows: Rows, train: Indices) -> Meal:
+def design(rows: Rows, train: Indices) -> Prepared:
     """Numbers less their mean, over their deviation, 0 where missing; indicators of missing cells and of
     all categories; words by tf-idf.
     """
@@ -80,21 +80,21 @@ def design(rows: Rows, train: Indices) -> Meal:
     return _joined(rows, [*_filled(rows, train, scaled=True), *_others(rows, train, 0)])
 
 
-def contrasts(rows: Rows, train: Indices) -> Meal:
+def contrasts(rows: Rows, train: Indices) -> Prepared:
     """The same less the first category of each column, which an intercept stands for."""
     if rows.sparse is not None:
         return _sparse(rows)
     return _joined(rows, [*_filled(rows, train, scaled=True), *_others(rows, train, 1)])
 
 
-def plain(rows: Rows, train: Indices) -> Meal:
+def plain(rows: Rows, train: Indices) -> Prepared:
     """Numbers as they are, the mean where missing; indicators; words: for estimators of any kind."""
     if rows.sparse is not None:
         return _sparse(rows)
     return _joined(rows, [*_filled(rows, train, scaled=False), *_others(rows, train, 0)])
 
 
-def numbers_and_indicators(rows: Rows, train: Indices) -> Meal:
+def numbers_and_indicators(rows: Rows, train: Indices) -> Prepared:
     """Numbers as they are, missing ones too; of each column of categories, if they are not too many,
     indicators of all but one.
     """
@@ -107,22 +107,22 @@ def numbers_and_indicators(rows: Rows, train: Indices) -> Meal:
     return _joined(rows, blocks, (*many, *rows.of("text")))
 
 
-def bins(rows: Rows, train: Indices) -> Meal:
+def bins(rows: Rows, train: Indices) -> Prepared:
     """Categories by number; numbers as the tenth of the training rows that they are in. NaN: missing."""
     if rows.sparse is not None:
-        raise SitsOut("needs categories, but the rows are a sparse matrix of numbers")
+        raise SkippedModel("needs categories, but the rows are a sparse matrix of numbers")
     held = rows.of("number", "category")
     if not held:
-        raise SitsOut("needs categories, but no column holds any")
+        raise SkippedModel("needs categories, but no column holds any")
     cuts = [None if c.kind == "category" else _cuts(c.values[train], BINS) for c in held]
 
     def serve(at: Indices) -> Floats:
         return np.column_stack([_binned(c.values[at], cut) for c, cut in zip(held, cuts, strict=True)])
 
-    return Meal(serve, len(held), rows.of("text"), _named(held))
+    return Prepared(serve, len(held), rows.of("text"), _named(held))
 
 
-def truths(rows: Rows, train: Indices) -> Meal:
+def booleans(rows: Rows, train: Indices) -> Prepared:
     """Indicators of categories; numbers as whether they are above the median. NaN: missing."""
     if rows.sparse is not None:
         return _sparse(rows)
@@ -137,11 +137,11 @@ def truths(rows: Rows, train: Indices) -> Meal:
     return _joined(rows, [*blocks, *(_counted_words(rows, column, train) for column in rows.of("text"))])
 
 
-def counts(rows: Rows, train: Indices) -> Meal:
+def counts(rows: Rows, train: Indices) -> Prepared:
     """Whole numbers from 0 on, and how often each word stands in a text."""
     if rows.sparse is not None:
         if (rows.sparse.data < 0).any():
-            raise SitsOut("needs counts, but some numbers are negative")
+            raise SkippedModel("needs counts, but some numbers are negative")
         return _sparse(rows)
     words = [_counted_words(rows, column, train) for column in rows.of("text")]
     X = rows.numbers
@@ -151,7 +151,7 @@ def counts(rows: Rows, train: Indices) -> Meal:
         fault = (
             "some numeric columns are not non-negative integers" if X.shape[1] else "no column holds any"
         )
-        raise SitsOut(f"needs counts, but {fault}")
+        raise SkippedModel(f"needs counts, but {fault}")
     blocks = [_Block(_named(rows.of("number")), lambda at: X[at])] if whole else []
     return _joined(rows, [*blocks, *words], rows.of("category", *(() if whole else ("number",))))
 
@@ -162,21 +162,21 @@ class _Block:
     """Some columns of what a model is given."""
 
     names: Sequence[str]
-    serve: Serve
+    serve: Apply
 
 
 def _named(columns: Sequence[Column]) -> list[str]:
     return [column.name for column in columns]
 
 
-def _sparse(rows: Rows) -> Meal:
-    return Meal(lambda at: rows.sparse[at], rows.p)
+def _sparse(rows: Rows) -> Prepared:
+    return Prepared(lambda at: rows.sparse[at], rows.p)
 
 
-def _joined(rows: Rows, blocks: Sequence[_Block], leaves: tuple[Column, ...] = ()) -> Meal:
+def _joined(rows: Rows, blocks: Sequence[_Block], leaves: tuple[Column, ...] = ()) -> Prepared:
     """Side by side: dense, unless they are many and mostly 0."""
     if not blocks:
-        raise SitsOut("no column is of a kind that it takes")
+        raise SkippedModel("no column has a type that it can use")
     names = [name for block in blocks for name in block.names]
     p = len(names)
 
@@ -187,12 +187,12 @@ def _joined(rows: Rows, blocks: Sequence[_Block], leaves: tuple[Column, ...] = (
         whole = sparse.hstack([sparse.csr_matrix(each) for each in found], format="csr")
         return whole if p > MOST_DENSE else whole.toarray()
 
-    return Meal(serve, p, leaves, names)
+    return Prepared(serve, p, leaves, names)
 
 
 def _others(rows: Rows, train: Indices, skip: int) -> list[_Block]:
     categories = [_indicators(column, train, skip) for column in rows.of("category")]
-    return [*categories, *(_weighed_words(rows, column, train) for column in rows.of("text"))]
+    return [*categories, *(_tfidf(rows, column, train) for column in rows.of("text"))]
 
 
 def _filled(rows: Rows, train: Indices, *, scaled: bool) -> list[_Block]:
@@ -265,7 +265,7 @@ def _counted_words(rows: Rows, column: Column, train: Indices) -> _Block:
     return _Block(words, lambda at: C[at][:, known])
 
 
-def _weighed_words(rows: Rows, column: Column, train: Indices) -> _Block:
+def _tfidf(rows: Rows, column: Column, train: Indices) -> _Block:
     """(1 + ln count) (1 + ln (1 + n) / (1 + n_j)), rows of length 1: tf-idf, n_j of n training rows."""
     from sklearn.feature_extraction.text import TfidfTransformer
 
@@ -278,5 +278,5 @@ def _known_words(rows: Rows, column: Column, train: Indices) -> tuple[Any, Indic
     C, words = rows.words[column.name]
     known = np.unique(C[train].indices)
     if not len(known):
-        raise SitsOut(f"the texts of column {column.name} have no words")
+        raise SkippedModel(f"the texts of column {column.name} contain no words")
     return C, known.astype(np.intp), [f"{column.name}: {word}" for word in words[known]]

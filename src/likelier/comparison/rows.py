@@ -25,7 +25,7 @@ from likelier.estimators import validation
 from likelier.estimators.sources import gathered, stored
 from likelier.estimators.validation import missing
 from likelier.model import levels
-from likelier.states import Sample
+from likelier.states import RowSample
 
 # What a column is to a comparison: numbers, categories, text; and those that nobody should learn from.
 
@@ -45,7 +45,7 @@ class Column(NamedTuple):
     values: Any  # float64, NaN where missing; or a Factor
 
 
-class Seen(NamedTuple):
+class ColumnReport(NamedTuple):
     """What became of a column; note: what a reader should know of that, None: nothing."""
 
     name: str
@@ -54,25 +54,25 @@ class Seen(NamedTuple):
     spare: Column | None = None  # left out, but better than nothing
 
 
-def seen(name: str, values: NDArray[Any] | Factor) -> Seen:
+def seen(name: str, values: NDArray[Any] | Factor) -> ColumnReport:
     """A column as models may use it."""
     return _factor(name, values) if isinstance(values, Factor) else _numbers(name, values)
 
 
-def dates(name: str, values: NDArray[np.datetime64]) -> Seen:
+def dates(name: str, values: NDArray[np.datetime64]) -> ColumnReport:
     """Times as days since 1970, NaN where missing."""
     return days(name, np.where(np.isnat(values), np.nan, (values - np.datetime64(0, "D")) / DAY))
 
 
-def days(name: str, values: Floats) -> Seen:
+def days(name: str, values: Floats) -> ColumnReport:
     """Days since 1970, NaN where missing; that each is there but once does not make them an id."""
     found = _numbers(name, values)
     if found.column is None and found.spare is None:
         return found
-    return Seen(name, found.column or found.spare, "is a date: used as a number of days")
+    return ColumnReport(name, found.column or found.spare, "is a date: used as a number of days")
 
 
-def _numbers(name: str, values: NDArray[Any]) -> Seen:
+def _numbers(name: str, values: NDArray[Any]) -> ColumnReport:
     x = np.asarray(values, dtype=np.float64)
     there = x[~np.isnan(x)]
     if np.isinf(there).any():
@@ -81,11 +81,11 @@ def _numbers(name: str, values: NDArray[Any]) -> Seen:
             f"({int(np.isinf(x).sum())} in all): leave such rows out, or mark the cells as missing."
         )
     if not len(there) or there.min() == there.max():
-        return Seen(name, None, _constant(there))
+        return ColumnReport(name, None, _constant(there))
     column = Column(name, "number", x)
     if len(there) == len(x) >= FEW and _counts_rows(x):
-        return Seen(name, None, "looks like an id (whole numbers, each once): left out", column)
-    return Seen(name, column)
+        return ColumnReport(name, None, "looks like an id (whole numbers, each once): left out", column)
+    return ColumnReport(name, column)
 
 
 def _counts_rows(x: Floats) -> bool:
@@ -95,20 +95,20 @@ def _counts_rows(x: Floats) -> bool:
     return bool((np.diff(x) > 0).all() or (np.diff(np.sort(x)) == 1).all())
 
 
-def _factor(name: str, values: Factor) -> Seen:
+def _factor(name: str, values: Factor) -> ColumnReport:
     used, n = values.used(), int((values.codes >= 0).sum())
     if len(used) == 0 or (len(used) == 1 and n == len(values)):
-        return Seen(name, None, _constant(used))
+        return ColumnReport(name, None, _constant(used))
     texts = [str(level) for level in used]
     if all(DATE.fullmatch(text) for text in texts):
         return dates(name, _parsed(values))
     words = float(np.mean([text.count(" ") + 1 for text in texts]))
     if words >= WORDS and len(used) > n / 2:
-        return Seen(name, Column(name, "text", values))
+        return ColumnReport(name, Column(name, "text", values))
     column = Column(name, "category", values)
     if n >= FEW and len(used) > 0.9 * n:
-        return Seen(name, None, "looks like an id (hardly a value comes twice): left out", column)
-    return Seen(name, column)
+        return ColumnReport(name, None, "looks like an id (hardly a value comes twice): left out", column)
+    return ColumnReport(name, column)
 
 
 def _parsed(values: Factor) -> NDArray[np.datetime64]:
@@ -121,7 +121,7 @@ def _constant(values: NDArray[Any]) -> str:
 
 
 # ---- what is said of them --------------------------------------------------------------------------
-def kept(found: Sequence[Seen]) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+def kept(found: Sequence[ColumnReport]) -> tuple[tuple[Column, ...], tuple[str, ...]]:
     """The columns to learn from, and what a reader should know, one line for each thing that is said."""
     columns = tuple(each.column for each in found if each.column is not None)
     spares = tuple(each.spare for each in found if each.spare is not None)
@@ -132,7 +132,7 @@ def kept(found: Sequence[Seen]) -> tuple[tuple[Column, ...], tuple[str, ...]]:
             said.setdefault(note, []).append(each.name)
     notes = tuple(f"{some_of(names)}: {note}" for note, names in said.items())
     if not columns and not spares:
-        raise ValueError(f"no column is left to learn from: {'; '.join(notes) or 'there is none'}.")
+        raise ValueError(f"no feature column is left: {'; '.join(notes) or 'there is none'}.")
     return columns or spares, notes
 
 
@@ -211,9 +211,9 @@ class Rows:
 def in_memory(X: Any, y: Any, sample_weight: Any = None, *, seed: int, most: int) -> Rows:
     """Arrays, frames and sparse matrices."""
     if isinstance(X, str | PathLike):
-        raise ValueError(f"X is a path: hand in what it holds, as in scan({str(X)!r}, target='y').")
+        raise ValueError(f"X is a path: pass its contents, as in scan({str(X)!r}, target='y').")
     if y is None:
-        raise ValueError("y is None: beside an array or a frame, compare needs what is to be predicted.")
+        raise ValueError("y is None: with an array or a frame, compare needs the target.")
     frame = None if isinstance(X, np.ndarray) else frames.frame(X)
     if isinstance(y, str):
         frame, y = _parted(frame, y)
@@ -247,7 +247,7 @@ def in_memory(X: Any, y: Any, sample_weight: Any = None, *, seed: int, most: int
 def _parted(frame: frames.Frame | None, target: str) -> tuple[frames.Frame, Any]:
     """All other columns, and that of the target."""
     if frame is None:
-        raise ValueError(f"y={target!r} names a column, and X is no frame: hand in y itself.")
+        raise ValueError(f"y={target!r} names a column, but X is not a data frame: pass y itself.")
     if target not in frame.columns:
         near = get_close_matches(target, [str(name) for name in frame.columns], n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else f"it has {some_of(frame.columns)}."
@@ -256,7 +256,11 @@ def _parted(frame: frames.Frame | None, target: str) -> tuple[frames.Frame, Any]
 
 
 def rows_of(
-    found: Sequence[Seen], y: NDArray[Any], w: Floats | None, notes: tuple[str, ...], target: str | None
+    found: Sequence[ColumnReport],
+    y: NDArray[Any],
+    w: Floats | None,
+    notes: tuple[str, ...],
+    target: str | None,
 ) -> Rows:
     """Of columns as they were seen."""
     if len(y) < 2:
@@ -273,7 +277,7 @@ def labelled(y: NDArray[Any], w: Floats | None) -> tuple[Indices, tuple[str, ...
     gone = missing(y)
     there = np.flatnonzero(rows_that_count(~gone, w))
     if not len(there):
-        raise ValueError("no row has a label and a weight: there is nothing to compare on.")
+        raise ValueError("no row has both a label and a positive weight: there is nothing to compare on.")
     return there, (f"{counted(int(gone.sum()), 'row')} without a label: left out",) if gone.any() else ()
 
 
@@ -307,7 +311,7 @@ def _finite(X: Any) -> Any:
     return X
 
 
-def _of_array(X: NDArray[Any]) -> Iterator[Seen]:
+def _of_array(X: NDArray[Any]) -> Iterator[ColumnReport]:
     if X.dtype.kind not in "fiub":
         yield from of_columns([f"x{j}" for j in range(X.shape[1])], frames.of_objects(X))
         return
@@ -315,7 +319,7 @@ def _of_array(X: NDArray[Any]) -> Iterator[Seen]:
         yield seen(f"x{j}", column)
 
 
-def _of_frame(frame: frames.Frame) -> Iterator[Seen]:
+def _of_frame(frame: frames.Frame) -> Iterator[ColumnReport]:
     for series in frame.iter_columns():
         name = str(series.name)
         kind, values = frames.read(series)
@@ -326,10 +330,10 @@ def _of_frame(frame: frames.Frame) -> Iterator[Seen]:
         elif kind == "time":
             yield dates(name, series.to_numpy().astype("datetime64[s]"))
         else:
-            yield Seen(name, None, f"holds {kind} values: left out")
+            yield ColumnReport(name, None, f"holds {kind} values: left out")
 
 
-def of_columns(names: Sequence[Any], X: Any, dated: Collection[str] = ()) -> Iterator[Seen]:
+def of_columns(names: Sequence[Any], X: Any, dated: Collection[str] = ()) -> Iterator[ColumnReport]:
     """Of the columns of a block, of which some are days since 1970."""
     arrays: Sequence[NDArray[Any] | Factor] = X.arrays if isinstance(X, Columns) else X.to_array().T
     for name, values in zip(names, arrays, strict=True):
@@ -353,7 +357,7 @@ def opened(
         return in_memory(X, y, sample_weight, seed=seed, most=most)
     if y is not None or sample_weight is not None:
         raise ValueError(
-            "X is a source, and brings y and weights along: name their columns, as in scan(path, "
+            "X is a source, which includes y and weights: name their columns, as in scan(path, "
             "target='y', weight='w')."
         )
     if len(X.targets) != 1:
@@ -367,7 +371,7 @@ def _scanned(X: Scan, seed: int, most: int) -> Rows:
     """Files, read once: target and weights are columns among others, whose cells may be missing."""
     (target,), weight = X.targets, X.roles.weight
     dated = X.dates(columns_of(X))
-    X = X.told(dict.fromkeys(dated, "date")) if dated else X
+    X = X.with_types(dict.fromkeys(dated, "date")) if dated else X
     names, left = _usable(X)
     if X.others([target]) and target not in X.texts([target]):
         raise ValueError(
@@ -415,7 +419,7 @@ def _sparse(X: Widening, seed: int, most: int) -> Rows:
     return Rows((), y, _weights(chunk.w), whole, notes, X.targets[0])
 
 
-def _usable(X: Any) -> tuple[list[str], list[Seen]]:
+def _usable(X: Any) -> tuple[list[str], list[ColumnReport]]:
     """The columns that can be read, and what is said of the others."""
     names = list(columns_of(X))
     others, texts = X.others(names), X.texts(names)
@@ -423,7 +427,7 @@ def _usable(X: Any) -> tuple[list[str], list[Seen]]:
     if not usable:
         raise ValueError(f"no column holds numbers, categories or text: {some_of(list(others))}.")
     lost = [(name, others[name]) for name in names if name not in usable]
-    return usable, [Seen(name, None, f"holds no numbers ({kind}): left out") for name, kind in lost]
+    return usable, [ColumnReport(name, None, f"holds no numbers ({kind}): left out") for name, kind in lost]
 
 
 # ---- samples -------------------------------------------------------------------------------------
@@ -441,17 +445,17 @@ def _with_labels(
 def _drawn(rows: Source, seed: int, most: int) -> tuple[Chunk, int]:
     """At most so many rows, and how many there are."""
     with validation.naming(rows):
-        found = run(numbered(rows), partial(_Drawing, Sample(most, seed=seed)))
+        found = run(numbered(rows), partial(_DrawnRows, RowSample(most, seed=seed)))
     drawn = found.sample.rows()
     if drawn is None:
         raise ValueError("the table has no rows: there is nothing to compare.")
     return drawn, found.rows
 
 
-class _Drawing:
+class _DrawnRows:
     """A sample, and how many rows there were."""
 
-    def __init__(self, sample: Sample) -> None:
+    def __init__(self, sample: RowSample) -> None:
         self.sample, self.rows = replace(sample, pieces=[]), 0
 
     @property
@@ -462,7 +466,7 @@ class _Drawing:
         self.rows += chunk.X.shape[0]
         self.sample.update(chunk)
 
-    def merge(self, other: "_Drawing") -> None:
+    def merge(self, other: "_DrawnRows") -> None:
         self.rows += other.rows
         self.sample.merge(other.sample)
 

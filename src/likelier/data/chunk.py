@@ -118,7 +118,7 @@ class Stored(Source, Protocol):
         """The same with these columns as categories."""
 
     def worded(self) -> Self:
-        """The same with text and truths as categories."""
+        """The same with text and booleans as categories."""
 
 
 @runtime_checkable

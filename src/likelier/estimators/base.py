@@ -337,7 +337,7 @@ def publish(estimator: Any, attributes: dict[str, Any]) -> None:
     estimator.__dict__.update(attributes)
 
 
-class Publishing(BaseEstimator, ABC):
+class FittedMixin(BaseEstimator, ABC):
     """Estimators with a model, what they counted (None: not kept), and what y was."""
 
     _model: Any

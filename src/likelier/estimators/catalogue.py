@@ -133,7 +133,7 @@ _LISTED = (
         (
             _naive(
                 "BernoulliNB",
-                "truths",
+                "booleans",
                 "columns true or false",
                 "that columns, made true or false, are independent within each class",
                 "independent",
@@ -423,7 +423,7 @@ NO_COLUMNS: Mapping[bool, Candidate] = {
         "nothing",
         "each class as often as in the sample",
         "that columns say nothing of the class",
-        ("says_nothing",),
+        ("assumes_nothing",),
         independent="",
         boundary="",
     ),
@@ -432,7 +432,7 @@ NO_COLUMNS: Mapping[bool, Candidate] = {
         "nothing",
         "the mean of the sample",
         "that columns say nothing of the target",
-        ("tells_nothing",),
+        ("uninformative",),
         independent="",
         boundary="",
     ),

@@ -97,7 +97,7 @@ class LinearProbabilities(Decisions, LinearScores):
         """
         if priors is None:
             return super().predict(X)
-        best = self._reweighed(X, priors).argmax(axis=1)  # refuses to answer before `fit`
+        best = self._with_priors(X, priors).argmax(axis=1)  # refuses to answer before `fit`
         return np.asarray(self.classes_[best])
 
     @by_block
@@ -124,7 +124,7 @@ class LinearProbabilities(Decisions, LinearScores):
         """
         if priors is None:
             return self._ask(X, links.softmax)
-        Z = self._reweighed(X, priors)
+        Z = self._with_priors(X, priors)
         links.softmax.apply(Z, Z)
         return Z
 
@@ -147,7 +147,7 @@ class LinearProbabilities(Decisions, LinearScores):
         """
         if priors is None:
             return self._ask(X, links.log_softmax)
-        Z = self._reweighed(X, priors)
+        Z = self._with_priors(X, priors)
         links.log_softmax.apply(Z, Z)
         return Z
 
@@ -196,7 +196,7 @@ class LinearProbabilities(Decisions, LinearScores):
         warn_of_priors(self, found, tol, most)
         return found.prior
 
-    def _reweighed(self, X: Any, priors: Any) -> Floats:
+    def _with_priors(self, X: Any, priors: Any) -> Floats:
         """Scores whose softmax are the posteriors under other priors."""
         Z = self._ask(X, links.log_softmax)
         new = validation.priors_of(priors, len(self.classes_), classes=self.classes_)
@@ -413,7 +413,7 @@ def weights_by_class(class_weight: Any, classes: NDArray[Any], n: Floats) -> Flo
     return found
 
 
-def weighed(source: Source, totals: Floats, factor: Floats | None) -> tuple[Source, Floats]:
+def weighted(source: Source, totals: Floats, factor: Floats | None) -> tuple[Source, Floats]:
     """Rows and class weights, times a number by class; of rows in memory once and for all passes."""
     if factor is None:
         return source, totals

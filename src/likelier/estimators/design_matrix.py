@@ -209,7 +209,9 @@ class DesignMatrix(TransformerMixin, BaseEstimator):
         for one in (self, *others):
             one._check_fitted()
             if one.get_params() != self.get_params():
-                raise ValueError("hyper-parameters differ: fit designs alike that are to be merged.")
+                raise ValueError(
+                    "hyper-parameters differ: fit designs with the same hyper-parameters to merge them."
+                )
         new = DesignMatrix(**self.get_params())
         names = getattr(self, "feature_names_in_", None)
         return new._publish(_merged([one._survey for one in (self, *others)]), names)
@@ -377,7 +379,7 @@ def opened_table(estimator: Any, X: Any, sample_weight: Any) -> tuple[Source, An
     if stored(X):
         if sample_weight is not None:
             raise ValueError(
-                "X is a source, and brings weights along: name their column, as in scan(path, weight='w')."
+                "X is a source, which includes weights: name their column, as in scan(path, weight='w')."
             )
         table, source = encoding.table_in_parts(X)
         return source, table, source.names
@@ -397,7 +399,7 @@ def settings_of(given: DesignMatrix) -> DesignSettings:
     return DesignSettings(
         given.drop,  # type: ignore[arg-type]
         validation.number("min_count", given.min_count, 0.0),
-        validation.truth("standardize", given.standardize),
+        validation.boolean("standardize", given.standardize),
         _parts(given.parts),
         given.missing,  # type: ignore[arg-type]
         None if isinstance(given.sparse, str) else bool(given.sparse),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from likelier.data import Arrays, Columns, Source, Stored, columns_of, frames
-from likelier.data.dask import Collected
+from likelier.data.dask import DaskRows
 from likelier.data.design import Design, Designed, TableColumn, encoding_threads
 from likelier.data.files.scan import Scan
 from likelier.data.matrix import readable
@@ -105,7 +105,7 @@ def _zones(X: Stored, columns: Sequence[str]) -> dict[str, str | None]:
     if isinstance(X, Scan):
         types = X.files[0].types
         return {name: getattr(types[name], "tz", None) for name in X.dates(columns)}
-    if isinstance(X, Collected):
+    if isinstance(X, DaskRows):
         said = X.others(columns)
         dates = {name: re.fullmatch(r"datetime64\[\w+(?:, (.+))?\]", said[name]) for name in columns}
         return {name: match[1] for name, match in dates.items() if match is not None}
@@ -114,8 +114,8 @@ def _zones(X: Stored, columns: Sequence[str]) -> dict[str, str | None]:
 
 def _as_declared(X: Stored, texts: Any, dates: Sequence[str]) -> Stored:
     if isinstance(X, Scan) and dates:
-        X = X.told(dict.fromkeys(dates, "date"))
-    return X.categorised(texts) if texts or (dates and isinstance(X, Collected)) else X
+        X = X.with_types(dict.fromkeys(dates, "date"))
+    return X.categorised(texts) if texts or (dates and isinstance(X, DaskRows)) else X
 
 
 # Learning a design, and applying it.

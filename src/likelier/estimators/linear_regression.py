@@ -18,7 +18,7 @@ from likelier.data import DegenerateWarning, Source, frames
 from likelier.estimators import precision, validation
 from likelier.estimators.discriminative.weights import same
 from likelier.estimators.one_pass import (
-    Named,
+    NamedModel,
     Names,
     OnePass,
     Start,
@@ -26,9 +26,9 @@ from likelier.estimators.one_pass import (
     check_statistics,
     numbered_models,
 )
-from likelier.estimators.predictions import itself, valued
+from likelier.estimators.predictions import evaluated_by_value, itself
 from likelier.estimators.sources import brought, by_block, gathered, numeric, stored
-from likelier.evaluation import ValueCard
+from likelier.evaluation import ValueFoldMetrics
 from likelier.inference import (
     Covariance,
     Solution,
@@ -44,7 +44,7 @@ from likelier.inference import (
 )
 from likelier.model import ask
 from likelier.scores import Affine, Scores
-from likelier.states import Equations, Gathered, Triangle
+from likelier.states import Equations, RowsOrTriangle, Triangle
 from likelier.threads import one_blas_thread
 from likelier.warning_location import outside
 
@@ -52,7 +52,7 @@ from likelier.warning_location import outside
 
 
 @dataclass(frozen=True)
-class Lines:
+class LinearParams:
     """ŷ = at + B (x - shift), for q targets at once: what a fit leaves."""
 
     B: Floats  # (q, p)
@@ -89,7 +89,7 @@ class Lines:
         """A copy of the coefficients, which users may write to."""
         return self.B[0].copy() if flat else self.B.copy()
 
-    def assigned(self, coef: Any, intercept: Any) -> "Lines":
+    def assigned(self, coef: Any, intercept: Any) -> "LinearParams":
         """The same, or the model of other coefficients if the shown ones were overwritten."""
         B, b = self._compared
         given = coef[None] if type(coef) is np.ndarray and coef.ndim == 1 else np.atleast_2d(coef)
@@ -114,14 +114,14 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
     (`_shown`).
     """
 
-    _card = ValueCard
+    _card = ValueFoldMetrics
     _takes_blocks = True  # of chunks, in place of X
     _single_shown = frozenset({"coef_", "intercept_", "singular_"})
     _single_answers = frozenset({"predict"})
     fit_intercept: bool
     positive: bool
-    _model: Lines
-    _statistics: Gathered
+    _model: LinearParams
+    _statistics: RowsOrTriangle
     _target: tuple[int, ...]  # the shape of a row of y
 
     def _solve(self, equations: Equations) -> Solution:
@@ -175,7 +175,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         """
         return self._join(numbered_models(self, others))
 
-    def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
+    def _join(self, models: Sequence[NamedModel], classes: Any = None) -> Self:
         check(models)
         if classes is not None:
             raise ValueError(
@@ -230,7 +230,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         if stored(X):
             validation.fitted(self)
             source = self._source(X, y, sample_weight, known=True)
-            return float(valued(self, source, itself).r2.mean())
+            return float(evaluated_by_value(self, source, itself).r2.mean())
         return float(super().score(X, y, sample_weight))
 
     def summary(
@@ -324,34 +324,34 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         return source.y_shape
 
     def _start(self, source: Source, target: tuple[int, ...]) -> Start:
-        return partial(Gathered.start, source.p, math.prod(target))
+        return partial(RowsOrTriangle.start, source.p, math.prod(target))
 
     def _labelled(self, source: Source, target: tuple[int, ...]) -> Source:
         return source
 
-    def _scores(self, model: Lines) -> Scores:
+    def _scores(self, model: LinearParams) -> Scores:
         return model.scores
 
-    def _model_of(self, statistics: Gathered | Triangle) -> Lines:
+    def _model_of(self, statistics: RowsOrTriangle | Triangle) -> LinearParams:
         intercept = bool(self.fit_intercept)
-        found = self._by_steps(statistics) if isinstance(statistics, Gathered) else None
+        found = self._by_steps(statistics) if isinstance(statistics, RowsOrTriangle) else None
         if found is not None:
             with one_blas_thread():  # its products are small, and others are slow to come to a busy core
-                return Lines.of(found[1], found[0], intercept=intercept)
+                return LinearParams.of(found[1], found[0], intercept=intercept)
         equations = statistics.equations(centred=intercept)
-        return Lines.of(equations, self._solve(equations), intercept=intercept)
+        return LinearParams.of(equations, self._solve(equations), intercept=intercept)
 
-    def _by_steps(self, statistics: Gathered) -> tuple[Solution, Equations] | None:
+    def _by_steps(self, statistics: RowsOrTriangle) -> tuple[Solution, Equations] | None:
         """The solution and where the rows lie, if an iteration finds them sooner than the direct way."""
         return None
 
     def _publish(self, model: Any, statistics: Any | None, target: Any, names: Names) -> Self:
         # Files of earlier versions hold the triangle itself.
-        kept = Gathered.of(statistics) if isinstance(statistics, Triangle) else statistics
+        kept = RowsOrTriangle.of(statistics) if isinstance(statistics, Triangle) else statistics
         return super()._publish(model, kept, target, names)
 
     def _remarks(
-        self, model: Lines, statistics: Gathered, target: tuple[int, ...], names: Names
+        self, model: LinearParams, statistics: RowsOrTriangle, target: tuple[int, ...], names: Names
     ) -> Iterator[str]:
         free = model.solution.free
         if not len(free):
@@ -376,7 +376,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         if not 0 < level < 1:
             raise ValueError(f"level must be a number between 0 and 1; got {level!r}.")
         if self.positive:
-            raise ValueError("coefficients bounded by positive=True have no standard errors of this kind.")
+            raise ValueError("there are no standard errors for coefficients bounded by positive=True.")
         if cov == "classical":
             return None
         if any(self._alpha(target) for target in range(len(self._model.B))):
@@ -500,7 +500,7 @@ class LinearRegression(LeastSquares):
             raise ValueError(f"tol must be >= 0; got {self.tol!r}.")
         return 0.0 if self.tol == ROUNDING else float(self.tol)
 
-    def _shown(self, model: Lines, statistics: Any, target: tuple[int, ...]) -> dict[str, Any]:
+    def _shown(self, model: LinearParams, statistics: Any, target: tuple[int, ...]) -> dict[str, Any]:
         flat = target == ()
         shown: dict[str, Any] = {"coef_": model.coef(flat=flat), "intercept_": 0.0}
         shown["n_features_in_"] = model.B.shape[1]
@@ -633,7 +633,7 @@ class Ridge(LeastSquares):
             b[:, at] = found[-1].b
         return min(found, key=lambda one: one.rank)._replace(b=b)
 
-    def _by_steps(self, statistics: Gathered) -> tuple[Solution, Equations] | None:
+    def _by_steps(self, statistics: RowsOrTriangle) -> tuple[Solution, Equations] | None:
         alphas = self._alphas(statistics.q)
         rows = None if self.positive or not statistics.sparse else statistics.rows()
         return None if rows is None else conjugate(rows, alphas, centred=bool(self.fit_intercept))
@@ -643,7 +643,7 @@ class Ridge(LeastSquares):
             return bounded(penalised(equations, alpha) if alpha > 0 else equations)
         return ridge(equations, alpha) if alpha > 0 else solve(equations)
 
-    def _shown(self, model: Lines, statistics: Any, target: tuple[int, ...]) -> dict[str, Any]:
+    def _shown(self, model: LinearParams, statistics: Any, target: tuple[int, ...]) -> dict[str, Any]:
         # A single column of y leaves flat coefficients but not a flat intercept: so in scikit-learn.
         shown: dict[str, Any] = {"coef_": model.coef(flat=len(model.B) == 1), "intercept_": 0.0}
         if self.fit_intercept:

@@ -13,29 +13,32 @@ from likelier.data import Source
 from likelier.engines import run
 from likelier.engines.row_numbers import numbered
 from likelier.estimators import cross_validation, validation
-from likelier.estimators.base import NOT_ROUTED, Publishing, resumable
+from likelier.estimators.base import NOT_ROUTED, FittedMixin, resumable
 from likelier.estimators.base import Names as Names
 from likelier.estimators.precision import single
-from likelier.evaluation import Card, CrossValidation
+from likelier.evaluation import CrossValidation, FoldMetrics
 from likelier.scores import Scores
 from likelier.states.units import plain
 
 # Whether models that were fitted apart can be merged; and if not, which of them, and why.
 
 
-class Named(NamedTuple):
+class NamedModel(NamedTuple):
     """A fitted model, and what messages call it."""
 
     name: str
     model: Any
 
 
-def numbered_models(first: Any, others: Sequence[Any]) -> list[Named]:
+def numbered_models(first: Any, others: Sequence[Any]) -> list[NamedModel]:
     """Models by their places in a call of `merge`."""
-    return [Named("this model", first), *(Named(f"model {i}", one) for i, one in enumerate(others, 1))]
+    return [
+        NamedModel("this model", first),
+        *(NamedModel(f"model {i}", one) for i, one in enumerate(others, 1)),
+    ]
 
 
-def check(models: Sequence[Named]) -> None:
+def check(models: Sequence[NamedModel]) -> None:
     """Refuse what was not fitted alike: another kind, other hyper-parameters or columns, no statistics."""
     first = models[0]
     for one in models:
@@ -47,7 +50,7 @@ def check(models: Sequence[Named]) -> None:
         _check_columns(first, one)
 
 
-def check_statistics(models: Sequence[Named]) -> None:
+def check_statistics(models: Sequence[NamedModel]) -> None:
     """Refuse statistics that count other things."""
     first = models[0]
     for one in models[1:]:
@@ -64,7 +67,7 @@ _UNLIKE = (
 )
 
 
-def _check_kind(first: Named, one: Named) -> None:
+def _check_kind(first: NamedModel, one: NamedModel) -> None:
     ours, theirs = (type(each.model).__name__ for each in (first, one))
     if type(one.model) is not type(first.model):
         raise TypeError(
@@ -72,20 +75,20 @@ def _check_kind(first: Named, one: Named) -> None:
         )
 
 
-def _check_kept(one: Named) -> None:
+def _check_kept(one: NamedModel) -> None:
     try:
         needs_statistics(one.model, "merge")
     except ValueError as problem:
         raise ValueError(f"{one.name}: {problem}") from None
 
 
-def _check_hyper_parameters(first: Named, one: Named) -> None:
+def _check_hyper_parameters(first: NamedModel, one: NamedModel) -> None:
     mine, settled = first.model.get_params(deep=False), first.model._settled
     for name, value in one.model.get_params(deep=False).items():
         if name not in settled and not _same(mine[name], value):
             raise ValueError(
                 f"hyper-parameters differ: {name} is {mine[name]!r} in {first.name} and {value!r} in "
-                f"{one.name}. Fit them alike."
+                f"{one.name}. Fit both models with the same hyper-parameters."
             )
 
 
@@ -93,7 +96,7 @@ def _same(a: Any, b: Any) -> bool:
     return a is b or np.array_equal(np.asarray(a), np.asarray(b))
 
 
-def _check_columns(first: Named, one: Named) -> None:
+def _check_columns(first: NamedModel, one: NamedModel) -> None:
     ours, theirs = (_columns(each.model) for each in (first, one))
     if ours == theirs:
         return
@@ -136,7 +139,7 @@ UNLIKE = "hyper-parameters that need other statistics were changed since the fir
 Start = Callable[[], Any]
 
 
-class OnePass(Publishing):
+class OnePass(FittedMixin):
     """Estimators that are a function of statistics which absorb rows and merge.
 
     A subclass says what rows and target it takes (`_source`, `_target_of`: the classes, or the shape of a
@@ -145,7 +148,7 @@ class OnePass(Publishing):
     """
 
     __metadata_request__fit: ClassVar[dict[str, str]] = NOT_ROUTED
-    _card: ClassVar[type[Card]]  # how its predictions are judged
+    _card: ClassVar[type[FoldMetrics]]  # how its predictions are judged
     _settled: ClassVar[tuple[str, ...]] = ()  # hyper-parameters that statistics have the last word on
 
     @abstractmethod
@@ -256,7 +259,9 @@ class OnePass(Publishing):
             all rows) and, if requested, `predictions`. Prints as a table.
         """
         source = numbered(self._source(X, y, sample_weight, known=False))
-        asked = cross_validation.Asked(cv, param_grid, scoring, groups, random_state, return_predictions)
+        asked = cross_validation.CrossValidationRequest(
+            cv, param_grid, scoring, groups, random_state, return_predictions
+        )
         return cross_validation.validated(self, source, (X, y), asked)
 
     def _survey(self, source: Source, *, every: bool = False) -> Any:
@@ -279,10 +284,10 @@ class OnePass(Publishing):
         return self._publish(model, statistics, target, names)
 
     @abstractmethod
-    def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
+    def _join(self, models: Sequence[NamedModel], classes: Any = None) -> Self:
         """A new estimator, equal to one fitted to the rows of all these; self is the first of them."""
 
-    def _merge(self, models: Sequence[Named], states: Sequence[Any], target: Any) -> Self:
+    def _merge(self, models: Sequence[NamedModel], states: Sequence[Any], target: Any) -> Self:
         """A new estimator of the same kind, with these statistics of the models."""
         statistics = merged(states)
         new: Self = clone(self)

@@ -93,7 +93,7 @@ def brought(estimator: Any, X: Stored, y: Any, sample_weight: Any, *, known: boo
     """A source to train on, checked; `known`: the columns are those of an earlier fit."""
     if y is not None or sample_weight is not None:
         raise ValueError(
-            "X is a source, and brings y and weights along: name their columns, as in "
+            "X is a source, which includes y and weights: name their columns, as in "
             "scan(path, target='y', weight='w'), and pass neither y nor sample_weight."
         )
     if not X.targets:
@@ -108,7 +108,7 @@ def unaccompanied(estimator: Any, X: Stored, sample_weight: Any, *, known: bool)
     """A source of rows without y, checked; `known`: the columns are those of an earlier fit."""
     if sample_weight is not None:
         raise ValueError(
-            "X is a source, and brings weights along: name their column, as in scan(path, weight='w')."
+            "X is a source, which includes weights: name their column, as in scan(path, weight='w')."
         )
     if X.targets:
         raise ValueError(
@@ -181,7 +181,7 @@ def as_learned(estimator: Any, source: S) -> S:
         return source
     words = set(estimator._categories()) if takes_categories(estimator) else set()
     texts = [name for name in source.texts(list(source.names)) if name not in words]
-    return source.told(dict.fromkeys(texts, "number")) if texts else source
+    return source.with_types(dict.fromkeys(texts, "number")) if texts else source
 
 
 def takes_categories(estimator: Any) -> bool:
@@ -212,5 +212,6 @@ def _only_numbers(estimator: Any, others: Mapping[str, str]) -> None:
         which = some_of([f"{name!r} ({kind})" for name, kind in others.items()])
         raise ValueError(
             f"{type(estimator).__name__} takes numbers, and these columns hold none: {which}. Leave them "
-            "out, as in scan(path, features=[...]), or turn them into numbers first."
+            "out, as in scan(path, features=[...]), or encode them as numbers first (see "
+            "likelier.DesignMatrix)."
         )

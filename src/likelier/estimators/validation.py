@@ -107,7 +107,7 @@ def known_rows(estimator: Any, X: Any) -> Source:
     return Arrays(_known_block(estimator, opened(X)), names=getattr(estimator, "feature_names_in_", None))
 
 
-def weighed_rows(estimator: Any, X: Any, sample_weight: Any) -> Source:
+def weighted_rows(estimator: Any, X: Any, sample_weight: Any) -> Source:
     """X to predict, some rows more than others."""
     if is_collection(X):
         return as_fitted(estimator, gathered(X, None, sample_weight)[0], y=True)
@@ -174,7 +174,7 @@ def _check_width(estimator: Any, p: int) -> None:
 def weighty(n: Any) -> None:
     """Refuse weights that leave no row; n: what was counted."""
     if not (n.any() if isinstance(n, np.ndarray) else n):
-        raise ValueError("Sample weights are all zero: no row is left to fit. Give some row a weight.")
+        raise ValueError("Sample weights are all zero: there is no row to fit.")
 
 
 def labels_of(estimator: Any, y: Any) -> NDArray[Any]:
@@ -378,7 +378,7 @@ def allowance(name: str, value: Any) -> float:
     return float(value)
 
 
-def truth(name: str, value: Any) -> bool:
+def boolean(name: str, value: Any) -> bool:
     """A hyper-parameter that is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False; got {value!r}.")

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from likelier.array_types import Floats
 from likelier.comparison import Comparison, Result, compare
-from likelier.comparison.cross_validate import LearningCurve, grown
+from likelier.comparison.cross_validate import LearningCurve, grow_training_rows
 from likelier.estimators.evaluate import evaluate
 from likelier.evaluation import LabelEvaluation
 from likelier.plot.axes import MUTED, axes, color, ink, marker, tint
@@ -104,7 +104,7 @@ def calibration(
 
 
 # ---- what is drawn -------------------------------------------------------------------------------
-class Judged(NamedTuple):
+class EvaluatedRows(NamedTuple):
     """Sums over judged rows, and the classes that they number."""
 
     figures: Figures
@@ -116,7 +116,7 @@ def _by_name(found: Any) -> Mapping[str, Any]:
         return {result.model: result for result in found.results if result.P is not None}
     several = found if isinstance(found, Mapping) else {_name(found): found}
     if not several:
-        raise ValueError("there is nothing to draw: give one result at least")
+        raise ValueError("there is nothing to draw: pass at least one result")
     return several
 
 
@@ -124,30 +124,30 @@ def _name(found: Any) -> str:
     return found.model if isinstance(found, Result | LabelEvaluation) else "the model"
 
 
-def _judged(name: str, each: Any, X: Any, y: Any) -> Judged:
+def _judged(name: str, each: Any, X: Any, y: Any) -> EvaluatedRows:
     if isinstance(each, BaseEstimator) and is_classifier(each):
         if X is None:
-            raise ValueError(f"{name} is a classifier: its probabilities are judged by rows, give X and y")
+            raise ValueError(f"{name} is a classifier: calibration is computed from rows; give X and y")
         each = evaluate(each, X, y)
     elif X is not None or y is not None:
         raise ValueError(f"{name} has been evaluated: X and y are for fitted classifiers")
     if isinstance(each, Result):
-        if each.sits_out is not None:
-            raise ValueError(f"{name} was skipped: {each.sits_out}")
+        if each.skipped is not None:
+            raise ValueError(f"{name} was skipped: {each.skipped}")
         each = each.overall
     if isinstance(each, LabelEvaluation):
         if not each.probable:
             raise ValueError(f"{name} gives no probabilities: there is nothing to calibrate")
-        found = Judged(each.sums.figures, tuple(each.classes.tolist()))
+        found = EvaluatedRows(each.sums.figures, tuple(each.classes.tolist()))
     elif isinstance(getattr(each, "figures", None), Figures):
-        found = Judged(each.figures, tuple(each.classes))
+        found = EvaluatedRows(each.figures, tuple(each.classes))
     else:
         raise TypeError(
-            f"a {type(each).__name__} has no figures: draw a fitted classifier, or what lk.evaluate, "
+            f"a {type(each).__name__} has no metrics: draw a fitted classifier, or what lk.evaluate, "
             "lk.progressive or lk.compare returned"
         )
     if not found.figures.rows:
-        raise ValueError(f"{name} was judged by no row: there is nothing to draw")
+        raise ValueError(f"{name} was evaluated on no row: there is nothing to draw")
     return found
 
 
@@ -277,17 +277,20 @@ def _found(
 ) -> LearningCurve:
     if isinstance(models, LearningCurve | Comparison) and (X is not None or y is not None):
         raise ValueError(
-            f"a {type(models).__name__} has its rows: X and y are for models that are not judged"
+            f"a {type(models).__name__} already contains its rows: X and y are for models that "
+            "have not been evaluated"
         )
     if isinstance(models, LearningCurve):
         return models
     if not isinstance(models, Comparison):
         if X is None:
-            raise ValueError("X is None: models learn from rows, give X and y")
+            raise ValueError("X is None: training needs rows; give X and y")
         single = not isinstance(models, Mapping | Sequence) or isinstance(models, str)
         models = compare(X, y, [models] if single else models, cv, random_state=seed)
     usual = "rmse" if models.classes is None else "error"
-    return grown(models, sizes=sizes, metric=usual if metric is None else metric.replace("-", "_"))
+    return grow_training_rows(
+        models, sizes=sizes, metric=usual if metric is None else metric.replace("-", "_")
+    )
 
 
 # Mistakes over time.
@@ -358,7 +361,7 @@ def _of_streams(found: Any, ax: Any) -> Any:
     for i, (name, each) in enumerate(_named(found).items()):
         curve = each.curve
         if not len(curve.rows):
-            raise ValueError(f"{name} was judged by no row: there is nothing to draw")
+            raise ValueError(f"{name} was evaluated on no row: there is nothing to draw")
         label = f"{name}: {curve.mistakes[-1]:.10g} mistakes, {100 * each.figures.error:.2f} %"
         ax.plot([0, *curve.rows], [0, *curve.mistakes], color=color(i), label=label)
     ax.set(xlabel="rows", ylabel="mistakes")
@@ -371,8 +374,8 @@ def _named(found: Any) -> Mapping[str, Any]:
     """Results by name, checked: one alone is that of the model."""
     several = found if isinstance(found, Mapping) else {"the model": found}
     if not several:
-        raise ValueError("there is nothing to draw: give one result at least")
+        raise ValueError("there is nothing to draw: pass at least one result")
     for each in several.values():
         if not (hasattr(each, "figures") and hasattr(each, "curve")):
-            raise TypeError(f"a {type(each).__name__} has no figures: draw what lk.progressive returned")
+            raise TypeError(f"a {type(each).__name__} has no metrics: draw what lk.progressive returned")
     return several

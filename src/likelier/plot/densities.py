@@ -89,7 +89,7 @@ class Density(NamedTuple):
     column: int
     log_prior: Floats  # (K,)
     support: Any
-    threshold: float | None  # of truths: above it
+    threshold: float | None  # of booleans: above it
     atoms: Floats  # values that have a probability
 
     @classmethod

@@ -108,7 +108,7 @@ def _objective(X: Floats, y: Any, C: float) -> Objective:
     model = LogisticRegression(C=C, fit_intercept=X.shape[1] == 1)
     rows = model._rows(validation.training(model, X, y, None))
     if len(rows.classes) != 2:
-        raise ValueError(f"y has {len(rows.classes)} classes: two weights tell two apart")
+        raise ValueError(f"y has {len(rows.classes)} classes: two weights suffice for two classes only")
     return model._objective(rows)
 
 

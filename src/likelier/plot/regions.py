@@ -190,7 +190,7 @@ class Plane(NamedTuple):
     @classmethod
     def of(cls, model: Any, X: Any, columns: Any, at: Mapping[Any, Any] | None) -> Self:
         if not is_classifier(model):
-            raise ValueError(f"{model!r:.80} is no classifier: regions are those of classes")
+            raise ValueError(f"{model!r:.80} is not a classifier: decision regions need classes")
         check_is_fitted(model)
         table = Table.of(X)
         shown = table.drawn(columns)
@@ -242,7 +242,7 @@ def _held(table: Table, rest: Columns, at: Mapping[Any, Any]) -> dict[int, Any]:
     given = dict(zip(table.places(list(at)).tolist(), at.values(), strict=True))
     drawn = [table.name(j) for j in given if j not in rest]
     if drawn:
-        raise ValueError(f"at: {', '.join(drawn)} is drawn, and cannot be held at one value")
+        raise ValueError(f"at: {', '.join(drawn)} is drawn on an axis and cannot be held at one value")
     return {int(j): given[j] if j in given else table.typical(int(j)) for j in rest}
 
 

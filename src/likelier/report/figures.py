@@ -15,14 +15,14 @@ from sklearn.base import clone
 
 from likelier import plot
 from likelier.array_types import Floats
-from likelier.comparison.cross_validate import grown
-from likelier.comparison.models import Entrant
+from likelier.comparison.cross_validate import grow_training_rows
+from likelier.comparison.models import CandidateModel
 from likelier.comparison.result import Comparison, Result
 from likelier.comparison.rows import Rows
 from likelier.display import counted
 from likelier.evaluation.progressive import progressive
 from likelier.plot.axes import color
-from likelier.report.charts import some, telling
+from likelier.report.charts import informative, some
 
 # Pictures of lk.plot as part of the page: SVG whose colours follow the page's, in light and dark.
 
@@ -197,23 +197,25 @@ class Fit(NamedTuple):
     names: list[str]  # of the columns of X; none, if it is a sparse matrix
 
 
-def fitted(entrant: Entrant, rows: Rows) -> Fit:
+def fitted(candidate_model: CandidateModel, rows: Rows) -> Fit:
     """Fitted again to all of these rows."""
     at = np.arange(len(rows))
-    meal = entrant.diet(rows, at)
-    X = meal(at)
+    prepared_rows = candidate_model.preprocessor(rows, at)
+    X = prepared_rows(at)
     weights = {} if rows.w is None else {"sample_weight": rows.w}
-    model = clone(entrant.model).fit(X, rows.y, **weights)
-    if meal.names and not hasattr(model, "feature_names_in_"):
-        model.feature_names_in_ = np.array(meal.names, dtype=object)  # arrays have none, pictures need them
-    return Fit(model, X, rows.y, list(meal.names))
+    model = clone(candidate_model.model).fit(X, rows.y, **weights)
+    if prepared_rows.names and not hasattr(model, "feature_names_in_"):
+        model.feature_names_in_ = np.array(
+            prepared_rows.names, dtype=object
+        )  # arrays have none, pictures need them
+    return Fit(model, X, rows.y, list(prepared_rows.names))
 
 
 # ---- densities -----------------------------------------------------------------------------------
 def densities(comparison: Comparison, models: Sequence[Result]) -> str:
     """The most telling columns, class by class, as the best generative model has them."""
     assert comparison.classes is not None
-    columns = telling(comparison, DENSITIES)
+    columns = informative(comparison, DENSITIES)
     if not columns:
         return "<p>No column holds numbers: there are no densities to draw.</p>"
     if len(comparison.classes) > MOST_CLASSES:
@@ -221,8 +223,8 @@ def densities(comparison: Comparison, models: Sequence[Result]) -> str:
     rows = some(comparison.rows, MOST_ROWS, comparison.seed)
     fit, said = None, "Bars: the rows of each class."
     for result in models:
-        if result.nature.kind == "generative" and result.entrant is not None:
-            fit = _quietly(partial(fitted, result.entrant, rows))
+        if result.traits.kind == "generative" and result.candidate_model is not None:
+            fit = _quietly(partial(fitted, result.candidate_model, rows))
             said = f"{said} Lines, or points: as <b>{escape(result.model)}</b> has them."
     drawn = [_density(fit, rows, column.name, i) for i, column in enumerate(columns)]
     return f'<p>{said}</p><div class="stills">{"".join(drawn)}</div>'
@@ -260,7 +262,7 @@ def coefficients(comparison: Comparison, models: Sequence[Result]) -> str:
 
 def _of_kind(comparison: Comparison, best: Result, rows: Rows, K: int, i: int) -> str:
     """The best model; or the next best of its kind whose scores are sums over columns."""
-    alike = [r for r in comparison.results if r.folds and r.nature.kind == best.nature.kind]
+    alike = [r for r in comparison.results if r.folds and r.traits.kind == best.traits.kind]
     for result in alike[:MOST_TRIED]:
         found = _quietly(partial(_coefficients, result, rows, K, i))
         if found is None:
@@ -275,8 +277,8 @@ def _of_kind(comparison: Comparison, best: Result, rows: Rows, K: int, i: int) -
 
 
 def _coefficients(result: Result, rows: Rows, K: int, i: int) -> str:
-    assert result.entrant is not None
-    fit = fitted(result.entrant, rows)
+    assert result.candidate_model is not None
+    fit = fitted(result.candidate_model, rows)
     shown = min(TOP, fit.X.shape[1])
     size = (4.8, 1.2 + 0.24 * shown * max(1.0, K / 4))
 
@@ -297,7 +299,7 @@ def _coefficients(result: Result, rows: Rows, K: int, i: int) -> str:
 def learning(comparison: Comparison, models: Sequence[Result]) -> str:
     """How much better models become with more rows."""
     names = [result.model for result in models]
-    curve = _quietly(lambda: grown(comparison, names, sizes=_sizes(comparison, models)))
+    curve = _quietly(lambda: grow_training_rows(comparison, names, sizes=_sizes(comparison, models)))
     if curve is None:
         return ""
 
@@ -335,8 +337,8 @@ def over_time(comparison: Comparison) -> str:
     order, why = _order(rows.y, comparison.seed)
     curves = {}
     for result in online:
-        assert result.entrant is not None
-        curve = _quietly(partial(_followed, result.entrant, rows, order))
+        assert result.candidate_model is not None
+        curve = _quietly(partial(_followed, result.candidate_model, rows, order))
         if curve is not None:
             curves[result.model] = curve
     if not curves:
@@ -370,12 +372,12 @@ def _order(y: NDArray[Any], seed: int) -> tuple[NDArray[np.intp], str]:
     return np.arange(len(y)), "in their order"
 
 
-def _followed(entrant: Entrant, rows: Rows, order: NDArray[np.intp]) -> Any:
-    X = entrant.diet(rows, order)(order)
+def _followed(candidate_model: CandidateModel, rows: Rows, order: NDArray[np.intp]) -> Any:
+    X = candidate_model.preprocessor(rows, order)(order)
     batch = max(1, len(order) // STEPS)
     y = rows.y[order]
     stream = (X, y) if rows.w is None else (X, y, rows.w[order])
-    return progressive(clone(entrant.model), stream, batch=batch, window=batch)
+    return progressive(clone(candidate_model.model), stream, batch=batch, window=batch)
 
 
 def _quietly(work: Callable[[], Any]) -> Any:

@@ -15,7 +15,7 @@ from likelier.comparison.assumptions import Checks, Verdict
 from likelier.comparison.result import Comparison, Metric, Result, seconds
 from likelier.display import counted, some_of
 from likelier.report import figures
-from likelier.report.charts import Labels, champions, judged, planes, residuals
+from likelier.report.charts import Labels, champions, evaluated_charts, planes, residuals
 from likelier.report.figures import COLORS, palette
 from likelier.saving.format import replacing
 
@@ -32,12 +32,12 @@ HEADS = (
 )
 
 
-def natures(comparison: Comparison) -> str:
+def model_traits(comparison: Comparison) -> str:
     """What each model takes for granted, and whether the rows bear it out."""
     checks = comparison.checks()
     head = "".join(f'<th scope="col">{text}</th>' for text in HEADS)
     body = "".join(
-        _nature(result, checks.of(result.model, result.nature))
+        _traits(result, checks.of(result.model, result.traits))
         for result in comparison.results
         if result.folds and not result.baseline
     )
@@ -45,16 +45,16 @@ def natures(comparison: Comparison) -> str:
     return table + _evidence(checks)
 
 
-def _nature(result: Result, found: Verdict) -> str:
-    nature = result.nature
-    cells = [("kind", nature.kind), ("models", nature.models), ("independent columns", nature.independent)]
-    cells.append(("boundary", nature.boundary))
+def _traits(result: Result, found: Verdict) -> str:
+    traits = result.traits
+    cells = [("kind", traits.kind), ("models", traits.models), ("independent columns", traits.independent)]
+    cells.append(("boundary", traits.boundary))
     said = "".join(f'<td data-label="{label}">{escape(text) or "–"}</td>' for label, text in cells)
     badge = f'<span class="verdict {found.verdict.replace(" ", "-")}">{found.verdict}</span>'
     assumes = f"Assumes {escape(found.assumes)}. " if found.assumes else ""
     why = f"{found.why[:1].upper()}{found.why[1:]}."
-    judged = f"<p>{badge} {assumes}</p><p>{escape(why)}</p>"
-    return f'<tr><th scope="row">{escape(result.model)}</th>{said}<td class="said">{judged}</td></tr>'
+    assessed = f"<p>{badge} {assumes}</p><p>{escape(why)}</p>"
+    return f'<tr><th scope="row">{escape(result.model)}</th>{said}<td class="said">{assessed}</td></tr>'
 
 
 def _evidence(checks: Checks) -> str:
@@ -178,9 +178,9 @@ def shares(comparison: Comparison, weight: Floats) -> str:
     return f'{bar}<ul class="key">{"".join(keys)}</ul>'
 
 
-def sitting_out(comparison: Comparison) -> str:
+def skipped_models(comparison: Comparison) -> str:
     """Who did not take part, and why; each reason once."""
-    return _grouped("Sitting out", [(r.model, r.sits_out) for r in comparison.results if r.sits_out])
+    return _grouped("Sitting out", [(r.model, r.skipped) for r in comparison.results if r.skipped])
 
 
 def remarks(comparison: Comparison) -> str:
@@ -341,10 +341,10 @@ def classified(comparison: Comparison) -> tuple[list[Section], dict[str, Any]]:
     assert comparison.classes is not None
     best = [kind[0] for kind in champions(comparison)]
     data: dict[str, Any] = {"classes": [str(label) for label in comparison.classes], "colors": COLORS}
-    data |= {"judged": judged(comparison), "planes": planes(comparison)}
+    data |= {"judged": evaluated_charts(comparison), "planes": planes(comparison)}
     sections = [
         _results(comparison),
-        _judged(data["judged"]),
+        _evaluated(data["judged"]),
         _planes(data["planes"], data["classes"]),
         Section("densities", "The classes, column by column", figures.densities(comparison, best)),
         *_looked_at(comparison, best, figures.over_time(comparison)),
@@ -361,7 +361,7 @@ def regressed(comparison: Comparison) -> tuple[list[Section], dict[str, Any]]:
 
 
 def _results(comparison: Comparison) -> Section:
-    inner = results(comparison) + sitting_out(comparison) + remarks(comparison)
+    inner = results(comparison) + skipped_models(comparison) + remarks(comparison)
     return Section("results", "Results", inner)
 
 
@@ -370,11 +370,11 @@ def _looked_at(comparison: Comparison, best: Sequence[Result], over_time: str) -
     rows = figures.learning(comparison, best) + over_time
     if rows:
         found.append(Section("rows", "Row by row", f'<div class="stills">{rows}</div>'))
-    return [*found, Section("assumptions", "What each model assumes", natures(comparison))]
+    return [*found, Section("assumptions", "What each model assumes", model_traits(comparison))]
 
 
 # ---- charts that the script draws ----------------------------------------------------------------
-def _judged(found: dict[str, Any]) -> Section:
+def _evaluated(found: dict[str, Any]) -> Section:
     room = "broad" if len(found["squares"]) > FEW else ""
     charts = [
         _chart("ROC", '<div id="roc"></div><div id="roc-key" class="keys"></div>'),

@@ -18,11 +18,11 @@ from likelier.em import Stepwise
 from likelier.estimators import validation
 from likelier.estimators.catalogue import MODELS, Saved
 from likelier.estimators.common import LinearClassifier
-from likelier.estimators.discriminative.logistic import Steps
-from likelier.estimators.discriminative.sgd_base import Strides
+from likelier.estimators.discriminative.logistic import LogisticSGDState
+from likelier.estimators.discriminative.sgd_base import SGDState
 from likelier.estimators.discriminative.weights import Weights
 from likelier.estimators.generative.outliers import scored
-from likelier.estimators.linear_regression import LeastSquares, Lines
+from likelier.estimators.linear_regression import LeastSquares, LinearParams
 from likelier.estimators.online.classifier import OnlineClassifier
 from likelier.inference import Information
 from likelier.saving import format, online
@@ -203,8 +203,9 @@ def _params(estimator: Any, arrays: Arrays) -> dict[str, Any]:
         key = problem.path.split("/")[1]
         if key == "families":
             raise ValueError(
-                f"{problem} A family of one's own needs its code to be loaded, which no file holds: pickle "
-                "the model, or take a family of likelier's."
+                f"{problem} A custom family needs its own code to be loaded, which model files do "
+                "not hold: pickle "
+                "the model, or use one of likelier's families."
             ) from None
         raise ValueError(
             f"{problem} What was fitted does not need its hyper-parameters any more: to save it without "
@@ -221,7 +222,8 @@ def _fitted(estimator: Any, statistics: bool) -> dict[str, Any]:
         if not (np.all(counted.n > 0) or isinstance(estimator._model, Weights)):  # weights are for all
             unseen = ", ".join(map(str, estimator._target[counted.n == 0][:5]))
             raise ValueError(
-                f"no row of class {unseen} has been seen, and only the statistics know: save with them."
+                f"no row of class {unseen} has been seen, which only the statistics record: save "
+                "the model with its statistics."
             )
         counted = None
     return {
@@ -312,12 +314,12 @@ def _become_fitted(estimator: Any, form: Saved, parts: dict[str, Any]) -> Any:
         require(_is_one(model.params, form.densities), f"the densities are not {_words(form.densities)}")
         require(model.params.shape == (sizes["K"], p), f"the densities are not of {p} columns")
     if statistics is not None:
-        kept = (Information, Steps, Strides) if "model.Weights" in form.model else None
+        kept = (Information, LogisticSGDState, SGDState) if "model.Weights" in form.model else None
         good = hasattr(statistics, "mergeable") if kept is None else isinstance(statistics, kept)
         require(good, "the statistics are not valid")
         check(statistics, sizes)
     with np.errstate(all="ignore"):
-        linear = isinstance(model, Lines | Weights)
+        linear = isinstance(model, LinearParams | Weights)
         scores = [model.scores] if linear else [model.joint, model.posterior]
         for one in scores:
             _check_scores(one, p)

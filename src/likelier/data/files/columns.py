@@ -21,7 +21,7 @@ from likelier.data.matrix import Columns, Dense
 
 
 @dataclass(frozen=True)
-class Lacking:
+class PaddedFile:
     """A file, and columns beside its own that have no cell: numbers, or, of those in `texts`, text."""
 
     file: File
@@ -202,7 +202,7 @@ def kinds(given: Mapping[str, Any]) -> dict[str, Kind]:
 
 
 @dataclass(frozen=True)
-class Told:
+class DeclaredTypes:
     """A file of which some columns are numbers, words or dates because somebody says so.
 
     Dates are days since 1970, with their fractions.
@@ -243,10 +243,10 @@ class Told:
     def read(
         self, numbers: Sequence[str], labels: Sequence[str], span: Span, size: int, rows: int
     ) -> Iterator[Any]:
-        told = [name for name in numbers if name in self.kinds]
+        with_types = [name for name in numbers if name in self.kinds]
         others = [name for name in numbers if name not in self.kinds]
         at = span.first
-        for batch in self.file.read(others, [*labels, *told], span, size, rows):
+        for batch in self.file.read(others, [*labels, *with_types], span, size, rows):
             names = batch.schema.names
             columns = [self._column(name, batch.column(name), at) for name in names]
             yield pa.record_batch(columns, names=names)
@@ -261,7 +261,9 @@ class Told:
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             row = next((i for i, cell in enumerate(frames.plain(column)) if not _fits(cell, kind)), 0)
             what = f"{self.file.place(at + row)}, column {name!r}: {str(column[row])[:40]!r}"
-            raise ValueError(f"{what} is no {kind}, which the column is said to be{_HINTS[kind]}") from None
+            raise ValueError(
+                f"{what} is not a {kind}, the declared type of the column{_HINTS[kind]}"
+            ) from None
 
     def verbatim(self, names: Sequence[str]) -> Self:
         rest = {name: kind for name, kind in self.kinds.items() if name not in names or kind in WORDS}
@@ -295,7 +297,7 @@ def days(column: Any) -> Any:
     if frames.is_text(column.type):
         column = column.cast(MOMENT)
     elif not frames.is_date(column.type):
-        raise pa.ArrowInvalid(f"{column.type} is no date")
+        raise pa.ArrowInvalid(f"{column.type} is not a date")
     moments = column.cast(pa.timestamp("us", getattr(column.type, "tz", None)), safe=False)
     ticks = moments.cast(pa.int64())
     gone = ticks.is_null().to_numpy(zero_copy_only=False)

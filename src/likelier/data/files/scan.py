@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from likelier.data import frames
 from likelier.data.chunk import PART_BYTES, Chunk, Part
 from likelier.data.files import locations
-from likelier.data.files.base import File, OnCluster, Span
-from likelier.data.files.columns import Kind, Lacking, Roles, Told, kinds
+from likelier.data.files.base import ClusterFiles, File, Span
+from likelier.data.files.columns import DeclaredTypes, Kind, PaddedFile, Roles, kinds
 from likelier.data.files.csv import BLOCK_BYTES, Delimited, Dialect, delimited_by
 from likelier.data.files.jsonl import JSONLines
 from likelier.data.files.parquet import Parquet
 from likelier.data.files.svmlight import SparseScan, scan_lines
 from likelier.data.frames import same_kind
 from likelier.data.labels import levels_of, with_weight
-from likelier.data.row_numbers import Uncounted, firsts, found, rows_of
+from likelier.data.row_numbers import UncountedPieces, firsts, found, rows_of
 from likelier.display import some_of
 from likelier.streams.formats import FORMATS, scanned
 
@@ -220,7 +220,7 @@ def scan(
         _refuse_columns(paths[0], kind, target=target, features=features, weight=weight, types=types)
         return scan_lines(paths, kind)
     files = READERS[kind](paths, _Cells(kind, missing, encoding, delimiter, bool(header)))
-    return _table(_told(files, kinds(types)) if types else files, target, features, weight)
+    return _table(_declared(files, kinds(types)) if types else files, target, features, weight)
 
 
 def names_in(path: Any, format: str | None, how: Mapping[str, Any]) -> tuple[str, ...]:
@@ -248,10 +248,13 @@ class _Cells(NamedTuple):
         return Dialect(said, given is not None, bool(self.header))
 
 
-def _told(files: tuple[File, ...], types: Mapping[str, Kind]) -> tuple[File, ...]:
+def _declared(files: tuple[File, ...], types: Mapping[str, Kind]) -> tuple[File, ...]:
     """The files with columns of the kinds that are said."""
     known_columns(files, list(types))
-    return tuple(Told(file.told(types) if isinstance(file, Delimited) else file, types) for file in files)
+    return tuple(
+        DeclaredTypes(file.with_types(types) if isinstance(file, Delimited) else file, types)
+        for file in files
+    )
 
 
 def _refuse_text(path: str, kind: str, **given: Any) -> None:
@@ -330,7 +333,7 @@ READERS: dict[str, Callable[[Sequence[str], _Cells], tuple[File, ...]]] = {
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Scan(OnCluster):
+class Scan(ClusterFiles):
     """A table in files, as returned by `scan`: rows that are read in parts and need not fit into memory.
 
     Attributes
@@ -386,7 +389,7 @@ class Scan(OnCluster):
     def delimited(self) -> bool:
         """Whether types are what the cells look like: those of CSV and TSV."""
         file: Any = self.files[0]
-        while isinstance(file, Told | Lacking):
+        while isinstance(file, DeclaredTypes | PaddedFile):
             file = file.file
         return isinstance(file, Delimited)
 
@@ -445,9 +448,9 @@ class Scan(OnCluster):
     def coded(self, levels: NDArray[Any]) -> Self:
         return replace(self, roles=replace(self.roles, y="codes", levels=levels))
 
-    def told(self, types: Mapping[str, Kind]) -> Self:
+    def with_types(self, types: Mapping[str, Kind]) -> Self:
         """The same rows, with columns of the kinds that are said."""
-        return replace(self, files=_told(self.files, types))
+        return replace(self, files=_declared(self.files, types))
 
     def taking(self, features: Sequence[str], *, y: bool) -> Self:
         """The same rows with these columns as X, with or without y and weights."""
@@ -464,7 +467,7 @@ class Scan(OnCluster):
         files = []
         for file in self.files:
             lacks = tuple(name for name in columns if name not in file.names)
-            files.append(Lacking(file, lacks, frozenset(texts)) if lacks else file)
+            files.append(PaddedFile(file, lacks, frozenset(texts)) if lacks else file)
         return replace(self, files=tuple(files)), list(lost)
 
     def others(self, columns: Sequence[str]) -> Mapping[str, str]:
@@ -486,11 +489,11 @@ class Scan(OnCluster):
         return replace(self, files=files, roles=replace(self.roles, categories=frozenset(columns)))
 
     def worded(self) -> Self:
-        """The same with text and truths as categories."""
+        """The same with text and booleans as categories."""
         types, names = self.files[0].types, list(self.names)
-        truths = {name for name in names if frames.is_truth(types[name])}
+        booleans = {name for name in names if frames.is_boolean(types[name])}
         found = self.categorised(self.texts(names))
-        return replace(found, roles=replace(found.roles, categories=found.roles.categories | truths))
+        return replace(found, roles=replace(found.roles, categories=found.roles.categories | booleans))
 
     def parts(self, state_bytes: int) -> Sequence[Part]:
         types, four = self.files[0].types, 4 * state_bytes
@@ -540,10 +543,10 @@ class Scan(OnCluster):
         """Files before others whose rows nobody has counted."""
         return [i for i, n in enumerate(self._lengths(True)[:-1]) if n is None]
 
-    def uncounted(self) -> Uncounted | None:
+    def uncounted(self) -> UncountedPieces | None:
         """What counts the rows of files that come before others; None: all are counted."""
         parts = [partial(_counted, i, self.files[i]) for i in self._unknown()]
-        return Uncounted(parts, self.cluster) if parts else None
+        return UncountedPieces(parts, self.cluster) if parts else None
 
     def counted(self, rows: Mapping[int, int]) -> None:
         """Keep how many rows were found in each file: should one change, reading it will fail."""

@@ -39,7 +39,7 @@ from likelier.estimators.common import (
     LinearClassifier,
     share_found,
     warn_of_many,
-    weighed,
+    weighted,
     weights_by_class,
 )
 from likelier.estimators.deprecated import Strength
@@ -52,7 +52,7 @@ from likelier.objective import Objective
 from likelier.penalties import elastic_net
 from likelier.solve import Terms, posed, solve
 from likelier.solvers import Iterate, Solution, Watch
-from likelier.states import LabelRows, LabelTotals, RowCount, Together
+from likelier.states import LabelRows, LabelTotals, RowCount, StateGroup
 from likelier.warning_location import outside
 
 # The rows of a fit: their classes are found and counted by one reading of the labels.
@@ -76,7 +76,7 @@ def labelled(source: Source) -> LabelledRows:
         coded, count = replace(source, y=codes, levels=None), len(codes)
         found = LabelledRows(coded, classes, n, rows, source.X.single)
     else:
-        start = partial(Together.start, (LabelTotals, LabelRows, RowCount))
+        start = partial(StateGroup.start, (LabelTotals, LabelRows, RowCount))
         totals, by_label, every = run(source.labels(), start, counting(source)).states
         classes, count = totals.levels, every.rows
         found = LabelledRows(source.coded(classes), classes, totals.n, by_label.of(classes))
@@ -99,7 +99,7 @@ def labelled_as(source: Source, known: NDArray[Any]) -> LabelledRows:
         of_single = source.X.single
         n, rows = n[1:], sums_by_code(at, None, K + 1)[1:]
     else:
-        start = partial(Together.start, (LabelTotals, LabelRows))
+        start = partial(StateGroup.start, (LabelTotals, LabelRows))
         totals, by_label = run(source.labels(), start).states
         at = code(totals.levels, known)
         new, coded, rows = totals.levels[at < 0], source.coded(known), by_label.of(known)
@@ -347,7 +347,7 @@ class PenalisedModel(LinearModel):
         """Mean loss plus penalty under the hyper-parameters, which are validated here."""
         source, n, K = rows.source, rows.n, len(rows.classes)
         if self.class_weight is not None:
-            source, n = weighed(source, n, weights_by_class(self.class_weight, rows.classes, n))
+            source, n = weighted(source, n, weights_by_class(self.class_weight, rows.classes, n))
         return self._posed(source, n, K)
 
     def _posed(
@@ -362,7 +362,7 @@ class PenalisedModel(LinearModel):
         loss, columns = self._loss(K), self._column_penalties(source)
         C, ratio = self._strength()
         validation.weighty(totals)
-        intercept = validation.truth("fit_intercept", self.fit_intercept)
+        intercept = validation.boolean("fit_intercept", self.fit_intercept)
         penalty = partial(elastic_net, C=C, ratio=ratio, columns=columns)
         return posed(
             source, totals, loss, penalty, positive=positive, intercept=intercept, in_units=all_rows
@@ -386,12 +386,12 @@ class PenalisedModel(LinearModel):
             return solve(objective, theta, choice, terms)
         with steps(self, f"{choice.name}-iter") as step, watching(self.verbose, terms.max_iter) as watch:
 
-            def told(number: int, iterate: Iterate) -> None:
+            def report(number: int, iterate: Iterate) -> None:
                 watch(number, iterate)
                 if step is not None:
                     step(None if rows is None else partial(self._under_way, iterate, objective, rows))
 
-            return solve(objective, theta, choice, terms, told)
+            return solve(objective, theta, choice, terms, report)
 
     def _under_way(self, iterate: Iterate, objective: Objective, rows: LabelledRows) -> dict[str, Any]:
         """The attributes of the estimator at an iterate."""

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.array_types import Floats
-from likelier.choose_solver import Choice, chosen
+from likelier.choose_solver import SolverChoice, chosen
 from likelier.data import Arrays, Source
 from likelier.engines import reached
 from likelier.estimators import validation
 from likelier.estimators.base import followed, resumable
-from likelier.estimators.common import weighed, weights_by_class
+from likelier.estimators.common import weighted, weights_by_class
 from likelier.estimators.deprecated import Strength
 from likelier.estimators.discriminative.base import LabelledRows, PenalisedModel
-from likelier.estimators.discriminative.weights import Course, Weights
+from likelier.estimators.discriminative.weights import SolverTrace, Weights
 from likelier.losses import LOSSES, Loss, softmaxed
 from likelier.objective import Objective
 from likelier.penalties import ElasticNet
@@ -62,7 +62,7 @@ def crammer_singer(objective: Objective, solve: Solve, tol: float) -> tuple[Weig
             break
         mu = max(mu * FALL, last)
     whole = replace(solution, trace=np.concatenate(traces))
-    return replace(weights, course=Course.of(whole)), whole
+    return replace(weights, course=SolverTrace.of(whole)), whole
 
 
 def _scaled(weights: Weights, factor: float) -> Weights:
@@ -293,10 +293,10 @@ class LinearSVC(PenalisedModel):
             return [replace(first, setting=replace(first.setting, positive=k)) for k in range(K)]
         # As in LIBLINEAR, the weight of a class counts where it is the one, not among the rest.
         each = [np.where(np.arange(K) == k, factor, 1.0) for k in range(K)]
-        return [self._posed(*weighed(source, totals, each[k]), 2, k) for k in range(K)]
+        return [self._posed(*weighted(source, totals, each[k]), 2, k) for k in range(K)]
 
     def _at_once(
-        self, first: Objective, choice: Choice, one: int, count: int, factor: Floats | None
+        self, first: Objective, choice: SolverChoice, one: int, count: int, factor: Floats | None
     ) -> tuple[Weights, Solution]:
         """All linear models, from class `one` on, in a single call of the native core."""
         terms = self._terms()
@@ -307,7 +307,7 @@ class LinearSVC(PenalisedModel):
         longest = int(lines.lengths.argmax())
         worst = int(lines.norms.argmax()) if (lines.norms > terms.tol).any() else longest
 
-        def told(k: int, watch: Watch | None = None) -> Solution:
+        def report(k: int, watch: Watch | None = None) -> Solution:
             found = run_solver(
                 lambda objective, theta: lines.iterates(k),
                 first,
@@ -318,8 +318,10 @@ class LinearSVC(PenalisedModel):
             )
             return replace(found, solver=choice.name, why=choice.why)
 
-        end = told(worst)
-        course = Course.of(told(longest, lambda number, iterate: reached("objective", iterate.value)))
+        end = report(worst)
+        course = SolverTrace.of(
+            report(longest, lambda number, iterate: reached("objective", iterate.value))
+        )
         course = replace(course, converged=end.converged, reason=end.reason)
         return Weights.at(lines.theta, first.setting, course), end
 
@@ -358,5 +360,5 @@ def _together(problems: list[Objective], solutions: list[Solution]) -> Weights:
     setting = problems[0].setting
     each = [Weights.of(s, o.setting).theta(setting) for o, s in zip(problems, solutions, strict=True)]
     longest, worst = max(solutions, key=lambda solution: solution.iterations), _worst(solutions)
-    course = replace(Course.of(longest), converged=worst.converged, reason=worst.reason)
+    course = replace(SolverTrace.of(longest), converged=worst.converged, reason=worst.reason)
     return Weights.at(np.array(each), setting, course)

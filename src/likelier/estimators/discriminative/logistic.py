@@ -15,7 +15,7 @@ from likelier.data import DegenerateWarning, SeparationWarning, Source
 from likelier.engines import chunks
 from likelier.estimators import deprecated, validation
 from likelier.estimators.base import Names, cheapest, resumable
-from likelier.estimators.common import known_classes, weighed, weights_by_class
+from likelier.estimators.common import known_classes, weighted, weights_by_class
 from likelier.estimators.deprecated import NOT_GIVEN, Strength, strength_of
 from likelier.estimators.discriminative.base import PenalisedModel, labelled, labelled_as, with_offset
 from likelier.estimators.discriminative.weights import Weights, begun
@@ -64,7 +64,7 @@ class LogisticModel(PenalisedModel):
         ndarray of shape (n,)
             The predicted labels.
         """
-        best = self._ask(X, links.argmax) if priors is None else self._reweighed(X, priors).argmax(axis=1)
+        best = self._ask(X, links.argmax) if priors is None else self._with_priors(X, priors).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     @by_block
@@ -86,7 +86,7 @@ class LogisticModel(PenalisedModel):
         """
         if priors is None:
             return self._ask(X, links.softmax)
-        Z = self._reweighed(X, priors)
+        Z = self._with_priors(X, priors)
         links.softmax.apply(Z, Z)
         return Z
 
@@ -109,7 +109,7 @@ class LogisticModel(PenalisedModel):
         """
         if priors is None:
             return self._ask(X, links.log_softmax)
-        Z = self._reweighed(X, priors)
+        Z = self._with_priors(X, priors)
         links.log_softmax.apply(Z, Z)
         return Z
 
@@ -168,7 +168,7 @@ class LogisticModel(PenalisedModel):
         logs = partial(self._ask, X, links.log_softmax)
         return priors_for(self, logs, self._training_shares, sample_weight, tol, max_iter)
 
-    def _reweighed(self, X: Any, priors: Any) -> Floats:
+    def _with_priors(self, X: Any, priors: Any) -> Floats:
         """Scores whose softmax are the posteriors under other priors."""
         Z = self._ask(X, links.log_softmax)
         new = validation.priors_of(priors, len(self.classes_), classes=self.classes_)
@@ -209,7 +209,7 @@ def summarised(model: Any, cov: str, level: float) -> Information:
     if found.separation is not None:
         raise ValueError(
             f"{_said(found.separation, model.classes_, getattr(model, 'feature_names_in_', None))} "
-            "Coefficients that grow without end have no errors: drop columns, or penalise (a finite C) "
+            "Coefficients that diverge have no standard errors: drop columns, or penalise (a finite C) "
             "for an approximate posterior."
         )
     if cov != "classical" and found.l2.any():
@@ -263,7 +263,7 @@ SETTLED = 10_000_000  # steps that a fit counts for at most: its weight may be a
 
 
 @dataclass(frozen=True)
-class Steps:
+class LogisticSGDState:
     """The state of `partial_fit`: weights, the scales of the columns, and the losses of the batches."""
 
     theta: Floats  # (q, p + 1)
@@ -283,7 +283,7 @@ class Steps:
         return Solution(last, trace, False, f"{self.steps} steps so far", "sgd", WHY)
 
 
-def stepped(posed: Objective, descent: Descent, losses: Floats, totals: Floats) -> Steps:
+def stepped(posed: Objective, descent: Descent, losses: Floats, totals: Floats) -> LogisticSGDState:
     """One step at each row, starting from `descent`; losses: those of the batches before."""
     loss, n = 0.0, 0.0
     for chunk in chunks(posed.source):
@@ -294,10 +294,10 @@ def stepped(posed: Objective, descent: Descent, losses: Floats, totals: Floats) 
         descent.update(chunk)
         n += chunk.X.shape[0] if chunk.w is None else float(chunk.w.sum())
     if not (np.isfinite(descent.theta).all() and np.isfinite(descent.mean).all()):
-        raise ValueError("steps at these rows lead to no numbers: X has cells too large. Rescale it.")
+        raise ValueError("the updates overflow: X has values that are too large. Rescale it.")
     held = {name: getattr(descent, name) for name in HELD}
     losses = np.append(losses, loss / n if n else np.nan)
-    return Steps(**held, intercept=posed.intercept, n=totals, losses=losses)
+    return LogisticSGDState(**held, intercept=posed.intercept, n=totals, losses=losses)
 
 
 def descent_of(
@@ -307,7 +307,7 @@ def descent_of(
 
     before: the statistics of the fit; so_far: the total weight of each class in it.
     """
-    if isinstance(before, Steps) and before.intercept == posed.intercept:
+    if isinstance(before, LogisticSGDState) and before.intercept == posed.intercept:
         assert model is not None
         setting = replace(posed.setting, shift=model.shift)
         held = {name: copy.copy(getattr(before, name)) for name in HELD}
@@ -577,7 +577,7 @@ class LogisticRegression(LogisticModel):
             validation.weighty(rows.n)
             totals = rows.n + so_far
             factor = weights_by_class(self.class_weight, known, totals)
-            posed = self._posed(*weighed(rows.source, totals, factor), K, all_rows=False)
+            posed = self._posed(*weighted(rows.source, totals, factor), K, all_rows=False)
             descent, losses = descent_of(posed, vars(self).get("_model"), before, so_far)
             steps = stepped(posed, descent, losses, totals)
         model = Weights.of(steps.solution, descent.setting, single=rows.single)

@@ -30,7 +30,7 @@ def seen_only(prior: Floats, n: Floats) -> Floats:
     """Priors without the classes that have no rows, their sum 1 again."""
     left = np.where(n > 0, prior, 0.0)
     if not left.any():
-        raise ValueError("the priors leave no class of which a row has been seen")
+        raise ValueError("the priors are 0 for every class that has training rows")
     return np.asarray(left / left.sum())
 
 
@@ -44,7 +44,9 @@ def prior_of(given: Any, n: Floats, classes: NDArray[Any], **how: Any) -> Floats
 def warn_of_skipped(estimator: Any, skipped: Mapping[int, int], support: Support) -> None:
     """Say which cells counted as missing, because their families cannot have such values."""
     names = getattr(estimator, "feature_names_in_", None)
-    counts = (f"{skipped[j]} of column {validation.named(names, [j])} ({support.said(j)})" for j in skipped)
+    counts = (
+        f"{skipped[j]} of column {validation.named(names, [j])} ({support.described(j)})" for j in skipped
+    )
     warnings.warn(
         f"{type(estimator).__name__}: cells outside the support of their family count as missing: "
         f"{', '.join(counts)}.",
@@ -541,7 +543,7 @@ class GenerativeModel(BaseEstimator, ABC):
             return self._ask(X, "posterior", link)
         validation.fitted(self)
         given = validation.priors_of(priors, len(self._target), classes=self._target)
-        scores = self._model.reweighed(log_of(self._of_seen(given)))
+        scores = self._model.with_priors(log_of(self._of_seen(given)))
         return self._answers(scores, X, link)
 
     def _number(self, column: int, value: Any) -> float:
@@ -560,7 +562,7 @@ class GenerativeModel(BaseEstimator, ABC):
 
     def _known_rows(self, X: Any, sample_weight: Any = None) -> Source:
         """Rows to answer, as the model takes them."""
-        return validation.weighed_rows(self, X, sample_weight)
+        return validation.weighted_rows(self, X, sample_weight)
 
     def _answers(self, scores: Scores, X: Any, link: Link) -> NDArray[Any]:
         rows = self._known_rows(X)
@@ -583,7 +585,9 @@ class GenerativeModel(BaseEstimator, ABC):
             row[0, columns] = values
             for j in support.outside(Dense(row))[1][:1].tolist():
                 name = validation.named(getattr(self, "feature_names_in_", None), [j])
-                raise ValueError(f"condition: column {name} cannot be {row[0, j]:g}; {support.said(j)}")
+                raise ValueError(
+                    f"condition: column {name} cannot be {row[0, j]:g}; {support.described(j)}"
+                )
 
     def _of_seen(self, prior: Floats) -> Floats:
         """A class of which no row has been seen has no density: no prior can make it likely."""
@@ -603,7 +607,7 @@ class GenerativeModel(BaseEstimator, ABC):
             raise ValueError(f"no class {missing[0]!r}; classes: {self._target.tolist()}")
         codes = np.array([known[v] for v in labels.tolist()], dtype=np.intp)
         if self._statistics is not None and not (self._statistics.n[codes] > 0).all():
-            raise ValueError("no row of that class has been seen: there is nothing to draw from")
+            raise ValueError("the training data had no row of that class: it cannot be sampled")
         if len(codes) not in (1, n):
             raise ValueError(f"y lists {len(codes)} labels for n_samples={n}")
         return np.broadcast_to(codes, n) if len(codes) == 1 else codes

@@ -355,8 +355,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             shown["scalings_"] = np.ascontiguousarray(model.outside(lines.scalings.T, -1).T)
             shown["explained_variance_ratio_"] = lines.explained[:most]
         if self.solver == "svd" and self.store_covariance:
-            weighed = replace(self._family(target), weights=model.prior)
-            cov = model.params.cov if statistics is None else weighed.within(statistics)
+            weighted = replace(self._family(target), weights=model.prior)
+            cov = model.params.cov if statistics is None else weighted.within(statistics)
             shown["covariance_"] = model.covariance(cov)
         return shown
 

@@ -29,11 +29,11 @@ from likelier.estimators.generative.family_choice import (
     recoded,
 )
 from likelier.estimators.generative.one_pass import OnePassClassifier, Survey
-from likelier.estimators.generative.outliers import Counted
+from likelier.estimators.generative.outliers import CountedModel
 from likelier.estimators.generative.units import Scaling
 from likelier.estimators.one_pass import Start
 from likelier.families import Mixed, MixedFamily
-from likelier.families.affine_view import Reading, reading_of
+from likelier.families.affine_view import AffineView, reading_of
 from likelier.families.registry import Smoothing
 from likelier.model import Bayes, log_of
 from likelier.warning_location import outside
@@ -175,9 +175,11 @@ class NaiveBayes(OnePassClassifier):
     def _family(self, classes: NDArray[Any]) -> MixedFamily:
         return self._plan.family(self._smoothing())
 
-    def _counted(self, model: Bayes, statistics: Any, classes: NDArray[Any]) -> Counted | None:
+    def _counted(self, model: Bayes, statistics: Any, classes: NDArray[Any]) -> CountedModel | None:
         assert isinstance(model, PlannedBayes)
-        return None if statistics is None else Counted(model.plan.family(self._smoothing()), statistics)
+        return (
+            None if statistics is None else CountedModel(model.plan.family(self._smoothing()), statistics)
+        )
 
     def _start(self, rows: Source, survey: Survey, earlier: Any = None) -> Start:
         start = partial(PlannedParts.start, survey.plan, self._smoothing(), len(survey.classes), rows.p)
@@ -275,7 +277,7 @@ class NaiveBayes(OnePassClassifier):
         return rows.without(cells).array
 
     # ---- weights to read ---------------------------------------------------------------------------
-    def _readings(self) -> list[tuple[NDArray[np.intp], Reading]]:
+    def _readings(self) -> list[tuple[NDArray[np.intp], AffineView]]:
         validation.fitted(self)
         params = self._model.params
         assert isinstance(params, Mixed)

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from likelier.em import Blend, Selection
+from likelier.em import FittedMixture, Selection
 from likelier.estimators import validation
 from likelier.estimators.base import Names
 from likelier.estimators.generative import mixture_init
-from likelier.estimators.generative.mixture_base import Candidate, Components, check_starts
+from likelier.estimators.generative.mixture_base import Components, MixtureCandidate, check_starts
 from likelier.families import SHAPES, Family, ridged, variances_exceed
 from likelier.families.registry import family_of
 from likelier.model import Bayes, log_of
@@ -163,7 +163,7 @@ class GaussianMixture(Components):
         self.select = select
 
     # ---- what is tried -----------------------------------------------------------------------------
-    def _candidates(self, names: Names) -> list[Candidate]:
+    def _candidates(self, names: Names) -> list[MixtureCandidate]:
         check_starts(self, mixture_init.INITS)
         most = int(validation.number("n_components", self.n_components, 1, whole=True))
         ridge = validation.number("reg_covar", self.reg_covar, 0.0)
@@ -171,10 +171,12 @@ class GaussianMixture(Components):
             if self.covariance_type not in SHAPES:
                 known = ", ".join(map(repr, SHAPES))
                 raise ValueError(f"covariance_type must be one of {known}; got {self.covariance_type!r}.")
-            return [Candidate(most, self.covariance_type, ridged(self.covariance_type, ridge))]
+            return [MixtureCandidate(most, self.covariance_type, ridged(self.covariance_type, ridge))]
         self._check_select()
         kinds = [shape for shape in SHAPES if self._wanted(shape)]
-        return [Candidate(M, shape, ridged(shape, ridge)) for shape in kinds for M in range(1, most + 1)]
+        return [
+            MixtureCandidate(M, shape, ridged(shape, ridge)) for shape in kinds for M in range(1, most + 1)
+        ]
 
     def _check_select(self) -> None:
         if self.select not in ("bic", "aic"):
@@ -206,7 +208,7 @@ class GaussianMixture(Components):
         given = (self.weights_init, self.means_init, self.precisions_init)
         return bool(self.warm_start) or any(each is not None for each in given)
 
-    def _given(self, candidate: Candidate, p: int) -> Bayes | None:
+    def _given(self, candidate: MixtureCandidate, p: int) -> Bayes | None:
         if self.weights_init is None or self.means_init is None or self.precisions_init is None:
             return None
         M, shape = candidate.M, candidate.shape
@@ -214,7 +216,7 @@ class GaussianMixture(Components):
         params = mixture_init.gaussians(mixture_init.means_of(self.means_init, M, p), cov, shape)
         return Bayes(params, log_of(mixture_init.weights_of(self.weights_init, M)))
 
-    def _adjusted(self, start: Bayes, candidate: Candidate) -> Bayes:
+    def _adjusted(self, start: Bayes, candidate: MixtureCandidate) -> Bayes:
         params: Any = start.params
         (M, p), shape = params.shape, candidate.shape
         if self.weights_init is not None:
@@ -226,8 +228,8 @@ class GaussianMixture(Components):
             cov = mixture_init.covariances_of(self.precisions_init, shape, M, p)
         return replace(start, params=mixture_init.gaussians(mean, cov, shape))
 
-    def _from_before(self, candidate: Candidate) -> Blend | None:
-        before: Blend | None = vars(self).get("_model")
+    def _from_before(self, candidate: MixtureCandidate) -> FittedMixture | None:
+        before: FittedMixture | None = vars(self).get("_model")
         if not self.warm_start or before is None:
             return None
         same = (len(before.log_prior), before.shape) == (candidate.M, candidate.shape)
@@ -238,7 +240,7 @@ class GaussianMixture(Components):
             )
         return before
 
-    def _family_of(self, model: Blend, names: Names) -> Family:
+    def _family_of(self, model: FittedMixture, names: Names) -> Family:
         return ridged(model.shape, float(self.reg_covar))  # type: ignore[arg-type]
 
     def _floor_acts(self, params: Any) -> bool:
@@ -248,7 +250,7 @@ class GaussianMixture(Components):
         return mixture_init.free_parameters(shape, M, model.params.shape[1])
 
     # ---- what is shown -----------------------------------------------------------------------------
-    def _shown(self, model: Blend, statistics: Any | None, target: Any) -> dict[str, Any]:
+    def _shown(self, model: FittedMixture, statistics: Any | None, target: Any) -> dict[str, Any]:
         params: Any = model.params
         cov = mixture_init.covariances(params, model.shape)
         roots = mixture_init.root_precisions(cov, model.shape)
@@ -260,7 +262,7 @@ class GaussianMixture(Components):
             "covariance_type_": model.shape,
         }
 
-    def _remarks(self, model: Blend, statistics: Any, target: Any, names: Names) -> Iterator[str]:
+    def _remarks(self, model: FittedMixture, statistics: Any, target: Any, names: Names) -> Iterator[str]:
         yield from super()._remarks(model, statistics, target, names)
         floor = 2 * float(self.reg_covar)
         if getattr(model.params, "deficient", ()) or not variances_exceed(model.params, floor):
@@ -404,10 +406,10 @@ class Mixture(Components):
         self.verbose = verbose
         self.verbose_interval = verbose_interval
 
-    def _candidates(self, names: Names) -> list[Candidate]:
+    def _candidates(self, names: Names) -> list[MixtureCandidate]:
         check_starts(self, ("kmeans", "random"))
         M = int(validation.number("n_components", self.n_components, 1, whole=True))
-        return [Candidate(M, "", family_of(self.families, names))]
+        return [MixtureCandidate(M, "", family_of(self.families, names))]
 
-    def _family_of(self, model: Blend, names: Names) -> Family:
+    def _family_of(self, model: FittedMixture, names: Names) -> Family:
         return family_of(self.families, names)

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from likelier.array_types import Floats
 from likelier.data import Arrays
-from likelier.em import Blend, Climb, MixtureClimb, Problem, by_class
+from likelier.em import EMProblem, EMResult, FittedMixture, StoppingRule, by_class
 from likelier.engines.row_numbers import numbered
 from likelier.estimators import validation
 from likelier.estimators.base import (
@@ -37,7 +37,7 @@ from likelier.estimators.generative.mixture_base import (
     counted_in,
     mean_log_unit,
 )
-from likelier.estimators.generative.outliers import Expected, Sampling
+from likelier.estimators.generative.outliers import ExpectedModel, RowSampling
 from likelier.estimators.generative.units import scaling_of, units_for
 from likelier.estimators.sources import by_block
 from likelier.families import SHAPES, Family, Mixture, ridged, variances_exceed
@@ -135,7 +135,7 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
 
     assumes = "generative; each class a mixture of Gaussians; boundary of any form"
     __metadata_request__fit: ClassVar[dict[str, str]] = NOT_ROUTED
-    _model: Blend
+    _model: FittedMixture
     _starts_at_random = True
 
     def __init__(
@@ -198,16 +198,16 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
         owner = np.repeat(np.arange(len(classes)), self._counts(classes))
         log_prior = self._log_prior(classes)
         units = units_for(source, scaling_of(family)) if isinstance(source, Arrays) else None
-        sample = Sampling(source)
+        sample = RowSampling(source)
         with validation.naming(source):
             rows = counted_in(numbered(source), units)
-            problem = Problem(rows, family, len(owner), owner, log_prior, sample.beside)
+            problem = EMProblem(rows, family, len(owner), owner, log_prior, sample.beside)
             end = self._best(problem, owner, classes, source.names)
         mixtures = by_class(end.model, owner, len(classes))
         shape = self.covariance_type if self.families is None else ""
-        model = Blend(mixtures.params, mixtures.log_prior, shape=shape, way=end.way)
+        model = FittedMixture(mixtures.params, mixtures.log_prior, shape=shape, way=end.way)
         model = model.counted_in(units, mean_log_unit(source, units), 0.0)
-        counted = None if end.stats is None else Expected(family, end.stats)
+        counted = None if end.stats is None else ExpectedModel(family, end.stats)
         model = replace(model, typical=sample.drawn().typical(model, counted))
         if not end.way.converged and self.max_iter > 0:
             warnings.warn(
@@ -256,7 +256,7 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
             )
         return [int(validation.number("n_components", each, 1, whole=True)) for each in listed]
 
-    def _best(self, problem: Problem, owner: Owners, classes: NDArray[Any], names: Names) -> MixtureClimb:
+    def _best(self, problem: EMProblem, owner: Owners, classes: NDArray[Any], names: Names) -> EMResult:
         """The best of several starts."""
         rows, random_state = mixture_init.rows_for(problem.source), check_random_state(self.random_state)
         ends = []
@@ -264,7 +264,7 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
             codes = self._start(rows, owner, classes, random_state)
             stats = mixture_init.counted(rows, codes, problem.family, problem.M)
             with steps(self, "em-iter") as step:
-                climb = Climb(self.tol, self.max_iter, self._floor_acts, self.families is not None)
+                climb = StoppingRule(self.tol, self.max_iter, self._floor_acts, self.families is not None)
                 if step is not None:
                     climb = replace(climb, watch=partial(self._tell, step, owner, classes, names))
                 ends.append(climb(problem, problem.maximise(stats)))
@@ -285,7 +285,7 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
         """Callbacks hear of each step, and may ask for the classes so far."""
         mixtures = by_class(at, owner, len(classes))
         shape = self.covariance_type if self.families is None else ""
-        so_far = Blend(mixtures.params, mixtures.log_prior, shape=shape)
+        so_far = FittedMixture(mixtures.params, mixtures.log_prior, shape=shape)
         told(lambda: attributes_of(self, so_far, None, classes, names))
 
     def _start(
@@ -356,7 +356,7 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
         )
 
     # ---- what is shown -----------------------------------------------------------------------------
-    def _shown(self, model: Blend, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
+    def _shown(self, model: FittedMixture, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
         params, way = model.params, model.way
         assert isinstance(params, Mixture)
         shown = {
@@ -378,7 +378,7 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
             }
         return shown
 
-    def _covariances(self, model: Blend, cov: Floats) -> Floats:
+    def _covariances(self, model: FittedMixture, cov: Floats) -> Floats:
         match model.shape:
             case "spherical":
                 return mixture_init.outside(model, cov, 2)
@@ -386,7 +386,9 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
                 return model.outside(cov, 2)
         return model.covariance(cov)
 
-    def _remarks(self, model: Blend, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
+    def _remarks(
+        self, model: FittedMixture, statistics: Any, target: NDArray[Any], names: Names
+    ) -> Iterator[str]:
         if len(target) == 1:
             yield f"all rows are of class {target[0]}: every answer will be that class"
         params = model.params

@@ -32,10 +32,10 @@ from likelier.estimators.common import (
     share_found,
 )
 from likelier.estimators.generative.base import GenerativeModel
-from likelier.estimators.generative.outliers import Counted, Sampling, joined, scored
+from likelier.estimators.generative.outliers import CountedModel, RowSampling, joined, scored
 from likelier.estimators.generative.units import Scaling, units_for
 from likelier.estimators.one_pass import (
-    Named,
+    NamedModel,
     Start,
     check,
     check_sound,
@@ -46,7 +46,7 @@ from likelier.estimators.one_pass import (
 )
 from likelier.estimators.precision import single
 from likelier.estimators.sources import by_block
-from likelier.evaluation import CrossValidation, LabelCard
+from likelier.evaluation import CrossValidation, LabelFoldMetrics
 from likelier.families import Completed, Family, completed
 from likelier.model import Bayes, glimpse
 from likelier.scores import Scores
@@ -67,7 +67,7 @@ class Count(NamedTuple):
 
     statistics: Any  # of which the model is a function
     kept: Any  # the same, or None where they can neither absorb more rows nor merge
-    sample: Sampling | None  # of the rows
+    sample: RowSampling | None  # of the rows
 
 
 class OnePassClassifier(ClassifierMixin, GenerativeModel):
@@ -78,7 +78,7 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
     """
 
     __metadata_request__fit: ClassVar[dict[str, str]] = NOT_ROUTED
-    _card = LabelCard  # how its predictions are judged
+    _card = LabelFoldMetrics  # how its predictions are judged
     _settled: ClassVar[tuple[str, ...]] = ()  # hyper-parameters that statistics have the last word on
 
     # ---- what a subclass says ----------------------------------------------------------------------
@@ -244,7 +244,7 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         """
         return self._join(numbered_models(self, others), classes)
 
-    def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
+    def _join(self, models: Sequence[NamedModel], classes: Any = None) -> Self:
         """A new estimator, equal to one fitted to the rows of all these; self is the first of them."""
         check(models)
         joint = _joint_classes(models, classes)
@@ -323,7 +323,9 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         ({'var_smoothing': 0.01}, 0.126)
         """
         source = numbered(self._source(X, y, sample_weight, known=False))
-        asked = cross_validation.Asked(cv, param_grid, scoring, groups, random_state, return_predictions)
+        asked = cross_validation.CrossValidationRequest(
+            cv, param_grid, scoring, groups, random_state, return_predictions
+        )
         return cross_validation.validated(self, source, (X, y), asked)
 
     # ---- how ---------------------------------------------------------------------------------------
@@ -407,17 +409,17 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         return model.posterior
 
     # ---- how likely the training rows are ------------------------------------------------------------
-    def _sampling(self, source: Source, survey: Survey, earlier: Any) -> Sampling | None:
+    def _sampling(self, source: Source, survey: Survey, earlier: Any) -> RowSampling | None:
         """Draws the rows by whose scores `is_outlier` decides; None: they are not needed."""
         kept = None if earlier is None else scored(earlier._model.typical)
-        return Sampling(source, kept, survey.classes)
+        return RowSampling(source, kept, survey.classes)
 
     def _typical(
         self,
         model: Bayes,
         statistics: Any,
         classes: NDArray[Any],
-        sample: Sampling | None,
+        sample: RowSampling | None,
         before: Sequence[Any] = (),
     ) -> Any:
         """The scores of the sample under a model, with those that were kept before."""
@@ -426,9 +428,9 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         now = sample.drawn().typical(model, self._counted(model, statistics, classes))
         return joined([*before, now]) if before else now
 
-    def _counted(self, model: Bayes, statistics: Any, classes: NDArray[Any]) -> Counted | None:
+    def _counted(self, model: Bayes, statistics: Any, classes: NDArray[Any]) -> CountedModel | None:
         """What rows can be taken out of; None: no statistics were kept."""
-        return None if statistics is None else Counted(self._family(classes), statistics)
+        return None if statistics is None else CountedModel(self._family(classes), statistics)
 
     # ---- what is shown -------------------------------------------------------------------------------
     def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
@@ -523,7 +525,7 @@ def _unseen(columns: ColumnMoments, target: NDArray[Any], names: Names) -> Itera
         )
 
 
-def _joint_classes(models: Sequence[Named], classes: Any) -> NDArray[Any]:
+def _joint_classes(models: Sequence[NamedModel], classes: Any) -> NDArray[Any]:
     """The classes of all models: the same, or, asked for, their union."""
     if classes not in (None, "union"):
         raise ValueError(f"classes must be None (all models have the same) or 'union'; got {classes!r}.")
