@@ -1,7 +1,7 @@
 """The images of README.md, made anew by `python docs/site/images.py` (`make images`).
 
-`benchmarks.svg` shows rows of the table in docs/benchmarks.md: no number stands in this file. `report.png` is
-a screenshot of the report of `likelier compare` on the wine data, taken by Chromium through playwright.
+`benchmarks.svg` shows rows of the table in docs/benchmarks.md: no measured number stands in this file.
+`report.png` is a screenshot of the report of `likelier compare` on the wine data, taken by Chromium.
 """
 
 import re
@@ -61,7 +61,11 @@ def benchmarks(path: Path) -> None:
         drawn = ax.barh(labels, ratios, color="#3f51b5", height=0.62)
         said = [f"{r:.0f}× ({_time(a)} → {_time(b)})" for r, a, b in zip(ratios, theirs, ours, strict=True)]
         ax.bar_label(drawn, said, padding=4, fontsize=8)
-        ax.set(xscale="log", xlim=(1, 1000), xlabel="times as fast as scikit-learn 1.9.1 (two cores, logarithmic)")
+        ax.set(
+            xscale="log",
+            xlim=(1, 1000),
+            xlabel="times as fast as scikit-learn 1.9.1 (two cores, logarithmic)",
+        )
         ax.set_xticks([1, 10, 100], ["1×", "10×", "100×"])
         ax.spines[["top", "right"]].set_visible(False)
         figure.savefig(path, facecolor="white", metadata={"Date": None})
@@ -78,7 +82,12 @@ def report(path: Path) -> None:
 
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
     with tempfile.TemporaryDirectory() as place, sync_playwright() as play:
-        command = [str(Path(sys.executable).with_name("likelier")), "compare", "--report", f"{place}/report.html"]
+        command = [
+            Path(sys.executable).with_name("likelier"),
+            "compare",
+            "--report",
+            f"{place}/report.html",
+        ]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         page = play.chromium.launch(executable_path=browser, args=["--no-sandbox"]).new_page(
             viewport={"width": 1100, "height": 900}, color_scheme="light"
