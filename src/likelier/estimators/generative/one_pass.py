@@ -21,6 +21,7 @@ from likelier.estimators.base import (
     NOT_ROUTED,
     Names,
     cheapest,
+    column_names,
     resumable,
     warn_of_fit,
     warn_of_settings,
@@ -205,7 +206,7 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         names, all_single, before = source.names, single(source), []
         if not first:
             statistics = merged([self._statistics, statistics])
-            names = getattr(self, "feature_names_in_", None)
+            names = column_names(self)
             all_single, before = all_single and self._model.single, [self._model.typical]
         model = self._estimate(statistics, known)
         typical = self._typical(model, statistics, known, sample, before)
@@ -252,7 +253,7 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         counted = [(model._statistics, np.searchsorted(joint, model._target)) for _, model in models]
         statistics = merged([state.widened(len(joint), at) for state, at in counted])
         new: Self = clone(self)
-        names = getattr(self, "feature_names_in_", None)
+        names = column_names(self)
         model = new._estimate(statistics, joint)
         model = replace(model, single=all(one._model.single for _, one in models))
         warn_of_fit(new, model, statistics, joint, names)
