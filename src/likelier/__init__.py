@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 # By its name, for this module belongs to no layer: all of them import it.
 _WHERE = {
     **import_module("likelier.estimators.catalogue").public(),
+    "AsyncClient": "likelier.service.client",
+    "Client": "likelier.service.client",
     "ClippedWarning": "likelier.streams.model",
     "DegenerateWarning": "likelier.data",
     "Pending": "likelier.streams.delayed",
@@ -71,6 +73,8 @@ if TYPE_CHECKING:
     from likelier.evaluation.progressive import progressive as progressive
     from likelier.saving.models import load as load
     from likelier.saving.models import save as save
+    from likelier.service.client import AsyncClient as AsyncClient
+    from likelier.service.client import Client as Client
     from likelier.streams.delayed import Pending as Pending
     from likelier.streams.model import ClippedWarning as ClippedWarning
 
