@@ -25,6 +25,7 @@ from likelier.families.em_acceleration import (
     put_back,
     ridge_for,
     taken,
+    too_close,
     varying,
 )
 from likelier.families.missing import (
@@ -126,7 +127,9 @@ def _by_ridges(
                 return end
             open_ = [k for k, ridge in enumerate(ridges) if not ridge]
         except Singular as found:
-            open_ = list(found.args)
+            open_ = [k for k in found.args if not ridges[k]]
+            if not open_:
+                raise too_close(max(len(one) for one in which)) from None
         if complete is None:
             complete = run(source, partial(CompleteRows, np.zeros(K))).n
         held = [complete.sum()] if shape == "tied" else list(complete)
@@ -138,9 +141,11 @@ def _maximised(
     source: Source, K: int, shape: Shape, start: list[Point], which: list[np.ndarray], ridges: list[float]
 ) -> FixedPoint:
     var = [np.diagonal(one.cov) for one in start]
+    indefinite: list[int] = []  # at the point of the last step
 
     def step(at: list[Point]) -> tuple[float, list[Point]]:
-        if not all(definite(one.cov) for one in at):
+        indefinite[:] = [k for k, one in enumerate(at) if not definite(one.cov)]
+        if indefinite:
             return -np.inf, at  # a point that is no covariance is less likely than any
         lost = [k for k, one in enumerate(at) if not ridges[k] and precision(one.cov) is None]
         if lost:
@@ -153,7 +158,10 @@ def _maximised(
             ridged(*each) for each in zip(new, ridges, var, strict=True)
         ]
 
-    end = find_fixed_point(step, [ridged(*each) for each in zip(start, ridges, var, strict=True)])
+    try:
+        end = find_fixed_point(step, [ridged(*each) for each in zip(start, ridges, var, strict=True)])
+    except Singular as found:
+        raise Singular(*(found.args or indefinite)) from None
     return end._replace(
         ends=[ridged(one, -ridge, each) for one, ridge, each in zip(end.ends, ridges, var, strict=True)]
     )

@@ -28,8 +28,14 @@ TABLE = pa.table(
         "r": RNG.normal(size=N),
     }
 )
-MODELS = [lk.GaussianNB(), lk.LinearDiscriminantAnalysis(), lk.QuadraticDiscriminantAnalysis()]
-every_model = pytest.mark.parametrize("model", [*MODELS, lk.LinearRegression(), lk.Ridge()], ids=repr)
+MODELS = [
+    lk.GaussianNB(),
+    lk.LinearDiscriminantAnalysis(encode=False),
+    lk.QuadraticDiscriminantAnalysis(encode=False),
+]
+every_model = pytest.mark.parametrize(
+    "model", [*MODELS, lk.LinearRegression(encode=False), lk.Ridge(encode=False)], ids=repr
+)
 
 
 def changed(**columns) -> pa.Table:

@@ -265,4 +265,4 @@ def test_on_titanic_as_a_person_would(folder, data_file, capsys):
     shown = " ".join(capsys.readouterr().out.split())
     assert "891 rows, 10 columns, 2 classes" in shown
     assert "leaves out text: name" in shown
-    assert "LDA: leaves out categories: ticket, cabin" in shown
+    assert "LDA, shrunk: leaves out categories: ticket, cabin" in shown

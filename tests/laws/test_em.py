@@ -19,7 +19,7 @@ from laws.comparing import assert_same_bits
 from laws.generators import SEEDS, Table, gappy_tables
 from laws.parts import parts_of
 from laws.test_estimators import ESTIMATORS, LDA, QDA, every_estimator, problem
-from likelier import _core
+from likelier import _core, em
 from likelier.data import Arrays, Dense
 from likelier.em import completed_by_passes
 from likelier.families import FullGaussian, TiedGaussian, completed
@@ -684,6 +684,33 @@ def test_cells_rows_and_passes_add_the_same_to_columns_that_follow_from_others(m
     for found in (cells, steps, passes):
         assert found.converged
         assert_same_moments(found, steps, 1e-5)  # where likelihoods are flat, ends are that far apart
+
+
+def sums(copied: bool) -> Table:
+    """A column that is another one, or the sum of two, and few cells missing."""
+    rng = np.random.default_rng(65)
+    y = rng.integers(0, 3, 60).astype(np.int32)
+    X = rng.standard_normal((60, 5)) + 0.5 * y[:, None]
+    X[:, 2] = X[:, 0] + (0 if copied else X[:, 1])
+    X[rng.integers(0, 60, 6), rng.integers(0, 5, 6)] = np.nan
+    return Table(X, y, None, 3)
+
+
+@every_shape
+@pytest.mark.parametrize("copied", [True, False])
+def test_passes_end_where_a_column_follows_from_others_in_every_class(copied, shape, monkeypatch):
+    rows, runs = sums(copied), []
+
+    def counted(*args: Any) -> Any:
+        assert len(runs) < 10, "the same way is tried again and again"
+        runs.append(args)
+        return maximised(*args)
+
+    maximised = em._maximised
+    monkeypatch.setattr(em, "_maximised", counted)
+    found = completed_by_passes(Arrays(Dense(rows.X), rows.y), rows.K, shape)
+    assert found.converged
+    assert_same_moments(found, completed(state_of(rows, shape)), 1e-5)
 
 
 @pytest.mark.parametrize("make", [indicators, too_few])

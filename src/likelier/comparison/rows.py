@@ -1,6 +1,5 @@
 """The table of a comparison: read from arrays, frames, files and built-in data, held in memory."""
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -15,6 +14,8 @@ from scipy.sparse import csr_matrix
 
 from likelier.array_types import Floats, Indices, rows_that_count
 from likelier.data import CSR, Chunk, Columns, Factor, Source, Widening, columns_of, frames
+from likelier.data.design import DATE, TableColumn
+from likelier.data.design import Kind as TableKind
 from likelier.data.files.columns import Roles
 from likelier.data.files.scan import Scan
 from likelier.data.row_numbers import keys_of
@@ -22,6 +23,7 @@ from likelier.display import counted, some_of
 from likelier.engines import run
 from likelier.engines.row_numbers import numbered
 from likelier.estimators import validation
+from likelier.estimators.frames import feature_names
 from likelier.estimators.sources import gathered, stored
 from likelier.estimators.validation import missing
 from likelier.model import levels
@@ -33,7 +35,6 @@ Kind = Literal["number", "category", "text"]
 
 FEW = 20  # rows, among which values that are all different say nothing yet
 WORDS = 4  # from so many to a cell, on average, cells are sentences
-DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z?)?")
 DAY = np.timedelta64(1, "D")
 
 
@@ -43,6 +44,8 @@ class Column(NamedTuple):
     name: str
     kind: Kind
     values: Any  # float64, NaN where missing; or a Factor
+    date: bool = False  # numbers that are days since 1970
+    zone: str | None = None  # of dates
 
 
 class ColumnReport(NamedTuple):
@@ -59,17 +62,19 @@ def seen(name: str, values: NDArray[Any] | Factor) -> ColumnReport:
     return _factor(name, values) if isinstance(values, Factor) else _numbers(name, values)
 
 
-def dates(name: str, values: NDArray[np.datetime64]) -> ColumnReport:
+def dates(name: str, values: NDArray[np.datetime64], zone: str | None = None) -> ColumnReport:
     """Times as days since 1970, NaN where missing."""
-    return days(name, np.where(np.isnat(values), np.nan, (values - np.datetime64(0, "D")) / DAY))
+    return days(name, np.where(np.isnat(values), np.nan, (values - np.datetime64(0, "D")) / DAY), zone)
 
 
-def days(name: str, values: Floats) -> ColumnReport:
+def days(name: str, values: Floats, zone: str | None = None) -> ColumnReport:
     """Days since 1970, NaN where missing; that each is there but once does not make them an id."""
     found = _numbers(name, values)
     if found.column is None and found.spare is None:
         return found
-    return ColumnReport(name, found.column or found.spare, "is a date: used as a number of days")
+    column = found.column or found.spare
+    assert column is not None
+    return ColumnReport(name, column._replace(date=True, zone=zone), "is a date: used as a number of days")
 
 
 def _numbers(name: str, values: NDArray[Any]) -> ColumnReport:
@@ -138,6 +143,8 @@ def kept(found: Sequence[ColumnReport]) -> tuple[tuple[Column, ...], tuple[str, 
 
 # The rows of a comparison, in memory: all of a table, or a sample of one that is larger.
 
+_KINDS: dict[Kind, TableKind] = {"number": "number", "category": "category", "text": "category"}
+
 
 MOST_ROWS = 50_000  # of a table that is larger, so many are compared on
 MOST_CELLS = 1 << 26  # and no more than half a GB of numbers
@@ -153,6 +160,7 @@ class Rows:
     sparse: Any = None
     notes: tuple[str, ...] = ()
     target: str | None = None  # its name, if it has one
+    places: tuple[str, ...] | None = None  # of all columns of a table without names; None: they have some
 
     def __len__(self) -> int:
         return len(self.y)
@@ -165,6 +173,14 @@ class Rows:
         """The columns of these kinds."""
         return tuple(column for column in self.columns if column.kind in kinds)
 
+    def table(self, columns: Sequence[Column]) -> tuple[tuple[TableColumn, ...], Columns]:
+        """Some columns as the table that a design matrix is made of."""
+        kinds = [
+            TableColumn(c.name, "date", c.zone) if c.date else TableColumn(c.name, _KINDS[c.kind])
+            for c in columns
+        ]
+        return tuple(kinds), Columns(tuple(column.values for column in columns))
+
     @cached_property
     def numbers(self) -> Floats:
         """(n, p) of the columns of numbers, NaN where one is missing."""
@@ -174,7 +190,7 @@ class Rows:
     @cached_property
     def words(self) -> dict[str, tuple[csr_matrix, NDArray[Any]]]:
         """Of each column of text, how often each word stands in each row; and the words."""
-        from sklearn.feature_extraction.text import CountVectorizer
+        from likelier.estimators.text.vectorizers import CountVectorizer
 
         found = {}
         for column in self.of("text"):
@@ -241,7 +257,12 @@ def in_memory(X: Any, y: Any, sample_weight: Any = None, *, seed: int, most: int
         return Rows((), y, w, _finite(held), notes, None if name is None else str(name))
     whole = len(at) == n
     found = _of_array(X if whole else X[at]) if frame is None else _of_frame(frame if whole else frame[at])
-    return rows_of(list(found), y, w, notes, None if name is None else str(name))
+    rows = rows_of(list(found), y, w, notes, None if name is None else str(name))
+    if frame is not None and feature_names(frame) is not None:
+        return rows
+    return replace(
+        rows, places=tuple(f"x{j}" for j in range(p)) if frame is None else tuple(map(str, frame.columns))
+    )
 
 
 def _parted(frame: frames.Frame | None, target: str) -> tuple[frames.Frame, Any]:
@@ -328,7 +349,8 @@ def _of_frame(frame: frames.Frame) -> Iterator[ColumnReport]:
         elif kind == "category":
             yield seen(name, frames.series_factor(series))
         elif kind == "time":
-            yield dates(name, series.to_numpy().astype("datetime64[s]"))
+            zone = getattr(series.dtype, "time_zone", None)
+            yield dates(name, series.to_numpy().astype("datetime64[s]"), zone)
         else:
             yield ColumnReport(name, None, f"holds {kind} values: left out")
 

@@ -18,8 +18,10 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from likelier import _core
 from likelier.data import DegenerateWarning
+from likelier.data.design import design_of
 from likelier.display import Part, Table, counted, html
 from likelier.engines.checkpoint import Digests, journal
+from likelier.estimators.encoding import filling_gaps
 from likelier.estimators.sources import by_block, rounded
 from likelier.states.units import plain
 from likelier.warning_location import outside
@@ -128,6 +130,7 @@ def resumable(fit: Fit) -> Fit:
 
     It has a keyword `checkpoint`, which ends here: what the passes of a fit are, its body need not know.
     """
+    fit = filling_gaps(fit)
 
     @wraps(fit)
     def fitted(self: Any, *args: Any, checkpoint: Any = None, **keywords: Any) -> Any:
@@ -261,7 +264,7 @@ def caption(model: Any) -> list[Part]:
 def _coefficients(model: Any) -> list[Part]:
     W = np.atleast_2d(model.coef_)  # (K, p)
     b = np.broadcast_to(np.atleast_1d(model.intercept_), len(W))
-    known = getattr(model, "feature_names_in_", None)
+    known = column_names(model)
     names = [f"x{j}" for j in range(W.shape[1])] if known is None else list(map(str, known))
     rows = [("(intercept)", b[:MOST_COLUMNS]), *zip(names, W.T[:, :MOST_COLUMNS], strict=True)]
     shown = [[name, *(f"{value:.4g}" for value in values)] for name, values in rows[: 1 + MOST_ROWS]]
@@ -302,6 +305,27 @@ def _more(n: int, noun: str) -> list[str]:
 Names = NDArray[Any] | None
 
 
+def column_names(estimator: Any) -> Names:
+    """The names of the columns that a model has coefficients or means for, if they have any.
+
+    Where a table became a design matrix, they are those of its columns, and `feature_names_in_` the
+    table's.
+    """
+    design = vars(estimator).get("_design")
+    return getattr(estimator, "feature_names_in_", None) if design is None else design.names
+
+
+def table_attributes(names: Names) -> dict[str, Any]:
+    """What an estimator keeps of the table that it was fitted to."""
+    design = design_of(names)
+    if design is None:
+        return {} if names is None else {"feature_names_in_": names}
+    found: dict[str, Any] = {"_design": design, "n_features_in_": len(design.table)}
+    if design.named:
+        found["feature_names_in_"] = np.array(design.names_in, dtype=object)
+    return found
+
+
 def warn(estimator: Any, remarks: Iterable[str]) -> None:
     """Issue a warning for each of these remarks on a fit."""
     for remark in remarks:
@@ -313,9 +337,7 @@ def attributes_of(
 ) -> dict[str, Any]:
     """All attributes of a fitted estimator: those that it shows, and what it is made of."""
     found = in_precision(model, shown, getattr(estimator, "_single_shown", frozenset()))
-    if names is not None:
-        found = found | {"feature_names_in_": names}
-    return found | {"_model": model, "_statistics": statistics, "_target": target}
+    return found | table_attributes(names) | {"_model": model, "_statistics": statistics, "_target": target}
 
 
 def publish(
@@ -325,6 +347,7 @@ def publish(
     attributes = attributes_of(estimator, shown, model, statistics, target, names)
     for name in [n for n in vars(estimator) if n.endswith("_") and not n.startswith("_")]:
         delattr(estimator, name)
+    estimator.__dict__.pop("_design", None)
     estimator.__dict__.pop("_given_columns", None)  # of what condition() made, before it was fitted anew
     estimator.__dict__.update(attributes)
 

@@ -15,7 +15,7 @@ from likelier.data import Arrays, Chunk, Source, code, levels_of
 from likelier.data.transforms import ByClass, times
 from likelier.engines import run
 from likelier.estimators import validation
-from likelier.estimators.base import Decisions, InNotebooks
+from likelier.estimators.base import Decisions, InNotebooks, column_names
 from likelier.estimators.predictions import found_share, itself
 from likelier.estimators.priors import adapted_to, warn_of_priors
 from likelier.estimators.sources import by_block, gathered, stored
@@ -331,7 +331,7 @@ class Contributions(_Terms):
     def of(cls, model: Any, values: Floats, base: Floats) -> Self:
         """Of a fitted model."""
         new = cls(values, base)
-        names = getattr(model, "feature_names_in_", None)
+        names = column_names(model)
         new.classes = model.classes_
         new.names = [f"x{j}" for j in range(values.shape[2])] if names is None else list(map(str, names))
         return new

@@ -1,7 +1,6 @@
 """The design matrix of a mixed table, as a transformer."""
 
 import copy
-import warnings
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -12,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from likelier.array_types import Floats
-from likelier.data import CSR, Arrays, DegenerateWarning, Dense, Source
+from likelier.data import CSR, Arrays, Dense, Source
 from likelier.data.dask import is_collection
 from likelier.data.design import (
     DATE_PARTS,
@@ -27,7 +26,6 @@ from likelier.estimators import encoding, validation
 from likelier.estimators.base import NOT_ROUTED
 from likelier.estimators.sources import by_block, gathered, stored
 from likelier.states.design_survey import DesignSettings, DesignSurvey
-from likelier.warning_location import outside
 
 
 class DesignMatrix(TransformerMixin, BaseEstimator):
@@ -234,13 +232,30 @@ class DesignMatrix(TransformerMixin, BaseEstimator):
         if not np.isfinite(survey.moments.S).all():
             raise ValueError("Input X contains values so large that their sums of squares overflow.")
         design = survey.design(self._settings())
-        _warn_of_left_out(design)
+        encoding.warn_of_left_out(self, design)
         self._design, self._survey = design, survey
         self.n_features_in_ = len(design.table)
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = names
         return self
+
+    @classmethod
+    def _of(cls, design: Design, settings: DesignSettings) -> "DesignMatrix":
+        """The transformer of a design that a model has learned; it keeps no statistics."""
+        sparse = "auto" if settings.sparse is None else settings.sparse
+        new = cls(
+            drop=settings.drop,
+            min_count=settings.min_count,
+            standardize=settings.standardize,
+            missing=settings.missing,
+            sparse=sparse,
+        )
+        new._design, new._survey = design, None
+        new.n_features_in_ = len(design.table)
+        if design.named:
+            new.feature_names_in_ = np.array(design.names_in, dtype=object)
+        return new
 
     def _check_fitted(self) -> Design:
         if "_design" not in vars(self):
@@ -425,16 +440,6 @@ def _check_parts(settings: DesignSettings, names: list[str]) -> None:
         raise ValueError(f"parts: no column named {unknown[0]!r}; columns: {', '.join(names)}")
 
 
-def _warn_of_left_out(design: Design) -> None:
-    names = [repr(term.name) for term in design.terms if isinstance(term, LeftOut)]
-    if names:
-        warnings.warn(
-            f"DesignMatrix: column {', '.join(names)} has no value in any row, and is left out.",
-            DegenerateWarning,
-            stacklevel=outside(),
-        )
-
-
 def _merged(surveys: list[Any]) -> DesignSurvey:
     if any(survey is None for survey in surveys):
         raise ValueError("this DesignMatrix keeps no statistics: it cannot be merged or continue.")
@@ -471,6 +476,7 @@ def inverse_of(design: Design, j: int, Z: Any) -> NDArray[Any]:
         if term.gaps:
             values = np.where(cells[:, 1] == 1, np.nan, values)
         return _named_ranks(values, column.order) if column.order else values
+    assert isinstance(term, CategoryTerm)
     return _levels(term, cells)
 
 

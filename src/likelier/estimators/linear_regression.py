@@ -16,8 +16,9 @@ from likelier import links
 from likelier.array_types import Floats
 from likelier.data import DegenerateWarning, Source, frames
 from likelier.estimators import validation
-from likelier.estimators.base import in_precision
+from likelier.estimators.base import column_names, in_precision
 from likelier.estimators.discriminative.weights import same
+from likelier.estimators.encoding import filling_gaps
 from likelier.estimators.one_pass import (
     NamedModel,
     Names,
@@ -29,6 +30,7 @@ from likelier.estimators.one_pass import (
 )
 from likelier.estimators.predictions import evaluated_by_value, itself
 from likelier.estimators.sources import brought, by_block, gathered, numeric, stored
+from likelier.estimators.tables import TakesTables
 from likelier.evaluation import ValueFoldMetrics
 from likelier.inference import (
     Covariance,
@@ -46,6 +48,7 @@ from likelier.inference import (
 from likelier.model import ask
 from likelier.scores import Affine, Scores
 from likelier.states import Equations, RowsOrTriangle, Triangle
+from likelier.states.design_survey import DesignSettings
 from likelier.threads import one_blas_thread
 from likelier.warning_location import outside
 
@@ -108,7 +111,7 @@ class LinearParams:
         return shown["B"], shown["intercept"]
 
 
-class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
+class LeastSquares(TakesTables, MultiOutputMixin, RegressorMixin, OnePass):
     """Base of `LinearRegression` and `Ridge`: the statistics are the rows, or their triangular factor.
 
     A subclass solves the equations with its hyper-parameters (`_solve`) and defines the attributes
@@ -136,6 +139,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         """Directions of X of at most this share of the largest count as none."""
         return 0.0
 
+    @filling_gaps
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Update the model with more rows: the result is that of one `fit` to all rows so far.
 
@@ -279,7 +283,8 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         validation.fitted(self)
         self._needs_statistics("summary")
         rows = self._rows_again(X, y, cov, level, sample_weight)
-        shown = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        known = column_names(self)
+        shown = [f"x{j}" for j in range(self._model.B.shape[1])] if known is None else known
         names = (*(["intercept"] if self.fit_intercept else []), *map(str, shown))
         found = []
         equations = self._statistics.equations(centred=bool(self.fit_intercept))
@@ -304,8 +309,8 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
     def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Source:
         X, y, sample_weight = gathered(X, y, sample_weight)
         if stored(X):
+            numeric(self, X, X.targets)
             source = brought(self, X, y, sample_weight, known=known)
-            numeric(self, source, source.targets)
             self._check_targets(source.y_shape, known=known)
             return source
         if y is None:
@@ -435,6 +440,10 @@ class LinearRegression(LeastSquares):
         Accepted for compatibility and has no effect: all cores are used.
     positive : bool, default=False
         Whether the coefficients must not be negative.
+    encode : bool, default=True
+        Whether a data frame or a source with categories, dates or missing values becomes a matrix of
+        numbers, as by `DesignMatrix`, without the first category of each column if there is an intercept.
+        False: such a table is refused.
 
     Attributes
     ----------
@@ -448,6 +457,9 @@ class LinearRegression(LeastSquares):
         Singular values of X, centred if there is an intercept. Not available with `positive=True`.
     n_features_in_ : int
         Number of columns seen in `fit`.
+    design_ : DesignMatrix
+        The design matrix that the table of `fit` became, whose `get_feature_names_out` names its columns;
+        only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (p,)
         Names of the columns, if X had names.
 
@@ -486,12 +498,18 @@ class LinearRegression(LeastSquares):
         tol: float = 1e-6,
         n_jobs: int | None = None,
         positive: bool = False,
+        encode: bool = True,
     ) -> None:
         self.fit_intercept = fit_intercept
         self.copy_X = copy_X
         self.tol = tol
         self.n_jobs = n_jobs
         self.positive = positive
+        self.encode = encode
+
+    def _design_settings(self) -> DesignSettings:
+        """Without a penalty, indicators of all categories would be collinear with an intercept."""
+        return DesignSettings(drop="first" if self.fit_intercept else None)
 
     def _solve(self, equations: Equations) -> Solution:
         return bounded(equations) if self.positive else solve(equations, self._cut())
@@ -551,6 +569,9 @@ class Ridge(LeastSquares):
         Whether the coefficients must not be negative.
     random_state : int, RandomState instance or None, default=None
         Accepted for compatibility and has no effect.
+    encode : bool, default=True
+        Whether a data frame or a source with categories, dates or missing values becomes a matrix of
+        numbers, as by `DesignMatrix`. False: such a table is refused.
 
     Attributes
     ----------
@@ -565,6 +586,9 @@ class Ridge(LeastSquares):
         `solver`.
     n_features_in_ : int
         Number of columns seen in `fit`.
+    design_ : DesignMatrix
+        The design matrix that the table of `fit` became, whose `get_feature_names_out` names its columns;
+        only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (p,)
         Names of the columns, if X had names.
 
@@ -597,6 +621,7 @@ class Ridge(LeastSquares):
         solver: Literal["auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"] = "auto",
         positive: bool = False,
         random_state: Any = None,
+        encode: bool = True,
     ) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -606,6 +631,7 @@ class Ridge(LeastSquares):
         self.solver = solver
         self.positive = positive
         self.random_state = random_state
+        self.encode = encode
 
     def _alphas(self, q: int) -> Floats:
         """One penalty for each target; the hyper-parameters are checked here."""

@@ -11,12 +11,14 @@ from sklearn.base import clone
 
 from likelier.data import Source
 from likelier.data.chunk import single
+from likelier.data.design import difference
 from likelier.engines import run
 from likelier.engines.row_numbers import numbered
 from likelier.estimators import cross_validation, validation
-from likelier.estimators.base import NOT_ROUTED, FittedMixin, resumable
+from likelier.estimators.base import NOT_ROUTED, FittedMixin, column_names, resumable
 from likelier.estimators.base import Names as Names
 from likelier.estimators.common import check_sound
+from likelier.estimators.encoding import filling_gaps
 from likelier.evaluation import CrossValidation, FoldMetrics
 from likelier.scores import Scores
 from likelier.states.units import plain
@@ -57,7 +59,7 @@ def check_statistics(models: Sequence[NamedModel]) -> None:
     for one in models[1:]:
         ours, theirs = first.model._statistics, one.model._statistics
         if not ours.mergeable(theirs):
-            names = getattr(first.model, "feature_names_in_", None)
+            names = column_names(first.model)
             why = ours.unlike(theirs, names) if hasattr(ours, "unlike") else _UNLIKE
             raise ValueError(f"{first.name} and {one.name} keep other statistics: {why}")
 
@@ -100,6 +102,7 @@ def _same(a: Any, b: Any) -> bool:
 def _check_columns(first: NamedModel, one: NamedModel) -> None:
     ours, theirs = (_columns(each.model) for each in (first, one))
     if ours == theirs:
+        _check_designs(first, one)
         return
     both = isinstance(ours, list) and isinstance(theirs, list)
     if not both:
@@ -116,6 +119,24 @@ def _check_columns(first: NamedModel, one: NamedModel) -> None:
         what += [f"has {_some(new)}, which {first.name} has not"] if new else []
         said = f"{one.name} {' and '.join(what)}"
     raise ValueError(f"columns differ: {said}")
+
+
+def _check_designs(first: NamedModel, one: NamedModel) -> None:
+    """Refuse tables that became other columns: their statistics are of different things."""
+    designs = [vars(each.model).get("_design") for each in (first, one)]
+    if designs[0] is None and designs[1] is None:
+        return
+    said = "one was fitted to numbers, the other to a table with categories"
+    if designs[0] is not None and designs[1] is not None:
+        found = difference(*designs)
+        if found is None:
+            return
+        said = found
+    raise ValueError(
+        f"{first.name} and {one.name} were fitted to different design matrices: {said}. Learn one for all "
+        "rows first (DesignMatrix, partial_fit or merge), and fit to design.transform(X); or continue one "
+        "model on the other rows by partial_fit, which keeps its design matrix."
+    )
 
 
 def _columns(model: Any) -> Any:
@@ -210,6 +231,7 @@ class OnePass(FittedMixin):
         self._warn(model, statistics, target, source.names)
         return self._publish(model, statistics, target, source.names)
 
+    @filling_gaps
     def cross_validate(
         self,
         X: Any,
@@ -279,7 +301,7 @@ class OnePass(FittedMixin):
         names, all_single = source.names, single(source)
         if "_model" in vars(self):
             statistics = merged([self._statistics, statistics])
-            names = getattr(self, "feature_names_in_", None)
+            names = column_names(self)
             all_single = all_single and self._model.single
         model = replace(self._estimate(statistics, target), single=all_single)
         return self._publish(model, statistics, target, names)
@@ -292,7 +314,7 @@ class OnePass(FittedMixin):
         """A new estimator of the same kind, with these statistics of the models."""
         statistics = merged(states)
         new: Self = clone(self)
-        names = getattr(self, "feature_names_in_", None)
+        names = column_names(self)
         all_single = all(one.model._model.single for one in models)
         model = replace(new._estimate(statistics, target), single=all_single)
         new._warn(model, statistics, target, names)

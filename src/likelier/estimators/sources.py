@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial, wraps
 from typing import Any, TypeGuard, TypeVar
 from uuid import uuid4
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 
 from likelier.data import SkippedWarning, Stored, Widening, columns_of
 from likelier.data.dask import collected, is_collection, whole_rows
+from likelier.data.design import Design
 from likelier.data.files.scan import Scan
 from likelier.display import some_of
+from likelier.estimators.encoding import known_source, learned_source
 from likelier.warning_location import outside
 
 # The door for Dask collections: as sources to fit, and block by block, lazily, to answer.
@@ -101,7 +104,7 @@ def brought(estimator: Any, X: Stored, y: Any, sample_weight: Any, *, known: boo
             f"This {type(estimator).__name__} estimator requires y to be passed, but the source has no "
             "target: name its column, as in scan(path, target='y')."
         )
-    return as_fitted(estimator, X, y=True) if known else usable(estimator, X)
+    return as_fitted(estimator, X, y=True) if known else _new(estimator, X)
 
 
 def unaccompanied(estimator: Any, X: Stored, sample_weight: Any, *, known: bool) -> Stored:
@@ -115,13 +118,22 @@ def unaccompanied(estimator: Any, X: Stored, sample_weight: Any, *, known: bool)
             f"{type(estimator).__name__} learns without a target, and the source has one "
             f"({', '.join(X.targets)}): scan it without, as in scan(path, features=[...])."
         )
-    return as_fitted(estimator, X, y=True) if known else usable(estimator, X)
+    return as_fitted(estimator, X, y=True) if known else _new(estimator, X)
+
+
+def _new(estimator: Any, X: Stored) -> Stored:
+    """A source to learn the columns from: as design matrices, if it holds more than numbers."""
+    found = learned_source(estimator, X)
+    return usable(estimator, X) if found is None else found
 
 
 def as_fitted(estimator: Any, X: Stored, *, y: bool) -> Stored:
     """The columns that were fitted, by their names; others are not read."""
     kind, p = type(estimator).__name__, estimator.n_features_in_
     names = getattr(estimator, "feature_names_in_", None)
+    design = vars(estimator).get("_design")
+    if design is not None:
+        return _as_designed(estimator, design, X, y=y)
     if names is not None and X.names is not None:
         columns = [str(name) for name in names]
         if y:  # to learn from, a table has all columns, as they were
@@ -142,6 +154,15 @@ def as_fitted(estimator: Any, X: Stored, *, y: bool) -> Stored:
             f"X has feature names, but {kind} was fitted without feature names", stacklevel=outside()
         )
     return usable(estimator, X.taking(columns_of(X), y=y))
+
+
+def _as_designed(estimator: Any, design: Design, X: Stored, *, y: bool) -> Stored:
+    """The columns of a table as the design matrix of `fit`; absent ones are missing, where they may be."""
+    columns = design.names_in
+    there = X if y or X.names is None else completed(estimator, X, columns)
+    held = set(columns if there is X else columns_of(X))
+    absent = frozenset(j for j, name in enumerate(columns) if name not in held)
+    return replace(known_source(estimator, design, there, y=y), absent=absent)
 
 
 def integrates(estimator: Any) -> bool:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from likelier.data import Chunk, Dense
+from likelier.data.design import Design
 from likelier.em import Stepwise
 from likelier.estimators import validation
 from likelier.estimators.catalogue import MODELS, Saved
@@ -232,6 +233,7 @@ def _fitted(estimator: Any, statistics: bool) -> dict[str, Any]:
         "feature_names": getattr(estimator, "feature_names_in_", None),
         "model": _settled(estimator._model),
         "statistics": counted,
+        **({"design": estimator._design} if "_design" in vars(estimator) else {}),
     }
 
 
@@ -301,12 +303,15 @@ def _become_fitted(estimator: Any, form: Saved, parts: dict[str, Any]) -> Any:
         require(not parts, f"a {type(estimator).__name__} has no such parts")
         return _checked_linear(estimator)
     wanted = {"target", "n_features", "feature_names", "model", "statistics"}
+    design = parts.pop("design", None)
     require(parts.keys() == wanted, f"its parts are not {', '.join(sorted(wanted))}")
     target, p, names, model, statistics = (
         parts[key] for key in ("target", "n_features", "feature_names", "model", "statistics")
     )
     require(type(p) is int and p > 0, f"{p!r:.80} is not a number of columns")
     _check_names(names, p)
+    if design is not None:
+        names, p = _designed(design, names, p)
     sizes = {"p": p, **(_targets(target) if isinstance(estimator, LeastSquares) else _classes(target))}
     require(_is_one(model, form.model), f"the model is not a {_words(form.model)}")
     check(model, sizes)
@@ -324,6 +329,16 @@ def _become_fitted(estimator: Any, form: Saved, parts: dict[str, Any]) -> Any:
         for one in scores:
             _check_scores(one, p)
         return estimator._publish(model, statistics, target, names)
+
+
+def _designed(design: Any, names: Any, p: int) -> tuple[NDArray[Any], int]:
+    """The columns that the model was fitted to, where a table of p columns became a design matrix."""
+    require(isinstance(design, Design), "the design is not valid")
+    check(design, {})
+    known = None if names is None else list(names)
+    same = len(design.table) == p and (known == design.names_in if design.named else known is None)
+    require(same, "the design is not of these columns")
+    return design.names, design.p
 
 
 def _is_one(record: Any, names: tuple[str, ...]) -> bool:

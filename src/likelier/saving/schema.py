@@ -10,12 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import CSR
+from likelier.data.design import (
+    DATE_PARTS,
+    DAYS,
+    AsIs,
+    BinTerm,
+    CategoryTerm,
+    CodeTerm,
+    Design,
+    LeftOut,
+    NumberTerm,
+    TableColumn,
+)
 from likelier.em import EMTrace, FittedMixture, Selection, Stepwise
 from likelier.estimators.discriminative.logistic import LogisticSGDState
 from likelier.estimators.discriminative.logistic_cv import CrossValidatedWeights
 from likelier.estimators.discriminative.perceptron import PerceptronState, VotedWeights
 from likelier.estimators.discriminative.sgd_base import SGDState
 from likelier.estimators.discriminative.weights import SolverTrace, Weights
+from likelier.estimators.generative.column_weights import WeightedBayes, WeightedParts
 from likelier.estimators.generative.discriminant import LinearBayes
 from likelier.estimators.generative.family_choice import Choice, Part, Plan, PlannedBayes, PlannedParts
 from likelier.estimators.linear_regression import LinearParams
@@ -73,6 +86,7 @@ from likelier.states import (
     Survey,
     Triangle,
 )
+from likelier.states.reservoir import Reservoir
 from likelier.states.rows import MOST
 from likelier.states.units import Scaled
 from likelier.storing.files import field_names
@@ -257,8 +271,13 @@ def _normal(params: Any) -> Any:
     return np.allclose(totals, 1, rtol=1e-6)
 
 
-def _kept(state: StoredRows) -> Any:
+def _kept(state: StoredRows | Reservoir) -> Any:
     return np.all(state.w > 0) and np.all((state.codes >= 0) & (state.codes < state.K))
+
+
+def _sampled_rows(state: Reservoir) -> Any:
+    counted = len(state.keys) <= state.most and state.before >= 0 and len(state.keys) <= state.rows
+    return counted and state.enough > 0 and _kept(state)
 
 
 def _pointed(params: Kernels) -> Any:
@@ -393,6 +412,20 @@ def _tabled(table: Selection) -> Any:
     return len({len(one) for one in (*each, table.bic if table.aic is None else table.aic)}) == 1
 
 
+def _indicating(term: CategoryTerm) -> Any:
+    """The kernel writes to the columns that places name."""
+    count = len(term.labels)
+    known = all(-1 <= place < count for place in (term.rare, term.missing))
+    placed = len(term.places) == 0 or (term.places.min() >= -1 and term.places.max() < count)
+    return known and placed and len(term.places) == len(term.levels)
+
+
+def _planned(design: Design) -> Any:
+    derived = [name for column in design.table for name in column.derived_names]
+    parts = {part for column in design.table for part in column.parts}
+    return len(derived) == len(design.terms) and design.p > 0 and parts <= {*DATE_PARTS, DAYS}
+
+
 RECORDS = {
     "states.Moments": Kind(
         Moments, {"n": "K", "mean": "K p", "S": lambda state: _SCATTER[state.shape]}, _counted
@@ -423,6 +456,9 @@ RECORDS = {
     ),
     "states.Sums": Kind(Sums, {"n": "K", "total": "K p", "gone": "K p"}, _summed),
     "states.Kept": Kind(StoredRows, {"K": "K", "X": "m p", "codes": "m", "w": "m"}, _kept, gaps=("X",)),
+    "states.Reservoir": Kind(
+        Reservoir, {"K": "K", "keys": "m", "X": "m p", "codes": "m", "w": "m"}, _sampled_rows, gaps=("X",)
+    ),
     "states.Survey": Kind(Survey, {"levels": "K"}),
     "states.LabelTotals": Kind(LabelTotals, {"levels": "K", "n": "K"}),
     "states.LabelRows": Kind(LabelRows, {"labels": "l", "rows": "l"}),
@@ -489,6 +525,18 @@ RECORDS = {
     "plan.PlannedBayes": Kind(
         PlannedBayes, {"log_prior": "K", "units": "p"}, _possible, logs=("log_prior",)
     ),
+    "plan.WeightedParts": Kind(
+        WeightedParts,
+        {"columns": "c"},
+        _apart,
+        within=lambda parts: [(parts.plan, {}), (parts.reservoir, {}), *_each(parts)],
+    ),
+    "plan.WeightedBayes": Kind(
+        WeightedBayes,
+        {"log_prior": "K", "units": "p", "weights": "p", "bias": "K"},
+        lambda model: _possible(model) and (model.weights >= 0).all() and model.strength > 0,
+        logs=("log_prior",),
+    ),
     "scores.Scores": Kind(Scores, {}, lambda scores: scores.terms),
     "scores.Affine": Kind(Affine, {"b": "K", "W": "K p", "shift": "p"}),
     "model.Bayes": Kind(Bayes, {"log_prior": "K", "units": "p"}, _possible, logs=("log_prior",)),
@@ -543,6 +591,14 @@ RECORDS = {
         _walked,
         gaps=("losses",),
     ),
+    "data.Design": Kind(Design, {}, _planned),
+    "data.TableColumn": Kind(TableColumn, {}),
+    "data.NumberTerm": Kind(NumberTerm, {}, lambda term: term.scale != 0, gaps=("fill",)),
+    "data.CategoryTerm": Kind(CategoryTerm, {"levels": "l", "places": "l"}, _indicating),
+    "data.BinTerm": Kind(BinTerm, {"cuts": "c"}, lambda term: np.all(np.diff(term.cuts) > 0)),
+    "data.CodeTerm": Kind(CodeTerm, {"levels": "l"}),
+    "data.AsIs": Kind(AsIs, {}),
+    "data.LeftOut": Kind(LeftOut, {}),
     "data.CSR": Kind(CSR, {"values": "c", "columns": "c", "starts": "1+r", "p": "p"}, _stored),
     "online.Voters": Kind(Voters, {"start": "p", "rows": "m", "steps": "m", "lasting": "1+m"}, _lasting),
     "online.Tally": Kind(Tally, {"doublings": "d"}, _counted_up),

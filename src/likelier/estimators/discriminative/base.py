@@ -30,6 +30,7 @@ from likelier.estimators.base import (
     CallbackSupportMixin,
     Names,
     attributes_of,
+    column_names,
     followed,
     publish,
     steps,
@@ -44,8 +45,10 @@ from likelier.estimators.common import (
     weights_by_class,
 )
 from likelier.estimators.deprecated import Strength
+from likelier.estimators.design_matrix import DesignMatrix
 from likelier.estimators.discriminative.weights import Weights, begun, by_class
 from likelier.estimators.sources import by_block
+from likelier.estimators.tables import fitted_design
 from likelier.links import Link
 from likelier.losses import Loss
 from likelier.model import ask
@@ -54,6 +57,7 @@ from likelier.penalties import elastic_net
 from likelier.solve import Terms, posed, solve
 from likelier.solvers import Iterate, Solution, Watch
 from likelier.states import LabelRows, LabelTotals, RowCount, StateGroup
+from likelier.states.design_survey import DesignSettings
 from likelier.warning_location import outside
 
 # The rows of a fit: their classes are found and counted by one reading of the labels.
@@ -149,6 +153,17 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
     classes_: Any
     coef_: Any
     intercept_: Any
+    encode: bool
+
+    # ---- tables that are turned into numbers -------------------------------------------------------
+    def _design_settings(self) -> DesignSettings:
+        """How columns of a table become those of a design matrix."""
+        return DesignSettings()
+
+    @property
+    def design_(self) -> DesignMatrix:
+        """The design matrix that the table of `fit` became; only if it became one."""
+        return fitted_design(self)
 
     # ---- how it becomes fitted, and is shown -------------------------------------------------------
     def _shown(self, model: Weights, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
@@ -273,9 +288,7 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
         """
         validation.fitted(self)
         model = self._written()
-        return LinearClassifier(
-            model.W, model.intercept, self.classes_, getattr(self, "feature_names_in_", None)
-        )
+        return LinearClassifier(model.W, model.intercept, self.classes_, column_names(self))
 
     def contributions(self, X: Any) -> Contributions:
         """What each feature contributes to the score of each class: w_kj x_j.

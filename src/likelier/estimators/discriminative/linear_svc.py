@@ -120,6 +120,9 @@ class LinearSVC(PenalisedModel):
         The algorithm: "auto" chooses by loss, penalty and size (see `solver_reason_`). Others are
         "semismooth", "dual", "newton", "newton-cg", "lbfgs", "cg", "gradient", "smoothing" (hinge),
         "proximal" (l1), "sgd" and "averaged"; one that does not suit the loss or penalty is refused.
+    encode : bool, default=True
+        Whether a data frame or a source with categories, dates or missing values becomes a matrix of
+        numbers, as by `DesignMatrix`. False: such a table is refused.
 
     Attributes
     ----------
@@ -131,6 +134,9 @@ class LinearSVC(PenalisedModel):
         Intercepts; 0 if `fit_intercept=False`.
     n_features_in_ : int
         Number of columns seen in `fit`.
+    design_ : DesignMatrix
+        The design matrix that the table of `fit` became, whose `get_feature_names_out` names its columns;
+        only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (p,)
         Names of the columns, if X had names.
     n_iter_ : int
@@ -189,6 +195,7 @@ class LinearSVC(PenalisedModel):
         random_state: Any = None,
         max_iter: int = 1000,
         solver: str = "auto",
+        encode: bool = True,
     ) -> None:
         self.penalty = penalty
         self.loss = loss
@@ -203,6 +210,7 @@ class LinearSVC(PenalisedModel):
         self.random_state = random_state
         self.max_iter = max_iter
         self.solver = solver
+        self.encode = encode
 
     @resumable
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:

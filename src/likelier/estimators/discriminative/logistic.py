@@ -14,11 +14,12 @@ from likelier.array_types import Floats
 from likelier.data import DegenerateWarning, SeparationWarning, Source
 from likelier.engines import chunks
 from likelier.estimators import deprecated, validation
-from likelier.estimators.base import Names, cheapest, resumable
+from likelier.estimators.base import Names, cheapest, column_names, resumable
 from likelier.estimators.common import known_classes, weighted, weights_by_class
 from likelier.estimators.deprecated import NOT_GIVEN, Strength, strength_of
 from likelier.estimators.discriminative.base import PenalisedModel, labelled, labelled_as, with_offset
 from likelier.estimators.discriminative.weights import Weights, begun
+from likelier.estimators.encoding import filling_gaps
 from likelier.estimators.posterior_priors import priors_for
 from likelier.estimators.sources import by_block, stored
 from likelier.inference import Information, LikelihoodSummary, Separation, separation_of
@@ -32,6 +33,7 @@ from likelier.penalties import ElasticNet
 from likelier.row_solvers import Descent
 from likelier.solvers import Iterate, Solution
 from likelier.states import Values
+from likelier.states.design_survey import DesignSettings
 from likelier.warning_location import outside
 
 # Probabilities: the softmax of the scores.
@@ -208,7 +210,7 @@ def summarised(model: Any, cov: str, level: float) -> Information:
         )
     if found.separation is not None:
         raise ValueError(
-            f"{_said(found.separation, model.classes_, getattr(model, 'feature_names_in_', None))} "
+            f"{_said(found.separation, model.classes_, column_names(model))} "
             "Coefficients that diverge have no standard errors: drop columns, or penalise (a finite C) "
             "for an approximate posterior."
         )
@@ -370,6 +372,9 @@ class LogisticRegression(LogisticModel):
         cores are used.
     penalty_weights : array-like of shape (p,), default=None
         Factor of the penalty for each column; 0 leaves a column without penalty. None: 1 for all.
+    encode : bool, default=True
+        Whether a data frame or a source with categories, dates or missing values becomes a matrix of
+        numbers, as by `DesignMatrix`. False: such a table is refused.
 
     Attributes
     ----------
@@ -381,6 +386,9 @@ class LogisticRegression(LogisticModel):
         Intercepts; 0 if `fit_intercept=False`.
     n_features_in_ : int
         Number of columns seen in `fit`.
+    design_ : DesignMatrix
+        The design matrix that the table of `fit` became, whose `get_feature_names_out` names its columns;
+        only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (p,)
         Names of the columns, if X had names.
     n_iter_ : ndarray of shape (1,)
@@ -448,6 +456,7 @@ class LogisticRegression(LogisticModel):
         warm_start: bool = False,
         n_jobs: int | None = None,
         penalty_weights: Any = None,
+        encode: bool = True,
     ) -> None:
         self.penalty = penalty
         self.C = C
@@ -464,9 +473,15 @@ class LogisticRegression(LogisticModel):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.penalty_weights = penalty_weights
+        self.encode = encode
 
     def _strength(self) -> Strength:
         return strength_of(self)
+
+    def _design_settings(self) -> DesignSettings:
+        """Without a penalty, indicators of all categories would be collinear with an intercept."""
+        free = bool(self.fit_intercept) and np.isinf(self._strength()[0])
+        return DesignSettings(drop="first" if free else None)
 
     def _column_penalties(self, source: Source) -> Floats | None:
         if self.penalty_weights is None:
@@ -535,6 +550,7 @@ class LogisticRegression(LogisticModel):
         separation = statistics.separation if isinstance(statistics, Information) else None
         return {**super()._shown(model, statistics, target), "separation_": separation}
 
+    @filling_gaps
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, offset: Any = None
     ) -> Self:
@@ -581,7 +597,7 @@ class LogisticRegression(LogisticModel):
             descent, losses = descent_of(posed, vars(self).get("_model"), before, so_far)
             steps = stepped(posed, descent, losses, totals)
         model = Weights.of(steps.solution, descent.setting, single=rows.single)
-        names = getattr(self, "feature_names_in_", source.names)
+        names = column_names(self) if "_model" in vars(self) else source.names
         return self._publish(model, steps, known, names)
 
     def summary(
@@ -650,8 +666,8 @@ class LogisticRegression(LogisticModel):
         elif cov != "classical" or found.H is None:
             why = f"cov={cov!r}" if cov != "classical" else f"after solver {self.solver_!r} summary"
             raise ValueError(f"{why} needs the rows of the fit: summary(X, y, cov={cov!r}).")
-        names = getattr(self, "feature_names_in_", None)
-        shown = [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(map(str, names))
+        names = column_names(self)
+        shown = [f"x{j}" for j in range(theta.shape[1] - 1)] if names is None else list(map(str, names))
         at = Point(theta, shift, shown, [str(label) for label in self.classes_], unit)
         summary, left_open = likelihood_summary(found, at, rows, cov=cov, level=level)
         if len(left_open):

@@ -268,6 +268,9 @@ class LogisticRegressionCV(LogisticModel):
     use_legacy_attributes : bool, default="warn"
         The shapes of the attributes. True, and the default: those of scikit-learn 1.9, everything once for
         each class. False: one array each, as below.
+    encode : bool, default=True
+        Whether a data frame or a source with categories, dates or missing values becomes a matrix of
+        numbers, as by `DesignMatrix`. False: such a table is refused.
 
     Attributes
     ----------
@@ -305,6 +308,9 @@ class LogisticRegressionCV(LogisticModel):
         Why it was chosen.
     n_features_in_ : int
         Number of columns seen in `fit`.
+    design_ : DesignMatrix
+        The design matrix that the table of `fit` became, whose `get_feature_names_out` names its columns;
+        only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (p,)
         Names of the columns, if X had names.
 
@@ -351,6 +357,7 @@ class LogisticRegressionCV(LogisticModel):
         intercept_scaling: float = 1.0,
         random_state: Any = None,
         use_legacy_attributes: bool | str = CHANGING,
+        encode: bool = True,
     ) -> None:
         self.Cs = Cs
         self.l1_ratios = l1_ratios
@@ -369,6 +376,7 @@ class LogisticRegressionCV(LogisticModel):
         self.intercept_scaling = intercept_scaling
         self.random_state = random_state
         self.use_legacy_attributes = use_legacy_attributes
+        self.encode = encode
 
     def _strength(self) -> Strength:
         return Strength(np.inf, 0.0)  # penalties are those of the grid

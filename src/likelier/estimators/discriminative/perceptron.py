@@ -262,6 +262,9 @@ class Perceptron(SGDModel):
     max_mistakes : int, default=100000
         For weights="voted", the number of mistakes of each problem to keep: beyond it only the latest
         weights vote.
+    encode : bool, default=True
+        Whether a data frame or a source with categories, dates or missing values becomes a matrix of
+        numbers, as by `DesignMatrix`, with standardised numbers. False: such a table is refused.
 
     Attributes
     ----------
@@ -274,6 +277,9 @@ class Perceptron(SGDModel):
         Intercepts. Not available for weights="voted".
     n_features_in_ : int
         Number of columns seen in `fit`.
+    design_ : DesignMatrix
+        The design matrix that the table of `fit` became, whose `get_feature_names_out` names its columns;
+        only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (p,)
         Names of the columns, if X had names.
     n_iter_ : int
@@ -341,6 +347,7 @@ class Perceptron(SGDModel):
         warm_start: bool = False,
         weights: str = "last",
         max_mistakes: int = 100_000,
+        encode: bool = True,
     ) -> None:
         self.penalty = penalty
         self.alpha = alpha
@@ -360,6 +367,7 @@ class Perceptron(SGDModel):
         self.warm_start = warm_start
         self.weights = weights
         self.max_mistakes = max_mistakes
+        self.encode = encode
 
     # ---- how steps are taken -----------------------------------------------------------------------
     def _sgd_settings(self) -> SGDSettings:

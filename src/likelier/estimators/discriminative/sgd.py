@@ -329,6 +329,9 @@ class SGDClassifier(SGDModel):
     average : bool or int, default=False
         True: report the mean of the weights over all steps. An integer: averaging begins once that many
         rows were seen.
+    encode : bool, default=True
+        Whether a data frame or a source with categories, dates or missing values becomes a matrix of
+        numbers, as by `DesignMatrix`, with standardised numbers. False: such a table is refused.
 
     Attributes
     ----------
@@ -340,6 +343,9 @@ class SGDClassifier(SGDModel):
         Intercepts; 0 if `fit_intercept=False`.
     n_features_in_ : int
         Number of columns seen in `fit`.
+    design_ : DesignMatrix
+        The design matrix that the table of `fit` became, whose `get_feature_names_out` names its columns;
+        only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (p,)
         Names of the columns, if X had names.
     n_iter_ : int
@@ -412,6 +418,7 @@ class SGDClassifier(SGDModel):
         class_weight: Any = None,
         warm_start: bool = False,
         average: bool | int = False,
+        encode: bool = True,
     ) -> None:
         self.loss = loss
         self.penalty = penalty
@@ -434,6 +441,7 @@ class SGDClassifier(SGDModel):
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.average = average
+        self.encode = encode
 
     def _sgd_settings(self) -> SGDSettings:
         self._check_words()

@@ -20,10 +20,11 @@ from likelier.array_types import Floats
 from likelier.data import Arrays, Chunk, Source
 from likelier.engines import chunks
 from likelier.estimators import validation
-from likelier.estimators.base import called, listened_to, steps
+from likelier.estimators.base import called, column_names, listened_to, steps
 from likelier.estimators.common import known_classes, weights_by_class
 from likelier.estimators.discriminative.base import LabelledRows, LinearModel, labelled, labelled_as
 from likelier.estimators.discriminative.weights import SolverTrace, Weights
+from likelier.estimators.encoding import filling_gaps
 from likelier.row_solvers.sklearn_sgd import (
     EpochResult,
     Rows,
@@ -33,6 +34,7 @@ from likelier.row_solvers.sklearn_sgd import (
     Watch,
     run_all_epochs,
 )
+from likelier.states.design_survey import DesignSettings
 from likelier.threads import cores
 from likelier.warning_location import outside
 
@@ -353,6 +355,11 @@ class SGDModel(LinearModel):
         return K > 2
 
     # ---- fitting -----------------------------------------------------------------------------------
+    def _design_settings(self) -> DesignSettings:
+        """Steps of one size for all columns want columns of one size."""
+        return DesignSettings(standardize=True)
+
+    @filling_gaps
     def fit(
         self,
         X: Any,
@@ -413,6 +420,7 @@ class SGDModel(LinearModel):
         """Steps, and whatever follows them."""
         return self._travel(rows, settings, start, most)
 
+    @filling_gaps
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Update the model with more rows: one epoch, starting from the current weights.
 
@@ -451,7 +459,7 @@ class SGDModel(LinearModel):
         with validation.naming(source):
             found = self._travel(rows, settings, start, 1)
         self._warn_of_end(found, 0)
-        names = getattr(self, "feature_names_in_", source.names)
+        names = column_names(self) if "_model" in vars(self) else source.names
         return self._publish(self._led(found, settings, rows.single), found.state, known, names)
 
     def _travel(

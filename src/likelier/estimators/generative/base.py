@@ -400,6 +400,7 @@ class GenerativeModel(BaseEstimator, ABC):
         else:
             codes = self._class_numbers(y, n_samples)
         check_library(output)
+        self._of_table("sample")
         rows = self._shown_rows(self._model.sample(codes, rng))
         if output is not None:
             rows = new_frame(rows, getattr(self, "feature_names_in_", None), output)
@@ -434,12 +435,17 @@ class GenerativeModel(BaseEstimator, ABC):
         >>> model.impute([[5.1, 3.5, 1.4, np.nan]]).round(2)
         array([[5.1 , 3.5 , 1.4 , 0.24]])
         """
+        self._of_table("impute")
         filled, missing = self._imputed(X)
         return filled_in(X, filled, missing) if is_frame(X) else filled
 
+    def _class_shares(self, X: Any) -> Floats:
+        """p(C_k | x) (n, K), by which expectations of the classes are averaged."""
+        return self.predict_proba(X)
+
     def _imputed(self, X: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """(n, p) all cells as users know them, and which of them were missing."""
-        P = self.predict_proba(X)
+        P = self._class_shares(X)
         rows = self._known_rows(X)
         with validation.naming(rows):
             given, support = validation.all_rows(rows, gaps=True), self._model.params.support
@@ -478,6 +484,7 @@ class GenerativeModel(BaseEstimator, ABC):
         array([0])
         """
         validation.fitted(self)
+        self._of_table("marginal")
         at = validation.columns_of(self, columns)
         if len(at) == 0:
             raise ValueError("marginal needs at least one column")
@@ -522,6 +529,7 @@ class GenerativeModel(BaseEstimator, ABC):
         array([0.  , 0.33, 0.67])
         """
         validation.fitted(self)
+        self._of_table("condition")
         at, names = validation.columns_of(self, given.keys()), getattr(self, "feature_names_in_", None)
         values = [self._number(j, v) for j, v in zip(at.tolist(), given.values(), strict=True)]
         if not np.isfinite(values).all():
@@ -542,6 +550,16 @@ class GenerativeModel(BaseEstimator, ABC):
         )
 
     # ---- how ---------------------------------------------------------------------------------------
+    def _of_table(self, what: str) -> None:
+        """Refuse what is about columns of X where these became others."""
+        if "_design" in vars(self):
+            raise ValueError(
+                f"{what} is about the columns that a model was fitted to, and this {type(self).__name__} "
+                "was fitted to the design matrix of a table with categories or dates: fit it to "
+                "DesignMatrix(drop='first').fit_transform(X), or take NaiveBayes, which has a density for "
+                "each column of the table."
+            )
+
     def _ask(self, X: Any, which: Literal["posterior", "joint"], link: Link) -> NDArray[Any]:
         validation.fitted(self)
         scores: Scores = getattr(self._model, which)

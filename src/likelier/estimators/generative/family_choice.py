@@ -54,6 +54,8 @@ class Choice:
         Log loss of each candidate family; "pooled" is that of ignoring the column.
     chance : float or None
         p-value of a χ² test of independence from the class, for pooled columns.
+    weight : float or None
+        Weight of the column in class probabilities, if columns have any; 0: it is left out.
     """
 
     column: Any  # its number, or its name
@@ -61,6 +63,7 @@ class Choice:
     picked: str
     losses: dict[str, float]  # "pooled": of a family that is the same in all classes, whichever it is
     chance: float | None = None  # of the χ² of a pooled column, if it is the same in all classes
+    weight: float | None = None
 
     @property
     def gain(self) -> float:
@@ -76,7 +79,10 @@ class Choice:
     def __str__(self) -> str:
         losses = ", ".join(f"{name} {loss:.4f}" for name, loss in self.losses.items())
         how = f"by {self.margin:.4f}" if self.margin >= 0 else "beside the other columns"
-        return f"column {self.column} ({self.kind}): {self.picked} {how} ({losses})"
+        weight = (
+            "" if self.weight is None else f", weight {self.weight:.2f}" if self.weight else ", left out"
+        )
+        return f"column {self.column} ({self.kind}): {self.picked} {how} ({losses}){weight}"
 
 
 class Part(NamedTuple):
@@ -165,10 +171,12 @@ class PlannedParts(Parts):
         return cls(parts.columns, parts.states, plan)
 
     def mergeable(self, other: Any) -> bool:
-        return super().mergeable(other) and self.plan.same(other.plan)
+        return type(other) is type(self) and super().mergeable(other) and self.plan.same(other.plan)
 
     def unlike(self, other: Any, names: NDArray[Any] | None = None) -> str:
         """Why they cannot be merged."""
+        if type(other) is not type(self):
+            return "only one of them was counted with weighting='discriminative'"
         ours, theirs = dict(self.plan.settled()), dict(other.plan.settled())
         j = next((j for j in ours if ours[j] != theirs.get(j)), 0)
         which = str(j) if names is None else repr(str(names[j]))

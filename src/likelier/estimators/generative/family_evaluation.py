@@ -14,9 +14,10 @@ from likelier.data import Chunk, Columns, Factor
 from likelier.data.labels import numbers_among
 from likelier.data.units import block_in_units, magnitudes
 from likelier.data.units import needed as needed_units
-from likelier.families.categorical import Categorical, Histogram, left_out
+from likelier.families.categorical import Categorical, Histogram
+from likelier.families.leave_one_out import Rows
+from likelier.families.left_out_columns import each_left_out
 from likelier.families.registry import ColumnFamily, Smoothing, is_table, named_family
-from likelier.states.counts import codes_of
 
 AT_ONCE = 1 << 20  # scores that are computed together: they stay in the cache
 MOST_ASKED = 1 << 12  # rows whose classes are told, by the statistics of all
@@ -101,15 +102,9 @@ class FamilyEvaluator:
         stats: Any = family.stats(self.K, len(columns))
         stats.update(rows)
         asked = rows if isinstance(self.asked, slice) else rows.take(self.asked)
-        out = np.minimum(self.w, 1.0)
-        if isinstance(family, Categorical | Histogram):
-            found = stats.counts if isinstance(family, Histogram) else stats
-            return left_out(family, found, _entries(asked, settled, found.sizes), self.y, out)
-        X = asked.X.to_array()
-        Z: Floats = family.estimate(stats).parts(X)
-        own = family.estimate(stats.without(X, self.y, out), stats).each(X)
-        Z[np.arange(len(Z)), self.y] = np.nan_to_num(own, nan=0.0)
-        return Z
+        found = each_left_out(family, stats, Rows(asked.X, self.y, np.minimum(self.w, 1.0)))
+        assert found is not None  # families of a column each
+        return found
 
     def risks(
         self, columns: Sequence[int], settled: Sequence[ColumnFamily], values: Sequence[NDArray[Any]]
@@ -212,13 +207,6 @@ def _coded(x: Any, levels: Any) -> Factor:
     found = numbers_among(x, levels)
     assert found is not None  # these levels were made of numbers
     return found
-
-
-def _entries(rows: Chunk, settled: Sequence[ColumnFamily], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where cells stand in a table, (n, q); -1: missing."""
-    X: Any = rows.X if settled[0].bins is None else codes_of([one.bins for one in settled], rows)  # type: ignore[misc]
-    codes = np.stack([x.codes if isinstance(x, Factor) else x for x in X.arrays], axis=1)
-    return np.where(codes < 0, -1, codes + (np.cumsum(sizes) - sizes))
 
 
 @dataclass

@@ -11,12 +11,13 @@ from likelier.estimators import validation
 from likelier.estimators.base import Names
 from likelier.estimators.generative import mixture_init
 from likelier.estimators.generative.mixture_base import Components, MixtureCandidate, check_starts
+from likelier.estimators.tables import TakesTablesWithGaps
 from likelier.families import SHAPES, Family, ridged, variances_exceed
 from likelier.families.registry import family_of
 from likelier.model import Bayes, log_of
 
 
-class GaussianMixture(Components):
+class GaussianMixture(TakesTablesWithGaps, Components):
     """Gaussian mixture, fitted by EM: p(x) = Σ_m w_m N(x; μ_m, Σ_m).
 
     Drop-in for scikit-learn's class, from the same starts by the same steps, with sample weights, missing
@@ -59,6 +60,9 @@ class GaussianMixture(Components):
     select : {"bic", "aic"} or None, default=None
         Fit 1 to `n_components` components with each covariance type, and keep the fit with the least BIC
         (or AIC) on the training rows.
+    encode : bool, default=True
+        Whether a data frame or a source with columns of categories or dates becomes a matrix of numbers, as
+        by `DesignMatrix`, without the first category of each column. False: such a table is refused.
 
     Attributes
     ----------
@@ -94,6 +98,9 @@ class GaussianMixture(Components):
         Why EM stopped.
     n_features_in_ : int
         Number of columns seen in `fit`.
+    design_ : DesignMatrix
+        The design matrix that the table of `fit` became, whose `get_feature_names_out` names its columns;
+        only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Column names seen in `fit`; only if X has names.
 
@@ -145,6 +152,7 @@ class GaussianMixture(Components):
         verbose: int = 0,
         verbose_interval: int = 10,
         select: str | None = None,
+        encode: bool = True,
     ) -> None:
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -161,6 +169,7 @@ class GaussianMixture(Components):
         self.verbose = verbose
         self.verbose_interval = verbose_interval
         self.select = select
+        self.encode = encode
 
     # ---- what is tried -----------------------------------------------------------------------------
     def _candidates(self, names: Names) -> list[MixtureCandidate]:

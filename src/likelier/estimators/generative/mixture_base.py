@@ -36,6 +36,7 @@ from likelier.estimators.base import (
     Names,
     Step,
     attributes_of,
+    column_names,
     resumable,
     steps,
 )
@@ -304,7 +305,7 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
             )
         source = validation.unlabelled(self, X, sample_weight, known=True)
         model = self._model
-        names = getattr(self, "feature_names_in_", None)
+        names = column_names(self)
         family, M = self._family_of(model, names), len(model.log_prior)
         inside = replace(model, units=None)  # as statistics are counted
 

@@ -39,6 +39,7 @@ from likelier.estimators.generative.mixture_base import (
 from likelier.estimators.generative.outliers import ExpectedModel, RowSampling
 from likelier.estimators.generative.units import scaling_of, units_for
 from likelier.estimators.sources import by_block
+from likelier.estimators.tables import TakesTablesWithGaps
 from likelier.families import SHAPES, Family, Mixture, ridged, variances_exceed
 from likelier.families.mixture import Owners
 from likelier.families.registry import family_of
@@ -46,7 +47,9 @@ from likelier.model import Bayes, log_of
 from likelier.warning_location import outside
 
 
-class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, GenerativeModel):
+class MixtureDiscriminantAnalysis(
+    TakesTablesWithGaps, CallbackSupportMixin, ClassifierMixin, GenerativeModel
+):
     """Mixture discriminant analysis: each class is a mixture, p(x | C_k) = Σ_m w_m p_m(x), fitted by EM.
 
     Semi-supervised: rows without a label take part by their probabilities over all components of all
@@ -78,6 +81,9 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
         Seed of the random starts. An int gives the same result each time; `checkpoint` needs one.
     unlabelled : label, default=None
         Value of y that marks rows without a label, such as -1. None and NaN always do.
+    encode : bool, default=True
+        Whether a data frame or a source with columns of categories or dates becomes a matrix of numbers, as
+        by `DesignMatrix`, without the first category of each column. False: such a table is refused.
 
     Attributes
     ----------
@@ -104,6 +110,9 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
         Why EM stopped.
     n_features_in_ : int
         Number of columns seen in `fit`.
+    design_ : DesignMatrix
+        The design matrix that the table of `fit` became, whose `get_feature_names_out` names its columns;
+        only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Column names seen in `fit`; only if X has names.
 
@@ -150,6 +159,7 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
         priors: Any = None,
         random_state: Any = None,
         unlabelled: Any = None,
+        encode: bool = True,
     ) -> None:
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -161,6 +171,7 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
         self.priors = priors
         self.random_state = random_state
         self.unlabelled = unlabelled
+        self.encode = encode
 
     # ---- fitting -----------------------------------------------------------------------------------
     @resumable

@@ -22,6 +22,7 @@ from likelier.estimators.base import (
     NOT_ROUTED,
     Names,
     cheapest,
+    column_names,
     resumable,
     warn,
 )
@@ -204,7 +205,7 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         names, all_single, before = source.names, single(source), []
         if not first:
             statistics = merged([self._statistics, statistics])
-            names = getattr(self, "feature_names_in_", None)
+            names = column_names(self)
             all_single, before = all_single and self._model.single, [self._model.typical]
         model = self._estimate(statistics, known)
         typical = self._typical(model, statistics, known, sample, before)
@@ -251,7 +252,7 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         counted = [(model._statistics, np.searchsorted(joint, model._target)) for _, model in models]
         statistics = merged([state.widened(len(joint), at) for state, at in counted])
         new: Self = clone(self)
-        names = getattr(self, "feature_names_in_", None)
+        names = column_names(self)
         model = new._estimate(statistics, joint)
         model = replace(model, single=all(one._model.single for _, one in models))
         new._warn(model, statistics, joint, names)
