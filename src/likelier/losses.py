@@ -13,8 +13,6 @@ from scipy.special import expit, logsumexp, softmax
 
 from likelier.array_types import Floats
 
-Signs = NDArray[Any]  # (n,), 1 and -1
-
 
 class Loss(Protocol):
     """A loss, with its derivatives by the scores."""

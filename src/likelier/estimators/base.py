@@ -22,7 +22,7 @@ from likelier.data.design import design_of
 from likelier.display import Part, Table, counted, html
 from likelier.engines.checkpoint import Digests, journal
 from likelier.estimators.encoding import filling_gaps
-from likelier.estimators.sources import by_block, rounded
+from likelier.estimators.sources import rounded
 from likelier.states.units import plain
 from likelier.warning_location import outside
 
@@ -40,10 +40,6 @@ except ImportError:  # scikit-learn 1.8 has none
 Attributes = Callable[[], dict[str, Any]]  # that make an estimator fitted, if anyone asks
 Step = Callable[[Attributes | None], None]
 SHOWN = "_shown_to_callbacks"  # while a fit is under way: its rows
-
-
-class Observable(CallbackSupportMixin):
-    """Estimators fitted in steps: `set_callbacks`, which `fit` tells of them by `called` and `steps`."""
 
 
 def listened_to(model: Any) -> bool:
@@ -118,13 +114,6 @@ def takes_checkpoints(model: Any) -> bool:
     return "checkpoint" in signature(type(model).fit).parameters
 
 
-class Resumable:
-    """Estimators whose `fit` takes a checkpoint."""
-
-    __metadata_request__fit: ClassVar[dict[str, str]] = NOT_ROUTED
-    _starts_at_random: ClassVar[bool] = False  # unless random_state says where
-
-
 def resumable(fit: Fit) -> Fit:
     """A `fit` whose passes are kept in a file, if one is named, until it is done.
 
@@ -177,60 +166,6 @@ def _text(value: Any) -> str:
         isinstance(value, bool | int | float | str | list | tuple | dict | None) and " at 0x" not in shown
     )
     return shown if plain and len(shown) <= 80 else f"{type(value).__name__} {Digests().of(value)}"
-
-
-# From probabilities to decisions.
-
-
-def cheapest(P: NDArray[Any], classes: NDArray[Any], costs: Any, reject: float | None) -> NDArray[Any]:
-    """The label of least expected cost for each row, from p(C_k | x), (n, K); see `Decisions.decide`."""
-    K = len(classes)
-    C = 1.0 - np.eye(K) if costs is None else np.asarray(costs, dtype=np.float64)
-    if C.shape != (K, K) or not np.isfinite(C).all():
-        raise ValueError(
-            f"costs must be a finite ({K}, {K}) table [true class, decision]; got shape {C.shape}"
-        )
-    expected = P @ C  # (n, K)
-    labels = classes[expected.argmin(axis=1)]
-    if reject is None:
-        return np.asarray(labels)
-    if not np.isfinite(reject):
-        raise ValueError(f"reject must be a finite number (a cost); got {reject!r}.")
-    decided = labels.astype(object)
-    decided[~(expected.min(axis=1) <= reject)] = None  # also where nothing is known: NaN
-    return np.asarray(decided)
-
-
-class Decisions:
-    """Decisions by least expected cost."""
-
-    @by_block
-    def decide(self, X: Any, costs: Any = None, reject: float | None = None) -> NDArray[Any]:
-        """Label with the least expected cost for each row, given the probabilities of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
-            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
-            collection gives a lazy result.
-        costs : array-like of shape (n_classes, n_classes), default=None
-            costs[j, k] is the cost of deciding for class k when the true class is j, in the order of
-            `classes_`. None: 0 for a correct decision and 1 for every error.
-        reject : float, default=None
-            Cost of leaving a row undecided. Rows for which every label has a larger expected cost get None.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            The chosen labels; an object array if `reject` is given.
-
-        Raises
-        ------
-        ValueError
-            If `costs` is not a finite matrix of that shape, or `reject` is not finite.
-        """
-        P = self.predict_proba(X)  # type: ignore[attr-defined]
-        return cheapest(P, self.classes_, costs, reject)  # type: ignore[attr-defined]
 
 
 # Fitted models in notebooks: under scikit-learn's diagram, what they assume and what they found.

@@ -422,7 +422,11 @@ _LISTED = (
     ModelInfo("TfidfVectorizer", _TEXT, "transformer"),
     # What `to_linear` returns: weights alone, as hyper-parameters.
     ModelInfo(
-        "LinearClassifier", "likelier.estimators.common", "discriminative", saved=Saved(), public=False
+        "LinearClassifier",
+        "likelier.estimators.linear_classifier",
+        "discriminative",
+        saved=Saved(),
+        public=False,
     ),
 )
 

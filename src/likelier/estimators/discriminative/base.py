@@ -24,7 +24,7 @@ from likelier.data.labels import sums_by_code, tallied
 from likelier.engines import reached, run
 from likelier.engines.observers import OBSERVER
 from likelier.engines.row_numbers import counting
-from likelier.estimators import validation
+from likelier.estimators import posteriors, validation
 from likelier.estimators.base import (
     NOT_ROUTED,
     CallbackSupportMixin,
@@ -38,7 +38,6 @@ from likelier.estimators.base import (
 )
 from likelier.estimators.common import (
     Contributions,
-    LinearClassifier,
     share_found,
     warn_of_many,
     weighted,
@@ -47,6 +46,7 @@ from likelier.estimators.common import (
 from likelier.estimators.deprecated import Strength
 from likelier.estimators.design_matrix import DesignMatrix
 from likelier.estimators.discriminative.weights import Weights, begun, by_class
+from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.sources import by_block
 from likelier.estimators.tables import fitted_design
 from likelier.links import Link
@@ -184,37 +184,21 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
         return tags
 
     # ---- answers -----------------------------------------------------------------------------------
-    @by_block
-    def decision_function(self, X: Any) -> Floats:
-        """The scores z = W x + b of the classes.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or source of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,) or (n, K)
-            For binary problems the score of `classes_[1]` against `classes_[0]`: positive where the former
-            is predicted. For K classes one score for each, in the order of `classes_`.
-        """
-        Z = self._ask(X, links.identity)
-        return np.asarray(Z[:, 1] - Z[:, 0]) if len(self.classes_) == 2 else Z
+    decision_function = posteriors.decision_function
 
     @by_block
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the largest score, for each row.
+        """Label of the largest score for each row.
 
         Parameters
         ----------
-        X : array-like, sparse matrix, data frame or source of shape (n, p)
-            Rows with the columns of the fit.
+        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
+            Rows. A source is the result of `likelier.scan`; a Dask collection gives a lazy result.
 
         Returns
         -------
-        ndarray of shape (n,)
-            The predicted labels.
+        labels : ndarray of shape (n_samples,)
+            Predicted class labels.
         """
         found = self._ask(X, links.argmax)  # refuses to answer before `fit`
         return np.asarray(self.classes_[found])

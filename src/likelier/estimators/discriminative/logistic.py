@@ -3,31 +3,27 @@
 import copy
 import warnings
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier import links
 from likelier.array_types import Floats
 from likelier.data import DegenerateWarning, SeparationWarning, Source
 from likelier.engines import chunks
-from likelier.estimators import deprecated, validation
-from likelier.estimators.base import Names, cheapest, column_names, resumable
+from likelier.estimators import deprecated, posteriors, validation
+from likelier.estimators.base import Names, column_names, resumable
 from likelier.estimators.common import known_classes, weighted, weights_by_class
 from likelier.estimators.deprecated import NOT_GIVEN, Strength, strength_of
 from likelier.estimators.discriminative.base import PenalisedModel, labelled, labelled_as, with_offset
 from likelier.estimators.discriminative.weights import Weights, begun
 from likelier.estimators.encoding import filling_gaps
-from likelier.estimators.posterior_priors import priors_for
-from likelier.estimators.sources import by_block, stored
+from likelier.estimators.sources import stored
 from likelier.inference import Information, LikelihoodSummary, Separation, separation_of
 from likelier.inference.information import POWERS
 from likelier.inference.least_squares import Covariance
 from likelier.inference.likelihood import Point, likelihood_summary
 from likelier.losses import Loss, logistic, softmaxed
-from likelier.model import log_of
 from likelier.objective import Objective
 from likelier.penalties import ElasticNet
 from likelier.row_solvers import Descent
@@ -49,143 +45,12 @@ class LogisticModel(PenalisedModel):
     def _loss(self, K: int) -> Loss:
         return logistic if K == 2 else softmaxed
 
-    @by_block
-    def predict(self, X: Any, priors: Any = None) -> NDArray[Any]:
-        """The most probable class of each row.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or source of shape (n, p)
-            Rows with the columns of the fit.
-        priors : array-like of shape (K,) or dict, default=None
-            Class priors that replace the class frequencies of the training rows, in the order of `classes_`
-            or as {label: prior}.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            The predicted labels.
-        """
-        best = self._ask(X, links.argmax) if priors is None else self._with_priors(X, priors).argmax(axis=1)
-        return np.asarray(self.classes_[best])
-
-    @by_block
-    def predict_proba(self, X: Any, priors: Any = None) -> Floats:
-        """The posterior probabilities p(C_k | x).
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or source of shape (n, p)
-            Rows with the columns of the fit.
-        priors : array-like of shape (K,) or dict, default=None
-            Class priors that replace the class frequencies of the training rows, in the order of `classes_`
-            or as {label: prior}.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            Probabilities, with columns in the order of `classes_`.
-        """
-        if priors is None:
-            return self._ask(X, links.softmax)
-        Z = self._with_priors(X, priors)
-        links.softmax.apply(Z, Z)
-        return Z
-
-    @by_block
-    def predict_log_proba(self, X: Any, priors: Any = None) -> Floats:
-        """The logarithms of the posterior probabilities, ln p(C_k | x).
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or source of shape (n, p)
-            Rows with the columns of the fit.
-        priors : array-like of shape (K,) or dict, default=None
-            Class priors that replace the class frequencies of the training rows, in the order of `classes_`
-            or as {label: prior}.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            Log-probabilities, with columns in the order of `classes_`.
-        """
-        if priors is None:
-            return self._ask(X, links.log_softmax)
-        Z = self._with_priors(X, priors)
-        links.log_softmax.apply(Z, Z)
-        return Z
-
-    @by_block
-    def decide(self, X: Any, costs: Any = None, reject: float | None = None) -> NDArray[Any]:
-        """The label with the least expected cost, for each row.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or source of shape (n, p)
-            Rows with the columns of the fit.
-        costs : array-like of shape (K, K), default=None
-            `costs[j, k]` is the cost of predicting class k if class j is correct. None: 1 for every error,
-            and 0 for correct predictions.
-        reject : float, default=None
-            The cost of not deciding. A row whose least expected cost is higher gets None in place of a
-            label.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels; an array of objects if `reject` is given.
-        """
-        return cheapest(self.predict_proba(X), self.classes_, costs, reject)
-
-    def adapt_priors(
-        self, X: Any, *, sample_weight: Any = None, tol: float = 1e-10, max_iter: int = 1000
-    ) -> Floats:
-        """Estimate the class priors of unlabelled rows by maximum likelihood (label shift).
-
-        For rows in which each class looks as it did in training, but is more or less frequent. It uses the
-        posterior probabilities alone, which must be calibrated. The model is not changed: pass the priors
-        to `predict_proba` or `predict`.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or source of shape (n, p)
-            Unlabelled rows with the columns of the fit.
-        sample_weight : array-like of shape (n,), default=None
-            Weights of the rows.
-        tol : float, default=1e-10
-            Stop once the mean log-likelihood of the rows is within `tol` of its maximum.
-        max_iter : int, default=1000
-            Maximum number of iterations.
-
-        Returns
-        -------
-        ndarray of shape (K,)
-            The priors, in the order of `classes_`.
-
-        References
-        ----------
-        - Saerens, M., Latinne, P. and Decaestecker, C. (2002). Adjusting the outputs of a classifier to new
-          a priori probabilities: a simple procedure. Neural Computation 14, 21-41.
-        """
-        logs = partial(self._ask, X, links.log_softmax)
-        return priors_for(self, logs, self._training_shares, sample_weight, tol, max_iter)
-
-    def _with_priors(self, X: Any, priors: Any) -> Floats:
-        """Scores whose softmax are the posteriors under other priors."""
-        Z = self._ask(X, links.log_softmax)
-        new = validation.priors_of(priors, len(self.classes_), classes=self.classes_)
-        return np.asarray(Z + log_of(new) - log_of(self._training_shares()))
-
-    def _training_shares(self) -> Floats:
-        """(K,) of the classes, by weight, among the rows of the fit."""
-        n = getattr(getattr(self, "_statistics", None), "n", None)
-        if n is None:
-            raise ValueError(
-                f"Other priors are relative to the class frequencies of the training rows, which this "
-                f"{type(self).__name__} does not keep: use a LogisticRegression that was fitted to them, "
-                "or saved with its statistics."
-            )
-        return np.asarray(n / n.sum())
+    predict = posteriors.predict
+    predict_proba = posteriors.predict_proba
+    predict_log_proba = posteriors.predict_log_proba
+    decide = posteriors.decide
+    adapt_priors = posteriors.adapt_priors
+    _training_shares = posteriors.training_shares
 
 
 # What logistic regression says of its coefficients.

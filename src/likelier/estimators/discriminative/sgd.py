@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.utils.metaestimators import available_if
 
@@ -16,8 +15,7 @@ from likelier.choose_solver import SolverChoice
 from likelier.data import Chunk, Source
 from likelier.data.transforms import cluster_of
 from likelier.engines import run
-from likelier.estimators import deprecated, validation
-from likelier.estimators.base import cheapest
+from likelier.estimators import deprecated, posteriors, validation
 from likelier.estimators.common import weighted, weights_by_class
 from likelier.estimators.discriminative.base import LabelledRows
 from likelier.estimators.discriminative.sgd_base import (
@@ -31,7 +29,7 @@ from likelier.estimators.discriminative.sgd_base import (
     settings_of,
 )
 from likelier.estimators.discriminative.weights import SolverTrace, Weights
-from likelier.estimators.posterior_priors import learned_shares, priors_for
+from likelier.estimators.posteriors import learned_shares, priors_for
 from likelier.estimators.sources import by_block
 from likelier.losses import LOSSES as BATCH
 from likelier.losses import Loss, logistic
@@ -547,28 +545,7 @@ class SGDClassifier(SGDModel):
         P[P.sum(axis=1) == 0] = 1.0  # a row that all classes refuse
         return np.asarray(P / P.sum(axis=1, keepdims=True))
 
-    @available_if(_probable)  # type: ignore[untyped-decorator]
-    @by_block
-    def decide(self, X: Any, costs: Any = None, reject: float | None = None) -> NDArray[Any]:
-        """The label with the least expected cost for each row, for losses with probabilities.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or source of shape (n, p)
-            Rows with the columns of the fit.
-        costs : array-like of shape (K, K), default=None
-            `costs[j, k]` is the cost of predicting class k if class j is correct. None: 1 for every error,
-            and 0 for correct predictions.
-        reject : float, default=None
-            The cost of not deciding. A row whose least expected cost is higher gets None in place of a
-            label.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels; an array of objects if `reject` is given.
-        """
-        return cheapest(self.predict_proba(X), self.classes_, costs, reject)
+    decide = available_if(_probable)(posteriors.decide)
 
     @available_if(_probable)  # type: ignore[untyped-decorator]
     def adapt_priors(

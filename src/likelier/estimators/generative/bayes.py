@@ -21,8 +21,8 @@ from likelier.data import Arrays, SkippedWarning, code, levels_of
 from likelier.data.dask import is_collection
 from likelier.data.units import Units, source_in_units
 from likelier.engines import run
-from likelier.estimators import validation
-from likelier.estimators.base import Estimator, cheapest
+from likelier.estimators import posteriors, validation
+from likelier.estimators.base import Estimator
 from likelier.estimators.generative.base import seen_only, warn_of_skipped
 from likelier.estimators.generative.units import scaling_of, units_for
 from likelier.estimators.priors import PosteriorSums, likeliest, warn_of_priors
@@ -471,32 +471,7 @@ class BayesClassifier(ClassifierMixin, Estimator):
         links.log_softmax.apply(Z, Z)
         return np.asarray(Z[:, 1] - Z[:, 0])
 
-    @by_block
-    def decide(self, X: Any, costs: Any = None, reject: float | None = None) -> NDArray[Any]:
-        """Label with the least expected cost for each row, given the probabilities of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
-            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
-            collection gives a lazy result.
-        costs : array-like of shape (n_classes, n_classes), default=None
-            costs[j, k] is the cost of deciding for class k when the true class is j, in the order of
-            `classes_`. None: 0 for a correct decision and 1 for every error.
-        reject : float, default=None
-            Cost of leaving a row undecided. Rows for which every label has a larger expected cost get None.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            The chosen labels; an object array if `reject` is given.
-
-        Raises
-        ------
-        ValueError
-            If `costs` is not a finite matrix of that shape, or `reject` is not finite.
-        """
-        return cheapest(self.predict_proba(X), self.classes_, costs, reject)
+    decide = posteriors.decide
 
     def adapt_priors(
         self, X: Any, *, sample_weight: Any = None, tol: float = 1e-10, max_iter: int = 1000

@@ -14,10 +14,11 @@ from likelier.array_types import Floats
 from likelier.data import Arrays, Dense, NonFinite, Source, code, refuse_cells
 from likelier.estimators import validation
 from likelier.estimators.base import Names
-from likelier.estimators.common import Contributions, LinearClassifier
+from likelier.estimators.common import Contributions
 from likelier.estimators.generative.base import prior_of
 from likelier.estimators.generative.one_pass import Count, OnePassClassifier, Survey
 from likelier.estimators.generative.units import Scaling
+from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.one_pass import Start
 from likelier.estimators.sources import by_block
 from likelier.estimators.tables import TakesTablesWithGaps

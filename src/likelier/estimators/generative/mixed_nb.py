@@ -18,7 +18,7 @@ from likelier.data.transforms import Recoded, innermost
 from likelier.engines import chunks
 from likelier.estimators import validation
 from likelier.estimators.base import Names
-from likelier.estimators.common import Contributions, LinearClassifier
+from likelier.estimators.common import Contributions
 from likelier.estimators.generative.base import prior_of
 from likelier.estimators.generative.column_weights import WeightedBayes, WeightedParts, rows_kept, weighted
 from likelier.estimators.generative.family_choice import (
@@ -33,6 +33,7 @@ from likelier.estimators.generative.family_choice import (
 from likelier.estimators.generative.one_pass import OnePassClassifier, Survey
 from likelier.estimators.generative.outliers import CountedModel
 from likelier.estimators.generative.units import Scaling
+from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.one_pass import Start
 from likelier.families import Mixed, MixedFamily
 from likelier.families.affine_view import AffineView

@@ -16,14 +16,13 @@ from likelier.array_types import Floats
 from likelier.data import Arrays
 from likelier.em import EMProblem, EMResult, FittedMixture, StoppingRule, by_class
 from likelier.engines.row_numbers import numbered
-from likelier.estimators import validation
+from likelier.estimators import posteriors, validation
 from likelier.estimators.base import (
     NOT_ROUTED,
     CallbackSupportMixin,
     Names,
     Step,
     attributes_of,
-    cheapest,
     resumable,
     steps,
 )
@@ -38,7 +37,6 @@ from likelier.estimators.generative.mixture_base import (
 )
 from likelier.estimators.generative.outliers import ExpectedModel, RowSampling
 from likelier.estimators.generative.units import scaling_of, units_for
-from likelier.estimators.sources import by_block
 from likelier.estimators.tables import TakesTablesWithGaps
 from likelier.families import SHAPES, Family, Mixture, ridged, variances_exceed
 from likelier.families.mixture import Owners
@@ -318,32 +316,7 @@ class MixtureDiscriminantAnalysis(
             params, mixture_init.NEAR * float(self.reg_covar)
         )
 
-    @by_block
-    def decide(self, X: Any, costs: Any = None, reject: float | None = None) -> NDArray[Any]:
-        """Label with the least expected cost for each row, given the probabilities of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
-            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
-            collection gives a lazy result.
-        costs : array-like of shape (n_classes, n_classes), default=None
-            costs[j, k] is the cost of deciding for class k when the true class is j, in the order of
-            `classes_`. None: 0 for a correct decision and 1 for every error.
-        reject : float, default=None
-            Cost of leaving a row undecided. Rows for which every label has a larger expected cost get None.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            The chosen labels; an object array if `reject` is given.
-
-        Raises
-        ------
-        ValueError
-            If `costs` is not a finite matrix of that shape, or `reject` is not finite.
-        """
-        return cheapest(self.predict_proba(X), self._target, costs, reject)
+    decide = posteriors.decide
 
     def merge(self, *others: Any) -> NoReturn:
         """Not supported for mixtures: each step of EM depends on all rows.

@@ -17,11 +17,10 @@ from likelier.data.units import Units
 from likelier.em import completed_by_passes
 from likelier.engines import run
 from likelier.engines.row_numbers import numbered
-from likelier.estimators import cross_validation, validation
+from likelier.estimators import cross_validation, posteriors, validation
 from likelier.estimators.base import (
     NOT_ROUTED,
     Names,
-    cheapest,
     column_names,
     resumable,
     warn,
@@ -45,7 +44,6 @@ from likelier.estimators.one_pass import (
     needs_statistics,
     numbered_models,
 )
-from likelier.estimators.sources import by_block
 from likelier.evaluation import CrossValidation, LabelFoldMetrics
 from likelier.families import Completed, Family, completed
 from likelier.model import Bayes, glimpse
@@ -455,39 +453,7 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
             yield from _unseen(statistics, target, names)
 
     # ---- answers -------------------------------------------------------------------------------------
-    @by_block
-    def decide(self, X: Any, costs: Any = None, reject: float | None = None) -> NDArray[Any]:
-        """Label with the least expected cost for each row, given the probabilities of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, DataFrame or source of shape (n_samples, n_features)
-            Rows. NaN and None are missing values. A source is the result of `likelier.scan`; a Dask
-            collection gives a lazy result.
-        costs : array-like of shape (n_classes, n_classes), default=None
-            costs[j, k] is the cost of deciding for class k when the true class is j, in the order of
-            `classes_`. None: 0 for a correct decision and 1 for every error.
-        reject : float, default=None
-            Cost of leaving a row undecided. Rows for which every label has a larger expected cost get None.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            The chosen labels; an object array if `reject` is given.
-
-        Raises
-        ------
-        ValueError
-            If `costs` is not a finite matrix of that shape, or `reject` is not finite.
-
-        Examples
-        --------
-        >>> from likelier import GaussianNB
-        >>> model = GaussianNB().fit([[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"])
-        >>> model.decide([[0.5], [1.4], [2.5]], reject=0.1).tolist()
-        ['a', None, 'b']
-        """
-        return cheapest(self.predict_proba(X), self._target, costs, reject)
+    decide = posteriors.decide
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy: the share of rows whose class is predicted correctly.

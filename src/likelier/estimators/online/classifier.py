@@ -17,8 +17,8 @@ from likelier.array_types import Floats
 from likelier.data import Chunk, DegenerateWarning
 from likelier.data.transforms import cluster_of
 from likelier.engines import run
-from likelier.estimators import validation
-from likelier.estimators.base import Estimator, cheapest
+from likelier.estimators import posteriors, validation
+from likelier.estimators.base import Estimator
 from likelier.estimators.online.rows import (
     BatchReader,
     RowLabels,
@@ -29,7 +29,7 @@ from likelier.estimators.online.rows import (
     rows_of,
 )
 from likelier.estimators.online.shuffle import pooled, shuffled
-from likelier.estimators.posterior_priors import learned_shares, priors_for
+from likelier.estimators.posteriors import learned_shares, priors_for
 from likelier.estimators.predictions import found_share
 from likelier.estimators.sources import by_block, gathered, stored
 from likelier.streams.model import Online, Settings, averaged, labels_array, plain_label, recounted
@@ -608,27 +608,7 @@ class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
         P = np.concatenate(batches) if len(batches) != 1 else batches[0]
         return P if self._model.K > 1 else np.ones((len(P), 1))
 
-    @by_block
-    def decide(self, X: Any, costs: Any = None, reject: float | None = None) -> NDArray[Any]:
-        """The label with the least expected cost, for each row.
-
-        Parameters
-        ----------
-        X : list of dict, array-like, sparse matrix, data frame or source
-            Rows.
-        costs : array-like of shape (K, K), default=None
-            `costs[j, k]` is the cost of predicting class k if class j is correct. None: 1 for every error,
-            and 0 for correct predictions.
-        reject : float, default=None
-            The cost of not deciding. A row whose least expected cost is higher gets None in place of a
-            label.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels; an array of objects if `reject` is given.
-        """
-        return cheapest(self.predict_proba(X), self.classes_, costs, reject)
+    decide = posteriors.decide
 
     def adapt_priors(
         self, X: Any, *, sample_weight: Any = None, tol: float = 1e-10, max_iter: int = 1000
