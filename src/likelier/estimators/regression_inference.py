@@ -78,8 +78,8 @@ def intervals_of(model: Any, X: Any, level: float) -> PredictionInterval:
     if open_.any():
         warnings.warn(
             f"{type(model).__name__}: the rows of the fit do not determine the predictions of "
-            f"{int(open_.sum())} of {len(open_)} rows, whose intervals are NaN: columns that depend on each "
-            "other there do not in these rows.",
+            f"{int(open_.sum())} of {len(open_)} rows, whose intervals are NaN: columns that follow from "
+            "others there do not in these.",
             DegenerateWarning,
             stacklevel=outside(),
         )

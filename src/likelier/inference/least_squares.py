@@ -38,7 +38,7 @@ def interval(level: float) -> tuple[str, str]:
     return f"{tail:g} %", f"{100 - tail:g} %"
 
 
-def frame(names: Sequence[str], columns: Columns) -> Any:
+def frame(names: Sequence[Any], columns: Columns) -> Any:
     """As a pandas frame."""
     import pandas as pd
 
@@ -569,7 +569,7 @@ def summarise(
         left = np.float64(fit.rss) / fit.tss
         if cov == "classical":
             errors, df, groups = errors_of(fit), fit.df, 0
-            explained = (fit.tss - fit.rss) / np.float64(s2)
+            explained = float((fit.tss - fit.rss) / np.float64(s2))
         else:
             assert rows is not None
             V, df, groups = covariance(fit, cov, rows, clusters)

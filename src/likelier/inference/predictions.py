@@ -164,8 +164,15 @@ def _without(equations: Equations, fit: Fit, columns: NDArray[np.intp], tol: flo
     rest = np.setdiff1d(np.arange(p), columns)
     if not len(rest):
         return fit.tss, float(fit.intercept)
-    at = np.append(rest, p + np.arange(q))
+    at, m = np.append(rest, p + np.arange(q)), len(rest)
+    T = np.linalg.qr(np.hstack([equations.R[:, rest], equations.r]), mode="r")
     some = {name: getattr(equations, name)[at] for name in ("shift", "gap", "power")}
-    fewer = equations._replace(R=equations.R[:, rest], size=equations.size[rest], **some)
+    fewer = equations._replace(
+        R=T[:m, :m],
+        r=T[:m, m:],
+        rest=equations.rest + (T[m:, m:] ** 2).sum(axis=0),
+        size=equations.size[rest],
+        **some,
+    )
     found = target_fit(fewer, fit.target, intercept=fit.intercept, alpha=0.0, tol=tol)
     return max(found.rss, fit.rss), found.used
