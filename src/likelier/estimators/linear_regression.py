@@ -318,7 +318,7 @@ class LeastSquares(TakesTables, MultiOutputMixin, RegressorMixin, OnePass):
         >>> model = LinearRegression().fit([[1.0], [2.0], [3.0], [4.0]], [1.1, 1.9, 3.2, 3.9])
         >>> found = model.prediction_interval([[5.0]])
         >>> found.low.round(2), found.mean.round(2), found.high.round(2)
-        (array([4.1]), array([4.95]), array([5.8]))
+        (array([3.74]), array([4.95]), array([6.16]))
         """
         return intervals_of(self, X, level)
 

@@ -165,7 +165,7 @@ def _without(equations: Equations, fit: Fit, columns: NDArray[np.intp], tol: flo
     if not len(rest):
         return fit.tss, float(fit.intercept)
     at, m = np.append(rest, p + np.arange(q)), len(rest)
-    T = np.linalg.qr(np.hstack([equations.R[:, rest], equations.r]), mode="r")
+    T = np.asarray(np.linalg.qr(np.hstack([equations.R[:, rest], equations.r]), mode="r"))
     some = {name: getattr(equations, name)[at] for name in ("shift", "gap", "power")}
     fewer = equations._replace(
         R=T[:m, :m],

@@ -630,7 +630,7 @@ class LogisticRegression(LogisticModel):
         >>> summary.p.round(2)
         array([0.15, 0.14])
         >>> model.summary(exp=True).estimates.round(2)
-        array([ 0.  , 12.78])
+        array([ 0., 13.])
         """
         return summary_of(self, Asked(X, y, sample_weight, offset, cov, groups, level), exp=exp)
 
@@ -691,7 +691,7 @@ class LogisticRegression(LogisticModel):
         >>> hours = [[0.5], [1.0], [1.5], [2.0], [2.5], [3.0], [3.5], [4.0]]
         >>> model = LogisticRegression(C=np.inf).fit(hours, [0, 0, 0, 1, 0, 1, 1, 1])
         >>> model.marginal_effects(hours).effects.round(3)
-        array([[0.269]])
+        array([[0.247]])
         """
         asked = Asked(X, y, sample_weight, offset, cov, groups, level, "marginal_effects")
         return effects_of(self, asked, at, discrete=discrete)
