@@ -2,6 +2,7 @@
 
 import contextlib
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from likelier.service.tokens import Tokens
 from likelier.service.writer import Writer
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+SWITCH = 1e-4  # seconds after which a thread that is busy lets the other go on
 GRACE = 20  # seconds for requests under way, when asked to end
 
 
@@ -119,6 +121,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 def run(options: Options, note: Any, ready: Any) -> None:
     """Serve until SIGTERM or Ctrl-C: requests under way are answered, then a snapshot is taken."""
+    sys.setswitchinterval(SWITCH)
     with listening(options.host, options.port) as sock, service(options, note) as (_, api, app):
         config = uvicorn.Config(
             app,

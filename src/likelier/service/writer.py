@@ -17,6 +17,7 @@ from likelier.service.store import Draft, Store, StoreError
 
 ROWS = 4096  # of a commit, at most
 TICK = 0.5  # seconds
+GATHERING, GATHERINGS = 0.0004, 8  # seconds to wait for more requests to share a commit; how often
 OBSERVED = 0.02  # seconds between rows that are shown to those who watch
 
 
@@ -82,13 +83,11 @@ class Writer:
         most: int = 10_000,
         snapshot_events: int = 100_000,
         snapshot_seconds: float = 60.0,
-        batch_wait: float = 0.0,
     ) -> None:
         self.store, self.live, self.most = store, live, most
         self.counted = Counted()
         self.broken: str | None = None  # why it no longer writes
         self._snapshot_events, self._snapshot_seconds = snapshot_events, snapshot_seconds
-        self._batch_wait = batch_wait
         self._queue: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._submitted = self._done = 0  # rows; each is counted by one thread alone
         self._clock = Clock(store.last()[1])
@@ -157,8 +156,7 @@ class Writer:
         rows = 0
         try:
             request = self._queue.get(timeout=TICK)
-            if self._batch_wait:
-                time.sleep(self._batch_wait)
+            self._gather()
             while request is not None:
                 if request.work is not None:
                     return batch, request, False
@@ -170,6 +168,14 @@ class Writer:
         except queue.Empty:
             return batch, None, False
         return batch, None, True
+
+    def _gather(self) -> None:
+        """Wait as long as requests keep coming, for a few milliseconds: they share one fsync."""
+        for _ in range(GATHERINGS):
+            before = self._submitted
+            time.sleep(GATHERING)
+            if self._submitted == before or self.backlog >= ROWS:
+                return
 
     def _deal(self, requests: list[Request]) -> None:
         results: list[tuple[Request, Any]] = []
@@ -209,7 +215,7 @@ class Writer:
         counted.slowest_commit = max(counted.slowest_commit, seconds)
         counted.events += len(events)
         outcomes = self._apply(events)
-        counted.recent = [*counted.recent, *map(_brief, events[-20:])][-20:]
+        counted.recent = [*counted.recent, *map(_brief, events[-12:])][-12:]
         self._observe(events)
         return outcomes
 
@@ -289,7 +295,7 @@ class Writer:
 
 def _brief(event: Event) -> dict[str, Any]:
     kind = (
-        "action" if event.action else "label" if event.x is None else "row" if event.y is None else "both"
+        "action" if event.action else "label" if event.x is None else "row" if event.y is None else "row, label"
     )
     label = None if event.y is None else event.y.decode()[:40]
     return {"version": event.seq, "at": event.at, "kind": kind, "id": (event.id or "")[:40], "y": label}
