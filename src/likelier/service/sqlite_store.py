@@ -37,6 +37,8 @@ class SqliteStore:
     read_only: without the lock of the server, which may be running meanwhile.
     """
 
+    shared = False
+
     def __init__(
         self, path: str | os.PathLike[str], *, read_only: bool = False, page_size: int = 4096
     ) -> None:
@@ -136,6 +138,11 @@ class SqliteStore:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Nobody else writes: the lock of the file is held."""
+        yield
 
     # ---- events --------------------------------------------------------------------------------------
     def last(self) -> tuple[int, float]:
