@@ -21,6 +21,7 @@ _WHERE = {
     "progressive": "likelier.evaluation.progressive",
     "save": "likelier.saving.models",
     "scan": "likelier.data.files.scan",
+    "scan_folder": "likelier.data.files.folder",
 }
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from likelier.data import DegenerateWarning as DegenerateWarning
     from likelier.data import SeparationWarning as SeparationWarning
     from likelier.data import SkippedWarning as SkippedWarning
+    from likelier.data.files.folder import scan_folder as scan_folder
     from likelier.data.files.scan import scan as scan
     from likelier.estimators.design_matrix import DesignMatrix as DesignMatrix
     from likelier.estimators.discriminative.linear_svc import LinearSVC as LinearSVC

@@ -339,7 +339,7 @@ def _counted_words(rows: Rows, column: Column, train: Indices) -> _Block:
 
 def _tfidf(rows: Rows, column: Column, train: Indices) -> _Block:
     """(1 + ln count) (1 + ln (1 + n) / (1 + n_j)), rows of length 1: tf-idf, n_j of n training rows."""
-    from sklearn.feature_extraction.text import TfidfTransformer
+    from likelier.estimators.text.vectorizers import TfidfTransformer
 
     C, known, words = _known_words(rows, column, train)
     weigh = TfidfTransformer(sublinear_tf=True).fit(C[train][:, known])

@@ -190,7 +190,7 @@ class Rows:
     @cached_property
     def words(self) -> dict[str, tuple[csr_matrix, NDArray[Any]]]:
         """Of each column of text, how often each word stands in each row; and the words."""
-        from sklearn.feature_extraction.text import CountVectorizer
+        from likelier.estimators.text.vectorizers import CountVectorizer
 
         found = {}
         for column in self.of("text"):
