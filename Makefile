@@ -88,6 +88,9 @@ sanitize: $(SANITIZED)/.built ## kernel tests with the address and undefined-beh
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 LIKELIER_TEST_CORE=$(SANITIZED) \
 	  $(BIN)/python -m pytest -n auto -q -p no:cacheprovider tests/kernels
 
+soak: .venv/.dev ## a server of likelier serve, killed a thousand times
+	$(BIN)/python -m tests.service.soak $(ARGS)
+
 race: .venv/.dev ## likelier against its peers
 	$(BIN)/python -m benchmarks.race $(ARGS)
 
