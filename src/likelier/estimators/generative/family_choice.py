@@ -119,9 +119,10 @@ class Plan:
     def families(self, named: Callable[[int], Any]) -> dict[Any, Any]:
         """As users say it: {column: what is settled, (column, column): of a group}."""
         found: list[tuple[int, Any, Any]] = []
-        for part in self.parts:
+        grouped = [part.own is not None or is_grouped(part.settled[0].family) for part in self.parts]
+        for part, together in zip(self.parts, grouped, strict=True):
             columns, first = part.columns.tolist(), part.settled[0]
-            if part.own is None and not is_grouped(first.family):
+            if not together:
                 found += ((j, named(j), one) for j, one in zip(columns, part.settled, strict=True))
             else:
                 key = tuple(named(j) for j in columns)
@@ -400,17 +401,19 @@ class Chooser:
         levels[:] = [int(v) if v == int(v) else v for v in found]
         return levels
 
-    def _names(self, j: int, kind: str) -> tuple[str, ...]:
-        """The candidates of a column, the simplest first."""
+    def _names(self, j: int, kind: str, suited: tuple[str, ...]) -> tuple[str, ...]:
+        """The candidates of a column, the simplest first; suited: those of its kind."""
         with np.errstate(invalid="ignore"):  # infinite numbers will be refused
             few = self.extent.high[j] - self.extent.low[j] < MOST_VALUES
         if kind != "booleans" and kind in OF_NUMBERS and whole(self.extent, j) and few:
-            return (*candidates(kind), "categorical")
-        return candidates(kind)
+            return (*suited, "categorical")
+        return suited
 
-    def _candidates(self, kinds: Mapping[int, str]) -> dict[tuple[int, str], ColumnFamily]:
+    def _candidates(
+        self, kinds: Mapping[int, str], suited: Mapping[str, tuple[str, ...]]
+    ) -> dict[tuple[int, str], ColumnFamily]:
         """By column and name."""
-        names = {j: self._names(j, kind) for j, kind in kinds.items()}
+        names = {j: self._names(j, kind, suited[kind]) for j, kind in kinds.items()}
         bins = self.bins([j for j in kinds if "histogram" in names[j]])
         return {
             (j, name): ColumnFamily(name, bins=bins[j]) if name == "histogram" else self.settled(name, j)
@@ -426,11 +429,12 @@ class Chooser:
         Those that are left are then judged together: families that are sharp alone may be too sure in sum.
         """
         kinds = {j: "categories" if j in self.levels else kind_of(self.extent, j) for j in columns}
-        settled = self._candidates(kinds)
+        suited = {kind: candidates(kind) for kind in dict.fromkeys(kinds.values())}
+        settled = self._candidates(kinds, suited)
         excess = {key: self._excess(one, key[0]) for key, one in settled.items()}
         losses, together = self._evaluated(settled, excess, self._risks(settled))
         picked = self._picked(losses, together)
-        ignored = {j: settled[j, candidates(kind)[-1]] for j, kind in kinds.items() if j not in picked}
+        ignored = {j: settled[j, suited[kind][-1]] for j, kind in kinds.items() if j not in picked}
         chances = self._chances(ignored)
         result = []
         for j, kind in kinds.items():
