@@ -19,7 +19,13 @@ model = lk.GaussianNB().fit(X, y)
 first = time.perf_counter() - begun
 assert model.score(X, y) > 0.95
 
-for make in (lk.LogisticRegression, lk.LinearDiscriminantAnalysis, lk.NaiveBayes, lk.LinearSVC, lk.Perceptron):
+for make in (
+    lk.LogisticRegression,
+    lk.LinearDiscriminantAnalysis,
+    lk.NaiveBayes,
+    lk.LinearSVC,
+    lk.Perceptron,
+):
     assert make().fit(X, y).score(X, y) > 0.6, make
 online = lk.OnlineClassifier()
 for i in range(50):

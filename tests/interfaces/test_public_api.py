@@ -6,7 +6,9 @@ from golden.write_public_api import FILE, listed
 
 
 def test_signatures_are_as_announced():
-    change = list(difflib.unified_diff(FILE.read_text().splitlines(), listed().splitlines(), lineterm="", n=0))
+    change = list(
+        difflib.unified_diff(FILE.read_text().splitlines(), listed().splitlines(), lineterm="", n=0)
+    )
     assert not change, (
         "The public interface differs from tests/golden/public_api.txt. If that is meant, note it in "
         "CHANGELOG.md and run `python tests/golden/write_public_api.py`.\n" + "\n".join(change)
