@@ -78,10 +78,11 @@ class Choice:
 
     def __str__(self) -> str:
         losses = ", ".join(f"{name} {loss:.4f}" for name, loss in self.losses.items())
-        how = f"by {self.margin:.4f}" if self.margin >= 0 else "beside the other columns"
-        weight = (
-            "" if self.weight is None else f", weight {self.weight:.2f}" if self.weight else ", left out"
-        )
+        how, weight = f"by {self.margin:.4f}", ""
+        if self.margin < 0:
+            how = "beside the other columns" if self.weight is None else "within a standard error"
+        if self.weight is not None:
+            weight = f", weight {self.weight:.2f}" if self.weight > 0 else ", weight 0: left out"
         return f"column {self.column} ({self.kind}): {self.picked} {how} ({losses}){weight}"
 
 
@@ -293,8 +294,13 @@ def _known(name: Any, where: str) -> None:
     raise ValueError(f"{where}: there is no family {name!r:.80}; there are: {known}")
 
 
-def plan_of(source: Source, classes: NDArray[Any], asked: FamilyRequest, how: Smoothing) -> Plan:
-    """The families of all columns, from one pass over the rows: what they can be, levels, and a sample."""
+def plan_of(
+    source: Source, classes: NDArray[Any], asked: FamilyRequest, how: Smoothing, *, joint: bool = True
+) -> Plan:
+    """The families of all columns, from one pass over the rows: what they can be, levels, and a sample.
+
+    joint: whether families are chosen by what columns say together, after what each says alone.
+    """
     as_categories = frozenset(j for j, name in asked.columns.items() if name == "categorical")
     rows = Recoded(source, as_categories).coded(classes)
     starts = (partial(Extent.start, source.p), Levels, partial(RowSample, MOST_ROWS))
@@ -307,9 +313,8 @@ def plan_of(source: Source, classes: NDArray[Any], asked: FamilyRequest, how: Sm
         for j in levels.levels.keys() & set(group):
             raise _no_categories(source, j, kind)
     unit = 1.0 if some.w is None else min(1.0, float(some.w.mean()))
-    chooser = Chooser(
-        FamilyEvaluator(some, len(classes), replace(how, unit=unit), keys), extent, levels.levels
-    )
+    evaluator = FamilyEvaluator(some, len(classes), replace(how, unit=unit), keys)
+    chooser = Chooser(evaluator, extent, levels.levels, joint)
     settled: dict[int, ColumnFamily] = {}
     for j, family in asked.columns.items():
         if isinstance(family, ColumnFamily):
@@ -358,6 +363,7 @@ class Chooser:
     evaluator: FamilyEvaluator
     extent: Extent
     levels: Mapping[int, NDArray[Any]]  # of columns of categories
+    joint: bool = True  # columns have no weights, so that families must not be too sure together
 
     @cached_property
     def weight(self) -> float:
@@ -454,6 +460,8 @@ class Chooser:
         if together is None:
             return {j: min(found, key=found.__getitem__) for j, found in telling.items() if found}
         picked = together.safer(together.alone(telling), telling)
+        if not self.joint:
+            return picked
         told = sorted(picked, key=lambda j: losses[j][picked[j]])
         return together.improved(picked, {j: tuple(losses[j]) for j in told if len(losses[j]) > 1})
 
