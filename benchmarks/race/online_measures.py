@@ -35,13 +35,13 @@ class Entrant(Protocol):
 
 def one_pass(make: Make, rows: Any) -> Figures:
     """Passes over all rows, each by a new learner: the best; make returns an Entrant."""
-    entrant: Entrant = make()
-    entrant.warm(rows)
+    candidate_model: Entrant = make()
+    candidate_model.warm(rows)
     gc.collect()
-    times = [timed(entrant.run, rows)]
+    times = [timed(candidate_model.run, rows)]
     while len(times) < ON_MANY and sum(times) < LONG:
-        times.append(timed(entrant.run, rows))
-    return {"fit": min(times) / entrant.share} | entrant.figures(rows)
+        times.append(timed(candidate_model.run, rows))
+    return {"fit": min(times) / candidate_model.share} | candidate_model.figures(rows)
 
 
 class Fits:

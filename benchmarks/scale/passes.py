@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.race.scale_contenders import in_memory, scanned
 from benchmarks.race.tables import Tables
 from likelier.data import CSR, Arrays, Dense, Source, code
-from likelier.em import Problem
+from likelier.em import EMProblem
 from likelier.engines import run
 from likelier.families import FullGaussian, TiedGaussian
 from likelier.families.gaussian import DiagonalGaussian
@@ -39,7 +39,7 @@ def expecting(source: Source, K: int) -> Any:
     some, family = next(iter(part())), FullGaussian()
     stats = family.stats(K, source.p)
     stats.update(some)
-    problem = Problem(source, family, K)
+    problem = EMProblem(source, family, K)
     return problem.expect(problem.maximise(stats))
 
 

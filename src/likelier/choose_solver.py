@@ -40,7 +40,7 @@ Method = Callable[[Objective, Floats], Iterator[Iterate]]
 
 
 @dataclass(frozen=True)
-class Ability:
+class SolverSpec:
     """A solver, and the problems that it can solve."""
 
     make: Callable[[int, float], Method]  # from a seed and the tolerance
@@ -123,24 +123,24 @@ def _averaging(objective: Objective, theta: Floats, *, seed: int, tol: float) ->
 
 
 # A new solver joins here.
-ABILITIES: dict[str, Ability] = {
+SOLVER_SPECS: dict[str, SolverSpec] = {
     # Its last step squares the error: to ask for more costs one pass at most.
-    "newton": Ability(_always(newton), curved=True, sharpness=0.1, samples=True),
-    "proximal": Ability(_always(proximal), curved=True, l1=True, sharpness=0.1),
-    "newton-cg": Ability(lambda seed, tol: partial(truncated, tol=tol), curved=True),
-    "lbfgs": Ability(_always(lbfgs), samples=True, measures=True),
-    "cg": Ability(_always(cg), guesses=True),
-    "gradient": Ability(_always(_descent), smooth=False, guesses=True),
-    "smoothing": Ability(_always(smoothing), smooth=False, l2=True, losses=("hinge",)),
-    "iterative-scaling": Ability(_always(iterative_scaling), losses=("log_loss", "softmax")),
-    "dual": Ability(
+    "newton": SolverSpec(_always(newton), curved=True, sharpness=0.1, samples=True),
+    "proximal": SolverSpec(_always(proximal), curved=True, l1=True, sharpness=0.1),
+    "newton-cg": SolverSpec(lambda seed, tol: partial(truncated, tol=tol), curved=True),
+    "lbfgs": SolverSpec(_always(lbfgs), samples=True, measures=True),
+    "cg": SolverSpec(_always(cg), guesses=True),
+    "gradient": SolverSpec(_always(_descent), smooth=False, guesses=True),
+    "smoothing": SolverSpec(_always(smoothing), smooth=False, l2=True, losses=("hinge",)),
+    "iterative-scaling": SolverSpec(_always(iterative_scaling), losses=("log_loss", "softmax")),
+    "dual": SolverSpec(
         lambda seed, tol: partial(dual, seed=seed, tol=tol),
         smooth=False,
         l2=True,
         losses=("log_loss", "softmax", "hinge", "squared_hinge", "squared_error"),
         in_memory=True,
     ),
-    "semismooth": Ability(
+    "semismooth": SolverSpec(
         lambda seed, tol: partial(semismooth, tol=tol),
         smooth=False,
         l2=True,
@@ -148,10 +148,10 @@ ABILITIES: dict[str, Ability] = {
         in_memory=True,
     ),
     # Its steps are noise at last: a hundredth of what the others are asked for is a hundred epochs more.
-    "sgd": Ability(
+    "sgd": SolverSpec(
         lambda seed, tol: partial(sgd, seed=seed), smooth=False, l1=True, in_memory=True, sharpness=100.0
     ),
-    "averaged": Ability(
+    "averaged": SolverSpec(
         lambda seed, tol: partial(_averaging, seed=seed, tol=tol), smooth=False, l1=True, averages=True
     ),
 }
@@ -160,7 +160,7 @@ ABILITIES: dict[str, Ability] = {
 ALIASES = {"newton-cholesky": "newton", "liblinear": "auto", "sag": "auto", "saga": "auto"}
 
 
-class Choice(NamedTuple):
+class SolverChoice(NamedTuple):
     """A solver's name, and why it was chosen."""
 
     name: str
@@ -168,79 +168,87 @@ class Choice(NamedTuple):
     then: str = ""  # the solver to go on with where this one is too slow
 
 
-def chosen(name: str, objective: Objective) -> Choice:
+def chosen(name: str, objective: Objective) -> SolverChoice:
     """The solver of this name, or that suits best; trios that do not go together are refused."""
     problem = Problem.of(objective)
     asked = ALIASES.get(name, name)
     if asked == "auto":
         return best(problem)
-    if asked not in ABILITIES:
-        known = ", ".join(map(repr, ("auto", *ABILITIES, *ALIASES)))
+    if asked not in SOLVER_SPECS:
+        known = ", ".join(map(repr, ("auto", *SOLVER_SPECS, *ALIASES)))
         raise ValueError(f"solver must be one of {known}; got {name!r}.")
     if asked == "sgd" and not problem.in_memory:
         return _instead(problem.objective)
-    lacking = ABILITIES[asked].lacks(problem)
+    lacking = SOLVER_SPECS[asked].lacks(problem)
     if lacking:
-        able = [other for other, ability in ABILITIES.items() if not ability.lacks(problem)]
+        able = [other for other, ability in SOLVER_SPECS.items() if not ability.lacks(problem)]
         raise ValueError(
             f"solver={name!r} does not fit here: {lacking}. Those that do: {', '.join(able) or 'none'}."
         )
-    return Choice(asked, f"solver={name!r} was asked for")
+    return SolverChoice(asked, f"solver={name!r} was asked for")
 
 
-def _instead(objective: Objective) -> Choice:
+def _instead(objective: Objective) -> SolverChoice:
     """Of steps in an order of their own, where rows are read part by part."""
     smooth, l1 = objective.setting.loss.smooth, not objective.penalty.smooth
     then = "proximal Newton" if l1 else "L-BFGS"
     way = f"one pass of steps in each part, averaged, then {then}" if smooth else "epochs of averaged steps"
-    return Choice("averaged", f"solver='sgd' was asked for, and the rows are not in memory: {way}")
+    return SolverChoice("averaged", f"solver='sgd' was asked for, and the rows are not in memory: {way}")
 
 
-def best(problem: Problem) -> Choice:
+def best(problem: Problem) -> SolverChoice:
     """The solver that is expected to need the least work."""
     if problem.l1:
-        return Choice("proximal", "the penalty has an l1 part")
+        return SolverChoice("proximal", "the penalty has an l1 part")
     loss, q, p = problem.objective.setting.loss, problem.objective.setting.q, problem.objective.setting.p
-    if not ABILITIES["semismooth"].lacks(problem) and _low(problem):
-        return Choice("semismooth", f"{problem.n} rows of {p} columns: few of them are near the margin")
+    if not SOLVER_SPECS["semismooth"].lacks(problem) and _low(problem):
+        return SolverChoice(
+            "semismooth", f"{problem.n} rows of {p} columns: few of them are near the margin"
+        )
     if not loss.smooth:
         return _cornered(problem)
-    work = Work.of(problem)
+    work = SolverCost.of(problem)
     if problem.in_memory and work.step < TINY:
-        return Choice("newton", f"{q} x {p} weights: few steps, and the Hessian is cheap")
+        return SolverChoice("newton", f"{q} x {p} weights: few steps, and the Hessian is cheap")
     if takes_rows(problem.objective) and problem.l2 and not _tall(problem):
         if problem.sparse and p > FEW_COLUMNS and (_apart(problem) or _held(problem)):
-            return Choice("dual", f"{p} columns, most of their cells 0: row by row is fastest", "newton-cg")
-        return Choice("newton-cg", f"{problem.n} rows of {p} columns: few steps, each of a few products")
+            return SolverChoice(
+                "dual", f"{p} columns, most of their cells 0: row by row is fastest", "newton-cg"
+            )
+        return SolverChoice(
+            "newton-cg", f"{problem.n} rows of {p} columns: few steps, each of a few products"
+        )
     if problem.sparse and p > FEW_COLUMNS:
-        if not ABILITIES["dual"].lacks(problem) and (_wide(problem) or _held(problem)):
-            return Choice("dual", f"{p} columns, most of their cells 0: row by row is fastest", "newton-cg")
+        if not SOLVER_SPECS["dual"].lacks(problem) and (_wide(problem) or _held(problem)):
+            return SolverChoice(
+                "dual", f"{p} columns, most of their cells 0: row by row is fastest", "newton-cg"
+            )
         why = f"{p} columns, most of their cells 0: a Hessian would be too large"
-        return Choice("lbfgs", why, "newton-cg" if problem.in_memory else "")
-    if _wide(problem) and not ABILITIES["dual"].lacks(problem):
+        return SolverChoice("lbfgs", why, "newton-cg" if problem.in_memory else "")
+    if _wide(problem) and not SOLVER_SPECS["dual"].lacks(problem):
         why = f"{problem.n} rows of {p} columns: row by row is fastest"
-        return Choice("dual", why, "newton" if work.newton < work.lbfgs else "lbfgs")
+        return SolverChoice("dual", why, "newton" if work.newton < work.lbfgs else "lbfgs")
     if q * (p + 1) > LARGEST_HESSIAN or work.lbfgs < work.newton:
         # Classes that are nearly separated bend far less than the metric says: then a Hessian pays. Its
         # products do not where each of them reads the rows anew.
         slow = "newton-cg" if problem.in_memory else ""
         then = "newton" if q * (p + 1) <= NEXT_HESSIAN and work.step < work.products else slow
         why = f"{q} x {p} weights: the Hessian costs more than the steps it would save"
-        return Choice("lbfgs", why, then)
-    return Choice("newton", f"{q} x {p} weights: few steps, and the Hessian is cheap")
+        return SolverChoice("lbfgs", why, then)
+    return SolverChoice("newton", f"{q} x {p} weights: few steps, and the Hessian is cheap")
 
 
-def _cornered(problem: Problem) -> Choice:
+def _cornered(problem: Problem) -> SolverChoice:
     """The same where the loss has a corner."""
     loss, q, p = problem.objective.setting.loss, problem.objective.setting.q, problem.objective.setting.p
-    rounded = not ABILITIES["smoothing"].lacks(problem) and q * (p + 1) <= LARGEST_HESSIAN
-    by_rows = not ABILITIES["dual"].lacks(problem)
+    rounded = not SOLVER_SPECS["smoothing"].lacks(problem) and q * (p + 1) <= LARGEST_HESSIAN
+    by_rows = not SOLVER_SPECS["dual"].lacks(problem)
     few = problem.n <= HINGE_ROWS * p or problem.n * p <= HINGE_CELLS
     if by_rows and (not rounded or problem.sparse or few):
-        many = problem.sparse and p > FEW_COLUMNS and not ABILITIES["semismooth"].lacks(problem)
+        many = problem.sparse and p > FEW_COLUMNS and not SOLVER_SPECS["semismooth"].lacks(problem)
         then = "semismooth" if many else "smoothing" if rounded else ""
-        return Choice("dual", f"the {loss.name} loss has a corner: row by row", then)
-    return Choice("smoothing" if rounded else "gradient", f"the {loss.name} loss has a corner")
+        return SolverChoice("dual", f"the {loss.name} loss has a corner: row by row", then)
+    return SolverChoice("smoothing" if rounded else "gradient", f"the {loss.name} loss has a corner")
 
 
 def _low(problem: Problem) -> bool:
@@ -278,7 +286,7 @@ def _wide(problem: Problem) -> bool:
     """
     source, setting = problem.objective.source, problem.objective.setting
     if isinstance(source, Arrays) and isinstance(source.X, CSR) and setting.q == 1:
-        return problem.n <= WIDE_SINGLE * setting.p and len(source.X.values) >= TELLING * problem.n
+        return problem.n <= WIDE_SINGLE * setting.p and len(source.X.values) >= INFORMATIVE * problem.n
     return problem.n <= WIDE * setting.p
 
 
@@ -294,7 +302,7 @@ def _held(problem: Problem) -> bool:
 
 
 FEW_COLUMNS = 500  # up to which sparse rows are taken as any others
-TELLING = 10  # cells of a sparse row
+INFORMATIVE = 10  # cells of a sparse row
 TALL, TALL_CELLS = 20, 3_000_000  # rows for a column, and cells: more are for passes on all threads
 NARROW = 16  # columns, up to which a Hessian costs no more than a few products
 APART = 0.8  # rows for a column, up to which sparse ones of several classes hardly meet
@@ -319,7 +327,7 @@ USUAL_STEPS = 8, 40
 PRODUCTS = 100  # with the Hessian in a step: 40 are usual, and more where classes are nearly separated
 
 
-class Work(NamedTuple):
+class SolverCost(NamedTuple):
     """What two solvers cost, in all, in multiplications."""
 
     newton: float
@@ -328,7 +336,7 @@ class Work(NamedTuple):
     products: float = np.inf  # and by products with the Hessian
 
     @classmethod
-    def of(cls, problem: Problem) -> "Work":
+    def of(cls, problem: Problem) -> "SolverCost":
         n, loss = problem.n, problem.objective.setting.loss
         q, p = problem.objective.setting.q, problem.objective.setting.p
         hessian, gradient = q * (q + 1) / 2 * p**2 / 2, 2 * q * p

@@ -25,7 +25,7 @@ class Table(NamedTuple):
 Part = str | Table  # "" is an empty line, which only text has
 
 
-class Shown(ABC):
+class Displayable(ABC):
     """What prints as sentences and tables, and is shown as HTML in notebooks."""
 
     @abstractmethod

@@ -13,18 +13,19 @@ from likelier import _core
 from likelier.array_types import Floats
 from likelier.data import Chunk, Source, by_gaps
 from likelier.data.units import Units
-from likelier.engines import Beside, reached, run
+from likelier.engines import SideState, reached, run
 from likelier.families import Family
 from likelier.families.covariance import precision
 from likelier.families.em_acceleration import (
-    Climbed,
+    FixedPoint,
     Point,
     Singular,
-    climb,
     definite,
+    find_fixed_point,
     put_back,
     ridge_for,
     taken,
+    too_close,
     varying,
 )
 from likelier.families.missing import (
@@ -39,7 +40,7 @@ from likelier.families.missing import (
 )
 from likelier.families.mixture import Mixture, Owners, absorb, by_owner
 from likelier.links import log_sum_exp
-from likelier.model import Bayes, Question, log_of
+from likelier.model import Bayes, Query, log_of
 from likelier.scores import Scores
 from likelier.states import ColumnMoments, PatternMoments, Shape
 from likelier.states.missing import members
@@ -99,7 +100,7 @@ class Expectation:
             self.sums = [a.plus(b) for a, b in zip(self.sums, new, strict=True)]
 
 
-def completed_by_passes(source: Source, K: int, shape: Shape, beside: Beside | None = None) -> Completed:
+def completed_by_passes(source: Source, K: int, shape: Shape, beside: SideState | None = None) -> Completed:
     """What `families.completed` finds from statistics, without keeping any: a pass for each step.
 
     beside: what the first of these passes keeps besides.
@@ -116,17 +117,19 @@ def completed_by_passes(source: Source, K: int, shape: Shape, beside: Beside | N
 
 def _by_ridges(
     source: Source, K: int, shape: Shape, start: list[Point], which: list[np.ndarray]
-) -> Climbed:
+) -> FixedPoint:
     """The end for all covariances, of which those that have none without it have a ridge."""
     ridges, complete = [0.0] * len(start), None
     while True:
         try:
-            end = _climbed(source, K, shape, start, which, ridges)
+            end = _maximised(source, K, shape, start, which, ridges)
             if end.converged or all(ridges):
                 return end
             open_ = [k for k, ridge in enumerate(ridges) if not ridge]
         except Singular as found:
-            open_ = list(found.args)
+            open_ = [k for k in found.args if not ridges[k]]
+            if not open_:
+                raise too_close(max(len(one) for one in which)) from None
         if complete is None:
             complete = run(source, partial(CompleteRows, np.zeros(K))).n
         held = [complete.sum()] if shape == "tied" else list(complete)
@@ -134,13 +137,15 @@ def _by_ridges(
             ridges[k] = ridge_for(len(which[k]), len(start[k].mean), float(held[k]))
 
 
-def _climbed(
+def _maximised(
     source: Source, K: int, shape: Shape, start: list[Point], which: list[np.ndarray], ridges: list[float]
-) -> Climbed:
+) -> FixedPoint:
     var = [np.diagonal(one.cov) for one in start]
+    indefinite: list[int] = []  # at the point of the last step
 
     def step(at: list[Point]) -> tuple[float, list[Point]]:
-        if not all(definite(one.cov) for one in at):
+        indefinite[:] = [k for k, one in enumerate(at) if not definite(one.cov)]
+        if indefinite:
             return -np.inf, at  # a point that is no covariance is less likely than any
         lost = [k for k, one in enumerate(at) if not ridges[k] and precision(one.cov) is None]
         if lost:
@@ -153,7 +158,10 @@ def _climbed(
             ridged(*each) for each in zip(new, ridges, var, strict=True)
         ]
 
-    end = climb(step, [ridged(*each) for each in zip(start, ridges, var, strict=True)])
+    try:
+        end = find_fixed_point(step, [ridged(*each) for each in zip(start, ridges, var, strict=True)])
+    except Singular as found:
+        raise Singular(*(found.args or indefinite)) from None
     return end._replace(
         ends=[ridged(one, -ridge, each) for one, ridge, each in zip(end.ends, ridges, var, strict=True)]
     )
@@ -225,7 +233,7 @@ class Weight:
 class Likelihood:
     """ln p(rows) and their weight: a state."""
 
-    question: Question
+    question: Query
     total: float = 0.0
     weight: float = 0.0
 
@@ -253,7 +261,7 @@ def _expected(
 
 
 @dataclass(frozen=True)
-class Problem:
+class EMProblem:
     """Rows, and the mixture that is to be fitted to them."""
 
     source: Source  # y: nothing, or codes of classes, -1 where not known
@@ -261,7 +269,7 @@ class Problem:
     M: int
     owner: Owners | None = None
     log_prior: Floats | None = None  # (K,), of the classes, where it is given
-    beside: Beside | None = None  # what each step keeps of the rows besides
+    beside: SideState | None = None  # what each step keeps of the rows besides
 
     def expect(self, at: Bayes, scale: float = 1.0) -> MixtureExpectation:
         """One pass."""
@@ -270,7 +278,7 @@ class Problem:
 
     def log_likelihood(self, at: Bayes) -> float:
         """ln p(rows) / n under a mixture: one pass. Rows have no labels."""
-        seen = run(self.source, partial(Likelihood, Question(at.joint, log_sum_exp, at.params.support)))
+        seen = run(self.source, partial(Likelihood, Query(at.joint, log_sum_exp, at.params.support)))
         return seen.total / seen.weight
 
     def maximise(self, stats: Any) -> Bayes:
@@ -283,7 +291,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Way:
+class EMTrace:
     """What EM did: ln p(rows) / n before each step, and whether more than the rows decided it.
 
     That is a floor that held a variance up, or pseudo-counts on whose account rows became less likely.
@@ -299,19 +307,19 @@ class Way:
         return float(self.log_likelihood[-1]) if len(self.log_likelihood) else -np.inf
 
 
-class MixtureClimb(NamedTuple):
+class EMResult(NamedTuple):
     """Where EM came to."""
 
     model: Bayes
     stats: Any
-    way: Way
+    way: EMTrace
 
 
 Watch = Callable[[int, float, Bayes], None]  # the step, its mean log-likelihood, where it led
 
 
 @dataclass(frozen=True)
-class Climb:
+class StoppingRule:
     """When EM stops: once the mean log-likelihood changes by less than `tol`, or after `max_iter` steps."""
 
     tol: float
@@ -320,9 +328,9 @@ class Climb:
     smoothed: bool = False  # maximisation counts more than the rows: a step may make these less likely
     watch: Watch = lambda step, log_likelihood, at: None
 
-    def __call__(self, problem: Problem, start: Bayes, before: float = -np.inf) -> MixtureClimb:
+    def __call__(self, problem: EMProblem, start: Bayes, before: float = -np.inf) -> EMResult:
         """EM from `start`; before: the mean log-likelihood that the first step is compared with."""
-        at, stats, way = start, None, Way()
+        at, stats, way = start, None, EMTrace()
         for step in range(1, self.max_iter + 1):
             seen = problem.expect(at)
             stats, at = seen.stats, problem.maximise(seen.stats)
@@ -333,7 +341,7 @@ class Climb:
                 way.floored[-1] = True
             converged = abs(mean - before) < self.tol
             before = mean
-            way = Way(
+            way = EMTrace(
                 np.append(way.log_likelihood, mean),
                 np.append(way.floored, self.floor_acts(at.params)),
                 converged,
@@ -341,7 +349,7 @@ class Climb:
             )
             if converged or not np.isfinite(mean):
                 break
-        return MixtureClimb(at, stats, way)
+        return EMResult(at, stats, way)
 
     def _reason(self, converged: bool, mean: float) -> str:
         if converged:
@@ -364,11 +372,11 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class Blend(Bayes):
+class FittedMixture(Bayes):
     """A fitted mixture: components in place of classes, and how they were found."""
 
     shape: str = field(kw_only=True)  # of the covariances; "": of another family
-    way: Way = field(kw_only=True, default_factory=Way)
+    way: EMTrace = field(kw_only=True, default_factory=EMTrace)
     selection: Selection | None = field(kw_only=True, default=None)
 
     def counted_in(self, units: Units | None, shift: float, n: float) -> Self:
@@ -389,13 +397,13 @@ class Blend(Bayes):
         M, p = getattr(self.params, "components", self.params).shape
         return super().free - (M * (p - 1) if self.shape == "spherical" else 0)
 
-    def marginal(self, columns: NDArray[np.intp]) -> "Blend":
+    def marginal(self, columns: NDArray[np.intp]) -> "FittedMixture":
         less = super().marginal(columns)
-        return Blend(less.params, less.log_prior, units=less.units, shape=self.shape)
+        return FittedMixture(less.params, less.log_prior, units=less.units, shape=self.shape)
 
-    def condition(self, given: Mapping[int, float]) -> "Blend":
+    def condition(self, given: Mapping[int, float]) -> "FittedMixture":
         less = super().condition(given)
-        return Blend(less.params, less.log_prior, units=less.units, shape=self.shape)
+        return FittedMixture(less.params, less.log_prior, units=less.units, shape=self.shape)
 
 
 @dataclass
@@ -428,7 +436,7 @@ class Stepwise:
         """Never: what a batch is expected to have depends on all batches before it."""
         return False
 
-    def step(self, problem: Problem, at: Bayes, weight: float) -> tuple[Self, float]:
+    def step(self, problem: EMProblem, at: Bayes, weight: float) -> tuple[Self, float]:
         """With one more batch, of rows that weigh so much; and its mean log-likelihood before that."""
         rate = (self.batches + 3) ** -self.POWER
         seen = problem.expect(at, rate / (1 - rate) * float(self.n.sum()) / weight)

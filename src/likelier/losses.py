@@ -29,10 +29,10 @@ class Loss(Protocol):
     def value(self, Z: Floats, y: NDArray[Any]) -> Floats:
         """(n,), of scores (n, q) and codes (n,)."""
 
-    def slope(self, Z: Floats, y: NDArray[Any]) -> Floats:
+    def gradient(self, Z: Floats, y: NDArray[Any]) -> Floats:
         """By each score, (n, q)."""
 
-    def bend(self, Z: Floats, y: NDArray[Any]) -> Floats:
+    def curvature(self, Z: Floats, y: NDArray[Any]) -> Floats:
         """By each pair of scores, (n, q, q)."""
 
 
@@ -50,20 +50,20 @@ class Margin:
     def value(self, Z: Floats, y: NDArray[Any]) -> Floats:
         return self.cost(_signs(y) * Z[:, 0])
 
-    def slope(self, Z: Floats, y: NDArray[Any]) -> Floats:
+    def gradient(self, Z: Floats, y: NDArray[Any]) -> Floats:
         t = _signs(y)
-        return np.asarray((t * self.cost_slope(t * Z[:, 0]))[:, None])
+        return np.asarray((t * self.cost_gradient(t * Z[:, 0]))[:, None])
 
-    def bend(self, Z: Floats, y: NDArray[Any]) -> Floats:
-        return self.cost_bend(_signs(y) * Z[:, 0])[:, None, None]
+    def curvature(self, Z: Floats, y: NDArray[Any]) -> Floats:
+        return self.cost_curvature(_signs(y) * Z[:, 0])[:, None, None]
 
     def cost(self, m: Floats) -> Floats:
         raise NotImplementedError
 
-    def cost_slope(self, m: Floats) -> Floats:
+    def cost_gradient(self, m: Floats) -> Floats:
         raise NotImplementedError
 
-    def cost_bend(self, m: Floats) -> Floats:
+    def cost_curvature(self, m: Floats) -> Floats:
         raise NotImplementedError
 
 
@@ -79,10 +79,10 @@ class Logistic(Margin):
     def cost(self, m: Floats) -> Floats:
         return np.asarray(np.logaddexp(0.0, -m))
 
-    def cost_slope(self, m: Floats) -> Floats:
+    def cost_gradient(self, m: Floats) -> Floats:
         return np.asarray(-expit(-m))  # minus the doubt Pr(-y | x)
 
-    def cost_bend(self, m: Floats) -> Floats:
+    def cost_curvature(self, m: Floats) -> Floats:
         return np.asarray(expit(m) * expit(-m))
 
 
@@ -99,12 +99,12 @@ class Softmax:
     def value(self, Z: Floats, y: NDArray[Any]) -> Floats:
         return np.asarray(logsumexp(Z, axis=1) - Z[np.arange(len(y)), y])
 
-    def slope(self, Z: Floats, y: NDArray[Any]) -> Floats:
+    def gradient(self, Z: Floats, y: NDArray[Any]) -> Floats:
         P = softmax(Z, axis=1)
         P[np.arange(len(y)), y] -= 1
         return np.asarray(P)
 
-    def bend(self, Z: Floats, y: NDArray[Any]) -> Floats:
+    def curvature(self, Z: Floats, y: NDArray[Any]) -> Floats:
         P = softmax(Z, axis=1)
         return np.asarray(P[:, :, None] * np.eye(Z.shape[1]) - P[:, :, None] * P[:, None, :])
 
@@ -117,10 +117,10 @@ class Hinge(Margin):
     def cost(self, m: Floats) -> Floats:
         return np.asarray(np.maximum(1 - m, 0.0))
 
-    def cost_slope(self, m: Floats) -> Floats:
+    def cost_gradient(self, m: Floats) -> Floats:
         return np.where(m <= 1, -1.0, 0.0)
 
-    def cost_bend(self, m: Floats) -> Floats:
+    def cost_curvature(self, m: Floats) -> Floats:
         return np.zeros_like(m)
 
 
@@ -132,10 +132,10 @@ class SquaredHinge(Margin):
     def cost(self, m: Floats) -> Floats:
         return np.asarray(np.maximum(1 - m, 0.0) ** 2)
 
-    def cost_slope(self, m: Floats) -> Floats:
+    def cost_gradient(self, m: Floats) -> Floats:
         return np.asarray(-2 * np.maximum(1 - m, 0.0))
 
-    def cost_bend(self, m: Floats) -> Floats:
+    def cost_curvature(self, m: Floats) -> Floats:
         return np.where(m < 1, 2.0, 0.0)
 
 
@@ -147,10 +147,10 @@ class Criterion(Margin):
     def cost(self, m: Floats) -> Floats:
         return np.asarray(np.maximum(-m, 0.0))
 
-    def cost_slope(self, m: Floats) -> Floats:
+    def cost_gradient(self, m: Floats) -> Floats:
         return np.where(m <= 0, -1.0, 0.0)
 
-    def cost_bend(self, m: Floats) -> Floats:
+    def cost_curvature(self, m: Floats) -> Floats:
         return np.zeros_like(m)
 
 
@@ -162,10 +162,10 @@ class Squared(Margin):
     def cost(self, m: Floats) -> Floats:
         return np.asarray((1 - m) ** 2 / 2)
 
-    def cost_slope(self, m: Floats) -> Floats:
+    def cost_gradient(self, m: Floats) -> Floats:
         return np.asarray(m - 1)
 
-    def cost_bend(self, m: Floats) -> Floats:
+    def cost_curvature(self, m: Floats) -> Floats:
         return np.ones_like(m)
 
 
@@ -187,10 +187,10 @@ class SmoothHinge(Margin):
         u = np.maximum(1 - m, 0.0)
         return np.where(u < 1, u**2 / 2, u - 0.5)
 
-    def cost_slope(self, m: Floats) -> Floats:
+    def cost_gradient(self, m: Floats) -> Floats:
         return np.asarray(-np.clip(1 - m, 0.0, 1.0))
 
-    def cost_bend(self, m: Floats) -> Floats:
+    def cost_curvature(self, m: Floats) -> Floats:
         return np.where((m >= 0) & (m < 1), 1.0, 0.0)
 
 

@@ -19,11 +19,11 @@ from likelier.engines.row_numbers import counting
 from likelier.families import Params, Support
 from likelier.links import Link, log_softmax, log_sum_exp
 from likelier.scores import InUnits, Scores, write_comparable
-from likelier.states import RowCount, Survey, Together
+from likelier.states import RowCount, StateGroup, Survey
 
 
 @dataclass(frozen=True)
-class Question:
+class Query:
     """What is asked of rows: scores, through a link. Cells outside a support count as missing."""
 
     scores: Scores
@@ -72,12 +72,12 @@ def _refuse_overflow(chunk: Chunk, Z: Floats, *, impossible: bool) -> None:
 
 
 @dataclass(frozen=True)
-class Answers:
+class PredictionState:
     """Prediction as a state: each chunk writes its rows of the shared `out`, and merging is done."""
 
     lasting: ClassVar[bool] = False  # what it finds is not in it: a journal cannot keep it
 
-    question: Question
+    question: Query
     out: NDArray[Any]
     skipped: Counter[int] = field(default_factory=Counter)
 
@@ -96,10 +96,10 @@ class Answers:
 
 
 @dataclass
-class Pieces:
+class PredictionPieces:
     """Prediction where the number of rows is not known: the answers to each chunk, in order."""
 
-    question: Question
+    question: Query
     pieces: list[NDArray[Any]] = field(default_factory=list)
     skipped: Counter[int] = field(default_factory=Counter)
 
@@ -117,21 +117,21 @@ class Pieces:
         self.skipped.update(other.skipped)
 
 
-class Answered(NamedTuple):
+class Predictions(NamedTuple):
     """The answers to all rows, and how many cells of which columns were skipped."""
 
     out: NDArray[Any]
     skipped: Counter[int]
 
 
-def ask(scores: Scores, rows: Source, link: Link, support: Support | None = None) -> Answered:
+def ask(scores: Scores, rows: Source, link: Link, support: Support | None = None) -> Predictions:
     """The answers to all rows, through `link`."""
-    question = Question(scores, link, support)
+    question = Query(scores, link, support)
     if rows.rows is None or cluster_of(rows) is not None:  # elsewhere, there is no array to share
-        found = run(rows, partial(Pieces, question))
-        return Answered(np.concatenate([question.start(0), *found.pieces]), found.skipped)
+        found = run(rows, partial(PredictionPieces, question))
+        return Predictions(np.concatenate([question.start(0), *found.pieces]), found.skipped)
     out = question.start(rows.rows)
-    return Answered(out, run(rows, lambda: Answers(question, out)).skipped)
+    return Predictions(out, run(rows, lambda: PredictionState(question, out)).skipped)
 
 
 @dataclass
@@ -165,7 +165,7 @@ def levels(source: Source) -> NDArray[Any]:
 
 def surveyed(source: Source) -> tuple[NDArray[Any], int]:
     """The classes of a source, sorted, and how many rows it has."""
-    both = partial(Together.start, (Survey, RowCount))
+    both = partial(StateGroup.start, (Survey, RowCount))
     found, count = run(source.labels(), both, counting(source)).states
     assert found.levels is not None
     return found.levels, count.rows
@@ -195,7 +195,7 @@ class Bayes:
     log_prior: Floats  # (K,); as logarithms, so that no evidence makes a class impossible for good
     # ln p(x | C_k) up to a constant of each row, where that is cheaper: all that a posterior needs.
     discriminants: Scores | None = None
-    typical: Any = None  # how likely the training rows are, a `Typical`, or will be one; None: not kept
+    typical: Any = None  # the `ReferenceScores` of the training rows, or a lazy one; None: not kept
     units: Units | None = None  # (p,), of the columns of params; None: they are as they are
     single: bool = False  # the rows were of single precision
 
@@ -223,14 +223,14 @@ class Bayes:
     @cached_property
     def posterior(self) -> Scores:
         """Scores whose softmax is p(C_k | x)."""
-        return self.reweighed(self.log_prior)
+        return self.with_priors(self.log_prior)
 
     @property
     def prior(self) -> Floats:
         """p(C_k), (K,)."""
         return np.asarray(np.exp(self.log_prior))
 
-    def reweighed(self, log_prior: Floats) -> Scores:
+    def with_priors(self, log_prior: Floats) -> Scores:
         """`posterior` under other priors."""
         if self.discriminants is not None:
             return self.by_gaps(self.discriminants).plus(log_prior)
@@ -292,10 +292,10 @@ class Bayes:
 
 
 @dataclass(frozen=True)
-class Unweighed(Bayes):
+class UnweightedBayes(Bayes):
     """Scores that are no likelihoods: the priors are known, and do not enter."""
 
-    def reweighed(self, log_prior: Floats) -> Scores:
+    def with_priors(self, log_prior: Floats) -> Scores:
         return self.params.scores()
 
     def __getstate__(self) -> dict[str, Any]:

@@ -11,13 +11,23 @@ from numpy.typing import NDArray
 from likelier import _core
 from likelier.array_types import Floats
 from likelier.data import CSR, Arrays, Block, Dense, Source
-from likelier.data.transforms import Spread, Thinned, Zoomed, selected
+from likelier.data.transforms import MarginOffset, StridedParts, StridedRows, selected
 from likelier.data.units import FAR, Units, largest, needed
 from likelier.engines import first_chunk, run
 from likelier.losses import Loss
 from likelier.penalties import ElasticNet, Penalty
 from likelier.solvers import DiagonalMetric, FullMetric
-from likelier.states import Expansion, Gram, Halves, Peaks, Product, Reach, Setting, Squares, Values
+from likelier.states import (
+    ColumnPowers,
+    Expansion,
+    Gram,
+    MaxRowSum,
+    Product,
+    ScalingSums,
+    Setting,
+    Squares,
+    Values,
+)
 
 FULL_METRIC = 2000  # columns up to which the metric is a full matrix,
 FULL_ANYWAY = 700  # the same where a problem turned out to be hard,
@@ -134,7 +144,7 @@ class Objective:
     # ---- for iterative scaling ---------------------------------------------------------------------
     def halves(self, theta: Floats) -> tuple[float, Floats, Floats, Floats]:
         self.passes += 1
-        found = run(self.source, partial(Halves.start, self.setting, self._shaped(theta)[0]))
+        found = run(self.source, partial(ScalingSums.start, self.setting, self._shaped(theta)[0]))
         f = float(found.f[0]) / self.n + self.penalty.quadratic(theta)
         if not self.intercept:
             found.g[:, -1] = found.up[:, -1] = 0
@@ -147,7 +157,7 @@ class Objective:
 
     def reach(self) -> float:
         self.passes += 1
-        return float(run(self.source, partial(Reach.start, self.setting.shift)).most[0])
+        return float(run(self.source, partial(MaxRowSum.start, self.setting.shift)).most[0])
 
     # ---- the free direction of softmax -------------------------------------------------------------
     def _close(self, H: Floats) -> None:
@@ -277,9 +287,9 @@ class Objective:
         none = np.zeros(self.size)
         return self._with(self.source, loss, ElasticNet(none, none))
 
-    def zoomed(self, loss: Loss, width: float) -> "Objective":
+    def with_margin_offset(self, loss: Loss, width: float) -> "Objective":
         """Of a loss of 1 + (m - 1) / width: at θ / width, times width, its value is F's at θ, so seen."""
-        rows = Zoomed(self.source, width, self.setting.positive)
+        rows = MarginOffset(self.source, width, self.setting.positive)
         return self._with(rows, loss, ElasticNet(self.penalty.l2 * width, self.penalty.l1))
 
     def _with(self, source: Source, loss: Loss, penalty: Penalty) -> "Objective":
@@ -289,11 +299,11 @@ class Objective:
     # ---- a beginning -------------------------------------------------------------------------------
     def sampled(self, apart: int) -> "Objective":
         """The same of a few rows from all over the source."""
-        return self._of_few(Spread(self.source, apart))
+        return self._of_few(StridedRows(self.source, apart))
 
     def thinned(self, apart: int) -> "Objective":
         """The same of a few parts: the others need not be read."""
-        return self._of_few(Thinned(self.source, apart))
+        return self._of_few(StridedParts(self.source, apart))
 
     def _of_few(self, rows: Source) -> "Objective":
         """About a shift of their own, and with a prior on each weight that counts as one row.
@@ -303,7 +313,7 @@ class Objective:
         few rows exaggerate, because those that have a rare column are all of one class.
         """
         setting = replace(self.setting, shift=shift_of(rows)) if self.intercept else self.setting
-        found = run(rows, partial(Peaks.start, setting.shift))
+        found = run(rows, partial(ColumnPowers.start, setting.shift))
         l2 = np.tile(found.squares / max(found.count, 1.0), setting.q)
         penalty = ElasticNet(self.penalty.l2 + l2, self.penalty.l1)
         n = max(found.n, np.finfo(np.float64).tiny)
@@ -382,18 +392,18 @@ FEW_BYTES = 8_000_000  # of X, that are all looked at
 SOME_ROWS, SOME_CELLS, FEWEST_ROWS = 1000, 100_000, 32  # that are glanced at
 
 
-class Glance(NamedTuple):
+class RowGlance(NamedTuple):
     """Some rows, and their weights."""
 
     X: Block
     w: Floats | None
 
 
-def glance(source: Source) -> Glance:
+def glance(source: Source) -> RowGlance:
     """Some rows and their weights: of those in memory some from all over, else the first."""
     if not isinstance(source, Arrays) or isinstance(source.X, CSR):
         chunk = first_chunk(source)
-        return Glance(chunk.X, chunk.w)
+        return RowGlance(chunk.X, chunk.w)
     some = min(SOME_ROWS, max(FEWEST_ROWS, SOME_CELLS // max(1, source.p)))
     at = slice(0, None, max(1, len(source) // some))
-    return Glance(source.X.take(at), None if source.w is None else source.w[at])
+    return RowGlance(source.X.take(at), None if source.w is None else source.w[at])

@@ -33,7 +33,7 @@ class Term(Protocol):
 
 
 @dataclass(frozen=True)
-class Based:
+class TermWithConstant:
     """Every kind of term has a constant per class."""
 
     by_class: ClassVar[tuple[str, ...]] = ()  # arrays with a row for each class; none: not to be joined
@@ -68,7 +68,7 @@ def turned(W: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Affine(Based):
+class Affine(TermWithConstant):
     """W (x - shift) + b. The shift keeps the digits of columns far from 0.
 
     W has a row for each class, or for the last ones alone: the first then score b, whatever x is.
@@ -95,7 +95,7 @@ class Affine(Based):
 
 
 @dataclass(frozen=True)
-class Additive(Based):
+class Additive(TermWithConstant):
     """b_k + Σ_j (c_kj + W_kj x_j) over the columns that are not missing; with a threshold, of 1[x > t]."""
 
     by_class = ("b", "W", "constant")
@@ -118,7 +118,7 @@ class Additive(Based):
 
 
 @dataclass(frozen=True)
-class Diagonal(Based):
+class Diagonal(TermWithConstant):
     """b_k - ½ Σ_j ((x_j - m_kj) s_kj)²."""
 
     by_class = ("b", "mean", "scale")
@@ -131,7 +131,7 @@ class Diagonal(Based):
 
 
 @dataclass(frozen=True)
-class DiagonalGaps(Based):
+class DiagonalGaps(TermWithConstant):
     """b_k + Σ_j (c_kj - ½ ((x_j - m_kj) s_kj)²) over the columns that are not missing."""
 
     mean: Floats  # (K, p)
@@ -144,7 +144,7 @@ class DiagonalGaps(Based):
 
 
 @dataclass(frozen=True)
-class Quadratic(Based):
+class Quadratic(TermWithConstant):
     """b_k - ½ |U_k (x - shift) - at_k|², where at_k = U_k (m_k - shift)."""
 
     by_class = ("b", "U", "at")
@@ -160,7 +160,7 @@ class Quadratic(Based):
 
 
 @dataclass(frozen=True)
-class Apart(Based):
+class CentredQuadratic(TermWithConstant):
     """The same for classes so far apart that one shift costs digits: each about its own mean."""
 
     by_class = ("b", "mean", "U")
@@ -177,7 +177,7 @@ class Apart(Based):
 
 
 @dataclass(frozen=True)
-class Whitened(Based):
+class Whitened(TermWithConstant):
     """b_k - ½ |A (x - shift) - m_k|²: one whitening for all classes, then distances."""
 
     by_class = ("b", "mean")
@@ -196,7 +196,7 @@ class Whitened(Based):
 
 
 @dataclass(frozen=True)
-class Among(Based):
+class Among(TermWithConstant):
     """Scores of some of the columns alone."""
 
     columns: NDArray[np.intp]
@@ -219,11 +219,11 @@ class Among(Based):
         if not all(np.array_equal(self.columns, o.columns) for o in others):
             return None
         b = np.concatenate([o.b for o in every])
-        return replace(self, b=b, scores=abreast([o.scores for o in every]))
+        return replace(self, b=b, scores=stacked([o.scores for o in every]))
 
 
 @dataclass(frozen=True)
-class InUnits(Based):
+class InUnits(TermWithConstant):
     """Scores of columns that are counted in units of powers of two.
 
     density: of the columns as they are; without, up to a constant of each row, as posteriors need them.
@@ -304,7 +304,7 @@ def write_comparable(scores: Scores, chunk: Chunk, Z: Floats) -> None:
 
 
 @dataclass(frozen=True)
-class Abreast(Based):
+class StackedScores(TermWithConstant):
     """The scores of several models, K classes each, that no one kernel can write."""
 
     models: tuple[Scores, ...]
@@ -318,7 +318,7 @@ class Abreast(Based):
             Z[:, start:stop] = Z[:, start:stop] + z if add else z
 
 
-def abreast(models: Sequence[Scores]) -> Scores:
+def stacked(models: Sequence[Scores]) -> Scores:
     """The scores of several models as those of one, V x K classes: one kernel call where it can be."""
     if len(models) == 1:
         return models[0]
@@ -327,7 +327,7 @@ def abreast(models: Sequence[Scores]) -> Scores:
         alike = all(type(other) is type(first) for other in others)
         terms.append(first.beside(others) if alike else None)
     joined = tuple(term for term in terms if term is not None)
-    one_by_one = Abreast(np.zeros(sum(model.K for model in models)), tuple(models))
+    one_by_one = StackedScores(np.zeros(sum(model.K for model in models)), tuple(models))
     if all(len(model.terms) == len(joined) for model in models):
         return Scores(joined, gaps=one_by_one)
     return Scores((one_by_one,))

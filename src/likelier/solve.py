@@ -9,7 +9,15 @@ import numpy as np
 from scipy.linalg import eigh
 
 from likelier.array_types import Floats
-from likelier.choose_solver import ABILITIES, LARGEST_HESSIAN, Ability, Choice, Method, Problem, chosen
+from likelier.choose_solver import (
+    LARGEST_HESSIAN,
+    SOLVER_SPECS,
+    Method,
+    Problem,
+    SolverChoice,
+    SolverSpec,
+    chosen,
+)
 from likelier.data import CSR, Arrays, Dense, Source
 from likelier.data.units import largest, source_in_units
 from likelier.losses import Loss
@@ -56,14 +64,14 @@ def posed(
 # Fewer rows than columns: with an l2 penalty the weights lie in the span of the rows.
 
 
-class Span(NamedTuple):
+class RowSpan(NamedTuple):
     """The same problem in as many columns as there are rows, and the way back to all of them."""
 
     objective: Objective
     back: Floats  # (r, p)
 
     @classmethod
-    def of(cls, objective: Objective) -> "Span | None":
+    def of(cls, objective: Objective) -> "RowSpan | None":
         """None: rows are not in memory, or sparse, or no fewer than columns; or a weight has no l2 penalty.
 
         With A the rows about their shift, in columns of unit penalty, and A Aᵀ = V S Vᵀ, W = Aᵀ V S^-½ v
@@ -117,7 +125,7 @@ class Terms(NamedTuple):
 
 
 def solve(
-    objective: Objective, theta: Floats, choice: Choice, terms: Terms, watch: Watch | None = None
+    objective: Objective, theta: Floats, choice: SolverChoice, terms: Terms, watch: Watch | None = None
 ) -> Solution:
     """Minimise, from θ on."""
     with one_thread_if(_largest_system(objective, choice) <= FEW_WEIGHTS):
@@ -126,17 +134,22 @@ def solve(
         return _gone_on(objective, theta, choice, terms, watch, found) if slow else found
 
 
-def _largest_system(objective: Objective, choice: Choice) -> int:
+def _largest_system(objective: Objective, choice: SolverChoice) -> int:
     """How many equations a solver solves at once: where they are few, threads cost more than they save."""
-    if ABILITIES[choice.name].curved:
+    if SOLVER_SPECS[choice.name].curved:
         return objective.size if choice.name != "newton-cg" else 0
     return objective.width if choice.name != "dual" and objective.fully_measured else 0
 
 
 def _followed(
-    objective: Objective, theta: Floats, choice: Choice, terms: Terms, watch: Watch | None, done: int = 0
+    objective: Objective,
+    theta: Floats,
+    choice: SolverChoice,
+    terms: Terms,
+    watch: Watch | None,
+    done: int = 0,
 ) -> Solution:
-    able = ABILITIES[choice.name]
+    able = SOLVER_SPECS[choice.name]
     # Without a penalty it is errors and tests that a fit is for: what costs a pass at most is asked twice.
     sharp = able.sharpness if objective.penalised else min(able.sharpness, able.sharpness**2)
     tol, max_iter = terms.tol * sharp, terms.max_iter
@@ -162,7 +175,7 @@ def _followed(
 CHECKED = 2000  # entries of θ, up to which an end is checked by a Hessian
 
 
-def _doubted(objective: Objective, found: Solution, able: Ability) -> bool:
+def _doubted(objective: Objective, found: Solution, able: SolverSpec) -> bool:
     """Whether the norm that ended a fit may be far from √(2 (F - F*)), and a Hessian can be had to see it.
 
     It may, where it rests on rows that are not like all, or on the length of the last steps. Without a
@@ -180,7 +193,7 @@ def _checked(
     objective: Objective, before: Solution, tol: float, max_iter: int, watch: Watch | None
 ) -> Solution:
     """The end by the Hessian of all rows: where it was, or some steps of Newton's method further on."""
-    sharp = tol if objective.penalised else tol * ABILITIES["newton"].sharpness ** 2
+    sharp = tol if objective.penalised else tol * SOLVER_SPECS["newton"].sharpness ** 2
     done, theta = before.iterations, before.last.theta
     found = run_solver(newton, objective, theta, tol=sharp, max_iter=max_iter, watch=watch, done=done)
     there = found.last.norm <= tol
@@ -225,7 +238,7 @@ def _while_it_pays(
 def _gone_on(
     objective: Objective,
     theta: Floats,
-    choice: Choice,
+    choice: SolverChoice,
     terms: Terms,
     watch: Watch | None,
     before: Solution,
@@ -244,30 +257,30 @@ def _gone_on(
         objective.measure_fully()
     better = ends[np.argmin(np.where(np.isfinite(F), F, np.inf))]
     why = f"{choice.why}; after {before.iterations} steps of {choice.name}, which was too slow"
-    then, rest = Choice(choice.then, why), terms._replace(fresh=False)
+    then, rest = SolverChoice(choice.then, why), terms._replace(fresh=False)
     found = _followed(objective, better, then, rest, watch, done=before.iterations)
     return replace(found, trace=np.concatenate([before.trace, found.trace[1:]]))
 
 
 def _in_span(
-    objective: Objective, choice: Choice, terms: Terms, watch: Watch | None, before: Solution
+    objective: Objective, choice: SolverChoice, terms: Terms, watch: Watch | None, before: Solution
 ) -> Solution | None:
     """By Newton's method in as many columns as there are rows; None: it cannot, or rounding spoils it."""
-    span = Span.of(objective) if objective.setting.loss.curved else None
+    span = RowSpan.of(objective) if objective.setting.loss.curved else None
     if span is None or span.objective.size > LARGEST_HESSIAN:
         return None
 
     def lifted(iterate: Iterate) -> Iterate:
         return iterate._replace(theta=span.lifted(iterate.theta), gradient=None, hessian=None)
 
-    def told(number: int, iterate: Iterate) -> None:
+    def report(number: int, iterate: Iterate) -> None:
         if watch is not None:
             watch(number, lifted(iterate))
 
     why = f"{choice.why}; after {before.iterations} steps of {choice.name}, which was too slow"
-    by, start = Choice("newton", f"{why}, in the span of the rows"), np.zeros(span.objective.size)
+    by, start = SolverChoice("newton", f"{why}, in the span of the rows"), np.zeros(span.objective.size)
     rest = terms._replace(fresh=False)
-    found = _followed(span.objective, start, by, rest, told, done=before.iterations)
+    found = _followed(span.objective, start, by, rest, report, done=before.iterations)
     last = lifted(found.last)
     there = float(objective.value(last.theta[None])[0])
     if not found.converged or abs(there - last.value) > terms.tol**2 / 2:
@@ -284,9 +297,9 @@ def _many(problem: Problem) -> bool:
     )
 
 
-def _beginning(objective: Objective, theta: Floats, choice: Choice, seed: int) -> tuple[Floats, str]:
+def _beginning(objective: Objective, theta: Floats, choice: SolverChoice, seed: int) -> tuple[Floats, str]:
     """Near the optimum, at a part of the cost; and what it is, if passes were to be saved."""
-    problem, able = Problem.of(objective), ABILITIES[choice.name]
+    problem, able = Problem.of(objective), SOLVER_SPECS[choice.name]
     if able.averages and objective.setting.loss.smooth:
         start = averaged(objective, theta, seed=seed, measured=objective.penalty.smooth)
         return (start, "") if np.isfinite(start).all() else (theta, "")
@@ -304,7 +317,7 @@ def _beginning(objective: Objective, theta: Floats, choice: Choice, seed: int) -
 # One problem under one penalty after another.
 
 
-class Recalled(NamedTuple):
+class CachedSums(NamedTuple):
     """Sums over rows of a source at θ."""
 
     source: Source
@@ -313,19 +326,19 @@ class Recalled(NamedTuple):
 
 
 @dataclass
-class Recalling(Objective):
+class CachingObjective(Objective):
     """An objective that recalls its last sums over rows: another penalty at the same θ costs no pass.
 
     And the last that had a Hessian: a solver may begin with it.
     """
 
-    last: dict[bool, Recalled] = field(default_factory=dict, repr=False)  # by whether there is a Hessian
+    last: dict[bool, CachedSums] = field(default_factory=dict, repr=False)  # by whether there is a Hessian
 
     @classmethod
-    def of(cls, objective: Objective) -> "Recalling":
+    def of(cls, objective: Objective) -> "CachingObjective":
         return cls(**{each.name: getattr(objective, each.name) for each in fields(Objective) if each.init})
 
-    def beneath(self, penalty: Penalty) -> "Recalling":
+    def beneath(self, penalty: Penalty) -> "CachingObjective":
         return replace(self, penalty=penalty, passes=0, _gauge=None)
 
     def nearby(self, theta: Floats) -> tuple[float, Floats, Floats, bool]:
@@ -342,7 +355,7 @@ class Recalling(Objective):
             if kept.source is self.source and np.array_equal(kept.theta, theta):
                 break
         else:
-            kept = self.last[curved] = Recalled(self.source, theta, super()._sums(theta, curved=curved))
+            kept = self.last[curved] = CachedSums(self.source, theta, super()._sums(theta, curved=curved))
         sums = kept.sums
         H = sums.H.copy() if curved and sums.H is not None else None
         return replace(sums, f=sums.f.copy(), g=sums.g.copy(), H=H)
@@ -356,7 +369,7 @@ def path(
     The curvature at the last solution is also that of the next problem there, so that its first step
     needs no pass; a small step along the path needs hardly another.
     """
-    start, problem = np.zeros(objective.size), Recalling.of(objective)
+    start, problem = np.zeros(objective.size), CachingObjective.of(objective)
     for penalty in penalties:
         problem = problem.beneath(penalty)
         found = solve(problem, start, chosen(solver, problem), terms)

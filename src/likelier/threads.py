@@ -61,7 +61,7 @@ def _blas() -> list[_Blas]:
     return [_Blas(library) for library in ThreadpoolController().select(user_api="blas").lib_controllers]
 
 
-class _Held:
+class _BlasHold:
     """BLAS on one thread for as long as anyone wants it so.
 
     The number of threads belongs to the process: of fits that run at the same time the first sets it to
@@ -94,7 +94,7 @@ def _set(threads: list[int]) -> None:
         library.use(number)
 
 
-_held = _Held()
+_held = _BlasHold()
 
 
 def one_blas_thread() -> AbstractContextManager[None]:

@@ -228,8 +228,8 @@ def test_scikit_learn_answers_block_by_block(tmp_path, monkeypatch):
     monkeypatch.setattr("benchmarks.race.online_contenders.BLOCK", 1000)
     ClickFiles(3000).save(tmp_path)
     name = next(key for key in CONTENDERS if key.startswith("clicks/scikit-learn/FeatureHasher"))
-    entrant, files = CONTENDERS[name].make(), PROBLEMS["clicks"].load(tmp_path)
-    entrant.warm(files)
-    entrant.run(files)
-    assert len(entrant._P) == 2000
-    assert entrant.share == 1
+    candidate_model, files = CONTENDERS[name].make(), PROBLEMS["clicks"].load(tmp_path)
+    candidate_model.warm(files)
+    candidate_model.run(files)
+    assert len(candidate_model._P) == 2000
+    assert candidate_model.share == 1

@@ -67,8 +67,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "test_logistic_cv_multinomial_score[*]": PRIVATE,
         "test_logreg_predict_proba_multinomial[*]": PRIVATE,
         "test_c_inf_no_warning[*]": "its classes are separated, which likelier says",
-        "test_warm_start_newton_solver[1-True-newton-cg]": "how exactly a direction is solved for depends "
-        "on the one before it, which a warm start does not know",
         "test_newton_cholesky_fallback_to_lbfgs": "newton-cholesky needs no other solver to fall back on",
         "test_logistic_regression_callback_support[0]": "max_iter=0 takes no step; there it takes one",
         "test_logistic_regression_callback_support_warning": "callbacks work with every solver",

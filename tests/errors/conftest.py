@@ -8,7 +8,11 @@ from sklearn.base import clone
 
 import likelier as lk
 
-MODELS = [lk.GaussianNB(), lk.LinearDiscriminantAnalysis(), lk.QuadraticDiscriminantAnalysis()]
+MODELS = [
+    lk.GaussianNB(),
+    lk.LinearDiscriminantAnalysis(encode=False),
+    lk.QuadraticDiscriminantAnalysis(encode=False),
+]
 MODELS += [lk.KernelDensityClassifier()]
 # Whole numbers from 0 to 9: every dtype holds them exactly.
 X = np.random.default_rng(0).integers(0, 10, size=(60, 3)).astype(np.float64)

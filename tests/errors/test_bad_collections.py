@@ -78,7 +78,7 @@ def test_what_is_in_memory_does_not_go_with_what_is_not():
 
 def test_what_has_no_rows_and_columns():
     X, y = rows()
-    refused("Input X is a Dask Array: what has rows and columns", X[:, 0], y, kind=TypeError)
+    refused("Input X is a Dask Array: it must be a Dask DataFrame", X[:, 0], y, kind=TypeError)
     refused("Input X is a Dask Bag", dask.bag.from_sequence([1, 2]), y, kind=TypeError)
     refused("Input X is a Dask Delayed", dask.delayed(np.eye(2)), y, kind=TypeError)
     refused(
@@ -128,7 +128,8 @@ def test_targets_of_a_regression():
         model=lk.LinearRegression(),
     )
     words = da.from_array(np.array(["a", "b"], dtype=object)[y.compute()], chunks=10)
-    refused("partition 0: y is of type object: a regression takes numbers", X, words, model=lk.Ridge())
+    message = "partition 0: y is of type object: a regression needs a numeric target"
+    refused(message, X, words, model=lk.Ridge())
 
 
 # ---- cells ---------------------------------------------------------------------------------------

@@ -163,7 +163,7 @@ def test_rows_not_in_memory_take_a_number_of_folds_and_a_whole_seed():
 def test_a_fold_or_its_complement_without_weight_is_refused(estimator):
     with pytest.raises(ValueError, match="fold 1 of 3 has no rows, or none with a weight"):
         estimator.cross_validate(X, Y, cv=KFold(3), sample_weight=np.repeat([1.0, 0.0, 1.0], 20))
-    with pytest.raises(ValueError, match="no row is left to fit") as refused:
+    with pytest.raises(ValueError, match="there is no row to fit") as refused:
         estimator.cross_validate(X, Y, cv=KFold(3), sample_weight=np.repeat([1.0, 0.0, 0.0], 20))
     assert refused.value.__notes__ == ["while fitting without fold 0 of 3"]
 

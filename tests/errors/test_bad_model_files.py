@@ -306,9 +306,9 @@ BAD_HEADERS = {
     "statistics that are none": (put("fitted.statistics", 3), "refers to array|statistics"),
     "an array twice": (put("fitted.model.params.var", {"array": "model/params/mean"}), "used twice"),
     "an array from nowhere": (put("fitted.model.params.var", {"array": "../x"}), "not there"),
-    "an unknown tag": (put("params.priors", {"eval": "1"}), "is no value"),
-    "two tags": (put("params.priors", {"tuple": [], "float": "nan"}), "is no value"),
-    "a number in words": (put("params.priors", {"float": "1_0"}), "is no number"),
+    "an unknown tag": (put("params.priors", {"eval": "1"}), "is not a value"),
+    "two tags": (put("params.priors", {"tuple": [], "float": "nan"}), "is not a value"),
+    "a number in words": (put("params.priors", {"float": "1_0"}), "is not a number"),
     "a scalar of objects": (put("params.priors", {"scalar": "|O", "bytes": "00" * 8}), "dtype"),
     "a scalar too short": (put("params.priors", {"scalar": "<f8", "bytes": "00"}), "size of its dtype"),
     "a scalar of no size": (put("params.priors", {"scalar": "<U0", "bytes": ""}), "size of its dtype"),
@@ -666,9 +666,9 @@ def test_what_only_the_statistics_know_is_not_lost_silently(folder):
     some = NB().partial_fit(X[Y < 2], Y[Y < 2], classes=[0, 1, 2])
     with pytest.raises(ValueError, match="no row of class 2 has been seen"):
         lk.save(some, folder / "model.lk", statistics=False)
-    weighed = LDA(priors=[0.1, 0.2, 0.7], store_covariance=True).fit(X, Y)
+    weighted = LDA(priors=[0.1, 0.2, 0.7], store_covariance=True).fit(X, Y)
     with pytest.raises(ValueError, match=r"covariance_ .* needs the statistics"):
-        lk.save(weighed, folder / "model.lk", statistics=False)
+        lk.save(weighted, folder / "model.lk", statistics=False)
 
 
 def test_a_folder_that_is_not_there_is_named(folder):
@@ -748,9 +748,9 @@ def test_what_a_header_does_not_say_is_not_described(name, tmp_path):
 @pytest.mark.parametrize(
     ("name", "value", "match"),
     [
-        ("total", {"float": "inf"}, "total is inf, which is no count"),  # halved for ever
+        ("total", {"float": "inf"}, "total is inf, which is not a count"),  # halved for ever
         ("inflation", 0.0, "inflation is 0"),
-        ("steps", -1, "steps is -1, which is no count"),
+        ("steps", -1, "steps is -1, which is not a count"),
         ("K", 4, "weights of 4 classes, and 3 labels"),
     ],
 )

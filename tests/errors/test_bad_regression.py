@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 import likelier as lk
 
-MODELS = [lk.LinearRegression(), lk.Ridge()]
+MODELS = [lk.LinearRegression(encode=False), lk.Ridge(encode=False)]
 X = np.random.default_rng(0).normal(size=(40, 3))
 Y = X @ [1.0, -2.0, 0.5] + np.random.default_rng(1).normal(size=40)
 FRAME = pd.DataFrame(X, columns=["a", "b", "c"])

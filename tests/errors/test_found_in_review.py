@@ -109,7 +109,7 @@ def test_a_class_never_seen_has_no_density_whatever_its_prior(model):
     model.partial_fit(X, Y, classes=[0, 1, 2, 3])
     assert (model.predict_proba(np.zeros((1, 3)))[:, 3] == 0).all()
     assert (model.predict_proba(X, priors=[0.1, 0.1, 0.1, 0.7])[:, 3] == 0).all()
-    with pytest.raises(ValueError, match="nothing to draw from"):
+    with pytest.raises(ValueError, match="cannot be sampled"):
         model.sample(2, y=3)
 
 

@@ -72,7 +72,7 @@ def test_type_checkers_see_the_same_names_as_python():
 
 
 def test_comparisons_try_all_candidates():
-    tried = [entrant.name for entrant in (*classifiers(), *regressions(), *on_request())]
+    tried = [candidate_model.name for candidate_model in (*classifiers(), *regressions(), *on_request())]
     assert sorted(tried) == sorted(each.name for info in MODELS.values() for each in info.candidates)
 
 
@@ -93,7 +93,7 @@ class Commonest(ClassifierMixin, BaseEstimator):
 
 def test_one_record_enters_an_estimator_everywhere(monkeypatch, capsys):
     """The public names, `compare`, its table of assumptions and the command line come from the record."""
-    candidate = Candidate("Commonest", "numbers", "nothing", "that rows are alike", ("says_nothing",))
+    candidate = Candidate("Commonest", "numbers", "nothing", "that rows are alike", ("assumes_nothing",))
     info = ModelInfo("Commonest", __name__, "discriminative", "commonest", candidates=(candidate,))
     monkeypatch.setitem(MODELS, "Commonest", info)
     X = np.random.default_rng(0).normal(size=(60, 2))

@@ -302,7 +302,7 @@ def test_predict_counts_labels_that_it_does_not_know(model, capsys):
     frame["species"] = range(150)
     frame.to_parquet("numbers.parquet")
     run("predict", "iris.lk", "numbers.parquet", "-o", "out.csv")
-    assert "'species' has other labels than the model" in capsys.readouterr().err
+    assert "'species' has labels that the model does not know" in capsys.readouterr().err
     frame.rename(columns={"species": "kind"}).to_csv("other.csv", index=False)
     run("predict", "iris.lk", "other.csv", "-o", "out.csv")
     assert capsys.readouterr().err == ""
@@ -390,7 +390,7 @@ def test_predict_writes_a_folder_of_parts(model, monkeypatch, capsys):
     capsys.readouterr()
     Path("answers/mine.txt").write_text("precious")
     said = bad(capsys, "predict", "iris.lk", "iris.csv", "-o", "answers/", "--overwrite")
-    assert "mine.txt, which is no part of earlier answers" in said
+    assert "mine.txt, which is not part of earlier predictions" in said
     assert len(list(Path("answers").iterdir())) == 2
     Path("empty").mkdir()
     run("predict", "iris.lk", "iris.csv", "-o", "empty")
@@ -428,7 +428,7 @@ def test_predict_says_figures_as_json(model, capsys):
     assert found["confusion"] == same.confusion.tolist()
     for name, value in same.figures.items():
         assert found[name] == pytest.approx(value, rel=1e-12)
-    assert "name a file" in bad(capsys, "predict", "iris.lk", "iris.csv", "--json")
+    assert "write the predictions to a file" in bad(capsys, "predict", "iris.lk", "iris.csv", "--json")
     table().drop(columns="species").to_csv("bare.csv", index=False)
     run("predict", "iris.lk", "bare.csv", "-o", "out.csv", "--json")
     assert json.loads(capsys.readouterr().out) is None
@@ -505,9 +505,9 @@ def test_nothing_is_written_over_what_is_read(model, folder, capsys):
         ["stream", "iris.csv", "--from", "iris.lk", "--predictions", "iris.lk"],
     ]
     for arguments in refused:
-        assert "would take the place of what is read" in bad(capsys, *arguments), arguments
+        assert "would overwrite the input" in bad(capsys, *arguments), arguments
     two = ["stream", "iris.csv", "--target", "species", "--predictions", "new", "-o", "./new"]
-    assert "--predictions and -o are one file" in bad(capsys, *two)
+    assert "--predictions and -o name the same file" in bad(capsys, *two)
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
@@ -516,7 +516,7 @@ def test_tables_that_others_wrote_are_no_earlier_answers(model, capsys):
     Path("out").mkdir()
     Path("out/part-00000-5c9f.snappy.parquet").write_bytes(b"of somebody's")
     said = bad(capsys, "predict", "iris.lk", "iris.csv", "-o", "out/", "--overwrite")
-    assert "which is no part of earlier answers" in said
+    assert "which is not part of earlier predictions" in said
 
 
 def _newer(content: bytes) -> bytes:
@@ -798,6 +798,7 @@ def at_a_terminal(patience=0.0):
     """What is on the screen; bars are shown at once, and every time."""
     screen = Terminal()
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NO_COLOR", "1")  # tests of colour: test_command_style.py
         patch.setattr(sys, "stderr", screen)
         patch.setattr(progress, "PATIENCE", patience)
         patch.setattr(progress, "tqdm", partial(progress.tqdm, mininterval=0, miniters=1, ncols=150))

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import platform
 import shlex
 import shutil
 import subprocess
@@ -16,9 +17,11 @@ import pytest
 from sklearn.datasets import load_iris
 
 import likelier as lk
+from likelier._core import ISA
 from likelier.cli import inspect, main, parser
 from likelier.data.files import csv
 from likelier.saving.format import describe
+from likelier.threads import cores
 
 SCRIPT = Path(sys.executable).with_name("likelier")
 COMMANDS = ["compare", "train", "predict", "stream", "inspect", "merge", "completion"]
@@ -113,7 +116,13 @@ def test_what_was_meant_is_guessed(capsys):
 
 
 def test_the_version(capsys):
-    assert said(capsys, "--version") == (0, f"likelier {lk.__version__}\n", "")
+    code, out, err = said(capsys, "--version")
+    assert (code, err) == (0, "")
+    first, second, third, libraries = out.splitlines()
+    assert first == f"likelier {lk.__version__}"
+    assert second == f"instructions {ISA}, threads {cores()}"
+    assert third.startswith(f"Python {platform.python_version()}")
+    assert f"numpy {np.__version__}" in libraries
 
 
 @pytest.mark.parametrize("asked", ["--help", "--version", "completion bash"])
@@ -323,7 +332,7 @@ def test_a_stream_is_told_what_columns_are(folder, capsys):
     frame = pd.read_csv("people.csv", dtype={"zip": str})[["zip", "age"]]
     np.testing.assert_array_equal(told.predict_proba(frame), lk.load("s.lk").predict_proba(frame))
     capsys.readouterr()
-    assert "a stream takes numbers and words" in bad(capsys, *given, "--types", "born=date")
+    assert "a stream takes numbers and categories" in bad(capsys, *given, "--types", "born=date")
 
 
 @pytest.mark.parametrize(

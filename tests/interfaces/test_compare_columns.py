@@ -183,7 +183,7 @@ def test_words_are_learned_from_training_rows_alone():
 
 
 @pytest.mark.parametrize(
-    "diet",
+    "preprocessor",
     [
         prepare.numbers,
         prepare.table,
@@ -193,11 +193,11 @@ def test_words_are_learned_from_training_rows_alone():
         prepare.plain,
         prepare.numbers_and_indicators,
         prepare.bins,
-        prepare.truths,
+        prepare.booleans,
         prepare.counts,
     ],
 )
-def test_nothing_is_learned_from_rows_that_are_held_out(diet):
+def test_nothing_is_learned_from_rows_that_are_held_out(preprocessor):
     """What training rows become does not depend on the other rows."""
     rng = np.random.default_rng(1)
     train = np.arange(40)
@@ -212,7 +212,7 @@ def test_nothing_is_learned_from_rows_that_are_held_out(diet):
     other.loc[40:, "k"] = 1000
     other.loc[40:, "colour"] = "violet"
     other.loc[40:, "note"] = "entirely other words in this"
-    served = [diet(opened(each, LABELS), train)(train) for each in (table, other)]
+    served = [preprocessor(opened(each, LABELS), train)(train) for each in (table, other)]
     one, two = (
         each.to_pydict()
         if isinstance(each, pa.Table)
@@ -223,7 +223,7 @@ def test_nothing_is_learned_from_rows_that_are_held_out(diet):
     )
     if isinstance(one, dict):
         assert one == two
-    elif diet is prepare.bins:  # codes of all categories, in their order: as good as names
+    elif preprocessor is prepare.bins:  # codes of all categories, in their order: as good as names
         np.testing.assert_array_equal(one[:, 0], two[:, 0])
         np.testing.assert_array_equal(
             *(np.unique(each[:, 1], return_inverse=True)[1] for each in (one, two))
@@ -245,7 +245,7 @@ def test_missing_cells_are_filled_by_training_means_for_those_that_need_it():
 def test_numbers_are_cut_so_that_some_lie_above():
     rows = opened(np.column_stack([np.arange(60) % 10, np.r_[np.zeros(5), np.ones(55)]]), LABELS)
     every = np.arange(60)
-    assert prepare.truths(rows, every)(every).mean(axis=0).tolist() == [0.5, 55 / 60]
+    assert prepare.booleans(rows, every)(every).mean(axis=0).tolist() == [0.5, 55 / 60]
     assert len(np.unique(prepare.bins(rows, every)(every)[:, 0])) == 10
 
 
@@ -265,8 +265,8 @@ def test_sparse_matrices_and_lines(tmp_path):
 def test_wide_tables_leave_out_models_that_take_too_long():
     X = sparse.random(60, 3000, density=0.01, random_state=0, format="csr")
     found = by_name(lk.compare(X, LABELS, ["lda", "multinomial-nb"]))
-    assert found["LDA"].sits_out == "it would take too long on 3,000 columns (at most 1,000)"
-    assert found["MultinomialNB"].sits_out is None
+    assert found["LDA"].skipped == "it would take too long on 3,000 columns (at most 1,000)"
+    assert found["MultinomialNB"].skipped is None
 
 
 def test_kernels_learn_from_a_sample_of_each_class(monkeypatch):
@@ -391,17 +391,17 @@ X4 = np.array([[0.0], [1.0], [0.5], [2.0]])
         (X4, [1, 2, 3], {}, r"y must have one label or number for each of the 4 rows; got shape \(3,\)"),
         (np.zeros(4), [1, 2, 1, 2], {}, "Expected 2D array, got 1D array instead: X must be a table"),
         (X4, [0.5, np.inf, 1, 2], {}, "the target is inf in row 1"),
-        (X4, [None] * 4, {}, "no row has a label"),
+        (X4, [None] * 4, {}, "no row has both a label"),
         (X4, [0, 1, 0, 1], {"cv": 1}, "cv must be an integer >= 2; got 1"),
         (X4, [0, 1, 0, 1], {"random_state": -1}, "random_state must be an integer >= 0; got -1"),
         (X4, [0, 1, 0, 1], {"n_jobs": 0}, "n_jobs must be an integer >= 1 .a number of processes.; got 0"),
         (X4, [0, 1, 0, 1], {"max_rows": 0}, r"max_rows must be .*; got 0"),
         (X4, [0, 1, 0, 1], {"task": "guess"}, "task must be 'classify', 'regress' or None; got"),
-        (X4, ["a", "b"] * 2, {"task": "regress", "cv": 2}, "not of numbers"),
+        (X4, ["a", "b"] * 2, {"task": "regress", "cv": 2}, "not numeric"),
         (X4, [0.5, 1.5, 2.5, 3.5], {}, "4 rows for 5 folds"),
         (X4, [0.5, 1.5] * 2, {"task": "classify"}, "not whole, such as 0.5"),
         (X4[:1], [0.5], {}, "1 row: a comparison needs several"),
-        (X4, ["u"] * 4, {}, r"one value only \('u'\)"),
+        (X4, ["u"] * 4, {}, r"only one value \('u'\)"),
         (
             X4,
             ["u"] * 3 + ["v"],
@@ -410,14 +410,14 @@ X4 = np.array([[0.0], [1.0], [0.5], [2.0]])
         ),
         (numbers()[:, None], LABELS, {"cv": 100}, "fewer rows than the 100 folds"),
         (numbers()[:, None], [f"u{i}" for i in range(60)], {}, "60 classes in 60 rows.* Is it an id"),
-        (np.ones((60, 2)), LABELS, {}, "no column is left to learn from: x0, x1: has one value"),
+        (np.ones((60, 2)), LABELS, {}, "no feature column is left: x0, x1: has one value"),
         (
             np.where(np.arange(60) == 7, np.inf, numbers())[:, None],
             LABELS,
             {},
             "'x0' has an infinite value in row 7",
         ),
-        (X4, "y", {}, "X is no frame"),
+        (X4, "y", {}, "X is not a data frame"),
         (pd.DataFrame({"height": [1, 2], "weight": [1, 2]}), "wieght", {}, "did you mean weight"),
         (pd.DataFrame([[1.0, 2.0]] * 60, columns=["a", "a"]), LABELS, {}, "several columns of one name"),
     ],
@@ -439,7 +439,7 @@ def test_sources_bring_one_target(flowers):
     path = flowers[0] / "flowers.csv"
     with pytest.raises(ValueError, match="one target"):
         lk.compare(lk.scan(path))
-    with pytest.raises(ValueError, match="brings y and weights along"):
+    with pytest.raises(ValueError, match="includes y and weights"):
         lk.compare(lk.scan(path, target="species"), [1, 2])
     with pytest.raises(ValueError, match=r"no column named 'specie'.*'species'"):
         lk.scan(path, target="specie")

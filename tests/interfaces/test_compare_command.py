@@ -149,15 +149,15 @@ def test_others_join_in_with_plain_settings(folder, capsys):
     ("text", "said"),
     [
         ("sklearn.tree.DecisionTreeClasifier", "did you mean DecisionTreeClassifier?"),
-        ("sklearn.tree.DecisionTreeClassifier(max_depth=f())", "max_depth=f() is no plain value"),
+        ("sklearn.tree.DecisionTreeClassifier(max_depth=f())", "max_depth=f() is not a literal value"),
         ("sklearn.tree.DecisionTreeClassifier(depth=3)", "unexpected keyword argument 'depth'"),
-        ("sklearn.tree.DecisionTreeClassifier(3)", "it reads MODULE.CLASS"),
-        ("sklearn.tree.DecisionTreeClassifier(**{})", "settings are named one by one"),
+        ("sklearn.tree.DecisionTreeClassifier(3)", "must have the form MODULE.CLASS"),
+        ("sklearn.tree.DecisionTreeClassifier(**{})", "settings must be given as NAME=VALUE"),
         ("no_such_module.Tree", "no_such_module cannot be imported"),
-        ("Tree", "it reads MODULE.CLASS"),
-        ("a b", "it reads MODULE.CLASS"),
-        ("__import__('os').system('touch hacked')", "it reads MODULE.CLASS"),
-        ("sklearn.preprocessing.StandardScaler", "is no classifier or regression"),
+        ("Tree", "must have the form MODULE.CLASS"),
+        ("a b", "must have the form MODULE.CLASS"),
+        ("__import__('os').system('touch hacked')", "must have the form MODULE.CLASS"),
+        ("sklearn.preprocessing.StandardScaler", "is not a classifier or regressor"),
     ],
 )
 def test_others_that_are_none_are_refused(text, said, folder, capsys):
@@ -183,7 +183,7 @@ def test_it_says_what_is_wrong(folder, capsys):
     for name, text, said in [
         ("empty", "", "the file is empty"),
         ("header", "a,y\n", "a header and no rows"),
-        ("one", "a,y\n" + "1,u\n2,u\n" * 5, "one value only ('u')"),
+        ("one", "a,y\n" + "1,u\n2,u\n" * 5, "only one value ('u')"),
         ("ragged", "a,b,y\n1,2,u\n1,v\n", "line 3: the line has 2 cells"),
         ("twice", "a,a,y\n" + "1,2,u\n2,3,v\n" * 5, "2 columns named 'a'"),
         ("ids", "a,y\n" + "".join(f"{i % 7},k{i}\n" for i in range(60)), "60 classes in 60 rows"),
@@ -228,11 +228,11 @@ def test_a_report_is_written(folder, capsys, written):
 def test_a_report_is_written_over_nothing_that_is_read(folder, capsys, written):
     iris = ("iris.csv", "--target", "species")
     before = Path("iris.csv").read_text()
-    assert "would take the place of what is read" in bad(capsys, *iris, "--report", "./iris.csv")
+    assert "would overwrite the input" in bad(capsys, *iris, "--report", "./iris.csv")
     assert "no folder" in bad(capsys, *iris, "--report", "there/report.html")
     assert "is a folder: name a file" in bad(capsys, *iris, "--report", ".")
     assert "is a URL" in bad(capsys, *iris, "--report", "s3://here/report.html")
-    assert "which of them" in bad(capsys, *iris, "--report", "r.html", "--no-report")
+    assert "exclude each other" in bad(capsys, *iris, "--report", "r.html", "--no-report")
     assert Path("iris.csv").read_text() == before
 
 
@@ -245,13 +245,14 @@ def test_without_matplotlib_there_is_a_table_and_a_word(folder, capsys, monkeypa
     out, err = capsys.readouterr()
     assert "LDA" in out
     assert err == (
-        "likelier: no report is written: reports need matplotlib: pip install 'likelier[report]'\n"
+        "likelier: the report was not written: reports need matplotlib: pip install 'likelier[report]'\n"
     )
 
 
 # ---- terminals -----------------------------------------------------------------------------------
 def test_a_narrow_terminal_gets_a_narrow_table(folder, capsys, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((60, 24)))
     run("iris.csv", "--target", "species", *QUICK)
     lines = capsys.readouterr().out.splitlines()
@@ -264,4 +265,4 @@ def test_on_titanic_as_a_person_would(folder, data_file, capsys):
     shown = " ".join(capsys.readouterr().out.split())
     assert "891 rows, 10 columns, 2 classes" in shown
     assert "leaves out text: name" in shown
-    assert "LDA: leaves out categories: ticket, cabin" in shown
+    assert "LDA, shrunk: leaves out categories: ticket, cabin" in shown

@@ -95,7 +95,7 @@ def test_what_is_wrong_is_said(folder, capsys):
     train = ("train", "--model", "lda", "-o", "m.lk")
     assert "--target Y; columns: a, b, c, d, y" in bad(capsys, *train, "iris.jsonl")
     assert "target='y' names a column" in bad(capsys, *train, "iris.svm", "--target", "y")
-    assert "must be in a file; likelier stream takes them" in bad(capsys, *train, "-", "--target", "y")
+    assert "likelier stream reads standard input" in bad(capsys, *train, "-", "--target", "y")
     assert "invalid choice: 'json'" in bad(capsys, *train, "iris.jsonl", "--format", "json")
     assert not (folder / "m.lk").exists()
     run(*train, "iris.svm")
@@ -112,7 +112,7 @@ def test_lists_are_kept_in_parquet_and_refused_by_name_in_csv(folder, capsys):
     assert list(pd.read_parquet("out.parquet")["tags"][0]) == [1, 2]
     capsys.readouterr()
     said = bad(capsys, "predict", "m.lk", "tagged.jsonl", "--keep", "tags", "-o", "out.csv")
-    assert "--keep tags: a column of type list<item: int64> has no place in CSV" in said
+    assert "--keep tags: a column of type list<item: int64> cannot be written as CSV" in said
 
 
 def test_formats_have_the_same_names_in_all_commands(folder, capsys):
@@ -131,7 +131,7 @@ def test_files_are_written_here_alone(folder, capsys):
         ["stream", "iris.svm", "--predictions", "s3://bucket/out.csv"],
         ["merge", "a.lk", "b.lk", "-o", "s3://bucket/c.lk"],
     ):
-        assert "is a URL, and files are written on this machine alone" in bad(capsys, *command)
+        assert "is a URL; output can only be written to local files" in bad(capsys, *command)
 
 
 def test_tables_without_a_header_and_with_other_delimiters(folder, capsys):

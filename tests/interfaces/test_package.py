@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import likelier
-from likelier.choose_solver import ABILITIES
+from likelier.choose_solver import SOLVER_SPECS
 from likelier.data.files.scan import READERS
 from likelier.engines.run import RUNNERS
 from likelier.estimators.catalogue import MODELS
@@ -65,7 +65,7 @@ def test_the_code_in_the_readme_runs(tmp_path, monkeypatch):
 @pytest.fixture
 def registries():
     """What the recipes of a page enter is forgotten after it."""
-    held = (MODELS, FAMILIES, RUNNERS, FORMATS, READERS, ABILITIES)
+    held = (MODELS, FAMILIES, RUNNERS, FORMATS, READERS, SOLVER_SPECS)
     before = [dict(table) for table in held]
     yield
     for table, was in zip(held, before, strict=True):

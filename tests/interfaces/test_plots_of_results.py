@@ -16,7 +16,7 @@ from sklearn import metrics
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
 import likelier as lk
-from likelier.comparison.cross_validate import Fewer, _order, grown
+from likelier.comparison.cross_validate import ReducedFolds, _order, grow_training_rows
 from likelier.plot.axes import color
 from likelier.plot.curves import wilson
 from likelier.plot.mixture import climbed
@@ -119,7 +119,7 @@ def test_classifiers_are_judged_by_the_rows_given():
         np.testing.assert_array_equal(line.get_xydata(), np.column_stack([points.p, points.rate]))
         low, high = wilson(points.rate, points.weight)
         np.testing.assert_allclose(np.array(ends)[:, :, 1], np.column_stack([low, high]))
-        assert line.get_label() == f"{name}: off by {found.calibration_error:.4f}"
+        assert line.get_label() == f"{name}: ECE {found.calibration_error:.4f}"
     alone = lk.plot.calibration(lk.evaluate(models["one"], X[1::2], y[1::2]), groups=6)
     np.testing.assert_array_equal(alone.get_lines()[1].get_xydata(), lines[0].get_xydata())
     (steps,) = alone.patches
@@ -130,7 +130,7 @@ def test_classifiers_are_judged_by_the_rows_given():
 def test_a_comparison_shows_whoever_has_probabilities(compared):
     ax = lk.plot.calibration(compared)
     shown = {text.get_text().split(":")[0] for text in ax.get_legend().get_texts()}
-    assert shown == {"GaussianNB", "LinearDiscriminantAnalysis", "(majority class)"}
+    assert shown == {"GaussianNB", "LinearDiscriminantAnalysis"}  # the baseline would be a single point
     result = compared.result("GaussianNB")
     line = lk.plot.calibration(result, intervals=False).get_lines()[1]
     np.testing.assert_array_equal(line.get_ydata(), result.overall.calibration().rate)
@@ -147,13 +147,13 @@ def test_intervals_are_wilsons(n, share):
 
 def test_what_cannot_be_calibrated(compared, wine):
     X, y = wine
-    with pytest.raises(ValueError, match="judged by rows, give X and y"):
+    with pytest.raises(ValueError, match="computed from rows; give X and y"):
         lk.plot.calibration(lk.GaussianNB().fit(X, y))
     with pytest.raises(ValueError, match="has been evaluated: X and y are for"):
         lk.plot.calibration(compared.result("GaussianNB"), X, y)
     with pytest.raises(ValueError, match="gives no probabilities"):
         lk.plot.calibration(compared.result("LinearSVC"))
-    with pytest.raises(TypeError, match="a LinearRegression has no figures"):
+    with pytest.raises(TypeError, match="a LinearRegression has no metrics"):
         lk.plot.calibration(lk.LinearRegression().fit(X, y))
 
 
@@ -173,7 +173,7 @@ def test_a_curve_ends_at_the_figure_of_the_comparison(compared):
 
 def test_figures_are_those_of_fits_to_fewer_rows(wine, compared):
     X, y = wine[0].to_numpy(), wine[1].to_numpy()
-    found = grown(compared, ["GaussianNB"], sizes=[40])
+    found = grow_training_rows(compared, ["GaussianNB"], sizes=[40])
     assert np.isfinite(found.figures).all()
     assert found.figures.shape == (1, 1, 5)
     assert found.metric == "log_loss"
@@ -188,7 +188,7 @@ def test_fewer_rows_are_part_of_more_and_have_the_classes_in_proportion(seed, K,
     y = rng.permutation(np.repeat(np.arange(K), rng.integers(20, 60, size=K)))
     number = (np.arange(len(y)) % 3).astype(np.int32)
     order = _order(y, np.arange(K), seed)
-    small, large = (Fewer(None, number, 3, order=order, size=s).split(1) for s in (size, size + 10))
+    small, large = (ReducedFolds(None, number, 3, order=order, size=s).split(1) for s in (size, size + 10))
     assert set(small[0]) <= set(large[0])
     assert len(small[0]) == min(size, (number != 1).sum())
     assert not set(large[0]) & set(large[1])
@@ -203,7 +203,7 @@ def test_numbers_are_learned_too_and_a_curve_is_drawn_again():
     sizes = ax.get_lines()[0].get_xdata()
     assert len(sizes) == 7
     assert sizes[-1] == 294  # of 442, those that the largest fold leaves
-    found = grown(lk.compare(X, y, models=[lk.Ridge()], cv=3), metric="r2")
+    found = grow_training_rows(lk.compare(X, y, models=[lk.Ridge()], cv=3), metric="r2")
     mine = plt.figure().gca()
     assert lk.plot.learning_curve(found, ax=mine) is mine
     np.testing.assert_array_equal(mine.get_lines()[0].get_ydata(), found.mean[0])
@@ -218,7 +218,7 @@ def test_curves_that_there_are_not(compared, wine):
         lk.plot.learning_curve(compared, metric="rmse")
     with pytest.raises(ValueError, match="give X and y"):
         lk.plot.learning_curve(lk.GaussianNB())
-    with pytest.raises(ValueError, match="a Comparison has its rows"):
+    with pytest.raises(ValueError, match="a Comparison already contains its rows"):
         lk.plot.learning_curve(compared, *wine)
     with pytest.raises(ValueError, match="none of LinearSVC has a finite log_loss"):
         lk.plot.learning_curve([lk.LinearSVC()], *wine, metric="log_loss", sizes=[100])

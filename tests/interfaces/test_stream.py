@@ -156,7 +156,7 @@ def test_the_last_line_and_notes_are_of_this_stream(folder, capsys):
 def test_labels_that_are_written_alike_are_no_labels_of_a_text(folder, capsys):
     lk.save(lk.OnlineClassifier().learn_one({"x": 1.0}, 1).learn_one({"x": 2.0}, "1"), "m.lk")
     assert stream("rows.csv", "--from", "m.lk") == 2
-    assert "m.lk: text cannot tell its labels apart: [1, '1']" in capsys.readouterr().err
+    assert "m.lk: its labels look the same when written as text: [1, '1']" in capsys.readouterr().err
 
 
 def test_inspect_says_what_a_stream_predicted(folder, capsys):
@@ -245,7 +245,7 @@ def test_a_packed_file_that_is_cut_short_leaves_what_was_learned(folder, capsys)
         (["rows.csv", "--target", "lable"], "no column 'lable'"),
         (["none.csv", "--target", "label"], "none.csv: No such file or directory"),
         (["rows.csv"], "Name it with --target"),
-        (["rows.parquet", "rows.csv", "--target", "label"], "cannot be one stream"),
+        (["rows.parquet", "rows.csv", "--target", "label"], "cannot be read as one stream"),
         (["rows.csv", "--target", "label", "-o", "no/where.lk"], "there is no folder"),
         (["rows.csv", "--target", "label", "--from", "rows.csv"], "is not a model that can be loaded"),
         (["rows.parquet", "--target", "lable"], "did you mean 'label'?"),
@@ -399,7 +399,7 @@ def test_text_of_another_encoding(folder, encoding):
 def test_nothing_to_learn_from_is_an_error(folder, capsys, text):
     (folder / "none.csv").write_text(text)
     assert main(["stream", "none.csv", "--target", "label", "-o", "m.lk"]) == 2
-    assert "nothing was learned" in capsys.readouterr().err
+    assert "no model was trained" in capsys.readouterr().err
     assert not Path("m.lk").exists()
 
 

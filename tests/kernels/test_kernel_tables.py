@@ -21,7 +21,7 @@ def problem(n: int, p: int, K: int, labels: str = "hard") -> dict[str, Any]:
     codes, R = rng.integers(-1, K, n).astype(np.int32), None
     if labels.startswith("soft"):
         codes, R = None, rng.dirichlet(np.ones(K), n)
-    w = rng.integers(0, 3, n) * rng.random(n) if "weighed" in labels else None
+    w = rng.integers(0, 3, n) * rng.random(n) if "weighted" in labels else None
     return {"X": X, "sizes": sizes, "codes": codes, "R": R, "w": w, "K": K}
 
 

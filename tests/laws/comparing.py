@@ -6,18 +6,18 @@ from typing import Any
 import numpy as np
 
 from laws.generators import Array, Table, positive
-from likelier.families.mixed import OfAll
+from likelier.families.mixed import PooledStatistics
 from likelier.states import (
     ColumnMoments,
     Deviations,
     Extent,
-    Kept,
     LabelTotals,
     Moments,
     Parts,
     PatternMoments,
     PositiveMoments,
     ShrinkageMoments,
+    StoredRows,
 )
 
 UNIT = np.finfo(np.float64).eps / 2  # the most that one rounding moves a number, relatively
@@ -77,7 +77,7 @@ def assert_close(a: Any, b: Any, rows: Table, tied: bool = False) -> None:
         for columns, one, like in zip(a.columns, a.states, b.states, strict=True):
             assert_close(one, like, replace(rows, X=rows.X[:, columns]))
         return
-    if isinstance(a, OfAll):
+    if isinstance(a, PooledStatistics):
         np.testing.assert_allclose(a.n, b.n, rtol=PROMISED)
         assert_close(a.state, b.state, replace(rows, y=np.minimum(rows.y, 0), K=1))
         return
@@ -92,7 +92,7 @@ def assert_close(a: Any, b: Any, rows: Table, tied: bool = False) -> None:
         return
     if isinstance(a, PositiveMoments):
         rows = positive(rows)
-    if isinstance(a, Kept):
+    if isinstance(a, StoredRows):
         a, b = a.distinct(), b.distinct()
         np.testing.assert_allclose(a.w, b.w, rtol=PROMISED)
         b.w = a.w

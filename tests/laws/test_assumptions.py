@@ -16,7 +16,7 @@ from laws.generators import SEEDS
 from likelier.comparison import assumptions
 from likelier.comparison.assumptions import check
 from likelier.comparison.assumptions.sample import MOST_CLASSES, MOST_NUMBERS
-from likelier.comparison.models import Nature, classifiers
+from likelier.comparison.models import ModelTraits, classifiers
 from likelier.comparison.rows import Rows, opened
 
 
@@ -33,7 +33,7 @@ def two_classes(seed, n=400, p=4):
 
 # ---- data that meet all of it --------------------------------------------------------------------
 def test_what_holds_is_borne_out(monkeypatch):
-    monkeypatch.setattr(assumptions, "bends_of", lambda sample, seed: "it is another test's")
+    monkeypatch.setattr(assumptions, "linearity_of", lambda sample, seed: "it is another test's")
     seeds, models = 120, ("GaussianNB", "NaiveBayes", "LDA", "QDA", "MDA", "CategoricalNB")
     said = {model: Counter() for model in models}
     for seed in range(seeds):
@@ -157,7 +157,7 @@ def test_columns_that_cannot_bend_do_not():
     X = rng.integers(0, 2, (120, 8))
     y = (X[:, :3].sum(axis=1) + 0.1 * rng.normal(size=120) > 1.5).astype(int)
     found = checked(X.astype(float), y)
-    assert found.bends.gain == 0
+    assert found.curvature.gain == 0
     assert found.verdicts["LogisticRegression"].verdict == "supported"
 
 
@@ -229,7 +229,7 @@ def test_units_do_not_matter(seed, scale, shift):
         )
     np.testing.assert_allclose(one.pairs.figure, other.pairs.figure, atol=1e-8)
     assert one.spread.box == pytest.approx(other.spread.box, rel=1e-6)
-    assert one.bends.log_loss == pytest.approx(other.bends.log_loss, rel=1e-4)
+    assert one.curvature.log_loss == pytest.approx(other.curvature.log_loss, rel=1e-4)
 
 
 @settings(max_examples=6)
@@ -264,7 +264,10 @@ def test_missing_cells_are_left_out(seed, share):
 def test_every_entrant_has_its_assumptions():
     X, y = load_wine(return_X_y=True)
     found = checked(X, y)
-    assert set(found.verdicts) == {"(majority class)", *(entrant.name for entrant in classifiers())}
+    assert set(found.verdicts) == {
+        "(majority class)",
+        *(candidate_model.name for candidate_model in classifiers()),
+    }
     assert all(each.why and each.assumes for each in found.verdicts.values())
 
 
@@ -274,10 +277,10 @@ def test_a_comparison_has_its_checks_once():
     comparison = lk.compare(X, y, models, cv=2)
     found = comparison.checks()
     assert comparison.checks() is found
-    by_name = {result.model: found.of(result.model, result.nature) for result in comparison.results}
+    by_name = {result.model: found.of(result.model, result.traits) for result in comparison.results}
     assert by_name["mine"] == found.verdicts["GaussianNB"]
     assert by_name["tree"].verdict == "not checked"
-    assert found.sentence("tree", Nature()) == "tree: what it assumes is not known."
+    assert found.sentence("tree", ModelTraits()) == "tree: what it assumes is not known."
 
 
 def test_wine_in_words():

@@ -28,19 +28,19 @@ from laws.generators import SEEDS
 from likelier.choose_solver import chosen
 from likelier.data import Arrays, Chunk, Part, Source, block
 from likelier.data.dask import collected
-from likelier.data.transforms import Thinned, Wrapped
+from likelier.data.transforms import StridedParts, Wrapped
 from likelier.engines import run, serial
-from likelier.estimators.discriminative.sgd import Apart
-from likelier.estimators.discriminative.sgd_base import Route, Strides
-from likelier.estimators.online.classifier import Taught
-from likelier.estimators.online.rows import Batching
+from likelier.estimators.discriminative.sgd import PartSGDState
+from likelier.estimators.discriminative.sgd_base import OneVsRest, SGDState
+from likelier.estimators.online.classifier import TrainedParts
+from likelier.estimators.online.rows import BatchReader
 from likelier.losses import Loss, hinge, logistic, softmaxed, squared_hinge
 from likelier.objective import Objective, shift_of
 from likelier.penalties import ElasticNet
-from likelier.row_solvers import Averaged, begun
-from likelier.row_solvers.sklearn_sgd import Course
+from likelier.row_solvers import AveragedSGD, begun
+from likelier.row_solvers.sklearn_sgd import SGDSettings
 from likelier.solve import Terms, solve
-from likelier.states import Peaks, Setting
+from likelier.states import ColumnPowers, Setting
 from likelier.streams.model import Online
 
 CUTS = st.lists(st.integers(1, 59), min_size=1, max_size=4, unique=True).map(sorted)
@@ -92,20 +92,22 @@ def passes(objective: Objective) -> float:
 def of_steps(X: Any, y: Any) -> Any:
     objective = posed(X, y, logistic, 0)
     theta = np.full(objective.size, 0.1)
-    return partial(Averaged.start, objective.setting, objective.penalty, theta), lambda state: state.theta
+    return partial(
+        AveragedSGD.start, objective.setting, objective.penalty, theta
+    ), lambda state: state.theta
 
 
-def of_strides(X: Any, y: Any, course: Course) -> Any:
+def of_sgd_state(X: Any, y: Any, course: SGDSettings) -> Any:
     q, width = 1, X.shape[1] + 1
     mean = np.zeros((q, width)) if course.average else None
     squares = np.zeros((q, width)) if course.rate == "adagrad" else None
-    begun = Strides(np.full((q, width), 0.1), mean, squares, 1.0, np.zeros(2), 0)
+    begun = SGDState(np.full((q, width), 0.1), mean, squares, 1.0, np.zeros(2), 0)
     return (
-        partial(Apart.start, Route(course, 2, False, None, 1), begun, 3),
+        partial(PartSGDState.start, OneVsRest(course, 2, False, None, 1), begun, 3),
         lambda state: np.concatenate(
             [
                 np.ravel(each)
-                for each in vars(state.journey.strides).values()
+                for each in vars(state.epochs_result.state).values()
                 if each is not None and not isinstance(each, str)
             ]
         ),
@@ -115,14 +117,14 @@ def of_strides(X: Any, y: Any, course: Course) -> Any:
 def of_online(X: Any, y: Any) -> Any:
     model = Online(lk.OnlineClassifier(bits=6)._settings(), [0, 1])
     names = tuple(str(j) for j in range(X.shape[1]))
-    start = partial(Taught.start, Batching(names, np.array([0, 1], dtype=np.int32)), model)
+    start = partial(TrainedParts.start, BatchReader(names, np.array([0, 1], dtype=np.int32)), model)
     return start, lambda state: state.model.state()["table"]
 
 
 KINDS = {
     "steps": (of_steps, 1e-12),
-    "strides": (partial(of_strides, course=Course("hinge", average=1)), 1e-12),
-    "adagrad": (partial(of_strides, course=Course("log_loss", "adagrad", average=1)), 1e-12),
+    "strides": (partial(of_sgd_state, course=SGDSettings("hinge", average=1)), 1e-12),
+    "adagrad": (partial(of_sgd_state, course=SGDSettings("log_loss", "adagrad", average=1)), 1e-12),
     "online": (of_online, 1e-5),  # in single precision
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -161,10 +163,10 @@ def test_an_average_is_the_mean_by_what_each_part_knows(seed, cuts):
     setting = replace(objective.setting, shift=np.zeros(3))
     theta = np.full(objective.size, 0.1)
     top, below = np.zeros(4), np.zeros(4)
-    whole = Averaged.start(setting, objective.penalty, theta)
+    whole = AveragedSGD.start(setting, objective.penalty, theta)
     for a, b in pairwise([0, *cuts, 60]):
         chunk = Chunk(block(X[a:b]), y[a:b].astype(np.int32), None, a)
-        part = Averaged.start(setting, objective.penalty, theta)
+        part = AveragedSGD.start(setting, objective.penalty, theta)
         part.update(chunk)
         alone = part.theta[0]
         known = np.append((X[a:b] ** 2).sum(axis=0), b - a)
@@ -177,10 +179,10 @@ def test_an_average_is_the_mean_by_what_each_part_knows(seed, cuts):
 def test_one_part_is_a_descent_in_an_order_of_its_own():
     X, y = rows(0)
     objective = posed(X, y, logistic, 0)
-    one = Averaged.start(objective.setting, objective.penalty, np.zeros(4), seed=5)
+    one = AveragedSGD.start(objective.setting, objective.penalty, np.zeros(4), seed=5)
     chunk = Chunk(block(X), y.astype(np.int32), None, 0)
     one.update(chunk)
-    other = Averaged.start(objective.setting, objective.penalty, np.zeros(4), seed=6)
+    other = AveragedSGD.start(objective.setting, objective.penalty, np.zeros(4), seed=6)
     other.update(chunk)
     assert not np.allclose(one.theta, other.theta)
     assert one.descent.steps == 60
@@ -195,7 +197,7 @@ def test_a_column_that_no_part_meets_stays_where_it_was():
     none = ElasticNet(np.zeros(4), np.zeros(4))
     found = run(
         objective.source,
-        partial(Averaged.start, replace(objective.setting, shift=np.zeros(3)), none, theta),
+        partial(AveragedSGD.start, replace(objective.setting, shift=np.zeros(3)), none, theta),
     )
     assert found.theta[0, 1] == 7.0
     assert found.theta[0, 0] != 0.0
@@ -280,7 +282,7 @@ def test_parts_that_mislead_change_no_optimum(one_class, few_are_many, monkeypat
     X, y = rows(0, 8000, 4)
     order = np.argsort(y, kind="stable")
     if one_class:
-        monkeypatch.setattr(Thinned, "kept", lambda self, parts: parts[:2])
+        monkeypatch.setattr(StridedParts, "kept", lambda self, parts: parts[:2])
     near, away = posed(X, y, logistic, 0), posed(X[order], y[order], logistic, 32)
     away.setting = near.setting
     nil, terms = np.zeros(near.size), Terms(1e-8, 100)
@@ -292,11 +294,11 @@ def test_parts_that_mislead_change_no_optimum(one_class, few_are_many, monkeypat
 
 def test_some_parts_are_not_read():
     away = posed(*rows(0, 640), logistic, 64).source
-    some = Thinned(away, 16)
+    some = StridedParts(away, 16)
     assert len(some.parts(0)) == 4
     assert [chunk.first for part in some.parts(0) for chunk in part()] == [80, 240, 400, 560]
     assert away.read == [10] * 4
-    assert len(Thinned(posed(*rows(0), logistic, 3).source, 16).parts(0)) == 1
+    assert len(StridedParts(posed(*rows(0), logistic, 3).source, 16).parts(0)) == 1
 
 
 def test_l1_goes_on_by_proximal_steps():
@@ -442,7 +444,7 @@ def test_what_does_not_converge_is_said(table, monkeypatch):
 @pytest.mark.parametrize("passes", [1, 2])
 def test_online_models_learn_where_the_rows_are(passes, table, monkeypatch):
     source = scanned(table, 3, there=True, monkeypatch=monkeypatch)
-    monkeypatch.setattr(Taught, "nbytes", 0)
+    monkeypatch.setattr(TrainedParts, "nbytes", 0)
     model = lk.OnlineClassifier(bits=10, passes=passes, shuffle=False).fit(source)
     near = lk.OnlineClassifier(bits=10, passes=passes, shuffle=False).fit(table[0], table[1])
     assert accuracy(model, table[0], table[1]) > accuracy(near, table[0], table[1]) - 0.03
@@ -528,7 +530,7 @@ def test_partitions_that_are_not_wanted_are_not_computed(monkeypatch):
     blocks = [da.from_delayed(dask.delayed(piece)(i), (10, 3), dtype=float) for i in range(32)]
     with dask.config.set(scheduler="synchronous"):
         source = collected(da.concatenate(blocks), da.from_array(y, chunks=10)).coded(np.array([0, 1]))
-        found = run(Thinned(source, 16), partial(Peaks.start, np.zeros(3)))
+        found = run(StridedParts(source, 16), partial(ColumnPowers.start, np.zeros(3)))
     assert (found.n, sorted(made)) == (20, [8, 24])
 
 

@@ -147,12 +147,12 @@ def test_each_class_may_have_a_density_of_its_own():
 def test_weights_are_handed_on_where_they_are_taken():
     w = np.random.default_rng(0).integers(0, 3, len(Y)).astype(float)
     for density in (KernelDensity(bandwidth=0.3), make_pipeline(StandardScaler(), KernelDensity())):
-        weighed = lk.BayesClassifier(density).fit(X, Y, sample_weight=w)
-        assert np.isclose(weighed.class_count_, [w[Y == k].sum() for k in range(3)]).all()
+        weighted = lk.BayesClassifier(density).fit(X, Y, sample_weight=w)
+        assert np.isclose(weighted.class_count_, [w[Y == k].sum() for k in range(3)]).all()
     rows = np.repeat(np.arange(len(Y)), w.astype(int))
     plain = lk.BayesClassifier(KernelDensity(bandwidth=0.3))
-    weighed, repeated = clone(plain).fit(X, Y, w), clone(plain).fit(X[rows], Y[rows])
-    np.testing.assert_allclose(weighed.predict_proba(X), repeated.predict_proba(X), rtol=1e-9)
+    weighted, repeated = clone(plain).fit(X, Y, w), clone(plain).fit(X[rows], Y[rows])
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-9)
     with pytest.raises(ValueError, match=r"GaussianMixture\.fit takes no sample_weight"):
         lk.BayesClassifier(GaussianMixture()).fit(X, Y, sample_weight=w)
 

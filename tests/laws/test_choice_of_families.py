@@ -77,7 +77,7 @@ def loss(model, X, y) -> float:
 
 
 # ---- columns that matter -------------------------------------------------------------------------
-@pytest.mark.parametrize("as_what", ["truths", "words", "numbers", "whole numbers"])
+@pytest.mark.parametrize("as_what", ["booleans", "words", "numbers", "whole numbers"])
 @pytest.mark.parametrize("n", [60, 500, 5000, 40_000])
 def test_one_column_of_two_values_is_worth_what_it_tells(n, as_what):
     """p(y | x) = 0.9 or 0.1: nine of ten rows are right, however many there are."""
@@ -85,7 +85,7 @@ def test_one_column_of_two_values_is_worth_what_it_tells(n, as_what):
     x = rng.random(n) < 0.5
     y = rng.random(n) < np.where(x, 0.9, 0.1)
     values = {
-        "truths": [False, True],
+        "booleans": [False, True],
         "words": ["no", "yes"],
         "numbers": [-0.5, 0.25],
         "whole numbers": [3, 7],

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn import svm
 
 import likelier as lk
-from likelier.choose_solver import Choice
+from likelier.choose_solver import SolverChoice
 from likelier.estimators import validation
 from likelier.solve import Terms, solve
 
@@ -215,7 +215,7 @@ def test_columns_that_are_alike_are_solved_in_the_span_of_the_rows(K, columns):
     by = None if columns is None else rng.uniform(0.5, 2.0, 250)
     model = lk.LogisticRegression(penalty_weights=by)
     posed = model._objective(model._rows(validation.training(model, X, y, None)))
-    choice = Choice("dual", "it was told to", "newton")
+    choice = SolverChoice("dual", "it was told to", "newton")
     found = solve(posed, np.zeros(posed.size), choice, Terms(1e-4, 100))
     assert "in the span of the rows" in found.why
     assert found.converged

@@ -79,15 +79,15 @@ def test_every_state_is_that_of_its_partitions_merged_in_order(kind, scheduler):
 
 
 @fewer
-@given(cuts=st.lists(st.integers(0, 60), max_size=5), seed=SEEDS, weighed=st.booleans())
-def test_however_rows_are_cut_the_fit_is_the_same_but_for_rounding(cuts, seed, weighed):
+@given(cuts=st.lists(st.integers(0, 60), max_size=5), seed=SEEDS, weighted=st.booleans())
+def test_however_rows_are_cut_the_fit_is_the_same_but_for_rounding(cuts, seed, weighted):
     X, y, w = problem(60, seed)
     ends = [0, *sorted(cuts), 60]
     Xd, yd, wd = spread(X, y, w, sizes=tuple(np.diff(ends).tolist()))
     with dask.config.set(scheduler="synchronous"):
-        found = lk.GaussianNB().fit(Xd, yd, sample_weight=wd if weighed else None)
+        found = lk.GaussianNB().fit(Xd, yd, sample_weight=wd if weighted else None)
         P = found.predict_proba(Xd).compute()
-    whole = lk.GaussianNB().fit(X, y, sample_weight=w if weighed else None)
+    whole = lk.GaussianNB().fit(X, y, sample_weight=w if weighted else None)
     np.testing.assert_allclose(found.theta_, whole.theta_, rtol=1e-12)
     np.testing.assert_allclose(found.var_, whole.var_, rtol=1e-12)
     np.testing.assert_allclose(P, whole.predict_proba(X), rtol=1e-9, atol=1e-12)

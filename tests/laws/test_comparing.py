@@ -100,13 +100,13 @@ def test_what_is_worse_than_the_majority_is_no_tie_however_much_it_varies():
 @given(
     scores=hnp.arrays(np.float64, st.integers(4, 40), elements=st.integers(-3, 3).map(float)),
     seed=SEEDS,
-    weighed=st.booleans(),
+    weighted=st.booleans(),
 )
-def test_auc_is_scikit_learns(scores, seed, weighed):
+def test_auc_is_scikit_learns(scores, seed, weighted):
     rng = np.random.default_rng(seed)
     positive = rng.random(len(scores)) < 0.5
     positive[:2] = True, False
-    w = rng.integers(1, 4, len(scores)).astype(float) if weighed else None
+    w = rng.integers(1, 4, len(scores)).astype(float) if weighted else None
     assert auc(scores, positive, w) == pytest.approx(roc_auc_score(positive, scores, sample_weight=w))
     assert auc(-scores, positive, w) == pytest.approx(1 - auc(scores, positive, w))
     assert np.isnan(auc(scores, np.ones(len(scores), dtype=bool)))

@@ -115,8 +115,8 @@ def test_a_weight_is_a_number_of_repetitions(estimator, seed, gaps):
     rows = np.repeat(np.arange(len(y)), w)
     X[w == 0] = -7.5  # whatever is in a row that is not there
     at = w > 0
-    weighed = clone(estimator).fit(X, y, sample_weight=w)
-    assert_same(weighed, clone(estimator).fit(X[rows], y[rows]), X[at])
+    weighted = clone(estimator).fit(X, y, sample_weight=w)
+    assert_same(weighted, clone(estimator).fit(X[rows], y[rows]), X[at])
 
 
 @every_model

@@ -32,8 +32,8 @@ from sklearn.naive_bayes import GaussianNB
 import likelier as lk
 from laws.generators import SEEDS
 from laws.parts import parts_of
-from likelier.data import Chunk, Dense, Hashed, code
-from likelier.scores import Abreast, abreast
+from likelier.data import Chunk, Dense, HashedFolds, code
+from likelier.scores import StackedScores, stacked
 
 LDA, QDA = lk.LinearDiscriminantAnalysis, lk.QuadraticDiscriminantAnalysis
 SHRINKAGES = {"shrinkage": [None, 0.0, 0.3, 1.0]}
@@ -287,7 +287,7 @@ def read_oddly(estimator: Any, step: int) -> Any:
 def test_rows_not_in_memory_are_folded_by_their_numbers_however_they_are_cut(estimator, grid, seed):
     X, y = rows_of(estimator)
     how: dict[str, Any] = {"cv": 3, "random_state": seed, "param_grid": grid, "return_predictions": True}
-    numbers = Hashed(3, seed or 0).of(0, len(y))
+    numbers = HashedFolds(3, seed or 0).of(0, len(y))
     expected = estimator.cross_validate(
         X, y, cv=PredefinedSplit(numbers), param_grid=grid, return_predictions=True
     )
@@ -389,8 +389,8 @@ def test_no_grid_is_the_estimator_as_it_is_and_groups_stay_together():
 def test_models_that_share_a_kernel_are_scored_in_one_call(estimator, grid, joined):
     X, y = rows_of(estimator)
     models = [clone(estimator).set_params(**point).fit(X, y) for point in ParameterGrid(grid)]
-    both = abreast([model._scores(model._model) for model in models])
-    assert isinstance(both.terms[0], Abreast) is not joined
+    both = stacked([model._scores(model._model) for model in models])
+    assert isinstance(both.terms[0], StackedScores) is not joined
     Z = np.empty((len(y), both.K))
     both.plus(np.arange(both.K)).write(Chunk(Dense(X)), Z)
     K = both.K // 2

@@ -14,8 +14,8 @@ import likelier as lk
 from laws.generators import SEEDS
 from likelier.data import Chunk, Dense, NonFinite, OutOfSupport
 from likelier.families import Beta, Dirichlet, Dirichlets, Family, Gamma, MixedFamily, Params
-from likelier.families.gamma_beta import dirichlet_alpha, gamma_shape, log_gap, log_gap_slope, stirling
-from likelier.scores import abreast
+from likelier.families.gamma_beta import dirichlet_alpha, gamma_shape, log_gap, log_gap_derivative, stirling
+from likelier.scores import stacked
 from likelier.states.sums import excess
 
 
@@ -55,7 +55,7 @@ def test_functions_of_gamma_obey_their_recurrences(exponent):
     step, up = excess(a + 1, a), a + 1
     np.testing.assert_allclose(log_gap(a) - log_gap(up), step, rtol=1e-11, atol=1e-15)
     fall = -1 / (a * a * up)  # 1/a - 1/(a+1) - 1/a²
-    np.testing.assert_allclose(log_gap_slope(a) - log_gap_slope(up), fall, rtol=1e-9, atol=1e-17)
+    np.testing.assert_allclose(log_gap_derivative(a) - log_gap_derivative(up), fall, rtol=1e-9, atol=1e-17)
     np.testing.assert_allclose(
         stirling(up) - stirling(a), up * np.log1p(1 / a) - 1, atol=1e-14 * (1 + abs(stirling(a)[0]))
     )
@@ -295,7 +295,7 @@ def test_several_models_are_scored_abreast_and_survive_pickle(name):
     gone[::2, 1] = np.nan
     for rows in (X[:9], gone):
         Z = np.empty((9, 4))
-        abreast([model.scores() for model in models]).write(Chunk(Dense(rows)), Z)
+        stacked([model.scores() for model in models]).write(Chunk(Dense(rows)), Z)
         apart = np.hstack([log_density(model, rows) for model in models])
         np.testing.assert_allclose(Z, apart, rtol=1e-10, atol=1e-10)
         again = pickle.loads(pickle.dumps(models[0].scores()))

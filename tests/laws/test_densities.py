@@ -60,10 +60,10 @@ class Case:
 
 
 # ---- how -----------------------------------------------------------------------------------------
-def fitted(case: Case, seed: int = 0, weighed: bool = False) -> tuple[Params, Chunk]:
+def fitted(case: Case, seed: int = 0, weighted: bool = False) -> tuple[Params, Chunk]:
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.arange(90) % K).astype(np.int32)
-    w = rng.integers(1, 4, len(y)).astype(np.float64) if weighed else None
+    w = rng.integers(1, 4, len(y)).astype(np.float64) if weighted else None
     chunk = Chunk(Dense(case.draw(rng, y)), y, w)
     state = case.family.stats(K, case.p)
     state.update(chunk)
@@ -254,9 +254,9 @@ every_by_column = pytest.mark.parametrize(
 # ---- estimates -----------------------------------------------------------------------------------
 @every_likeliest
 @given(seed=SEEDS)
-@pytest.mark.parametrize("weighed", [False, True], ids=["each once", "weighed"])
-def test_no_parameters_are_likelier_than_the_estimate(case, seed, weighed):
-    params, rows = fitted(case, seed % 100, weighed)
+@pytest.mark.parametrize("weighted", [False, True], ids=["each once", "weighted"])
+def test_no_parameters_are_likelier_than_the_estimate(case, seed, weighted):
+    params, rows = fitted(case, seed % 100, weighted)
     X, w = rows.X.to_array(), np.ones(len(rows.y)) if rows.w is None else rows.w
 
     def likelihood(one: Params) -> float:

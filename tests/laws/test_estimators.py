@@ -68,7 +68,7 @@ NAMES = {
     "far numbers": lambda K: 10**9 * (np.arange(K) - 1),
     "strings": lambda K: np.array([f"class {chr(97 + k)}" for k in range(K)]),
     "objects": lambda K: np.array([f"{k}" for k in range(K)], dtype=object),
-    "truths": lambda K: np.arange(K) > 0 if K == 2 else np.arange(K),
+    "booleans": lambda K: np.arange(K) > 0 if K == 2 else np.arange(K),
 }
 
 
@@ -239,10 +239,10 @@ def test_a_weight_is_a_number_of_repetitions(estimator, data, seed):
     for label in data.classes:  # every class keeps rows enough for a covariance
         w[np.flatnonzero(data.y == label)[:12]] += 1
     repeated = data[np.repeat(np.arange(len(w)), w)]
-    weighed = fit(estimator, data, sample_weight=w)
-    assert_same_model(weighed, fit(estimator, repeated), data.X)
+    weighted = fit(estimator, data, sample_weight=w)
+    assert_same_model(weighted, fit(estimator, repeated), data.X)
     present = fit(estimator, data[w > 0], sample_weight=w[w > 0])
-    assert_same_model(weighed, present, data.X)
+    assert_same_model(weighted, present, data.X)
 
 
 @may_be_degenerate

@@ -28,8 +28,8 @@ import likelier as lk
 from laws.generators import SEEDS
 from likelier.comparison.cross_validate import mean_auc
 from likelier.data import Chunk, Dense
-from likelier.estimators.predictions import Naming, _of_chunk, _start, itself, said
-from likelier.evaluation import LabelSums, Said, ValueSums
+from likelier.estimators.predictions import ClassCodes, _of_chunk, _start, class_predictions, itself
+from likelier.evaluation import ClassPredictions, LabelSums, ValueSums
 from likelier.evaluation.metrics import ranked, unranked
 
 PROMISED = {"rtol": 1e-12, "atol": 1e-12}
@@ -46,25 +46,25 @@ def answers(seed, n, K, kind):
     w = rng.integers(0, 4, n).astype(np.float64)
     if kind == "margins":
         margin = rng.normal(size=n) * 10.0 ** rng.integers(-3, 4, n)
-        return Said((margin > 0).astype(np.int32), margin=margin), codes, w
+        return ClassPredictions((margin > 0).astype(np.int32), margin=margin), codes, w
     L = np.log(np.maximum(P, 1e-40))
-    return Said(P.argmax(axis=1), P, logs=lambda rows: L[rows]), codes, w
+    return ClassPredictions(P.argmax(axis=1), P, logs=lambda rows: L[rows]), codes, w
 
 
-def taken(said, rows):
+def taken(predicted, rows):
     def part(values):
         return None if values is None else values[rows]
 
-    at = np.arange(len(said.best))[rows]
-    logs = None if said.logs is None else lambda some: said.logs(at[some])
-    return Said(said.best[rows], part(said.P), part(said.margin), logs)
+    at = np.arange(len(predicted.best))[rows]
+    logs = None if predicted.logs is None else lambda some: predicted.logs(at[some])
+    return ClassPredictions(predicted.best[rows], part(predicted.P), part(predicted.margin), logs)
 
 
-def label_sums(said, codes, w, K, cuts=()):
+def label_sums(predicted, codes, w, K, cuts=()):
     sums = LabelSums.start(K, apart=True)
     edges = [0, *sorted(cuts), len(codes)]
     for a, b in pairwise(edges):
-        sums.add(taken(said, slice(a, b)), codes[a:b], None if w is None else w[a:b])
+        sums.add(taken(predicted, slice(a, b)), codes[a:b], None if w is None else w[a:b])
     return sums
 
 
@@ -89,10 +89,10 @@ def test_any_cut_order_and_tree_of_label_sums_is_the_same(seed, n, K, kind, data
     whole = label_sums(*rows, K)
     assert_same(label_sums(*rows, K, cuts), whole)
     order = np.random.default_rng(seed).permutation(n)
-    said, codes, w = rows
-    assert_same(label_sums(taken(said, order), codes[order], w[order], K), whole)
+    predicted, codes, w = rows
+    assert_same(label_sums(taken(predicted, order), codes[order], w[order], K), whole)
     edges = [0, *sorted(cuts), n]
-    pieces = [label_sums(taken(said, slice(a, b)), codes[a:b], w[a:b], K) for a, b in pairwise(edges)]
+    pieces = [label_sums(taken(predicted, slice(a, b)), codes[a:b], w[a:b], K) for a, b in pairwise(edges)]
     for tree in (pieces, pieces[::-1]):
         total = LabelSums.start(K, apart=True)
         for piece in tree:
@@ -106,11 +106,11 @@ def test_any_cut_order_and_tree_of_label_sums_is_the_same(seed, n, K, kind, data
 @given(seed=SEEDS, n=st.integers(1, 60), K=st.integers(2, 5), kind=kinds)
 def test_weights_are_repetitions_and_0_or_no_label_is_absent(seed, n, K, kind):
     K = 2 if kind == "margins" else K
-    said, codes, w = answers(seed, n, K, kind)
+    predicted, codes, w = answers(seed, n, K, kind)
     times = np.where(codes >= 0, w, 0).astype(int)
     rows = np.repeat(np.arange(n), times)
-    repeated = label_sums(taken(said, rows), codes[rows], None, K)
-    found = label_sums(said, codes, w, K)
+    repeated = label_sums(taken(predicted, rows), codes[rows], None, K)
+    found = label_sums(predicted, codes, w, K)
     found.rows = repeated.rows  # rows, not weights
     for mine, theirs in zip(
         [found.figures, *found.apart], [repeated.figures, *repeated.apart], strict=True
@@ -214,13 +214,13 @@ MODELS = [
 
 
 @pytest.mark.parametrize("rows", [BREAST, IRIS], ids=["two classes", "three"])
-@pytest.mark.parametrize("weighed", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-def test_figures_are_those_of_scikit_learn(model, rows, weighed):
+def test_figures_are_those_of_scikit_learn(model, rows, weighted):
     X, y = rows
     X, labels = X / X.std(axis=0), np.array(["a", "bb", "ccc"])[y]
     model = clone(model).fit(X[::2], labels[::2])
-    w = np.random.default_rng(0).integers(0, 4, len(y)) / 2 if weighed else None
+    w = np.random.default_rng(0).integers(0, 4, len(y)) / 2 if weighted else None
     assert_as_scikit_learn(lk.evaluate(model, X, labels, w), model, X, labels, w)
 
 
@@ -394,7 +394,11 @@ def test_a_pass_of_judging_travels():
     X, y = IRIS
     model = lk.GaussianNB().fit(X, y)
     start = partial(
-        _start, LabelSums.start, 3, partial(_of_chunk, said, model, Naming.of(model), itself), None
+        _start,
+        LabelSums.start,
+        3,
+        partial(_of_chunk, class_predictions, model, ClassCodes.of(model), itself),
+        None,
     )
     state = cloudpickle.loads(cloudpickle.dumps(start))()
     state.update(Chunk(Dense(X), y.astype(np.int32)))

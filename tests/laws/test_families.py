@@ -74,7 +74,7 @@ class Fit:
 
 
 def fit(
-    case: Case, p: int, seed: int = 0, scales: Any = 1.0, centre: Any = 0.0, weighed: bool = False
+    case: Case, p: int, seed: int = 0, scales: Any = 1.0, centre: Any = 0.0, weighted: bool = False
 ) -> Fit:
     """Estimates from 60 correlated rows about `centre`, in units of `scales`."""
     rng = np.random.default_rng(seed)
@@ -82,7 +82,7 @@ def fit(
     mix = np.eye(p) + 0.5 * rng.uniform(-1, 1, (K, p, p))
     noise = np.einsum("nij,nj->ni", mix[y], rng.standard_normal((60, p)))
     X = centre + scales * (noise + 2 * rng.standard_normal((K, p))[y])
-    w = rng.integers(1, 4, 60).astype(np.float64) if weighed else None
+    w = rng.integers(1, 4, 60).astype(np.float64) if weighted else None
     state = case.family.stats(K, p)
     state.update(Chunk(Dense(X), y, w))
     return Fit(case.family.estimate(state), X, y, w)
@@ -132,9 +132,9 @@ def moved(fit: Fit, name: str, rng: np.random.Generator, by: float) -> Params:
 
 
 @every_likeliest
-@given(seed=SEEDS, p=st.sampled_from([1, 2, 3, 5]), weighed=st.booleans())
-def test_no_parameters_are_likelier_than_the_estimate(case, seed, p, weighed):
-    found = fit(case, p, seed % 100, weighed=weighed)
+@given(seed=SEEDS, p=st.sampled_from([1, 2, 3, 5]), weighted=st.booleans())
+def test_no_parameters_are_likelier_than_the_estimate(case, seed, p, weighted):
+    found = fit(case, p, seed % 100, weighted=weighted)
     best = log_likelihood(found.params, found)
     for name in [f.name for f in fields(found.params) if f.name in ("mean", "var", "cov")]:
         for by in (1e-4, -1e-4):  # one direction, both ways: a slope would show as a gain in one of them

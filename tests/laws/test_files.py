@@ -324,7 +324,7 @@ LABELS = {
     "int8": pa.array([3, -1, 3, 7], pa.int8()),
     "uint64": pa.array([3, 2**63, 3, 7], pa.uint64()),
     "whole floats": pa.array([3.0, -0.0, 0.0, 7.0]),
-    "truths": pa.array([True, False, True, True]),
+    "booleans": pa.array([True, False, True, True]),
     "strings": pa.array(["b", "a", "b", "çé"]),
     "large strings": pa.array(["b", "a", "b", "çé"], pa.large_string()),
     "dictionary": pa.array(["b", "a", "b", "çé"]).dictionary_encode(),

@@ -14,15 +14,25 @@ from laws.generators import LAYOUTS, SEEDS, Table, tables
 from laws.test_qr import assert_close as assert_close_triangles
 from laws.test_qr import targets
 from laws.test_states import every_state
-from likelier.data import Chunk, Columns, Dense, Hashed, Listed, NonFinite, consecutive, runs, stratified
-from likelier.states import Folds, Moments, Together, Triangle, all_but_one
+from likelier.data import (
+    Chunk,
+    Columns,
+    Dense,
+    HashedFolds,
+    ListedFolds,
+    NonFinite,
+    consecutive,
+    runs,
+    stratified,
+)
+from likelier.states import Folds, Moments, StateGroup, Triangle, all_but_one
 
 CUTS = st.lists(st.integers(0, 60), max_size=5)
 
 
-def drawn(rows: Table, seed: int, count: int = 4) -> Listed:
+def drawn(rows: Table, seed: int, count: int = 4) -> ListedFolds:
     numbers = np.random.default_rng(seed).integers(0, count, len(rows)).astype(np.int32)
-    return Listed(np.sort(numbers) if seed % 3 == 0 else numbers, count)
+    return ListedFolds(np.sort(numbers) if seed % 3 == 0 else numbers, count)
 
 
 def chunks(rows: Table, cuts: list[int], layout: str = "C", view=Table.chunk) -> list[Chunk]:
@@ -83,8 +93,8 @@ def test_all_but_one_is_the_state_of_all_other_rows(kind, rows, seed):
 @given(rows=tables())
 def test_states_together_are_each_as_alone(rows):
     starts = [lambda s=shape: Moments.start(rows.K, rows.p, s) for shape in ("diagonal", "full", "tied")]
-    both = absorbed(Together.start(starts), [rows.chunk()])
-    both.merge(absorbed(Together.start(starts), [rows.chunk()]))
+    both = absorbed(StateGroup.start(starts), [rows.chunk()])
+    both.merge(absorbed(StateGroup.start(starts), [rows.chunk()]))
     for start, state in zip(starts, both.states, strict=True):
         alone = absorbed(start(), [rows.chunk()])
         alone.merge(absorbed(start(), [rows.chunk()]))
@@ -95,7 +105,7 @@ def test_states_together_are_each_as_alone(rows):
 def test_a_bad_cell_has_the_number_that_its_row_has_in_the_source():
     X, y = np.zeros((20, 2)), np.zeros(20, dtype=np.int32)
     X[13, 1] = np.nan
-    folds = Listed((np.arange(30) % 3).astype(np.int32), 3)
+    folds = ListedFolds((np.arange(30) % 3).astype(np.int32), 3)
     state = Folds.start(folds, lambda: Moments.start(1, 2, "full"))
     with pytest.raises(NonFinite, match=r"row 18, column 1"):
         state.update(Chunk(Dense(X), y, None, 5))
@@ -169,11 +179,11 @@ def splitmix64(state: int) -> int:
 
 @given(first=st.integers(0, 2**40), seed=st.integers(0, 2**63 - 1), count=st.integers(2, 1000))
 def test_hashed_folds_are_the_same_on_every_machine_and_in_every_cut(first, seed, count):
-    found = Hashed(count, seed).of(first, 5)
+    found = HashedFolds(count, seed).of(first, 5)
     for i, fold in enumerate(found):
         z = splitmix64(seed + (first + i + 1) * 0x9E3779B97F4A7C15)
         assert fold == (z >> 32) * count >> 32
-    np.testing.assert_array_equal(found[2:], Hashed(count, seed).of(first + 2, 3))
+    np.testing.assert_array_equal(found[2:], HashedFolds(count, seed).of(first + 2, 3))
 
 
 def test_the_first_numbers_of_splitmix64():
@@ -181,7 +191,7 @@ def test_the_first_numbers_of_splitmix64():
 
 
 def test_hashed_folds_are_even_and_differ_by_seed():
-    sizes = np.bincount(Hashed(10).of(0, 100_000))
+    sizes = np.bincount(HashedFolds(10).of(0, 100_000))
     assert sizes.min() > 9_600
     assert sizes.max() < 10_400
-    assert 0.05 < (Hashed(10, 1).of(0, 10_000) == Hashed(10, 2).of(0, 10_000)).mean() < 0.15
+    assert 0.05 < (HashedFolds(10, 1).of(0, 10_000) == HashedFolds(10, 2).of(0, 10_000)).mean() < 0.15

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import likelier as lk
 from likelier.cli.parquet_feed import ParquetFeed
 from likelier.streams.model import Online, Settings
-from likelier.streams.reader import Session, TextFeed, Wish
+from likelier.streams.reader import ReadOptions, Session, TextFeed
 
 LOSSES = ["log_loss", "hinge", "modified_huber"]
 
@@ -33,7 +33,7 @@ def followed(path, **made):
     model = Online(Settings(**made))
     feed = ParquetFeed if path.suffix == ".parquet" else TextFeed
     session = Session(model)
-    session.follow(feed([str(path)], Wish(target="y", weight="w")))
+    session.follow(feed([str(path)], ReadOptions(target="y", weight="w")))
     return session
 
 
@@ -86,7 +86,9 @@ def test_a_label_that_the_model_does_not_know_may_come_where_nothing_is_learned(
     model = followed(path).model
     later = written([(1, "a", 1), (1, "c", 1)], tmp_path / "later.csv")
     session = Session(model, learning=False)
-    session.follow(TextFeed([str(later)], Wish(target="y", weight="w", learning=False), model.labels))
+    session.follow(
+        TextFeed([str(later)], ReadOptions(target="y", weight="w", learning=False), model.labels)
+    )
     p = model.learner.predict(_rows(model, [{"x": 1.0}]))[0, 0]
     assert session.curve.figures.log_loss == pytest.approx((-np.log(p) + np.log(3)) / 2, rel=1e-9)
 

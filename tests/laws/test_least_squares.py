@@ -17,7 +17,7 @@ from laws.generators import LAYOUTS, SEEDS
 from laws.parts import parts_of
 from likelier.data import Arrays, Chunk, Dense, block
 from likelier.engines import serial, threads
-from likelier.states import Gathered
+from likelier.states import RowsOrTriangle
 
 pytestmark = pytest.mark.filterwarnings("ignore::likelier.DegenerateWarning")
 
@@ -108,7 +108,7 @@ def test_any_cut_gives_the_same_from_few_rows_to_many(seed, n, p, cuts):
 
 # ---- the state --------------------------------------------------------------------------------------
 def gathered(*pieces, layout="C"):
-    state = Gathered.start(pieces[0][0].shape[1], pieces[0][1].shape[1])
+    state = RowsOrTriangle.start(pieces[0][0].shape[1], pieces[0][1].shape[1])
     for X, Y, w in pieces:
         state.update(Chunk(LAYOUTS[layout](X), Y, w))
     return state
@@ -164,7 +164,7 @@ def test_rows_are_kept_while_they_are_fewer_than_columns_and_no_longer():
 
 def test_sparse_rows_are_kept_while_they_are_smaller_than_the_triangle():
     X = sparse.random_array((5000, 400), density=0.01, rng=np.random.default_rng(0), format="csr")
-    state = Gathered.start(400, 1)
+    state = RowsOrTriangle.start(400, 1)
     state.update(Chunk(block(X), np.zeros((5000, 1)), None))
     assert state.triangle is None
     assert state._held < 400 * 400 * 8
@@ -222,7 +222,7 @@ def test_files_and_pickles_keep_what_was_kept(shape, tmp_path):
 
 def test_threads_give_the_same_bits_with_few_rows():
     X, Y, w = table(300, 400)
-    start = partial(Gathered.start, 400, 2)
+    start = partial(RowsOrTriangle.start, 400, 2)
     with parts_of(1 << 16):
         a, b = (run(Arrays(Dense(X), Y, w), start) for run in (threads(3), serial))
     for x, y in zip(a.equations(centred=True)[:4], b.equations(centred=True)[:4], strict=True):

@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import likelier as lk
 from laws.generators import SEEDS
 from laws.parts import parts_of
-from likelier.choose_solver import Choice
+from likelier.choose_solver import SolverChoice
 from likelier.estimators import validation
 from likelier.solve import Terms, solve
 from likelier.solvers import Solution
@@ -238,7 +238,7 @@ def handed_on(first: str, then: str, C: float, X: Any, y: np.ndarray, most: int 
     model = Logistic(C=C)
     posed = model._objective(model._rows(validation.training(model, X, y, None)))
     terms = Terms(1e-4, most)
-    return solve(posed, np.zeros(posed.size), Choice(first, "it was told to", then), terms)
+    return solve(posed, np.zeros(posed.size), SolverChoice(first, "it was told to", then), terms)
 
 
 @pytest.mark.parametrize(("first", "C", "rows"), [("dual", 1.0, 150), ("lbfgs", 1e4, 1000)])

@@ -341,9 +341,9 @@ def exact_errors(X: Any, model: Any) -> Any:
     for row, chances in zip(D.tolist(), P[:, 1:].tolist(), strict=True):
         x, p = [Fraction(v) for v in row], [Fraction(v) for v in chances]
         for k, o in product(range(q), range(q)):
-            bend = p[k] * ((k == o) - p[o])
+            curvature = p[k] * ((k == o) - p[o])
             for i, j in product(range(c), range(c)):
-                A[c * k + i][c * o + j] += bend * x[i] * x[j]
+                A[c * k + i][c * o + j] += curvature * x[i] * x[j]
     for i in range(m):
         A[i] = [v / A[i][i] for v in A[i]]
         for r in range(m):

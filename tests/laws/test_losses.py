@@ -52,29 +52,29 @@ def nudged(Z: Any, k: int, by: float) -> Any:
 @given(seed=SEEDS)
 def test_slopes_are_difference_quotients_of_the_value(loss, seed):
     Z, y = rows_of(loss, seed)
-    slope, h = loss.slope(Z, y), 1e-5
-    assert slope.shape == Z.shape
+    gradient, h = loss.gradient(Z, y), 1e-5
+    assert gradient.shape == Z.shape
     for k in range(Z.shape[1]):
         quotient = (loss.value(nudged(Z, k, h), y) - loss.value(nudged(Z, k, -h), y)) / (2 * h)
-        np.testing.assert_allclose(slope[:, k], quotient, atol=1e-7)
+        np.testing.assert_allclose(gradient[:, k], quotient, atol=1e-7)
 
 
 @every_bend
 @given(seed=SEEDS)
 def test_bends_are_difference_quotients_of_the_slope(loss, seed):
     Z, y = rows_of(loss, seed)
-    bend, h = loss.bend(Z, y), 1e-5
-    assert bend.shape == (*Z.shape, Z.shape[1])
+    curvature, h = loss.curvature(Z, y), 1e-5
+    assert curvature.shape == (*Z.shape, Z.shape[1])
     for k in range(Z.shape[1]):
-        quotient = (loss.slope(nudged(Z, k, h), y) - loss.slope(nudged(Z, k, -h), y)) / (2 * h)
-        np.testing.assert_allclose(bend[:, :, k], quotient, atol=1e-7)
+        quotient = (loss.gradient(nudged(Z, k, h), y) - loss.gradient(nudged(Z, k, -h), y)) / (2 * h)
+        np.testing.assert_allclose(curvature[:, :, k], quotient, atol=1e-7)
 
 
 @every_bend
 @given(seed=SEEDS)
 def test_no_bend_is_above_the_bound(loss, seed):
     Z, y = rows_of(loss, seed)
-    s = np.linalg.eigvalsh(loss.bend(Z, y))
+    s = np.linalg.eigvalsh(loss.curvature(Z, y))
     assert s.min() >= -1e-12
     assert s.max() <= loss.bound + 1e-12
 
@@ -86,7 +86,7 @@ def test_losses_are_convex_and_lie_above_their_tangents(loss, seed, share):
     other, _ = rows_of(loss, seed + 1)
     between = loss.value(share * Z + (1 - share) * other, y)
     assert (between <= share * loss.value(Z, y) + (1 - share) * loss.value(other, y) + 1e-12).all()
-    tangent = loss.value(Z, y) + ((other - Z) * loss.slope(Z, y)).sum(axis=1)
+    tangent = loss.value(Z, y) + ((other - Z) * loss.gradient(Z, y)).sum(axis=1)
     assert (loss.value(other, y) >= tangent - 1e-10).all()
 
 
@@ -98,7 +98,7 @@ def test_all_is_finite_far_out(loss):
         Z = np.full((2, K), 0.0)
         Z[:, -1] = z
         y = np.array([0, 1])
-        for found in (loss.value(Z, y), loss.slope(Z, y), loss.bend(Z, y)):
+        for found in (loss.value(Z, y), loss.gradient(Z, y), loss.curvature(Z, y)):
             assert np.isfinite(found).all()
         right = int(z > 0)
         if loss is not squared:
@@ -109,7 +109,7 @@ def test_all_is_finite_far_out(loss):
 def test_logistic_loss_keeps_its_digits_where_it_is_small():
     y = np.ones(1, dtype=np.int32)
     assert logistic.value(np.array([[40.0]]), y)[0] == pytest.approx(np.exp(-40), rel=1e-12)
-    assert logistic.slope(np.array([[40.0]]), y)[0, 0] == pytest.approx(-np.exp(-40), rel=1e-12)
+    assert logistic.gradient(np.array([[40.0]]), y)[0, 0] == pytest.approx(-np.exp(-40), rel=1e-12)
 
 
 def test_values_by_hand():
@@ -126,10 +126,10 @@ def test_values_by_hand():
         np.testing.assert_allclose(loss.value(Z, y), values)
         np.testing.assert_allclose(loss.value(-Z, 1 - y), values)  # the other class, mirrored
     assert (
-        criterion.slope(np.zeros((1, 1)), np.array([1]))[0, 0] == -1
+        criterion.gradient(np.zeros((1, 1)), np.array([1]))[0, 0] == -1
     )  # a row on the boundary is a mistake
-    assert criterion.slope(np.zeros((1, 1)), np.array([0]))[0, 0] == 1
-    assert hinge.slope(np.ones((1, 1)), np.array([1]))[0, 0] == -1
+    assert criterion.gradient(np.zeros((1, 1)), np.array([0]))[0, 0] == 1
+    assert hinge.gradient(np.ones((1, 1)), np.array([1]))[0, 0] == -1
 
 
 # ---- the link ------------------------------------------------------------------------------------
@@ -138,11 +138,11 @@ def test_losses_of_probability_are_minus_the_log_of_their_link(seed):
     Z, y = rows_of(softmaxed, seed)
     P = softmax(Z, axis=1)
     np.testing.assert_allclose(softmaxed.value(Z, y), -np.log(P[np.arange(30), y]), rtol=1e-9)
-    np.testing.assert_allclose(softmaxed.slope(Z, y), P - np.eye(4)[y], atol=1e-12)
+    np.testing.assert_allclose(softmaxed.gradient(Z, y), P - np.eye(4)[y], atol=1e-12)
     Z, y = rows_of(logistic, seed)
     P = expit(Z[:, 0])
     np.testing.assert_allclose(logistic.value(Z, y), -np.log(np.where(y == 1, P, 1 - P)), rtol=1e-9)
-    np.testing.assert_allclose(logistic.slope(Z, y)[:, 0], P - y, atol=1e-12)
+    np.testing.assert_allclose(logistic.gradient(Z, y)[:, 0], P - y, atol=1e-12)
 
 
 @given(seed=SEEDS)
@@ -150,7 +150,7 @@ def test_two_scores_of_which_one_is_0_are_the_logistic_loss(seed):
     Z, y = rows_of(logistic, seed)
     both = np.column_stack([np.zeros(30), Z])
     np.testing.assert_allclose(softmaxed.value(both, y), logistic.value(Z, y), rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(softmaxed.slope(both, y)[:, 1], logistic.slope(Z, y)[:, 0], atol=1e-12)
+    np.testing.assert_allclose(softmaxed.gradient(both, y)[:, 1], logistic.gradient(Z, y)[:, 0], atol=1e-12)
 
 
 # ---- penalties -----------------------------------------------------------------------------------

@@ -115,8 +115,8 @@ def test_a_column_that_tells_nothing_is_the_same_in_all_classes():
 @pytest.mark.parametrize(
     ("values", "kind"),
     [
-        ([0.0, 1.0, np.nan], "truths"),
-        ([True, False, True], "truths"),
+        ([0.0, 1.0, np.nan], "booleans"),
+        ([True, False, True], "booleans"),
         ([0, 3, 7], "counts"),
         ([0.2, 0.9, np.nan], "shares"),
         ([0.2, 1.5, 3.0], "positive numbers"),

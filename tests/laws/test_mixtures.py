@@ -21,7 +21,7 @@ import likelier as lk
 from laws.generators import SEEDS
 from laws.parts import parts_of
 from likelier.data import Arrays, Chunk, Dense
-from likelier.em import Climb, Problem
+from likelier.em import EMProblem, StoppingRule
 from likelier.families import (
     DiagonalGaussian,
     Exponential,
@@ -649,7 +649,7 @@ def test_given_priors_stay():
 def test_expectations_merge():
     X = gappy(rows(n=200)[0], 0)
     family = ridged("full", 1e-6)
-    problem = Problem(Arrays(Dense(X)), family, 3)
+    problem = EMProblem(Arrays(Dense(X)), family, 3)
     stats = family.stats(3, 3)
     stats.update(Chunk(Dense(np.nan_to_num(X)), (np.arange(200) % 3).astype(np.int32)))
     at = problem.maximise(stats)
@@ -670,7 +670,8 @@ def test_a_climb_says_why_it_stopped():
     assert model.stop_reason_ == "max_iter=2 steps were taken"
     assert not model.converged_
     assert (
-        Climb(0.0, 0)(Problem(Arrays(Dense(X)), ridged("full", 0), 2), model._model).way.converged is False
+        StoppingRule(0.0, 0)(EMProblem(Arrays(Dense(X)), ridged("full", 0), 2), model._model).way.converged
+        is False
     )
 
 

@@ -9,7 +9,7 @@ from laws.test_proximal import assert_optimal, objective, solution
 from likelier import objective as objectives
 from likelier.engines import run
 from likelier.penalties import ElasticNet
-from likelier.solve import Recalling, Terms, path
+from likelier.solve import CachingObjective, Terms, path
 
 
 def penalties(problem, count=8, ratio=0.5):
@@ -29,7 +29,7 @@ def test_every_solution_is_an_optimum(seed, K, ratio, sparse):
     found = list(path(problem, along, "auto", Terms(1e-8, 100)))
     for penalty, each in zip(along, found, strict=True):
         assert each.converged
-        assert_optimal(Recalling.of(problem).beneath(penalty), each.last.theta)
+        assert_optimal(CachingObjective.of(problem).beneath(penalty), each.last.theta)
 
 
 @pytest.mark.parametrize("solver", ["proximal", "newton", "lbfgs"])
@@ -37,12 +37,12 @@ def test_alone_or_along_a_path(solver):
     problem = objective(3, n=200, p=8, K=3, odd=False)
     along = penalties(problem, ratio=0.0)
     for penalty, each in zip(along, path(problem, along, solver, Terms(1e-9, 200)), strict=True):
-        alone = solution(Recalling.of(problem).beneath(penalty))
+        alone = solution(CachingObjective.of(problem).beneath(penalty))
         np.testing.assert_allclose(each.last.theta, alone.last.theta, atol=1e-6)
 
 
 def test_another_penalty_at_the_same_point_costs_no_pass():
-    problem = Recalling.of(objective(4, K=3))
+    problem = CachingObjective.of(objective(4, K=3))
     theta = np.random.default_rng(0).normal(size=problem.size) / 1e4
     first, second = (problem.beneath(penalty) for penalty in penalties(problem, 2))
     first.hessian(theta)
@@ -58,7 +58,7 @@ def test_another_penalty_at_the_same_point_costs_no_pass():
 
 def test_what_is_recalled_is_of_the_same_rows():
     """A few rows to begin with, or some of the columns, are another problem at the same θ."""
-    problem = Recalling.of(objective(5, n=3000, odd=False))
+    problem = CachingObjective.of(objective(5, n=3000, odd=False))
     theta = np.zeros(problem.size)
     few = problem.sampled(2)
     assert few.gradient(theta)[1] != pytest.approx(problem.gradient(theta)[1])

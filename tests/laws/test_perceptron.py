@@ -515,7 +515,7 @@ def test_settings_that_are_none(how, why):
 def test_a_cell_that_is_no_number_is_named(kind):
     X, t = noisy()
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    model = lk.Perceptron(weights=kind).fit(frame, t)
+    model = lk.Perceptron(weights=kind, encode=False).fit(frame, t)
     frame.loc[17, "b"] = np.nan
     for ask in (model.predict, lambda X: clone(model).fit(X, t), lambda X: model.partial_fit(X, t)):
         with pytest.raises(ValueError, match=r"NaN.*'b'|'b'.*NaN"):

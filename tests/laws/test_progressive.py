@@ -239,9 +239,7 @@ def test_rows_that_cannot_be_judged_leave_the_figures_as_they_were():
     figures = Figures.start()
     figures.update([[0.4, 0.6]], [1])
     before = pickle.dumps(figures)
-    with pytest.raises(
-        ValueError, match=r"row 1 of these cannot be judged: its probabilities \[0.4, 0.4, 0.4\]"
-    ):
+    with pytest.raises(ValueError, match=r"row 1 cannot be evaluated: its probabilities \[0.4, 0.4, 0.4\]"):
         figures.update([[0.5, 0.5, 0.0], [0.4, 0.4, 0.4]], [2, 0])
     with pytest.raises(ValueError, match=r"weight -1\.0"):
         figures.update([[0.5, 0.5]], [1], [-1.0])

@@ -20,12 +20,12 @@ from sklearn.datasets import dump_svmlight_file
 import likelier as lk
 from laws.elsewhere import counting
 from likelier.comparison.rows import opened
-from likelier.data import Hashed
+from likelier.data import HashedFolds
 from likelier.data.dask import collected
 from likelier.data.files.csv import Delimited
 from likelier.engines import chunks, run
 from likelier.engines.row_numbers import numbered
-from likelier.states import Sample
+from likelier.states import RowSample
 
 N = 24_000  # more than any sample has
 FORMATS = ["csv", "csv.gz", "latin-1", "jsonl", "jsonl.gz", "parquet", "svm", "svm.gz", "dask"]
@@ -125,7 +125,7 @@ def test_models_and_outliers_are_those_of_the_array(whole, tmp_path, ending, fam
 @every_format
 def test_folds_are_those_of_the_row_numbers(whole, tmp_path, ending):
     numbers = ["a", "b", "c"]
-    X, y, folds = whole[numbers].to_numpy(), whole["y"].to_numpy(), Hashed(3).of(0, len(whole))
+    X, y, folds = whole[numbers].to_numpy(), whole["y"].to_numpy(), HashedFolds(3).of(0, len(whole))
     rows = whole[[*numbers, "y"]]
     splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(3)]
     held = lk.GaussianNB().cross_validate(X, y, cv=splits).scores
@@ -159,8 +159,8 @@ def test_every_row_has_its_number(tmp_path, ending, seed):
 def test_a_sample_of_rows_that_are_not_numbered_is_refused(tmp_path):
     source = cut(tmp_path, table(50), [20], "csv.gz").coded(np.array([0, 1])).taking(["a"], y=True)
     with pytest.raises(AssertionError, match="numbered"):
-        run(source, lambda: Sample(10))
-    run(numbered(source), lambda: Sample(10))
+        run(source, lambda: RowSample(10))
+    run(numbered(source), lambda: RowSample(10))
 
 
 def test_files_are_counted_only_where_rows_are_drawn_and_then_once(tmp_path, monkeypatch):

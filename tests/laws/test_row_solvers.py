@@ -18,7 +18,7 @@ from likelier.data import Arrays, Chunk, NonFinite, block
 from likelier.losses import LOSSES
 from likelier.objective import Objective, shift_of
 from likelier.penalties import ElasticNet
-from likelier.row_solvers import Descent, Pace, dual, sgd
+from likelier.row_solvers import Descent, LearningRate, dual, sgd
 from likelier.solvers import Solution, newton, run_solver
 from likelier.states import Setting
 
@@ -260,7 +260,10 @@ def test_step_1_on_the_criterion_is_the_perceptron(layout):
     y = (X @ [1.0, -2.0, 0.5, 1.0] + rng.standard_normal(50) > 0).astype(np.int32)
     setting = Setting(LOSSES["perceptron"], 1, np.zeros(4))
     descent = Descent.start(
-        setting, ElasticNet.of(1, 4, 0, 0), np.zeros(5), pace=Pace(rate=1.0, power=0.0, scaled=False)
+        setting,
+        ElasticNet.of(1, 4, 0, 0),
+        np.zeros(5),
+        pace=LearningRate(rate=1.0, power=0.0, scaled=False),
     )
     rows = block(LAYOUTS[layout](X))
     expected = perceptron(X, y, 4)
@@ -280,7 +283,7 @@ def test_descent_does_not_see_how_rows_are_cut(cuts, loss):
     y = rng.integers(K, size=60).astype(np.int32)
     setting = Setting(LOSSES[loss], (K if LOSSES[loss].by_class else 1), np.zeros(3))
     penalty = ElasticNet.of(setting.q, 3, 0.1, 0.05)
-    start, pace = np.zeros(setting.m), Pace(rate=0.2, horizon=10.0, scaled=False)
+    start, pace = np.zeros(setting.m), LearningRate(rate=0.2, horizon=10.0, scaled=False)
     whole, parts = (Descent.start(setting, penalty, start, pace=pace) for _ in range(2))
     before = whole.update(Chunk(block(X), y))
     ends = [0, *sorted(cuts), 60]

@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 import likelier as lk
-from likelier.choose_solver import ABILITIES
+from likelier.choose_solver import SOLVER_SPECS
 from likelier.inference import separation
 
 seeds = st.integers(0, 2**32 - 1)
@@ -197,7 +197,7 @@ def test_columns_that_bear_no_penalty_may_separate():
 
 
 # ---- every solver --------------------------------------------------------------------------------
-SOLVERS = [name for name, able in ABILITIES.items() if not (able.l2 or able.in_memory)]
+SOLVERS = [name for name, able in SOLVER_SPECS.items() if not (able.l2 or able.in_memory)]
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

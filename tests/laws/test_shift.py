@@ -94,8 +94,8 @@ def test_weights_are_repetitions_and_missing_cells_do_no_harm():
     X, y = load_iris(return_X_y=True)
     model = lk.QuadraticDiscriminantAnalysis().fit(X, y)
     w = np.random.default_rng(0).integers(0, 3, 150)
-    weighed = model.adapt_priors(X, sample_weight=w)
-    np.testing.assert_allclose(weighed, model.adapt_priors(np.repeat(X, w, axis=0)), atol=1e-9)
+    weighted = model.adapt_priors(X, sample_weight=w)
+    np.testing.assert_allclose(weighted, model.adapt_priors(np.repeat(X, w, axis=0)), atol=1e-9)
     gone = X.copy()
     gone[::2, 2], gone[5] = np.nan, np.nan
     np.testing.assert_allclose(model.adapt_priors(gone), plain(model, gone), atol=1e-9)

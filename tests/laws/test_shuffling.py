@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_digits, load_iris
 
 import likelier as lk
-from likelier.comparison.cross_validate import grown
+from likelier.comparison.cross_validate import grow_training_rows
 from likelier.estimators.online import shuffle as shuffling
 
 Online = lk.OnlineClassifier
@@ -169,7 +169,7 @@ def test_a_comparison_does_not_depend_on_the_order_of_rows():
     found = lk.compare(X, y, given)
     for name in given:
         assert found.result(name).mean("error") < 0.15
-    curve = grown(found, list(given), sizes=[30, 90], metric="error")
+    curve = grow_training_rows(found, list(given), sizes=[30, 90], metric="error")
     assert (curve.mean[:, -1] < 0.2).all()
 
 

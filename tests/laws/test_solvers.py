@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 
 import likelier as lk
 from laws.generators import SEEDS
-from likelier.choose_solver import ABILITIES, chosen
+from likelier.choose_solver import SOLVER_SPECS, chosen
 from likelier.data import CSR, Arrays, Chunk, NonFinite, Source, block
 from likelier.engines import run
 from likelier.losses import Loss, criterion, hinge, logistic, softmaxed, squared, squared_hinge
@@ -25,7 +25,7 @@ from likelier.objective import Objective, shift_of
 from likelier.penalties import ElasticNet, Penalty
 from likelier.solvers import Iterate, Solution, gradient, newton, run_solver
 from likelier.solvers.lbfgs import Pairs
-from likelier.states import Expansion, Halves, Reach, Setting
+from likelier.states import Expansion, MaxRowSum, ScalingSums, Setting
 
 # A new batch solver of smooth problems joins here.
 EXACT = ["newton", "newton-cg", "lbfgs", "cg", "gradient"]
@@ -77,7 +77,7 @@ def problems(draw: st.DrawFn, kinds: Any = KINDS, traits: Any = TRAITS) -> Objec
 
 
 def solved(name: str, objective: Objective, *, tol: float = 1e-6, max_iter: int = 5000) -> Solution:
-    method = ABILITIES[name].make(0, 1e-6)
+    method = SOLVER_SPECS[name].make(0, 1e-6)
     return run_solver(method, objective, np.zeros(objective.size), tol=tol, max_iter=max_iter)
 
 
@@ -146,7 +146,7 @@ def test_the_trace_says_what_happened(name, K):
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     objective = objective_of(X[y < K], y[y < K], logistic if K == 2 else softmaxed, 1e-2)
     seen = []
-    method, start = ABILITIES[name].make(0, 1e-3), np.zeros(objective.size)
+    method, start = SOLVER_SPECS[name].make(0, 1e-3), np.zeros(objective.size)
     how: dict[str, Any] = {"tol": 1e-3, "max_iter": 3000}
     found = run_solver(method, objective, start, **how, watch=lambda k, at: seen.append((k, at.value)))
     assert found.converged
@@ -190,7 +190,7 @@ def test_an_interrupt_leaves_the_estimator_as_it_was(name, monkeypatch):
     model = lk.LogisticRegression(solver=name, max_iter=1000, tol=1e-2).fit(X[:100], y[:100])
     earlier = 0 if name == "newton-cg" else 3  # passes: of rows in memory it asks for one, at its end
     before, left = dict(vars(model)), iter([False] * earlier + [True])
-    state = Halves if name == "iterative-scaling" else Expansion
+    state = ScalingSums if name == "iterative-scaling" else Expansion
     absorb = state.update
 
     def update(self: Any, chunk: Chunk) -> None:
@@ -359,7 +359,9 @@ def test_the_perceptron_criterion_keeps_the_fewest_mistakes():
     X, y = separate("iris")
     objective = objective_of(X, y, criterion, 0.0)
     made = []
-    for _, at in zip(range(300), ABILITIES["gradient"].make(0, 1e-6)(objective, np.zeros(5)), strict=False):
+    for _, at in zip(
+        range(300), SOLVER_SPECS["gradient"].make(0, 1e-6)(objective, np.zeros(5)), strict=False
+    ):
         made.append(errors(objective, at.theta))
     assert made == sorted(made, reverse=True)
     assert made[-1] <= 2 < 50 == made[0]
@@ -397,7 +399,7 @@ def test_a_step_of_iterative_scaling_balances_each_weight():
     rng = np.random.default_rng(2)
     X, y, w = rng.standard_normal((50, 3)), rng.integers(0, 2, 50), rng.uniform(0.5, 2, 50)
     objective = objective_of(X, y, logistic, 0.1, w=w)
-    method = ABILITIES["iterative-scaling"].make(0, 1e-6)
+    method = SOLVER_SPECS["iterative-scaling"].make(0, 1e-6)
     before, after = (at.theta for _, at in zip(range(2), method(objective, np.ones(4)), strict=False))
     A = np.column_stack([X - objective.setting.shift, np.ones(50)])
     P = 1 / (1 + np.exp(-A @ before))
@@ -410,13 +412,13 @@ def test_a_step_of_iterative_scaling_balances_each_weight():
 
 
 def sums_of(source: Source, setting: Setting, theta: Any) -> list[Any]:
-    halves = run(source, partial(Halves.start, setting, theta))
+    halves = run(source, partial(ScalingSums.start, setting, theta))
     return [
         halves.f,
         halves.g,
         halves.up,
         halves.down,
-        run(source, partial(Reach.start, setting.shift)).most,
+        run(source, partial(MaxRowSum.start, setting.shift)).most,
     ]
 
 
@@ -449,7 +451,7 @@ def test_halves_refuse_cells_that_are_no_numbers(layout):
     rows = CSR(found.data, found.indices, found.indptr, 3) if layout == "sparse" else block(X)
     chunk = Chunk(rows, np.array([0, 1, 0], dtype=np.int32), first=10)
     setting = Setting(logistic, 1, np.zeros(3))
-    for state in (Halves.start(setting, np.zeros((1, 4))), Reach.start(setting.shift)):
+    for state in (ScalingSums.start(setting, np.zeros((1, 4))), MaxRowSum.start(setting.shift)):
         with pytest.raises(NonFinite) as caught:
             state.update(chunk)
         assert (caught.value.row, caught.value.column) == (11, 1)

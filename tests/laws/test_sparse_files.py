@@ -17,7 +17,7 @@ import likelier as lk
 from likelier import _core
 from likelier.data.files import base, svmlight
 from likelier.streams.model import Online, Settings
-from likelier.streams.reader import TextFeed, Wish
+from likelier.streams.reader import ReadOptions, TextFeed
 
 MODELS = [
     lk.MultinomialNB(),
@@ -232,14 +232,14 @@ def test_an_online_model_sees_the_features_of_the_stream(tmp_path, kind, interac
     model = lk.OnlineClassifier(interactions=interactions, shuffle=False).fit(source)
     rows = _core.HashedRows()
     stream = Online(Settings(interactions=interactions), ["0", "1"] if kind == "svm" else ["-1", "1"])
-    feed = TextFeed([str(path)], Wish(crosses=interactions or ()), labels=stream.labels)
+    feed = TextFeed([str(path)], ReadOptions(crosses=interactions or ()), labels=stream.labels)
     for fill in feed.fills():
         rows.clear()
         fill(rows)
         stream.learn(rows)
     P = model.predict_proba(source)
     rows.clear()
-    for fill in TextFeed([str(path)], Wish(crosses=interactions or ())).fills():
+    for fill in TextFeed([str(path)], ReadOptions(crosses=interactions or ())).fills():
         fill(rows)
     assert P.tobytes() == stream.learner.predict(rows).tobytes()
     y = rows_of(source)[1]

@@ -31,8 +31,8 @@ from laws.generators import (
 )
 from likelier.data import Chunk, Columns, Dense, NonFinite
 from likelier.families import DiagonalGaussian, Histogram, MixedFamily
-from likelier.families.gamma_beta import Itself
-from likelier.families.mixed import Pooled
+from likelier.families.gamma_beta import SinglePart
+from likelier.families.mixed import PooledFamily
 from likelier.states import (
     BinCounts,
     Bins,
@@ -41,7 +41,6 @@ from likelier.states import (
     Deviations,
     Extent,
     HigherMoments,
-    Kept,
     LabelTotals,
     Levels,
     Moments,
@@ -49,6 +48,7 @@ from likelier.states import (
     PatternMoments,
     PositiveMoments,
     ShrinkageMoments,
+    StoredRows,
     Sums,
     Survey,
 )
@@ -126,14 +126,14 @@ STATES = [
     Kind("sums of truths", partial(Sums.start, threshold=0.5), gaps=True, scatter=False),
     Kind(
         "positive moments",
-        partial(PositiveMoments.start, positives=Itself()),
+        partial(PositiveMoments.start, positives=SinglePart()),
         view=of_positives,
         gaps=True,
         scatter=False,
     ),
-    Kind("kept rows", Kept.start, gaps=True),
+    Kind("kept rows", StoredRows.start, gaps=True),
     Kind("parts", in_parts, gaps=True, scatter=False, whole=False),
-    Kind("all classes", Pooled(DiagonalGaussian()).stats, gaps=True, scatter=False),
+    Kind("all classes", PooledFamily(DiagonalGaussian()).stats, gaps=True, scatter=False),
     Kind("extent", lambda K, p: Extent.start(p), by_class=False),
     Kind("survey", lambda K, p: Survey(), by_class=False),
     Kind("label totals", lambda K, p: LabelTotals(), by_class=False),
@@ -409,7 +409,7 @@ RAW_LABELS = {
     "small numbers": np.array([3, -1, 0, 127, -128], dtype=np.int8),
     "unsigned": np.array([0, 2**64 - 1, 2**63, 1, 5], dtype=np.uint64),
     "floats": np.array([1.0, -0.0, 2.5, -7.0, 1e300]),
-    "truths": np.array([True, False]),
+    "booleans": np.array([True, False]),
     "dates": np.array(["2020-01-02", "1969-12-31", "2020-01-01"], dtype="M8[D]"),
     "bytes": np.array([b"b", b"a", b"abc"]),
     "big endian": np.array([3, 1, 2], dtype=">i4"),
@@ -421,12 +421,12 @@ def test_the_survey_finds_the_sorted_labels(levels):
     rng = np.random.default_rng(0)
     y = levels[rng.integers(0, len(levels), 500)]
     w = (y != levels[0]).astype(np.float64)  # the first of them never counts
-    found, weighed = Survey(), Survey()
+    found, weighted = Survey(), Survey()
     for rows in np.array_split(np.arange(500), 7):
         found.update(Chunk(Dense(np.zeros((len(rows), 1))), y[rows]))
-        weighed.update(Chunk(Dense(np.zeros((len(rows), 1))), y[rows], w[rows]))
+        weighted.update(Chunk(Dense(np.zeros((len(rows), 1))), y[rows], w[rows]))
     np.testing.assert_array_equal(found.levels, np.unique(y))
-    np.testing.assert_array_equal(weighed.levels, np.unique(y[w > 0]))
+    np.testing.assert_array_equal(weighted.levels, np.unique(y[w > 0]))
 
 
 @given(rows=tables())
@@ -458,7 +458,7 @@ def error(state: Any, exact: Fraction) -> float:
 def scatter(state: Any) -> Any:
     """Of complete rows."""
     held = counted(state)[0]
-    if isinstance(held, Kept):
+    if isinstance(held, StoredRows):
         return held.moments()[0].S
     return held.gap if isinstance(held, PositiveMoments) else held.S
 

@@ -32,7 +32,7 @@ from likelier.families import (
     refuse_outside,
     ridged,
 )
-from likelier.scores import Based, Scores
+from likelier.scores import Scores, TermWithConstant
 from likelier.states import Statistics
 from likelier.states.counts import edges_of_each
 from likelier.states.units import Scaled
@@ -86,7 +86,7 @@ RAYLEIGH = Range("Rayleigh", "numbers from 0 on", low=0.0)
 
 
 @dataclass(frozen=True)
-class Term(Based):
+class Term(TermWithConstant):
     by_class = ("b", "v")
     v: np.ndarray
 

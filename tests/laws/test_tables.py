@@ -10,7 +10,7 @@ from laws.generators import SEEDS, tables
 from laws.test_states import of_codes
 from likelier.data import Chunk, Columns, Dense, Factor, NonFinite, OutOfSupport
 from likelier.families import Categorical, Histogram
-from likelier.scores import abreast
+from likelier.scores import stacked
 from likelier.states import BinCounts, Bins, Counts, edges_of
 
 
@@ -232,7 +232,7 @@ def test_tables_stand_side_by_side_if_they_have_the_same_rows():
         [fitted(Categorical([3, 3], a), 3, X, y).scores() for a in (0.1, 1.0)],
         [fitted(Histogram(bins, a), 3, X, y).discriminants() for a in (0.1, 1.0)],
     ):
-        joint, (one, two) = abreast(models), np.empty((2, 60, 3))
+        joint, (one, two) = stacked(models), np.empty((2, 60, 3))
         Z = np.empty((60, 6))
         assert [type(t) for t in joint.terms] == [type(t) for t in models[0].terms]
         joint.write(Chunk(Dense(X)), Z)

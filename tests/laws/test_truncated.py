@@ -38,7 +38,8 @@ def test_what_tol_promises_holds(shape, noisy, C):
     best = lk.LogisticRegression(C=C, solver="newton-cg", tol=1e-8, max_iter=1000).fit(X, y)
     assert model.converged_
     assert model.trace_[-1, 0] - best.trace_[-1, 0] <= PROMISED
-    assert model.coef_.sum(axis=0) == pytest.approx(0.0, abs=1e-6) or len(model.classes_) == 2
+    if len(model.classes_) > 2:  # exactly: single precision and unequal metrics have no part in it
+        np.testing.assert_allclose(model.coef_.sum(axis=0), 0, atol=1e-12 * abs(model.coef_).max())
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])

@@ -14,9 +14,9 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 import likelier as lk
 from laws.generators import SEEDS
-from likelier.data import Arrays, Dense
-from likelier.estimators.generative.outliers import Drawing, scored
-from likelier.states import Typical
+from likelier.data import Chunk, Dense
+from likelier.estimators.generative.outliers import RowSampler, scored
+from likelier.states import ReferenceScores
 from likelier.states.rows import MOST
 
 MODELS = [
@@ -33,10 +33,10 @@ def drawn(n: int, p: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return rng.standard_normal((n, p)) + y[:, None], y
 
 
-def typical(seed: int, rows: int) -> Typical:
+def typical(seed: int, rows: int) -> ReferenceScores:
     rng = np.random.default_rng(seed)
     keys = rng.permutation(4 * MOST)[: min(rows, MOST)].astype(np.uint64)
-    return Typical(keys, rng.standard_normal(len(keys)), rng.exponential(size=len(keys)), rows)
+    return ReferenceScores(keys, rng.standard_normal(len(keys)), rng.exponential(size=len(keys)), rows)
 
 
 # ---- of fresh rows -------------------------------------------------------------------------------
@@ -138,13 +138,13 @@ WITHOUT = {
 }
 
 
-@pytest.mark.parametrize("weighed", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("case", WITHOUT)
-def test_training_rows_are_scored_as_models_without_them_do(case, weighed):
+def test_training_rows_are_scored_as_models_without_them_do(case, weighted):
     model, draw, tol = WITHOUT[case]
     rng = np.random.default_rng(0)
     X, y = draw(45, 4, 3, rng)
-    w = rng.integers(1, 4, 45).astype(float) if weighed else np.ones(45)
+    w = rng.integers(1, 4, 45).astype(float) if weighted else np.ones(45)
     whole = clone(model).fit(X, y, sample_weight=w)
     found, within = scored(whole._model.typical).scores, whole.score_samples(X)  # in the order of rows
     for i in range(0, 45, 4):
@@ -156,11 +156,11 @@ def test_training_rows_are_scored_as_models_without_them_do(case, weighed):
 
 
 @pytest.mark.parametrize("model", [lk.BernoulliNB(), lk.PoissonNB(), lk.MultinomialNB(alpha=0.3)])
-@pytest.mark.parametrize("weighed", [False, True])
-def test_sparse_rows_are_scored_as_dense_ones(model, weighed):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sparse_rows_are_scored_as_dense_ones(model, weighted):
     rng = np.random.default_rng(0)
     X, y = (rng.random((80, 12)) < 0.3).astype(float), np.arange(80) % 3
-    w = 0.75 * rng.integers(1, 3, 80) if weighed else None
+    w = 0.75 * rng.integers(1, 3, 80) if weighted else None
     dense, thin = (
         scored(clone(model).fit(rows, y, sample_weight=w)._model.typical).scores
         for rows in (X, sparse.csr_matrix(X))
@@ -248,10 +248,10 @@ def test_a_larger_share_has_the_outliers_of_a_smaller_one(model):
 def test_weights_are_repetitions():
     X, y = drawn(300)
     w = np.random.default_rng(1).integers(0, 4, 300)
-    weighed = lk.GaussianNB().fit(X, y, sample_weight=w)
+    weighted = lk.GaussianNB().fit(X, y, sample_weight=w)
     repeated = lk.GaussianNB().fit(np.repeat(X, w, axis=0), np.repeat(y, w))
     for quantile in (0.01, 0.1, 0.5):
-        np.testing.assert_array_equal(weighed.is_outlier(X, quantile), repeated.is_outlier(X, quantile))
+        np.testing.assert_array_equal(weighted.is_outlier(X, quantile), repeated.is_outlier(X, quantile))
 
 
 def test_more_rows_than_are_kept_are_judged_by_a_sample():
@@ -339,10 +339,27 @@ def test_saved_models_judge_alike(tmp_path):
         np.testing.assert_array_equal(again.is_outlier(X, 0.1), model.is_outlier(X, 0.1))
 
 
+@pytest.mark.parametrize("rows", [300, MOST + 200, 3 * MOST])
+@pytest.mark.parametrize("kind", [np.array, sparse.csr_matrix])
+def test_rows_that_change_after_the_fit_change_nothing(rows, kind):
+    """The scores of training rows are put off: what they are made of must not be the caller's arrays."""
+    X, y = drawn(rows)
+    fresh, w = drawn(200, seed=1)[0] * 2, np.ones(rows)
+    expected = lk.GaussianNB().fit(X, y, w).is_outlier(fresh)
+    given, labels, weights = kind(X), y.copy(), w.copy()
+    model = lk.GaussianNB().fit(given, labels, weights)
+    if kind is np.array:
+        given *= 1e3
+    else:
+        given.data *= 1e3
+    labels[:], weights[:] = 0, 1e-9
+    np.testing.assert_array_equal(model.is_outlier(fresh), expected)
+
+
 def test_rows_without_weight_are_not_drawn():
     X, _ = drawn(20_000)
     w = (np.arange(20_000) < 100).astype(np.float64)
-    keys, rows = Drawing(0, MOST).of_all(Arrays(Dense(X), None, w)).sample.drawn()
+    keys, rows = RowSampler(0, MOST).of_all(Chunk(Dense(X), None, w)).sample.drawn()
     assert len(keys) == 100
     np.testing.assert_array_equal(rows.X.to_array(), X[:100])
 

@@ -48,10 +48,10 @@ def densities(X, y, w=None):
     return found
 
 
-@pytest.mark.parametrize("weighed", [False, True])
-def test_chunks_merged_parts_files_and_whole_tables_agree(weighed, tmp_path):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_chunks_merged_parts_files_and_whole_tables_agree(weighted, tmp_path):
     X, y, w = rows()
-    w = w if weighed else None
+    w = w if weighted else None
     whole = lk.LinearDiscriminantAnalysis().fit(X, y, w)
     assert isinstance(whole._statistics.whole, Deviations)
     assert whole._statistics.whole.scatter is None
@@ -79,9 +79,9 @@ def test_chunks_merged_parts_files_and_whole_tables_agree(weighed, tmp_path):
 
 def test_weights_mean_repetition():
     X, y, w = rows()
-    weighed = lk.LinearDiscriminantAnalysis().fit(X, y, w)
+    weighted = lk.LinearDiscriminantAnalysis().fit(X, y, w)
     at = np.repeat(np.arange(N), w.astype(int))
-    assert_same(lk.LinearDiscriminantAnalysis().fit(X[at], y[at]), weighed, X)
+    assert_same(lk.LinearDiscriminantAnalysis().fit(X[at], y[at]), weighted, X)
 
 
 def test_rows_become_a_scatter_when_they_are_as_many_as_columns():

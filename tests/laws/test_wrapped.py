@@ -13,21 +13,29 @@ import pytest
 import likelier as lk
 from likelier.data import Source
 from likelier.data.files.scan import Scan
-from likelier.data.transforms import ByClass, Few, Recoded, Selected, Spread, Thinned, Zoomed
-from likelier.engines.run import Beside, run
+from likelier.data.transforms import (
+    ByClass,
+    Head,
+    MarginOffset,
+    Recoded,
+    Selected,
+    StridedParts,
+    StridedRows,
+)
+from likelier.engines.run import SideState, run
 from likelier.estimators.common import ClassTotals
 
 # A new wrapper joins here.
 WRAPPERS: dict[str, Callable[[Source], Any]] = {
     "ByClass": lambda source: ByClass(source, np.array([1.0, 2.0])),
-    "Few": lambda source: Few(source, 2),
+    "Head": lambda source: Head(source, 2),
     "Recoded": lambda source: Recoded(source, frozenset()),
     "Selected": lambda source: Selected(source, np.array([2, 0])),
-    "Spread": lambda source: Spread(source, 3),
-    "Thinned": lambda source: Thinned(source, 1),
-    "Zoomed": lambda source: Zoomed(source, 0.5, 1),
+    "StridedRows": lambda source: StridedRows(source, 3),
+    "StridedParts": lambda source: StridedParts(source, 1),
+    "MarginOffset": lambda source: MarginOffset(source, 0.5, 1),
     "all at once": lambda source: ByClass(
-        Zoomed(Recoded(Selected(source, np.array([2, 0])), frozenset()), 0.5, 1), np.array([1.0, 2.0])
+        MarginOffset(Recoded(Selected(source, np.array([2, 0])), frozenset()), 0.5, 1), np.array([1.0, 2.0])
     ),
 }
 every_wrapper = pytest.mark.parametrize("wrap", WRAPPERS.values(), ids=list(WRAPPERS))
@@ -80,7 +88,7 @@ def test_a_connection_stays_where_it_is(scanned: Scan, tmp_path: Path):
     assert there.cluster is not None
     assert there.coded(np.array([0, 1])).cluster is there.cluster
     assert pickle.loads(pickle.dumps(there)).cluster is None
-    pickle.dumps(Spread(there, 2).parts(0)[0])
+    pickle.dumps(StridedRows(there, 2).parts(0)[0])
     with pytest.raises(TypeError, match=r"takes a distributed\.Client; got str"):
         scanned.on("tcp://127.0.0.1:8786")
 
@@ -93,7 +101,7 @@ def test_a_state_beside_another_sees_what_that_sees_and_is_handed_over(scanned: 
     def start() -> ClassTotals:
         return ClassTotals(np.zeros(2))
 
-    found = run(rows, start, Beside(lambda: ClassTotals(np.zeros(2)), met.append))
+    found = run(rows, start, SideState(lambda: ClassTotals(np.zeros(2)), met.append))
     np.testing.assert_array_equal(found.n, run(rows, start).n)
     np.testing.assert_array_equal(met[0].n, found.n)
     assert len(met) == 1

@@ -111,13 +111,13 @@ def test_residuals():
     left = check(opened(data.data, data.target), None).residuals
     design = add_constant(data.data)
     fit = OLS(data.target, design).fit()
-    assert left.told == pytest.approx(fit.rsquared_adj)
-    assert left.told_p == pytest.approx(fit.f_pvalue)
+    assert left.adjusted_r2 == pytest.approx(fit.rsquared_adj)
+    assert left.linear_p == pytest.approx(fit.f_pvalue)
     assert left.uneven_p == pytest.approx(het_breuschpagan(fit.resid, design)[1])
     assert left.skewness == pytest.approx(stats.skew(fit.resid))
     Z = data.data.drop(columns="sex")  # a bend of a column of two values is a slope
     more = OLS(data.target, design.join((Z - Z.median()).abs().add_suffix(" bent"))).fit()
-    assert left.bent_p == pytest.approx(more.compare_f_test(fit)[1])
+    assert left.nonlinear_p == pytest.approx(more.compare_f_test(fit)[1])
 
 
 def test_poisson_counts_by_their_index():

@@ -51,7 +51,7 @@ def data():
     return X[::2], y[::2]
 
 
-def weighed(model, y):
+def weighted(model, y):
     return {} if isinstance(model, lk.GaussianMixture) else {"sample_weight": np.ones(len(y))}
 
 
@@ -61,7 +61,7 @@ def test_every_task_begins_and_ends_and_changes_nothing(model):
     plain = model.__class__(**model.get_params()).fit(X, y)
     recording = Recording()
     seen = model.__class__(**model.get_params()).set_callbacks(recording)
-    assert seen.fit(X, y, **weighed(model, y)) is seen
+    assert seen.fit(X, y, **weighted(model, y)) is seen
     names = [name for name, _, _ in recording.told]
     assert names[0] == "setup"
     assert names[-1] == "teardown"
@@ -71,7 +71,7 @@ def test_every_task_begins_and_ends_and_changes_nothing(model):
     root = begun[0]
     assert root[1].task_name == "fit"
     np.testing.assert_array_equal(root[2][0], X)
-    if weighed(model, y):
+    if weighted(model, y):
         np.testing.assert_array_equal(root[2][2]["sample_weight"], np.ones(len(y)))
     np.testing.assert_allclose(seen.predict(X), plain.predict(X))
     assert not any(name.startswith("_shown_to") for name in vars(seen))

@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from likelier.cli import compare, completion, inspect, merge, predict, stream, train
+from likelier.cli import compare, completion, inspect, merge, predict, serve, stream, token, train
 from likelier.cli.arguments import Parser, Terminated, corrected, in_options, say, terminable
 
 # What is wrong with data, files and arguments; anything else is a defect. Either is said in one line.
@@ -12,7 +12,20 @@ WRONG = (ValueError, TypeError, OSError, NotImplementedError, MemoryError, Impor
 BAD, DEFECT = 2, 70  # the latter as sysexits.h has it
 BROKEN_PIPE, INTERRUPTED, TERMINATED = 141, 130, 143  # as shells have it: 128 and the number of the signal
 
-COMMANDS = (compare, train, predict, stream, inspect, merge, completion)
+COMMANDS = (compare, train, predict, stream, serve, token, inspect, merge, completion)
+# Of which --version shows the versions that are installed.
+LIBRARIES = (
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "pyarrow",
+    "narwhals",
+    "pandas",
+    "polars",
+    "dask",
+    "matplotlib",
+)
+
 ABOUT = """\
 likelier COMMAND --help (or likelier help COMMAND) says more, with examples.
 
@@ -31,10 +44,11 @@ exit codes:
 environment:
   LIKELIER_THREADS  how many cores to use (all that the process may)
   LIKELIER_ISA      the instructions to use: v2, v3 or v4 (the highest of the machine)
-  COLUMNS           how wide help and bars may be
+  COLUMNS           the width of help, tables and bars
+  NO_COLOR          any value: no colour and no bold
 
-Answers and tables go to standard output, notes and bars to standard error; bars are shown on a
-terminal alone, and nothing is ever coloured."""
+Results go to standard output, notes and progress bars to standard error. Bars, colour and bold are
+for terminals only."""
 
 
 def parser() -> Parser:
@@ -44,7 +58,11 @@ def parser() -> Parser:
         description="Classical classifiers and least squares, on tables in files of any size.",
         epilog=ABOUT,
     )
-    top.add_argument("--version", action="store_true", help="which likelier this is")
+    top.add_argument(
+        "--version",
+        action="store_true",
+        help="the versions of likelier, Python and libraries, for bug reports",
+    )
     top.add_argument(
         "--debug", action="store_true", help="show where a problem was found: all of the traceback"
     )
@@ -81,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             traceback.print_exc()
         wrong = isinstance(problem, WRONG)
-        say(_said(problem) if wrong else _defect(problem))
+        say(_said(problem) if wrong else _defect(problem), error=True)
         _let_go()
         return BAD if wrong else DEFECT
     return code
@@ -90,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(given: list[str]) -> int:
     """What is asked for; what cannot be understood has been said."""
     if sys.stdout is None:
-        raise OSError("standard output is closed: there is nowhere to print to")
+        raise OSError("standard output is closed: nothing can be printed")
     top = parser()
     try:
         options = top.understood(corrected(top, given))
@@ -107,9 +125,27 @@ def _run(given: list[str]) -> int:
 
 
 def _version() -> str:
-    import likelier
+    """The version, and what a bug report needs: processor, threads and libraries."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
 
-    return f"likelier {likelier.__version__}"
+    import likelier
+    from likelier._core import ISA
+    from likelier.threads import cores
+
+    found = {}
+    for name in LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    libraries = ", ".join(f"{name} {number}" for name, number in found.items())
+    return (
+        f"likelier {likelier.__version__}\n"
+        f"instructions {ISA}, threads {cores()}\n"
+        f"Python {platform.python_version()} ({platform.python_implementation()}), "
+        f"{platform.system()} {platform.machine()}\n{libraries}"
+    )
 
 
 def _said(problem: Exception) -> str:

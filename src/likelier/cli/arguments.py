@@ -18,6 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from likelier.cli import style
 from likelier.display import some_of
 from likelier.estimators.catalogue import MODELS, command_names
 from likelier.streams.formats import FORMATS, scanned
@@ -33,9 +34,10 @@ KINDS = ("number", "category", "text", "date")
 MOST_NOTES = 10
 
 
-def say(message: str) -> None:
-    """One line on standard error."""
-    print(f"likelier: {' '.join(message.split())}", file=sys.stderr)
+def say(message: str, *, error: bool = False) -> None:
+    """One line on standard error; the program's name is red before an error."""
+    name = style.styled("likelier:", style.BOLD, *[style.RED] * error, on=sys.stderr)
+    print(f"{name} {style.message(' '.join(message.split()), on=sys.stderr)}", file=sys.stderr)
 
 
 class Terminated(KeyboardInterrupt):
@@ -97,7 +99,7 @@ def delimiter(text: str) -> str:
 def place(text: str) -> str:
     """Where something is written, which is on this machine: a URL would be taken for folders."""
     if "://" in text:
-        raise argparse.ArgumentTypeError(f"{text} is a URL, and files are written on this machine alone")
+        raise argparse.ArgumentTypeError(f"{text} is a URL; output can only be written to local files")
     return text
 
 
@@ -221,8 +223,8 @@ def paths(options: argparse.Namespace) -> list[str]:
     """The files that are named."""
     if "-" in options.data:
         raise ValueError(
-            "DATA -: the rows are read more than once, so they must be in a file; likelier stream takes "
-            "them as they come."
+            "DATA -: the rows are read more than once, so they must be in a file; likelier stream reads "
+            "standard input."
         )
     return list(options.data)
 
@@ -240,7 +242,7 @@ def spare(output: str, read: Iterable[str]) -> None:
         return
     for path in read:
         if same(output, path) or Path(os.path.realpath(output)) in Path(os.path.realpath(path)).parents:
-            raise ValueError(f"{output} would take the place of what is read, {path}: name another")
+            raise ValueError(f"{output} would overwrite the input {path}: choose another name")
 
 
 def same(one: str, other: str) -> bool:

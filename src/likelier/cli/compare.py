@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from likelier.cli import style
 from likelier.cli.arguments import (
     add_columns,
     add_table,
@@ -107,7 +108,7 @@ def run(options: Namespace) -> None:
         print(json.dumps(found.to_dict(), indent=2))
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        print(str(found) if width is None else found.text(width))
+        print(str(found) if width is None else style.comparison(found.text(width), on=sys.stdout))
     if report is not None:
         _write(found, report, quiet=options.json)
 
@@ -116,7 +117,7 @@ def _report(options: Namespace) -> Path | None:
     """Where it is to go, which is seen before hours of work, not after; None: there is to be none."""
     if options.no_report:
         if options.report is not None:
-            raise ValueError("--report and --no-report: which of them?")
+            raise ValueError("--report and --no-report exclude each other.")
         return None
     if options.report is None and options.json:
         return None
@@ -134,7 +135,7 @@ def _write(found: "Comparison", report: Path, *, quiet: bool) -> None:
     try:
         found.to_html(report)
     except ImportError as problem:
-        say(f"no report is written: {problem}")
+        say(f"the report was not written: {problem}")
         return
     if not quiet:
         print(f"\nreport: {report}")
@@ -151,7 +152,7 @@ def _rows(options: Namespace, report: Path | None) -> tuple[Any, Any, dict[str, 
             if getattr(options, key)
         ]
         if given:
-            raise ValueError(f"--{given[0]} is for tables in files, and {name} is built in.")
+            raise ValueError(f"--{given[0]} is for tables in files; {name} is a built-in data set.")
         from likelier.comparison.rows import built_in
 
         if not options.json:
@@ -186,11 +187,11 @@ def _made(text: str) -> Any:
     try:
         said = ast.parse(text.strip(), mode="eval").body
     except SyntaxError:
-        raise ValueError("it reads MODULE.CLASS or MODULE.CLASS(NAME=VALUE, ...)") from None
+        raise ValueError("must have the form MODULE.CLASS or MODULE.CLASS(NAME=VALUE, ...)") from None
     call = said if isinstance(said, ast.Call) else ast.Call(said, [], [])
     module, _, name = ast.unparse(call.func).rpartition(".")
     if not module or not all(part.isidentifier() for part in [*module.split("."), name]) or call.args:
-        raise ValueError("it reads MODULE.CLASS or MODULE.CLASS(NAME=VALUE, ...)")
+        raise ValueError("must have the form MODULE.CLASS or MODULE.CLASS(NAME=VALUE, ...)")
     settings = {str(each.arg): _plain(each) for each in call.keywords}
     made = _found(module, name)
     return made(**settings)
@@ -198,11 +199,11 @@ def _made(text: str) -> Any:
 
 def _plain(given: ast.keyword) -> Any:
     if given.arg is None:
-        raise ValueError("settings are named one by one")
+        raise ValueError("settings must be given as NAME=VALUE")
     try:
         return ast.literal_eval(given.value)
     except ValueError:
-        raise ValueError(f"{given.arg}={ast.unparse(given.value)} is no plain value") from None
+        raise ValueError(f"{given.arg}={ast.unparse(given.value)} is not a literal value") from None
 
 
 def _found(module: str, name: str) -> Any:

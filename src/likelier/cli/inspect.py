@@ -10,7 +10,7 @@ from likelier.cli.arguments import examples, size_of
 from likelier.display import counted, some_of
 
 if TYPE_CHECKING:
-    from likelier.cli.model_summary import Learned
+    from likelier.cli.model_summary import LearnedTable
     from likelier.saving.format import Description
 
 MOST_LINES = 30
@@ -44,37 +44,37 @@ def run(options: Namespace) -> None:
         print("\n".join(_lines(found, inside)))
 
 
-class Inside(NamedTuple):
+class ModelContents(NamedTuple):
     """What only the model itself can say."""
 
     changed: dict[str, Any]
-    learned: "Learned | None"
+    learned: "LearnedTable | None"
     fitted: str | None
 
 
-def _inside(path: str, found: "Description") -> Inside:
+def _inside(path: str, found: "Description") -> ModelContents:
     """Of a model that is quickly built."""
     if found.online is not None:
         from likelier.saving.online import FITTING
         from likelier.streams.model import Settings
 
         usual = vars(Settings()) | FITTING
-        return Inside(
+        return ModelContents(
             {name: value for name, value in found.params.items() if value != usual.get(name, usual)},
             None,
             None,
         )
     if found.size > MOST_BYTES:
-        return Inside(found.params, None, None)
+        return ModelContents(found.params, None, None)
     from likelier.cli.model_summary import changed, fitted, learned
     from likelier.saving.models import load
 
     model = load(path)
     alone = found.n_features is None  # its weights are its hyper-parameters
-    return Inside({} if alone else changed(model), learned(model), fitted(model))
+    return ModelContents({} if alone else changed(model), learned(model), fitted(model))
 
 
-def _lines(found: "Description", inside: Inside) -> list[str]:
+def _lines(found: "Description", inside: ModelContents) -> list[str]:
     alone = found.n_features is None and found.online is None  # its weights are its hyper-parameters
     params = ", ".join(f"{name}={value!r}" for name, value in inside.changed.items())
     lines = [found.estimator if alone else f"{found.estimator}({params})"]
@@ -87,7 +87,7 @@ def _lines(found: "Description", inside: Inside) -> list[str]:
     return [*lines, "", f"{size_of(found.size)}, written by likelier {found.likelier}, {date} UTC"]
 
 
-def _facts(found: "Description", inside: Inside) -> Iterator[tuple[str, str]]:
+def _facts(found: "Description", inside: ModelContents) -> Iterator[tuple[str, str]]:
     """What is said in a line each."""
     about = found.about
     if about.get("target"):
@@ -158,7 +158,7 @@ def _classes(found: "Description") -> list[str]:
     return [*lines[: MOST_LINES + 1], *([f"and {more} more"] if more > 0 else [])]
 
 
-def _all(found: "Description", inside: Inside) -> dict[str, Any]:
+def _all(found: "Description", inside: ModelContents) -> dict[str, Any]:
     held = {key: value for key, value in vars(found).items() if key != "header"}
     arrays = {
         name: {key: entry[key] for key in ("dtype", "shape")}

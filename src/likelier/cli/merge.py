@@ -78,7 +78,10 @@ def _about(models: "dict[str, Description]") -> dict[str, Any]:
     (first, target), *others = targets.items() if targets else [("", None)]
     for path, other in others:
         if other != target:
-            raise ValueError(f"{path} predicts {other!r}, and {first} {target!r}: they are other models")
+            raise ValueError(
+                f"{path} predicts {other!r}, and {first} {target!r}: models with different "
+                "targets cannot be merged"
+            )
     if len(set(weights.values())) > 1:
         named = ", ".join(f"{path}: {weight or 'none'}" for path, weight in weights.items())
         say(f"note: rows were weighed by other columns ({named}); the weights count as they are")

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 MOST_ROWS, MOST_COLUMNS = 30, 8  # beyond which a table tells nobody anything
 
 
-class Learned(NamedTuple):
+class LearnedTable(NamedTuple):
     """A row for each column that the model takes, a column for each class, component or target."""
 
     title: str
@@ -43,7 +43,7 @@ class Learned(NamedTuple):
         return [*shown, *([f"and {more} more"] if more > 0 else [])]
 
 
-def learned(model: Any) -> Learned | None:
+def learned(model: Any) -> LearnedTable | None:
     """Weights of what is linear, means of what is Gaussian; None: neither, or none that can be shown."""
     named = [str(name) for name in getattr(model, "feature_names_in_", [])]
     names = named or [f"x{j}" for j in range(getattr(model, "n_features_in_", 0))]
@@ -54,7 +54,7 @@ def learned(model: Any) -> Learned | None:
     return None
 
 
-def _weights(model: Any, names: list[str]) -> Learned | None:
+def _weights(model: Any, names: list[str]) -> LearnedTable | None:
     coef = getattr(model, "coef_", None)
     if coef is None or hasattr(coef, "tocsr"):
         return None
@@ -65,10 +65,10 @@ def _weights(model: Any, names: list[str]) -> Learned | None:
     classes = [str(label) for label in getattr(model, "classes_", ())]
     values = ["y"] if len(W) == 1 else [f"y{k}" for k in range(len(W))]
     heads = classes[-len(W) :] or values  # of two classes the weights of the second
-    return Learned("weights", heads, [*names, "(intercept)"], np.vstack([W.T, b]))
+    return LearnedTable("weights", heads, [*names, "(intercept)"], np.vstack([W.T, b]))
 
 
-def _means(model: Any, names: list[str]) -> Learned | None:
+def _means(model: Any, names: list[str]) -> LearnedTable | None:
     mean = getattr(model, "theta_", getattr(model, "means_", None))
     if mean is None or np.ndim(mean) != 2 or np.shape(mean)[1] != len(names):
         return None
@@ -76,7 +76,7 @@ def _means(model: Any, names: list[str]) -> Learned | None:
     of = getattr(model, "component_classes_", None)  # of a mixture in each class
     labels = of if of is not None else getattr(model, "classes_", range(len(mean)))
     spread = None if variance is None else np.sqrt(variance).T
-    return Learned("means", [str(label) for label in labels], names, np.asarray(mean).T, spread)
+    return LearnedTable("means", [str(label) for label in labels], names, np.asarray(mean).T, spread)
 
 
 def fitted(model: Any) -> str | None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from likelier import _core
 from likelier.array_types import Floats
 from likelier.data.frames import frame_columns
-from likelier.streams.reader import NUMBER, WORD, Fill, Told, Wish
+from likelier.streams.reader import NUMBER, WORD, FeedProgress, Fill, ReadOptions
 
 ROWS = 2048  # of a batch
 
@@ -25,55 +25,71 @@ class ParquetFeed:
     """Files one after another; types are theirs."""
 
     paths: Sequence[str]
-    wish: Wish
+    read_options: ReadOptions
     labels: Sequence[str] = ()
     columns: dict[str, str] = field(default_factory=dict)
     _read: int = 0
 
     def __post_init__(self) -> None:
         self._codes = {label: code for code, label in enumerate(self.labels)}
-        self._intake = _core.Intake([list(cross) for cross in self.wish.crosses], self.wish.finite, False)
+        self._intake = _core.Intake(
+            [list(cross) for cross in self.read_options.crosses], self.read_options.finite, False
+        )
 
     @property
     def size(self) -> int:
         """Bytes of all files."""
         return sum(Path(path).stat().st_size for path in self.paths)
 
-    def fills(self) -> Iterator[Fill[Told]]:
+    def fills(self) -> Iterator[Fill[FeedProgress]]:
         """Each puts the next rows into a batch."""
         for path in self.paths:
             size = Path(path).stat().st_size
             with pq.ParquetFile(path) as file:
                 names, n = file.schema_arrow.names, file.metadata.num_rows
-                self.wish.check(path, names)
+                self.read_options.check(path, names)
                 for batch in file.iter_batches(ROWS, columns=[name for name in names if self._takes(name)]):
                     yield partial(self._fill, path, pa.Table.from_batches([batch]), size * len(batch) // n)
 
     def _takes(self, name: str) -> bool:
-        wish = self.wish
-        wanted = wish.features is None or name in wish.features
-        return name in (wish.target, wish.weight) or (wanted and name not in wish.ignored)
+        read_options = self.read_options
+        wanted = read_options.features is None or name in read_options.features
+        return name in (read_options.target, read_options.weight) or (
+            wanted and name not in read_options.ignored
+        )
 
     def _fill(
         self, path: str, table: Any, length: int, rows: _core.HashedRows
-    ) -> tuple[_core.HashedRows, Told]:
+    ) -> tuple[_core.HashedRows, FeedProgress]:
         try:
             made = self._hashed(table)
         except (ValueError, TypeError) as problem:
             raise ValueError(f"{path}: {problem}") from problem
         self._read += length
-        return made, Told(self.labels, self.columns, 0, (), 0, self._read)
+        return made, FeedProgress(self.labels, self.columns, 0, (), 0, self._read)
 
     def _hashed(self, table: Any) -> _core.HashedRows:
-        named = {name: table[name] for name in (self.wish.target, self.wish.weight) if name is not None}
+        named = {
+            name: table[name]
+            for name in (self.read_options.target, self.read_options.weight)
+            if name is not None
+        }
         features = table.drop_columns(list(named))
         for at, (name, type_) in enumerate(zip(features.column_names, features.schema.types, strict=True)):
             if _is_number(type_) and self.columns.setdefault(name, NUMBER) == WORD:
                 features = features.set_column(at, name, features[name].cast(pa.string()))
             self.columns.setdefault(name, WORD)
-        columns = frame_columns(nw.from_native(features, eager_only=True), strict=self.wish.finite)
-        weights = None if self.wish.weight is None else _weights(self.wish.weight, named[self.wish.weight])
-        codes = None if self.wish.target is None else self._coded(named[self.wish.target], weights)
+        columns = frame_columns(nw.from_native(features, eager_only=True), strict=self.read_options.finite)
+        weights = (
+            None
+            if self.read_options.weight is None
+            else _weights(self.read_options.weight, named[self.read_options.weight])
+        )
+        codes = (
+            None
+            if self.read_options.target is None
+            else self._coded(named[self.read_options.target], weights)
+        )
         return self._intake.columns(columns, 0, table.num_rows, codes, weights)
 
     def _coded(self, column: Any, weights: Floats | None) -> NDArray[np.int32]:

@@ -19,7 +19,7 @@ from likelier.cli.arguments import (
 )
 
 if TYPE_CHECKING:
-    from likelier.cli.predict_rows import Answers
+    from likelier.cli.predict_rows import PredictionTables
     from likelier.evaluation import Evaluation
 
 
@@ -62,14 +62,21 @@ def add(commands: Any) -> None:
 
 def run(options: Namespace) -> None:
     """Answer part by part, and say how good the answers are."""
-    from likelier.cli.predict_rows import Answers, as_json, check_place, features_of, in_words, plan
+    from likelier.cli.predict_rows import (
+        PredictionTables,
+        as_json,
+        check_place,
+        features_of,
+        in_words,
+        plan,
+    )
     from likelier.saving.format import describe
     from likelier.saving.models import load
 
     printed = options.output == "-"
     if printed and options.json:
         raise ValueError(
-            "--json prints the figures where the answers would be printed: name a file, -o OUT"
+            "--json prints metrics to standard output: write the predictions to a file, -o OUT"
         )
     if not printed:
         check_place(options.output, overwrite=options.overwrite)
@@ -81,7 +88,7 @@ def run(options: Namespace) -> None:
     known = about.get("target")
     with noting():
         task = plan(model, paths(options), options.format, options.keep, options.target, known, how)
-        answers = Answers(model, task, options.only)
+        answers = PredictionTables(model, task, options.only)
         found = _written(answers, options)
     if options.json:
         print(json.dumps(None if found is None else as_json(found)))
@@ -89,7 +96,7 @@ def run(options: Namespace) -> None:
         say(in_words(found))
 
 
-def _written(answers: "Answers", options: Namespace) -> "Evaluation | None":
+def _written(answers: "PredictionTables", options: Namespace) -> "Evaluation | None":
     from likelier.cli.predict_rows import CSV, opened
     from likelier.cli.progress import rows_bar
 

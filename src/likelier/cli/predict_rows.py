@@ -26,13 +26,20 @@ from likelier.array_types import Floats
 from likelier.cli.arguments import check_columns, say
 from likelier.data import CSR, BadCell, Chunk, Columns, Part, frames
 from likelier.data.files.scan import Batches, Scan, find, names_in, scan
-from likelier.data.files.svmlight import TARGET, Keyed, SparseScan
+from likelier.data.files.svmlight import TARGET, KeyedRows, SparseScan
 from likelier.display import counted
 from likelier.estimators.online.classifier import OnlineClassifier
 from likelier.estimators.online.rows import worded
-from likelier.estimators.predictions import Naming, decided, probable, said, takes_blocks
+from likelier.estimators.predictions import ClassCodes, class_predictions, decided, probable, takes_blocks
 from likelier.estimators.sources import as_fitted, as_learned, completed, integrates, usable
-from likelier.evaluation import Evaluation, LabelEvaluation, LabelSums, Said, ValueEvaluation, ValueSums
+from likelier.evaluation import (
+    ClassPredictions,
+    Evaluation,
+    LabelEvaluation,
+    LabelSums,
+    ValueEvaluation,
+    ValueSums,
+)
 from likelier.saving.format import replacing
 from likelier.streams.formats import FORMATS
 from likelier.threads import cores
@@ -40,31 +47,31 @@ from likelier.threads import cores
 # How good answers are, where the truth is known: what is said of it at the end.
 
 
-class Judge(Protocol):
+class Evaluator(Protocol):
     """Adds up how good answers are; one for each part, merged."""
 
     def start(self) -> Any:
         """Sums of no rows yet."""
 
-    def add(self, sums: Any, said: Any, truth: Any, /) -> None:
+    def add(self, sums: Any, predicted: Any, truth: Any, /) -> None:
         """Rows without a label or value are left out."""
 
     def found(self, sums: Any, /) -> Evaluation: ...
 
 
-class LabelJudge:
+class LabelEvaluator:
     """Of labels; one that the model does not know is an error."""
 
-    def __init__(self, model: Any, naming: Naming) -> None:
+    def __init__(self, model: Any, naming: ClassCodes) -> None:
         self.model, self.naming = model, naming
 
     def start(self) -> LabelSums:
         return LabelSums.start(self.naming.K, apart=True)
 
-    def add(self, sums: LabelSums, said: Said, truth: Any) -> None:
+    def add(self, sums: LabelSums, predicted: ClassPredictions, truth: Any) -> None:
         there = frames.encoded(truth)[0] >= 0
         codes = self.naming.places[frames.recoded(truth, self.naming.sorted)] if there.any() else -1
-        sums.add(said, np.where(there, codes, -1))
+        sums.add(predicted, np.where(there, codes, -1))
 
     def found(self, sums: LabelSums) -> LabelEvaluation:
         return LabelEvaluation(
@@ -72,7 +79,7 @@ class LabelJudge:
         )
 
 
-class ValueJudge:
+class ValueEvaluator:
     """Of values."""
 
     def __init__(self, model: Any, target: str) -> None:
@@ -81,9 +88,9 @@ class ValueJudge:
     def start(self) -> ValueSums:
         return ValueSums.start(1)
 
-    def add(self, sums: ValueSums, said: NDArray[Any], truth: Any) -> None:
+    def add(self, sums: ValueSums, predicted: NDArray[Any], truth: Any) -> None:
         y = np.asarray(frames.arrow_numbers(truth), dtype=np.float64)
-        sums.add(said, np.where(np.isfinite(y), y, np.nan))
+        sums.add(predicted, np.where(np.isfinite(y), y, np.nan))
 
     def found(self, sums: ValueSums) -> ValueEvaluation:
         return ValueEvaluation(type(self.model).__name__, (self.target,), sums=sums)
@@ -98,11 +105,11 @@ def in_words(found: Evaluation) -> str:
     if isinstance(found, LabelEvaluation) and len(found.classes) == 2:
         figures["auc_deviation"] = auc_deviation(found.sums.figures.bins)
     shown = [_figure(name, figures) for name in figures]
-    said = f"{', '.join(filter(None, shown))} on {counted(found.rows, 'row')}"
+    text = f"{', '.join(filter(None, shown))} on {counted(found.rows, 'row')}"
     if not isinstance(found, LabelEvaluation) or not found.unknown:
-        return said
+        return text
     unknown = counted(found.unknown, "label")
-    return f"{said} ({unknown} that the model does not know: errors, and judged by nothing else)"
+    return f"{text} ({unknown} that the model does not know: errors, and judged by nothing else)"
 
 
 def auc_deviation(bins: Floats) -> float:
@@ -200,7 +207,8 @@ def _quoted_lines(table: Any) -> Any:
     for field in table.schema:
         if pa.types.is_nested(field.type):
             raise ValueError(
-                f"--keep {field.name}: a column of type {field.type} has no place in CSV: write Parquet, "
+                f"--keep {field.name}: a column of type {field.type} cannot be written as CSV: "
+                "write Parquet, "
                 "-o OUT.parquet"
             )
     try:
@@ -348,7 +356,8 @@ def _check_folder(path: Path, *, overwrite: bool) -> None:
     others = [name for name in held if not _PART.fullmatch(name)]
     if others:
         raise FileExistsError(
-            f"the folder {path} has {others[0]}, which is no part of earlier answers: name another folder"
+            f"the folder {path} has {others[0]}, which is not part of earlier predictions: choose "
+            "another folder"
         )
 
 
@@ -381,7 +390,7 @@ HELD = 64  # results of a part that wait until the parts before it are done with
 PATIENCE = 0.1  # seconds, after which whoever waits looks whether all has ended
 
 
-class _Last(NamedTuple):
+class _PartEnd(NamedTuple):
     """No more comes of a part; or it failed."""
 
     problem: BaseException | None = None
@@ -412,13 +421,13 @@ def in_order(parts: Sequence[Callable[[], Iterable[Any]]], count: int) -> Genera
 
 
 def _work(part: Callable[[], Iterable[Any]], out: "Queue[Any]", ended: Event) -> None:
-    last = _Last()
+    last = _PartEnd()
     try:
         for item in part():
             if not _handed(item, out, ended):
                 return
     except BaseException as problem:
-        last = _Last(problem)
+        last = _PartEnd(problem)
     _handed(last, out, ended)
 
 
@@ -434,7 +443,7 @@ def _handed(item: Any, out: "Queue[Any]", ended: Event) -> bool:
 
 
 def _taken(out: "Queue[Any]") -> Iterator[Any]:
-    while not isinstance(item := out.get(), _Last):
+    while not isinstance(item := out.get(), _PartEnd):
         yield item
     if item.problem is not None:
         raise item.problem
@@ -543,7 +552,7 @@ def plan(
     source.taking([*dict.fromkeys([*features, *keep])], y=False)  # refuses columns that are not there
     check_columns(source, features, model, chosen=True)
     if truth is not None and not _comparable(model, table, truth):
-        say(f"note: {truth!r} has other labels than the model: how good the answers are is not said")
+        say(f"note: {truth!r} has labels that the model does not know: no metrics are computed")
         truth = None
     return Plan(usable(model, source), keep, truth)
 
@@ -584,14 +593,14 @@ def _has_text(model: Any) -> bool:
 Watch = Callable[[int, float], Any]  # so many rows more are answered, and this share of all parts
 
 
-class Piece(NamedTuple):
+class PredictedPiece(NamedTuple):
     """Some answers, ready to be written."""
 
     ready: Any
     rows: int
 
 
-class Answers:
+class PredictionTables:
     """What a model says of all rows: tables of answers, and how good they are."""
 
     def __init__(self, model: Any, plan: Plan, only: str | None) -> None:
@@ -605,11 +614,13 @@ class Answers:
             self.only = "labels"
         flat = classes is not None or model.coef_.ndim == 1
         self.classes = None if classes is None else pa.array(classes)
-        self.naming = None if classes is None else Naming.of(model)
-        self.judge: Judge | None = None
+        self.naming = None if classes is None else ClassCodes.of(model)
+        self.evaluator: Evaluator | None = None
         if plan.truth is not None and flat:
-            self.judge = (
-                ValueJudge(model, plan.truth) if self.naming is None else LabelJudge(model, self.naming)
+            self.evaluator = (
+                ValueEvaluator(model, plan.truth)
+                if self.naming is None
+                else LabelEvaluator(model, self.naming)
             )
         clash = [name for name in plan.keep if name in self.columns()]
         if clash:
@@ -634,23 +645,23 @@ class Answers:
         verbatim = [name for name in others if name != truth or _has_text(self.model)]
         batches = source.batches(others, verbatim)
         parts = [partial(self._part, out, number, part) for number, part in enumerate(batches)]
-        total = None if self.judge is None else self.judge.start()
+        total = None if self.evaluator is None else self.evaluator.start()
         done = 0
         # Closed at once if this is interrupted: the threads must not write to a folder that is removed.
         with closing(in_order(parts, cores())) as items:
             for item in items:
-                if isinstance(item, Piece):
+                if isinstance(item, PredictedPiece):
                     out.write(item.ready)
                     watch(item.rows, done / len(parts))
                     continue
                 done += 1
                 if total is not None:
                     total.merge(item)
-        return None if self.judge is None else self.judge.found(total)
+        return None if self.evaluator is None else self.evaluator.found(total)
 
     def _part(self, out: Output, number: int, batches: Batches) -> Iterator[Any]:
         """The answers to a part, and in the end their sums."""
-        sums = None if self.judge is None else self.judge.start()
+        sums = None if self.evaluator is None else self.evaluator.start()
         with out.part(number) as ready:
             for first, batch in batches():
                 if batch.num_rows:
@@ -658,15 +669,15 @@ class Answers:
                         table = self._table(batch, sums)
                     except BadCell as bad:
                         raise bad.named(bad.name, self.plan.source.place(first + bad.row)) from None
-                    yield Piece(ready(table), batch.num_rows)
+                    yield PredictedPiece(ready(table), batch.num_rows)
         yield sums
 
     def _table(self, batch: Any, sums: Any) -> Any:
         source, keep, truth = self.plan
         X = self._opened(batch.select(list(source.names)))
         found, answers = self._values(X) if self.naming is None else self._labels(X)
-        if self.judge is not None:
-            self.judge.add(sums, answers, batch.column(truth))
+        if self.evaluator is not None:
+            self.evaluator.add(sums, answers, batch.column(truth))
         kept = [frames.plain(batch.column(name)) for name in keep]
         return pa.table([*kept, *found], names=[*keep, *self.columns()])
 
@@ -677,7 +688,7 @@ class Answers:
     def _labels(self, X: Any) -> tuple[list[Any], Any]:
         assert self.naming is not None
         assert self.classes is not None
-        speak = decided if self.judge is None and self.only == "labels" else said
+        speak = decided if self.evaluator is None and self.only == "labels" else class_predictions
         answers = speak(self.model, self.naming, X, X.take)
         found = [] if self.only == "probabilities" else [self.classes.take(pa.array(answers.best))]
         if self.only != "labels":
@@ -687,7 +698,7 @@ class Answers:
 
     def _opened(self, X: Any) -> Any:
         """Rows as the model takes them."""
-        if isinstance(X, CSR | Keyed) or not takes_blocks(self.model):  # an online one knows names
+        if isinstance(X, CSR | KeyedRows) or not takes_blocks(self.model):  # an online one knows names
             return X
         assert isinstance(self.plan.source, Scan)
         words = self.plan.source.roles.categories

@@ -9,7 +9,7 @@ from typing import Any
 from tqdm import tqdm
 
 from likelier.engines import Pass, watching
-from likelier.engines.row_numbers import Heights
+from likelier.engines.row_numbers import PieceRowCounts
 from likelier.states import Survey
 
 PATIENCE = 1.0  # seconds before anything is shown
@@ -66,7 +66,7 @@ class PassBar:
         self._figure = ""
 
     def begin(self, what: Pass) -> None:
-        self._what, self._surveys = what, issubclass(what.state, Survey | Heights)
+        self._what, self._surveys = what, issubclass(what.state, Survey | PieceRowCounts)
         self._number += not self._surveys
         self._parts = self._rows = 0
         self._begun = time.time()
@@ -97,7 +97,7 @@ class PassBar:
             self._bar.close()
 
     def _start(self) -> None:
-        found = "counting the rows" if self._what.state is Heights else "finding the classes"
+        found = "counting the rows" if self._what.state is PieceRowCounts else "finding the classes"
         words = found if self._surveys else self._doing.format(self._number)
         unit, total = " parts" if self._surveys else " rows", self._total()
         if self._bar is None:

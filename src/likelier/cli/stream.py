@@ -41,6 +41,7 @@ def add(commands: Any) -> None:
             "likelier stream day2.csv --from clicks.lk -o clicks.lk --quiet",
             "likelier stream - --format csv --target y --types zip=category --predictions answers.csv",
             "likelier stream - --from clicks.lk --no-learn --predictions -",
+            "likelier stream events.db -o model.lk",
         ),
     )
     _add_rows(parser.add_argument_group("what is read"))
@@ -63,7 +64,9 @@ def _add_rows(group: Any) -> None:
         "data",
         nargs="+",
         metavar="DATA",
-        help="CSV, TSV, JSON lines, svmlight, VW or Parquet files, gzip as well; - is standard input",
+        help="CSV, TSV, JSON lines, svmlight, VW or Parquet files, gzip as well; - is standard input; "
+        "or the "
+        "log of likelier serve",
     )
     group.add_argument("--format", choices=[*TEXT, "parquet"], help="where names do not say it")
     group.add_argument("--no-header", action="store_true", help="the columns are called 0, 1, 2, ...")
@@ -91,7 +94,7 @@ def _add_columns(group: Any) -> None:
         help="what columns are where they look like something else: number, category or text",
     )
     group.add_argument(
-        "--words", type=names, default=[], metavar="A,B,C", help="columns that are no numbers, in short"
+        "--words", type=names, default=[], metavar="A,B,C", help="columns of categories, in short"
     )
     group.add_argument("--weight", metavar="W", help="a column of weights: each scales the step of its row")
     group.add_argument(
@@ -108,7 +111,12 @@ def run(options: Namespace) -> None:
     """Learn, print, save. A stream that ends before its time leaves the model of the rows that came."""
     # Nothing here multiplies matrices, and the threads of a BLAS take a while to start.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from likelier.cli.stream_output import Watching
+    if any(_is_log(path) for path in options.data):
+        from likelier.cli.stream_log import replay
+
+        replay(options)
+        return
+    from likelier.cli.stream_output import StreamOutput
     from likelier.saving.format import place_for
     from likelier.saving.online import save_online
     from likelier.streams.reader import BadLine, Session
@@ -122,7 +130,7 @@ def run(options: Namespace) -> None:
     feed = _feed(options, kept.model)
     session = Session(kept.model, learning=not options.no_learn, strict=options.strict)
     start, problem = time.perf_counter(), None
-    with Watching(session, feed.size, options.predictions, quiet=options.quiet) as watching:
+    with StreamOutput(session, feed.size, options.predictions, quiet=options.quiet) as watching:
         try:
             session.follow(feed)
         except BadLine:
@@ -141,15 +149,29 @@ def run(options: Namespace) -> None:
         raise problem
 
 
+def _is_log(path: str) -> bool:
+    """Whether it is the log of a service: an SQLite file, or the URL of a PostgreSQL database."""
+    if path.startswith(("postgresql://", "postgres://")):
+        return True
+    if not Path(path).is_file():
+        return False
+    with Path(path).open("rb") as file:
+        return file.read(16) == b"SQLite format 3\0"
+
+
 def _check_learned(session: "Session", options: Namespace) -> None:
     """Refuse to go on as if something had been learned, where there was nothing to learn from."""
     if not session.learning or session.model.learner.counters["steps"]:
         return
-    told, names = session.told, ", ".join(options.data)
+    progress, names = session.progress, ", ".join(options.data)
     if session.rows:
-        raise ValueError(f"{names}: no row has a label in column {options.target!r}: nothing was learned")
-    bad = f": {told.bad} lines could not be read, first {told.first_bad[0]}" if told and told.bad else ""
-    raise ValueError(f"{names}: there are no rows{bad}: nothing was learned")
+        raise ValueError(f"{names}: no row has a label in column {options.target!r}: no model was trained")
+    bad = (
+        f": {progress.bad} lines could not be read, first {progress.first_bad[0]}"
+        if progress and progress.bad
+        else ""
+    )
+    raise ValueError(f"{names}: there are no rows{bad}: no model was trained")
 
 
 def _check_places(options: Namespace) -> None:
@@ -160,7 +182,7 @@ def _check_places(options: Namespace) -> None:
     if answers and answers != "-":
         spare(answers, [*read, *filter(None, [options.start])])
         if options.output and same(answers, options.output):
-            raise ValueError("--predictions and -o are one file: name two")
+            raise ValueError("--predictions and -o name the same file; choose two")
 
 
 def _kept(options: Namespace) -> "Kept":
@@ -203,16 +225,16 @@ def _said(options: Namespace) -> dict[str, str]:
 
     dates = [name for name, kind in options.types.items() if kind == "date"]
     if dates:
-        raise ValueError(f"--types {dates[0]}=date: a stream takes numbers and words, and no dates")
+        raise ValueError(f"--types {dates[0]}=date: a stream takes numbers and categories, not dates")
     said = {name: NUMBER if kind == "number" else WORD for name, kind in options.types.items()}
     return said | dict.fromkeys(options.words, WORD)
 
 
 def _feed(options: Namespace, model: "Online") -> Any:
     """Parquet by name or by --format; all else is text."""
-    from likelier.streams.reader import Format, TextFeed, Wish
+    from likelier.streams.reader import Format, ReadOptions, TextFeed
 
-    wish = Wish(
+    read_options = ReadOptions(
         Format(*TEXT[options.format]) if options.format in TEXT else None,
         options.target,
         options.weight,
@@ -227,13 +249,18 @@ def _feed(options: Namespace, model: "Online") -> Any:
     )
     labels = [str(label) for label in model.labels]
     if len(set(labels)) < len(labels):
-        raise ValueError(f"{options.start}: text cannot tell its labels apart: {model.labels!r:.200}")
+        raise ValueError(
+            f"{options.start}: its labels look the same when written as text: {model.labels!r:.200}"
+        )
     columns = dict(model.reading.get("columns", {})) | _said(options)
     endings = {Path(path).suffix.lower() for path in options.data}
     if options.format != "parquet" and (options.format in TEXT or not endings & PARQUET):
-        return TextFeed(options.data, wish, labels, columns)
+        return TextFeed(options.data, read_options, labels, columns)
     if options.format is None and not endings <= PARQUET:
-        raise ValueError("DATA: Parquet files and text cannot be one stream: make it two, with --from")
+        raise ValueError(
+            "DATA: Parquet and text files cannot be read as one stream: train on one, then "
+            "continue with --from"
+        )
     from likelier.cli.parquet_feed import ParquetFeed
 
-    return ParquetFeed(options.data, wish, labels, columns)
+    return ParquetFeed(options.data, read_options, labels, columns)

@@ -12,12 +12,12 @@ from likelier.cli.arguments import say, size_of
 from likelier.display import counted
 from likelier.streams.figures import HEADING, Curve, Snapshot, line
 from likelier.streams.model import Online
-from likelier.streams.reader import Session, Told
+from likelier.streams.reader import FeedProgress, Session
 
 WINDOW = 1 << 20  # rows: nobody looks at windows here
 
 
-class Watching:
+class StreamOutput:
     """Prints a line of figures at 1, 2, 4, ... rows; writes answers if they are wanted."""
 
     def __init__(self, session: Session, size: int | None, answers: str | None, *, quiet: bool) -> None:
@@ -61,12 +61,12 @@ class Watching:
                 self.bar.clear()
             print(line(at), file=self.printed, flush=True)
 
-    def _watch(self, P: Floats, told: Told) -> None:
+    def _watch(self, P: Floats, progress: FeedProgress) -> None:
         if self.out is not None and len(P):
             self.out.write(answers_of(P, self.session.model.labels).encode(errors="surrogateescape"))
             self.out.flush()  # whoever asked waits for it
         if self.bar is not None:
-            self.bar.update(told.read - self.bar.n)
+            self.bar.update(progress.read - self.bar.n)
 
     # ---- at the end ----------------------------------------------------------------------------------
     def summarise(self, seconds: float, output: str | None) -> None:
@@ -84,15 +84,15 @@ class Watching:
         self._note()
 
     def _note(self) -> None:
-        session, told = self.session, self.session.told
-        if told is not None and told.bad:
-            for problem in told.first_bad[:3]:
+        session, progress = self.session, self.session.progress
+        if progress is not None and progress.bad:
+            for problem in progress.first_bad[:3]:
                 say(f"note: {problem}")
-            _say(told.bad, "line", "could not be read")
-        if told is not None:
-            for doubt in told.doubts:
+            _say(progress.bad, "line", "could not be read")
+        if progress is not None:
+            for doubt in progress.doubts:
                 say(f"note: {doubt}")
-            _say(told.changed, "cell", "of number columns taken as words")
+            _say(progress.changed, "cell", "of number columns taken as words")
         skipped, clipped = (now - then for now, then in zip(_odd(session.model), self._before, strict=True))
         _say(skipped, "cell", "skipped: NaN or infinite")
         _say(clipped, "update", "clipped because the weights would have diverged: lower learning_rate")

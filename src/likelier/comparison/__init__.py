@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from likelier.comparison.cross_validate import Folds, judged
-from likelier.comparison.models import Entrant, baseline, entered
+from likelier.comparison.cross_validate import Folds, evaluated
+from likelier.comparison.models import CandidateModel, baseline, entered
 from likelier.comparison.result import LABELS, VALUES, Comparison, Result
 from likelier.comparison.rows import MOST_ROWS, Rows, opened
 from likelier.data import code, levels_of
@@ -113,14 +113,16 @@ def compare(
     rows = opened(X, y, sample_weight, seed=random_state, most=max_rows)
     classify = _classify(rows, task)
     metric = _metric(metric, classify=classify)
-    entrants = [baseline(numbers=not classify), *entered(models, also, numbers=not classify)]
+    candidate_models = [baseline(numbers=not classify), *entered(models, also, numbers=not classify)]
     rows, classes = _common(_whole(rows), cv) if classify else (rows, None)
     if len(rows) < 2 * cv:
         raise ValueError(
             f"{counted(len(rows), 'row')} for {cv} folds, of at least two rows each: take fewer folds."
         )
     folds = Folds.of(rows, classes, cv, random_state)
-    found = list(_progress(_judged(entrants, folds, classes, n_jobs), entrants, progress))
+    found = list(
+        _progress(_evaluated(candidate_models, folds, classes, n_jobs), candidate_models, progress)
+    )
     results = tuple(sorted(found, key=lambda result: _order(result, metric, classify=classify)))
     return Comparison(results, rows, classes, metric, cv, random_state, name, time.perf_counter() - begun)
 
@@ -132,17 +134,18 @@ def _classify(rows: Rows, task: str | None) -> bool:
         raise ValueError(f"task must be 'classify', 'regress' or None; got {task!r}.")
     texts, found = rows.y.dtype.kind not in "fiub", levels_of(rows.y)
     if task == "regress" and texts:
-        raise ValueError("the target is not of numbers: it has classes to be found, and no values.")
+        raise ValueError("the target is not numeric: it cannot be used for a regression (task regress).")
     if len(found) < 2:
         one = found[0].item() if hasattr(found[0], "item") else found[0]
-        raise ValueError(f"the target has one value only ({one!r}): there is nothing to find out.")
+        raise ValueError(f"the target has only one value ({one!r}): there is nothing to predict.")
     whole = texts or bool((rows.y == np.floor(rows.y)).all())
     if task is None:
         return texts or (whole and len(found) <= FEW_CLASSES)
     if task == "classify" and not whole:
         raise ValueError(
             f"the target has numbers that are not whole, such as {rows.y[rows.y != np.floor(rows.y)][0]}: "
-            "classes are whole numbers or words. Name them, or compare regressions (task regress)."
+            "class labels must be integers, booleans or strings. Compare regressions instead "
+            "(task regress)."
         )
     return task == "classify"
 
@@ -185,28 +188,36 @@ def _common(rows: Rows, cv: int) -> tuple[Rows, NDArray[Any]]:
 
 
 # ---- the work ------------------------------------------------------------------------------------
-def _judged(
-    entrants: Sequence[Entrant], folds: Folds, classes: NDArray[Any] | None, jobs: int
+def _evaluated(
+    candidate_models: Sequence[CandidateModel], folds: Folds, classes: NDArray[Any] | None, jobs: int
 ) -> Iterator[Result]:
     if jobs == 1:
-        yield from (judged(entrant, folds, classes) for entrant in entrants)
+        yield from (evaluated(candidate_model, folds, classes) for candidate_model in candidate_models)
         return
     from joblib import Parallel, delayed
 
     threads = max(1, cores() // jobs)
-    work = (delayed(_apart)(entrant, folds, classes, threads) for entrant in entrants)
+    work = (
+        delayed(_apart)(candidate_model, folds, classes, threads) for candidate_model in candidate_models
+    )
     yield from Parallel(n_jobs=jobs, return_as="generator")(work)
 
 
-def _apart(entrant: Entrant, folds: Folds, classes: NDArray[Any] | None, threads: int) -> Result:
+def _apart(
+    candidate_model: CandidateModel, folds: Folds, classes: NDArray[Any] | None, threads: int
+) -> Result:
     """In a process of its own, which has its share of the cores."""
     os.environ["LIKELIER_THREADS"] = str(threads)
-    return judged(entrant, folds, classes)
+    return evaluated(candidate_model, folds, classes)
 
 
-def _progress(results: Iterable[Result], entrants: Sequence[Entrant], progress: bool) -> Iterator[Result]:
-    names = [*(entrant.name for entrant in entrants[1:]), ""]
-    with tqdm(total=len(entrants), disable=None if progress else True, leave=False, unit="model") as bar:
+def _progress(
+    results: Iterable[Result], candidate_models: Sequence[CandidateModel], progress: bool
+) -> Iterator[Result]:
+    names = [*(candidate_model.name for candidate_model in candidate_models[1:]), ""]
+    with tqdm(
+        total=len(candidate_models), disable=None if progress else True, leave=False, unit="model"
+    ) as bar:
         for result, following in zip(results, names, strict=True):
             bar.set_description(following)
             bar.update()
@@ -218,4 +229,4 @@ def _order(result: Result, metric: str, *, classify: bool) -> tuple[Any, ...]:
     rising = next(m.rising for m in (LABELS if classify else VALUES) if m.name == metric)
     value, error = result.mean(metric), result.mean("error" if classify else "rmse")
     value = -value if rising else value
-    return (result.sits_out is not None, np.isnan(value), value if not np.isnan(value) else 0.0, error)
+    return (result.skipped is not None, np.isnan(value), value if not np.isnan(value) else 0.0, error)

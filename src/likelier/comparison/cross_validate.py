@@ -16,13 +16,20 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from likelier.array_types import Floats, Indices, row_weights
-from likelier.comparison.models import Entrant
-from likelier.comparison.prepare import Meal, SitsOut
+from likelier.comparison.models import CandidateModel
+from likelier.comparison.prepare import Prepared, SkippedModel
 from likelier.comparison.result import Comparison, Result, standard_error
 from likelier.comparison.rows import Rows
 from likelier.data import BadCell, code
 from likelier.display import some_of
-from likelier.evaluation import Evaluation, LabelEvaluation, LabelSums, Said, ValueEvaluation, ValueSums
+from likelier.evaluation import (
+    ClassPredictions,
+    Evaluation,
+    LabelEvaluation,
+    LabelSums,
+    ValueEvaluation,
+    ValueSums,
+)
 
 # How many numbers a fit has found.
 
@@ -134,7 +141,7 @@ class Folds:
     rows: Rows
     number: NDArray[np.int32]  # (n,)
     count: int
-    _meals: dict[Any, Meal] = field(default_factory=dict)
+    _prepared_folds: dict[Any, Prepared] = field(default_factory=dict)
 
     @classmethod
     def of(cls, rows: Rows, classes: NDArray[Any] | None, count: int, seed: int) -> Self:
@@ -148,52 +155,58 @@ class Folds:
         return cls(rows, number, count)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_meals": {}}  # functions stay where they are
+        return {**vars(self), "_prepared_folds": {}}  # functions stay where they are
 
     def split(self, fold: int) -> tuple[Indices, Indices]:
         """The rows to learn from, and those that are held out."""
         return np.flatnonzero(self.number != fold), np.flatnonzero(self.number == fold)
 
-    def meal(self, entrant: Entrant, fold: int) -> Meal:
+    def prepared_rows(self, candidate_model: CandidateModel, fold: int) -> Prepared:
         """What a model is given, made ready from the rows to learn from; once for all that eat alike."""
-        key = entrant.diet, fold
-        if key not in self._meals:
-            self._meals[key] = entrant.diet(self.rows, self.split(fold)[0])
-        return self._meals[key]
+        key = candidate_model.preprocessor, fold
+        if key not in self._prepared_folds:
+            self._prepared_folds[key] = candidate_model.preprocessor(self.rows, self.split(fold)[0])
+        return self._prepared_folds[key]
 
 
-def judged(entrant: Entrant, folds: Folds, classes: NDArray[Any] | None) -> Result:
+def evaluated(candidate_model: CandidateModel, folds: Folds, classes: NDArray[Any] | None) -> Result:
     """The figures of a model; one that cannot take these rows sits out and says why.
 
     classes: sorted; None: it is numbers that are to be found.
     """
-    found = _Found(folds, classes)
+    found = _FoldTotals(folds, classes)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            _check(entrant.model, folds.rows, classes)
+            _check(candidate_model.model, folds.rows, classes)
             for fold in range(folds.count):
-                found.add(entrant, fold)
+                found.add(candidate_model, fold)
         except Exception as problem:  # an estimator of any kind may fail in its own way: others go on
             usual = isinstance(problem, ValueError | TypeError) and str(problem)
             where = "".join(f" ({note})" for note in getattr(problem, "__notes__", ()))
             why = ("" if usual else f"{type(problem).__name__}: ") + f"{problem}{where}"
             return Result(
-                entrant.name, entrant.nature, sits_out=why, online=entrant.online, entrant=entrant
+                candidate_model.name,
+                candidate_model.traits,
+                skipped=why,
+                online=candidate_model.online,
+                candidate_model=candidate_model,
             )
-    return found.result(entrant, [*found.said_of(entrant), *(str(each.message) for each in caught)])
+    return found.result(
+        candidate_model, [*found.warnings_of(candidate_model), *(str(each.message) for each in caught)]
+    )
 
 
 def _check(model: Any, rows: Rows, classes: NDArray[Any] | None) -> None:
     if classes is not None and is_regressor(model):
-        raise SitsOut("is a regression, but the target has classes")
+        raise SkippedModel("is a regression, but the target has classes")
     if classes is None and is_classifier(model):
-        raise SitsOut("is a classifier, but the target is numeric")
+        raise SkippedModel("is a classifier, but the target is numeric")
     if rows.w is not None and not has_fit_parameter(model, "sample_weight"):
-        raise SitsOut("its fit takes no sample weights, but these rows have some")
+        raise SkippedModel("its fit takes no sample weights, but these rows have some")
 
 
-class _Found:
+class _FoldTotals:
     """What the folds add up to."""
 
     def __init__(self, folds: Folds, classes: NDArray[Any] | None) -> None:
@@ -201,7 +214,7 @@ class _Found:
         self.evaluations: list[Evaluation] = []
         self.aucs: list[float] = []
         self.P: NDArray[np.float32] | None = None  # (n, K)
-        self.said: NDArray[Any] = np.zeros(
+        self.predicted: NDArray[Any] = np.zeros(
             len(folds.rows), dtype=np.float64 if classes is None else np.int32
         )
         self.fit: list[float] = []
@@ -209,27 +222,27 @@ class _Found:
         self.parameters: int | None = None
         self.learned = 0  # rows, at most, in a fold
 
-    def add(self, entrant: Entrant, fold: int) -> None:
+    def add(self, candidate_model: CandidateModel, fold: int) -> None:
         """Fit to all other folds, and judge on this one."""
         folds, rows = self.folds, self.folds.rows
         train, test = folds.split(fold)
-        meal = folds.meal(entrant, fold)
-        train = _mixed(entrant, _few(entrant, train, rows, meal.p), fold)
-        model, w = clone(entrant.model), rows.w
+        prepared_rows = folds.prepared_rows(candidate_model, fold)
+        train = _mixed(candidate_model, _few(candidate_model, train, rows, prepared_rows.p), fold)
+        model, w = clone(candidate_model.model), rows.w
         weights = {} if w is None else {"sample_weight": w[train]}
         with _among(train):
-            X = meal(train)
+            X = prepared_rows(train)
             fitted, seconds = timed(lambda: model.fit(X, rows.y[train], **weights))
         self.fit.append(seconds)
         with _among(test):
-            (self._values if self.classes is None else self._labels)(fitted, meal(test), test)
+            (self._values if self.classes is None else self._labels)(fitted, prepared_rows(test), test)
         self.learned = max(self.learned, len(train))
         self.parameters = parameters(fitted) if fold == 0 else self.parameters
 
     def _values(self, fitted: Any, X: Any, test: Indices) -> None:
         rows, sums = self.folds.rows, ValueSums.start(1)
         said, seconds = timed(lambda: np.asarray(fitted.predict(X), dtype=np.float64))
-        self.said[test] = said
+        self.predicted[test] = said
         self.predict.append(seconds)
         sums.add(said, rows.y[test], None if rows.w is None else rows.w[test])
         name = "y" if rows.target is None else rows.target
@@ -246,15 +259,15 @@ class _Found:
         probable = said.P is not None
         self.evaluations.append(LabelEvaluation(type(fitted).__name__, classes, probable, sums=sums))
         self.aucs.append(float("nan") if scores is None else mean_auc(scores, codes, w))
-        self.said[test] = said.best
+        self.predicted[test] = said.best
         if said.P is not None:
             if self.P is None:
                 self.P = np.zeros((len(rows), len(classes)), dtype=np.float32)
             self.P[test] = said.P
 
-    def said_of(self, entrant: Entrant) -> Iterator[str]:
+    def warnings_of(self, candidate_model: CandidateModel) -> Iterator[str]:
         """What the model has not seen of these rows."""
-        leaves = self.folds.meal(entrant, 0).leaves
+        leaves = self.folds.prepared_rows(candidate_model, 0).leaves
         for kind, what in (("category", "categories"), ("text", "text"), ("number", "numbers")):
             names = [column.name for column in leaves if column.kind == kind]
             if names:
@@ -263,49 +276,53 @@ class _Found:
         if self.learned < whole - 1:
             yield f"learns from a sample of {self.learned:,} of {whole:,} rows"
 
-    def result(self, entrant: Entrant, notes: list[str]) -> Result:
+    def result(self, candidate_model: CandidateModel, notes: list[str]) -> Result:
         return Result(
-            entrant.name,
-            entrant.nature,
+            candidate_model.name,
+            candidate_model.traits,
             tuple(self.evaluations),
             aucs=np.array(self.aucs),
             P=self.P,
-            said=self.said,
+            predicted=self.predicted,
             fit=np.array(self.fit),
             predict=np.array(self.predict),
             parameters=self.parameters,
-            notes=_distinct(note.removeprefix(f"{type(entrant.model).__name__}: ") for note in notes),
-            online=entrant.online,
-            baseline=entrant.baseline,
-            entrant=entrant,
+            notes=_distinct(
+                note.removeprefix(f"{type(candidate_model.model).__name__}: ") for note in notes
+            ),
+            online=candidate_model.online,
+            baseline=candidate_model.baseline,
+            candidate_model=candidate_model,
         )
 
 
-def _few(entrant: Entrant, train: Indices, rows: Rows, p: int) -> Indices:
+def _few(candidate_model: CandidateModel, train: Indices, rows: Rows, p: int) -> Indices:
     """The rows that a model can learn from in a reasonable time: all, or some of each value of y."""
-    gappy, y = entrant.most_gappy is not None and bool(np.isnan(rows.numbers).any()), rows.y
-    most, where = (entrant.most_gappy, " with gaps") if gappy else (entrant.most_columns, "")
+    gappy, y = candidate_model.most_gappy is not None and bool(np.isnan(rows.numbers).any()), rows.y
+    most, where = (
+        (candidate_model.most_gappy, " with gaps") if gappy else (candidate_model.most_columns, "")
+    )
     if most is not None and p > most:
-        raise SitsOut(f"it would take too long on {p:,} columns{where} (at most {most:,})")
-    if entrant.most_cells is None or len(train) * p <= entrant.most_cells:
+        raise SkippedModel(f"it would take too long on {p:,} columns{where} (at most {most:,})")
+    if candidate_model.most_cells is None or len(train) * p <= candidate_model.most_cells:
         return train
     mixed = np.random.default_rng(0).permutation(train)
     order = mixed[np.argsort(y[mixed], kind="stable")]
     first = np.unique(y[order], return_index=True)[1]  # of each class at least one
-    even = np.linspace(0, len(order) - 1, entrant.most_cells // p).astype(np.intp)
+    even = np.linspace(0, len(order) - 1, candidate_model.most_cells // p).astype(np.intp)
     return np.sort(order[np.union1d(even, first)])
 
 
-def _mixed(entrant: Entrant, train: Indices, fold: int) -> Indices:
+def _mixed(candidate_model: CandidateModel, train: Indices, fold: int) -> Indices:
     """In a random order for models that learn row by row, unless they see to it: files come sorted."""
-    model = entrant.model
-    by_row = entrant.online or hasattr(model, "learn_one")
+    model = candidate_model.model
+    by_row = candidate_model.online or hasattr(model, "learn_one")
     if not by_row or model.get_params(deep=False).get("shuffle") is True:
         return train
     return np.random.default_rng(fold).permutation(train)
 
 
-def _answers(fitted: Any, X: Any, classes: NDArray[Any]) -> tuple[Said, Any]:
+def _answers(fitted: Any, X: Any, classes: NDArray[Any]) -> tuple[ClassPredictions, Any]:
     """What is decided, and how sure, by the comparison's classes; and scores, if there are any."""
     best = code(np.asarray(fitted.predict(X)), classes)
     at = code(np.asarray(fitted.classes_), classes)
@@ -318,16 +335,16 @@ def _answers(fitted: Any, X: Any, classes: NDArray[Any]) -> tuple[Said, Any]:
             L[:, at] = fitted.predict_log_proba(_safe_indexing(X, rows))
             return L
 
-        return Said(best, P, logs=logs if hasattr(fitted, "predict_log_proba") else None), P
+        return ClassPredictions(best, P, logs=logs if hasattr(fitted, "predict_log_proba") else None), P
     if not hasattr(fitted, "decision_function"):
-        return Said(best), None
+        return ClassPredictions(best), None
     Z = np.asarray(fitted.decision_function(X), dtype=np.float64)
     if Z.ndim == 1:
         Z = Z if at[1] == 1 else -Z
-        return Said(best, margin=Z), Z
+        return ClassPredictions(best, margin=Z), Z
     by_class = np.full((len(best), len(classes)), -np.inf)
     by_class[:, at] = Z
-    return Said(best), by_class
+    return ClassPredictions(best), by_class
 
 
 def _distinct(notes: Iterator[str]) -> tuple[str, ...]:
@@ -403,7 +420,7 @@ class LearningCurve:
         return np.array([[standard_error(folds) for folds in of_model] for of_model in self.figures])
 
 
-def grown(
+def grow_training_rows(
     comparison: Comparison,
     models: Sequence[str] | None = None,
     *,
@@ -428,10 +445,12 @@ def grown(
     order = _order(comparison.rows.y, comparison.classes, comparison.seed)
     figures = np.full((len(results), len(at), comparison.cv), np.nan)
     for s, size in enumerate(at):
-        fewer = Fewer(folds.rows, folds.number, folds.count, order=order, size=int(size))
+        fewer = ReducedFolds(folds.rows, folds.number, folds.count, order=order, size=int(size))
         for m, result in enumerate(results):
-            entrant = None if size == whole else result.entrant  # of all rows it is known
-            found = result if entrant is None else judged(entrant, fewer, comparison.classes)
+            candidate_model = None if size == whole else result.candidate_model  # of all rows it is known
+            found = (
+                result if candidate_model is None else evaluated(candidate_model, fewer, comparison.classes)
+            )
             if found.folds:
                 figures[m, s] = found.figures(metric)
     baseline = next((r.mean(metric) for r in comparison.results if r.baseline), float("nan"))
@@ -469,7 +488,7 @@ def _order(y: NDArray[Any], classes: NDArray[Any] | None, seed: int) -> Indices:
 
 
 @dataclass(frozen=True)
-class Fewer(Folds):
+class ReducedFolds(Folds):
     """The same folds, of which less is learned from."""
 
     order: Indices = field(kw_only=True)  # in which rows are taken

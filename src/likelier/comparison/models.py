@@ -12,7 +12,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from likelier.comparison import prepare
-from likelier.comparison.prepare import Diet, plain
+from likelier.comparison.prepare import Preprocessor, plain
 from likelier.estimators.catalogue import NO_COLUMNS, Candidate, Kind, ModelInfo, candidates
 from likelier.estimators.deprecated import settled
 
@@ -20,7 +20,7 @@ from likelier.estimators.deprecated import settled
 
 
 @dataclass(frozen=True)
-class Nature:
+class ModelTraits:
     """What is known of a model before any row is seen."""
 
     kind: Kind = ""
@@ -30,13 +30,13 @@ class Nature:
 
 
 @dataclass(frozen=True)
-class Entrant:
-    """A model, not fitted; how columns are made ready for it; its nature."""
+class CandidateModel:
+    """An unfitted model, its preprocessing and its traits."""
 
     name: str
     model: Any
-    diet: Diet
-    nature: Nature = Nature()
+    preprocessor: Preprocessor
+    traits: ModelTraits = ModelTraits()
     online: bool = False  # learns row by row: mistakes over time are worth a look
     baseline: bool = False
     most_columns: int | None = None  # beyond which it would take too long
@@ -44,13 +44,15 @@ class Entrant:
     most_cells: int | None = None  # to learn from, beyond which it gets a sample of the rows
 
 
-def _entrant(candidate: Candidate, model: Any, kind: Kind = "", *, baseline: bool = False) -> Entrant:
-    nature = Nature(kind, candidate.models, candidate.independent, candidate.boundary)
-    return Entrant(
+def _candidate_model(
+    candidate: Candidate, model: Any, kind: Kind = "", *, baseline: bool = False
+) -> CandidateModel:
+    traits = ModelTraits(kind, candidate.models, candidate.independent, candidate.boundary)
+    return CandidateModel(
         candidate.name,
         model,
         vars(prepare)[candidate.prepare],
-        nature,
+        traits,
         candidate.online,
         baseline,
         candidate.most_columns,
@@ -59,27 +61,27 @@ def _entrant(candidate: Candidate, model: Any, kind: Kind = "", *, baseline: boo
     )
 
 
-def baseline(*, numbers: bool) -> Entrant:
+def baseline(*, numbers: bool) -> CandidateModel:
     """The answer that knows y alone."""
     model = DummyRegressor() if numbers else DummyClassifier(strategy="prior")
-    return _entrant(NO_COLUMNS[numbers], model, baseline=True)
+    return _candidate_model(NO_COLUMNS[numbers], model, baseline=True)
 
 
-def _known(info: ModelInfo, candidate: Candidate) -> Entrant:
-    return _entrant(candidate, settled(info.load()(**candidate.settings)), info.kind)
+def _known(info: ModelInfo, candidate: Candidate) -> CandidateModel:
+    return _candidate_model(candidate, settled(info.load()(**candidate.settings)), info.kind)
 
 
-def classifiers() -> list[Entrant]:
+def classifiers() -> list[CandidateModel]:
     """All that suit some table of classes."""
     return [_known(info, each) for info, each in candidates(numbers=False) if not each.on_request]
 
 
-def regressions() -> list[Entrant]:
+def regressions() -> list[CandidateModel]:
     """All that suit a target of numbers."""
     return [_known(info, each) for info, each in candidates(numbers=True)]
 
 
-def on_request() -> list[Entrant]:
+def on_request() -> list[CandidateModel]:
     """Those that take part where they are named."""
     return [_known(info, each) for info, each in candidates(numbers=False) if each.on_request]
 
@@ -89,14 +91,14 @@ def on_request() -> list[Entrant]:
 Models = Mapping[str, Any] | Sequence[Any]
 
 
-def entered(models: Models | None, also: Models, *, numbers: bool) -> list[Entrant]:
+def entered(models: Models | None, also: Models, *, numbers: bool) -> list[CandidateModel]:
     """All that take part beside the baseline; models: None stands for all of likelier's that suit."""
     suited = regressions() if numbers else classifiers()
     first = suited if models is None else _listed(models, suited)
-    return _told_apart([*first, *_listed(also, suited)])
+    return _with_unique_names([*first, *_listed(also, suited)])
 
 
-def _listed(models: Models, suited: Sequence[Entrant]) -> list[Entrant]:
+def _listed(models: Models, suited: Sequence[CandidateModel]) -> list[CandidateModel]:
     if isinstance(models, str):
         models = [models]
     if isinstance(models, Mapping):
@@ -104,11 +106,13 @@ def _listed(models: Models, suited: Sequence[Entrant]) -> list[Entrant]:
     return [_named(m, suited) if isinstance(m, str) else _other(type(m).__name__, m) for m in models]
 
 
-def _named(name: str, suited: Sequence[Entrant]) -> Entrant:
+def _named(name: str, suited: Sequence[CandidateModel]) -> CandidateModel:
     """One of likelier's, by its name in the table or that of its class."""
     known = [*suited, *on_request()]
-    by = {_bare(type(entrant.model).__name__): entrant for entrant in reversed(known)}
-    by |= {_bare(entrant.name): entrant for entrant in known}
+    by = {
+        _bare(type(candidate_model.model).__name__): candidate_model for candidate_model in reversed(known)
+    }
+    by |= {_bare(candidate_model.name): candidate_model for candidate_model in known}
     if _bare(name) not in by:
         near = get_close_matches(_bare(name), by, n=1)
         hint = f" Did you mean {by[near[0]].name}?" if near else ""
@@ -122,30 +126,30 @@ def _bare(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-def _other(name: str, model: Any) -> Entrant:
+def _other(name: str, model: Any) -> CandidateModel:
     """An estimator: one of likelier's gets what is listed; any other numbers, indicators and words."""
     if inspect.isclass(model):
         raise TypeError(f"{name} is a class: hand in an estimator, as in {model.__name__}()")
     if not hasattr(model, "fit") or not (is_classifier(model) or is_regressor(model)):
-        raise TypeError(f"{name}: a {type(model).__name__} is no classifier or regression")
+        raise TypeError(f"{name}: a {type(model).__name__} is not a classifier or regressor")
     for known in [*classifiers(), *regressions(), *on_request()]:
         if type(known.model) is type(model):
             return replace(known, name=name, model=model)
-    return Entrant(name, model, plain, Nature())
+    return CandidateModel(name, model, plain, ModelTraits())
 
 
-def _told_apart(entrants: Iterable[Entrant]) -> list[Entrant]:
+def _with_unique_names(candidate_models: Iterable[CandidateModel]) -> list[CandidateModel]:
     """Each under a name of its own: with the package that it is from, or else numbered."""
-    found: dict[str, Entrant] = {}
-    for entrant in entrants:
-        first = found.get(entrant.name, entrant)
-        base = entrant.name
-        if _package(first) != _package(entrant):
-            base = f"{base} ({_package(entrant)})"
+    found: dict[str, CandidateModel] = {}
+    for candidate_model in candidate_models:
+        first = found.get(candidate_model.name, candidate_model)
+        base = candidate_model.name
+        if _package(first) != _package(candidate_model):
+            base = f"{base} ({_package(candidate_model)})"
         name = next(name for name in chain([base], (f"{base} {i}" for i in count(2))) if name not in found)
-        found[name] = replace(entrant, name=name)
+        found[name] = replace(candidate_model, name=name)
     return list(found.values())
 
 
-def _package(entrant: Entrant) -> str:
-    return type(entrant.model).__module__.partition(".")[0]
+def _package(candidate_model: CandidateModel) -> str:
+    return type(candidate_model.model).__module__.partition(".")[0]

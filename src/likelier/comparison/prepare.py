@@ -1,147 +1,234 @@
-"""How columns become what a model takes, learned from the rows of a training fold alone."""
+"""How columns become what a model takes: design matrices, learned from the training rows of a fold."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from likelier.array_types import Floats, Indices
 from likelier.comparison.rows import Column, Rows
+from likelier.data import CSR, Arrays, Source
+from likelier.data.design import (
+    AsIs,
+    BinTerm,
+    CategoryTerm,
+    CodeTerm,
+    Design,
+    LeftOut,
+    TableColumn,
+    Term,
+)
+from likelier.estimators.encoding import surveyed
+from likelier.states.design_survey import DesignSettings
 
-Serve = Callable[[Indices], Any]  # these rows, as the model takes them
+Apply = Callable[[Indices], Any]  # these rows, as the model takes them
 
 BINS = 10  # that numbers are cut into
 MOST_LEVELS = 50  # of a column whose indicators have covariances: more are hardly ever seen
 MOST_DENSE = 200  # columns, beyond which indicators and words are sparse
 
 
-class SitsOut(ValueError):
+class SkippedModel(ValueError):
     """Why a model cannot take part."""
 
 
 @dataclass(frozen=True)
-class Meal:
-    """What a model is given of any rows; and the columns that are left."""
+class Prepared:
+    """What a model is given of any rows; and the columns that are left.
 
-    serve: Serve
+    design: by which a table becomes that; None: it is a sparse matrix, or some of it are words.
+    """
+
+    serve: Apply
     p: int  # columns as the model sees them
     leaves: tuple[Column, ...] = ()
     names: Sequence[str] = ()  # of these columns; a sparse matrix has none
+    design: Design | None = None
 
     def __call__(self, at: Indices) -> Any:
         return self.serve(at)
 
 
-Diet = Callable[[Rows, Indices], Meal]  # all rows, and those to learn from
+Preprocessor = Callable[[Rows, Indices], Prepared]  # all rows, and those to learn from
+Change = Callable[[Column, Term], Term]  # how a column is encoded otherwise
 
 
-# ---- diets ---------------------------------------------------------------------------------------
-def nothing(rows: Rows, train: Indices) -> Meal:
-    """A column of zeros, for models that know y alone."""
-    return Meal(lambda at: np.zeros((len(at), 1)), 0)
+class Recipe(NamedTuple):
+    """Which columns a model takes, and how they are encoded; the others are left."""
+
+    columns: tuple[Column, ...]
+    settings: DesignSettings
+    leaves: tuple[Column, ...] = ()
+    change: Change | None = None
+
+    def learned(self, source: Source, table: Sequence[TableColumn]) -> Design:
+        """The design that these rows make; table: what their columns are, in the order of `columns`."""
+        design = surveyed(source, table, self.settings).design(self.settings)
+        change = self.change
+        if change is not None:
+            pairs = zip(self.columns, design.terms, strict=True)
+            terms = tuple(t if isinstance(t, LeftOut) else change(c, t) for c, t in pairs)
+            design = replace(design, terms=terms)
+        return replace(design, sparse=design.sparse and design.p > MOST_DENSE)
 
 
-def numbers(rows: Rows, train: Indices) -> Meal:
+AS_NUMBERS = DesignSettings(missing="keep", sparse=False)
+
+
+# ---- recipes ---------------------------------------------------------------------------------------
+def numbers_of(rows: Rows, train: Indices) -> Recipe:
     """Columns of numbers, as they are, NaN where one is missing."""
-    if rows.sparse is not None:
-        return _sparse(rows)
     if not rows.of("number"):
-        raise SitsOut("needs numbers, but no column holds any")
-    names = _named(rows.of("number"))
-    return Meal(lambda at: rows.numbers[at], len(names), rows.of("category", "text"), names)
+        raise SkippedModel("needs numbers, but no column holds any")
+    return Recipe(rows.of("number"), AS_NUMBERS, rows.of("category", "text"))
 
 
-def table(rows: Rows, train: Indices) -> Meal:
+def table_of(rows: Rows, train: Indices) -> Recipe:
     """Numbers and categories, each as it is."""
+    held = rows.of("number", "category")
+    if not held:
+        raise SkippedModel("needs numbers or categories, but no column holds any")
+    return Recipe(held, AS_NUMBERS, rows.of("text"), lambda column, term: AsIs(column.name))
+
+
+def design_of(rows: Rows, train: Indices) -> Recipe:
+    """Numbers less their mean, over their deviation, 0 where missing; indicators of missing cells and of
+    all categories.
+    """
+    return Recipe(rows.of("number", "category"), DesignSettings(standardize=True))
+
+
+def contrasts_of(rows: Rows, train: Indices) -> Recipe:
+    """The same less the first category of each column, which an intercept stands for."""
+    return Recipe(rows.of("number", "category"), DesignSettings(drop="first", standardize=True))
+
+
+def plain_of(rows: Rows, train: Indices) -> Recipe:
+    """Numbers as they are, the mean where missing; indicators: for estimators of any kind."""
+    return Recipe(rows.of("number", "category"), DesignSettings())
+
+
+def numbers_and_indicators_of(rows: Rows, train: Indices) -> Recipe:
+    """Numbers as they are, missing ones too; of each column of categories, if they are not too many,
+    indicators of all but one.
+    """
+    if not rows.of("category"):
+        return numbers_of(rows, train)
+    many = [column for column in rows.of("category") if len(column.values.levels) > MOST_LEVELS]
+    wide = {column.name for column in many}
+    held = tuple(column for column in rows.of("number", "category") if column.name not in wide)
+    settings = DesignSettings(drop="first", missing="keep", sparse=False)
+    return Recipe(held, settings, (*many, *rows.of("text")))
+
+
+def bins_of(rows: Rows, train: Indices) -> Recipe:
+    """Categories by number; numbers as the tenth of the training rows that they are in. NaN: missing."""
+    held = rows.of("number", "category")
+    if not held:
+        raise SkippedModel("needs categories, but no column holds any")
+
+    def change(column: Column, term: Term) -> Term:
+        if column.kind == "number":
+            return BinTerm(column.name, _cuts(column.values[train], BINS))
+        assert isinstance(term, CategoryTerm)
+        return CodeTerm(column.name, term.levels)
+
+    return Recipe(held, AS_NUMBERS, rows.of("text"), change)
+
+
+def booleans_of(rows: Rows, train: Indices) -> Recipe:
+    """Indicators of categories; numbers as whether they are above the median. NaN: missing."""
+
+    def change(column: Column, term: Term) -> Term:
+        if column.kind == "number":
+            return BinTerm(column.name, _cuts(column.values[train], 2), " above its median")
+        return term
+
+    held = rows.of("number", "category")
+    return Recipe(held, DesignSettings(missing="keep"), change=change)
+
+
+RECIPES: dict[str, Callable[[Rows, Indices], Recipe]] = {
+    "numbers": numbers_of,
+    "table": table_of,
+    "design": design_of,
+    "contrasts": contrasts_of,
+    "plain": plain_of,
+    "numbers_and_indicators": numbers_and_indicators_of,
+    "bins": bins_of,
+    "booleans": booleans_of,
+}
+
+
+# ---- preprocessors ----------------------------------------------------------------------------------
+def nothing(rows: Rows, train: Indices) -> Prepared:
+    """A column of zeros, for models that know y alone."""
+    return Prepared(lambda at: np.zeros((len(at), 1)), 0)
+
+
+def numbers(rows: Rows, train: Indices) -> Prepared:
+    """Columns of numbers."""
+    return _sparse(rows) if rows.sparse is not None else _prepared(rows, train, numbers_of(rows, train))
+
+
+def table(rows: Rows, train: Indices) -> Prepared:
+    """Numbers and categories, as a table of Arrow's."""
     if rows.sparse is not None:
         return _sparse(rows)
     import pyarrow as pa
 
-    held = rows.of("number", "category")
-    if not held:
-        raise SitsOut("needs numbers or categories, but no column holds any")
-    whole = pa.table({column.name: _arrow(column) for column in held})
-    return Meal(whole.take, len(held), rows.of("text"), _named(held))
+    recipe = table_of(rows, train)
+    prepared = _prepared(rows, train, recipe)
+    whole = pa.table({column.name: _arrow(column) for column in recipe.columns})
+    return replace(prepared, serve=whole.take, p=len(recipe.columns), names=_named(recipe.columns))
 
 
-def table_or_words(rows: Rows, train: Indices) -> Meal:
+def table_or_words(rows: Rows, train: Indices) -> Prepared:
     """Numbers and categories as they are; where there is text, as weights of words, all as numbers."""
     return design(rows, train) if rows.of("text") else table(rows, train)
 
 
-def design(rows: Rows, train: Indices) -> Meal:
-    """Numbers less their mean, over their deviation, 0 where missing; indicators of missing cells and of
-    all categories; words by tf-idf.
-    """
-    if rows.sparse is not None:
-        return _sparse(rows)
-    return _joined(rows, [*_filled(rows, train, scaled=True), *_others(rows, train, 0)])
+def design(rows: Rows, train: Indices) -> Prepared:
+    """Standardised numbers, indicators of all categories, words by tf-idf."""
+    return _with_words(rows, train, design_of, _tfidf)
 
 
-def contrasts(rows: Rows, train: Indices) -> Meal:
-    """The same less the first category of each column, which an intercept stands for."""
-    if rows.sparse is not None:
-        return _sparse(rows)
-    return _joined(rows, [*_filled(rows, train, scaled=True), *_others(rows, train, 1)])
+def contrasts(rows: Rows, train: Indices) -> Prepared:
+    """The same less the first category of each column."""
+    return _with_words(rows, train, contrasts_of, _tfidf)
 
 
-def plain(rows: Rows, train: Indices) -> Meal:
+def plain(rows: Rows, train: Indices) -> Prepared:
     """Numbers as they are, the mean where missing; indicators; words: for estimators of any kind."""
+    return _with_words(rows, train, plain_of, _tfidf)
+
+
+def numbers_and_indicators(rows: Rows, train: Indices) -> Prepared:
+    """Numbers as they are, and indicators of few categories."""
     if rows.sparse is not None:
         return _sparse(rows)
-    return _joined(rows, [*_filled(rows, train, scaled=False), *_others(rows, train, 0)])
+    return _prepared(rows, train, numbers_and_indicators_of(rows, train))
 
 
-def numbers_and_indicators(rows: Rows, train: Indices) -> Meal:
-    """Numbers as they are, missing ones too; of each column of categories, if they are not too many,
-    indicators of all but one.
-    """
-    if rows.sparse is not None or not rows.of("category"):
-        return numbers(rows, train)
-    blocks = [_Block(_named(rows.of("number")), lambda at: rows.numbers[at])] if rows.of("number") else []
-    few = [column for column in rows.of("category") if len(column.values.levels) <= MOST_LEVELS]
-    many = tuple(column for column in rows.of("category") if len(column.values.levels) > MOST_LEVELS)
-    blocks += [_indicators(column, train, 1) for column in few]
-    return _joined(rows, blocks, (*many, *rows.of("text")))
-
-
-def bins(rows: Rows, train: Indices) -> Meal:
-    """Categories by number; numbers as the tenth of the training rows that they are in. NaN: missing."""
+def bins(rows: Rows, train: Indices) -> Prepared:
+    """Categories by number, numbers by the tenth that they are in."""
     if rows.sparse is not None:
-        raise SitsOut("needs categories, but the rows are a sparse matrix of numbers")
-    held = rows.of("number", "category")
-    if not held:
-        raise SitsOut("needs categories, but no column holds any")
-    cuts = [None if c.kind == "category" else _cuts(c.values[train], BINS) for c in held]
-
-    def serve(at: Indices) -> Floats:
-        return np.column_stack([_binned(c.values[at], cut) for c, cut in zip(held, cuts, strict=True)])
-
-    return Meal(serve, len(held), rows.of("text"), _named(held))
+        raise SkippedModel("needs categories, but the rows are a sparse matrix of numbers")
+    return _prepared(rows, train, bins_of(rows, train))
 
 
-def truths(rows: Rows, train: Indices) -> Meal:
-    """Indicators of categories; numbers as whether they are above the median. NaN: missing."""
-    if rows.sparse is not None:
-        return _sparse(rows)
-    held = rows.of("number")
-    middles = [_cuts(column.values[train], 2) for column in held]
-
-    def above(at: Indices) -> Floats:
-        return np.column_stack([_binned(c.values[at], m) for c, m in zip(held, middles, strict=True)])
-
-    blocks = [_Block([f"{name} above its median" for name in _named(held)], above)] if held else []
-    blocks += [_indicators(column, train, 0) for column in rows.of("category")]
-    return _joined(rows, [*blocks, *(_counted_words(rows, column, train) for column in rows.of("text"))])
+def booleans(rows: Rows, train: Indices) -> Prepared:
+    """Indicators of categories, of numbers above the median, of words."""
+    return _with_words(rows, train, booleans_of, _counted_words)
 
 
-def counts(rows: Rows, train: Indices) -> Meal:
+def counts(rows: Rows, train: Indices) -> Prepared:
     """Whole numbers from 0 on, and how often each word stands in a text."""
     if rows.sparse is not None:
         if (rows.sparse.data < 0).any():
-            raise SitsOut("needs counts, but some numbers are negative")
+            raise SkippedModel("needs counts, but some numbers are negative")
         return _sparse(rows)
     words = [_counted_words(rows, column, train) for column in rows.of("text")]
     X = rows.numbers
@@ -151,9 +238,12 @@ def counts(rows: Rows, train: Indices) -> Meal:
         fault = (
             "some numeric columns are not non-negative integers" if X.shape[1] else "no column holds any"
         )
-        raise SitsOut(f"needs counts, but {fault}")
+        raise SkippedModel(f"needs counts, but {fault}")
+    leaves = rows.of("category", *(() if whole else ("number",)))
+    if not words:
+        return _prepared(rows, train, numbers_of(rows, train)._replace(leaves=leaves))
     blocks = [_Block(_named(rows.of("number")), lambda at: X[at])] if whole else []
-    return _joined(rows, [*blocks, *words], rows.of("category", *(() if whole else ("number",))))
+    return _joined([*blocks, *words], leaves)
 
 
 # ---- parts ---------------------------------------------------------------------------------------
@@ -162,76 +252,64 @@ class _Block:
     """Some columns of what a model is given."""
 
     names: Sequence[str]
-    serve: Serve
+    serve: Apply
 
 
 def _named(columns: Sequence[Column]) -> list[str]:
     return [column.name for column in columns]
 
 
-def _sparse(rows: Rows) -> Meal:
-    return Meal(lambda at: rows.sparse[at], rows.p)
+def _sparse(rows: Rows) -> Prepared:
+    return Prepared(lambda at: rows.sparse[at], rows.p)
 
 
-def _joined(rows: Rows, blocks: Sequence[_Block], leaves: tuple[Column, ...] = ()) -> Meal:
+def _prepared(rows: Rows, train: Indices, recipe: Recipe) -> Prepared:
+    """Columns as a design matrix, learned from the training rows."""
+    known, X = rows.table(recipe.columns)
+    source = Arrays(X.take(train), None, None if rows.w is None else rows.w[train])
+    design = recipe.learned(source, known)
+    if not design.p:
+        raise SkippedModel("no column has a type that it can use")
+
+    def serve(at: Indices) -> Any:
+        found = design.rows(X.take(at), quiet=True)
+        if isinstance(found, CSR):
+            return sparse.csr_matrix((found.values, found.columns, found.starts), shape=found.shape)
+        return found.to_array()
+
+    return Prepared(serve, design.p, recipe.leaves, list(design.names), design)
+
+
+def _with_words(
+    rows: Rows,
+    train: Indices,
+    recipe: Callable[[Rows, Indices], Recipe],
+    words: Callable[[Rows, Column, Indices], _Block],
+) -> Prepared:
+    """Numbers and categories as a design matrix; texts beside it, word by word."""
+    if rows.sparse is not None:
+        return _sparse(rows)
+    others = rows.of("number", "category")
+    prepared = _prepared(rows, train, recipe(rows, train)) if others else None
+    if not rows.of("text"):
+        if prepared is None:
+            raise SkippedModel("no column has a type that it can use")
+        return prepared
+    blocks = [] if prepared is None else [_Block(prepared.names, prepared.serve)]
+    return _joined([*blocks, *(words(rows, column, train) for column in rows.of("text"))])
+
+
+def _joined(blocks: Sequence[_Block], leaves: tuple[Column, ...] = ()) -> Prepared:
     """Side by side: dense, unless they are many and mostly 0."""
-    if not blocks:
-        raise SitsOut("no column is of a kind that it takes")
     names = [name for block in blocks for name in block.names]
     p = len(names)
 
     def serve(at: Indices) -> Any:
         found = [block.serve(at) for block in blocks]
-        if not any(sparse.issparse(each) for each in found):
-            return np.hstack(found)
         whole = sparse.hstack([sparse.csr_matrix(each) for each in found], format="csr")
         return whole if p > MOST_DENSE else whole.toarray()
 
-    return Meal(serve, p, leaves, names)
-
-
-def _others(rows: Rows, train: Indices, skip: int) -> list[_Block]:
-    categories = [_indicators(column, train, skip) for column in rows.of("category")]
-    return [*categories, *(_weighed_words(rows, column, train) for column in rows.of("text"))]
-
-
-def _filled(rows: Rows, train: Indices, *, scaled: bool) -> list[_Block]:
-    """Numbers with the mean where one is missing, and whether it was."""
-    X = rows.numbers
-    if not X.shape[1]:
-        return []
-    some = X[train]
-    missing = np.isnan(some)
-    n = np.maximum((~missing).sum(axis=0), 1)
-    mean = np.where(missing, 0.0, some).sum(axis=0) / n
-    spread = np.sqrt(np.where(missing, 0.0, (some - mean) ** 2).sum(axis=0) / n)
-    shift, scale = (mean, np.where(spread > 0, spread, 1.0)) if scaled else (0.0, 1.0)
-    gappy = np.flatnonzero(missing.any(axis=0))
-
-    def filled(at: Indices) -> Floats:
-        there = X[at]
-        return np.asarray((np.where(np.isnan(there), mean, there) - shift) / scale)
-
-    names = _named(rows.of("number"))
-    missed = [f"{names[j]} missing" for j in gappy]
-    gaps = _Block(missed, lambda at: np.isnan(X[np.ix_(at, gappy)]).astype(np.float64))
-    return [_Block(names, filled), *([gaps] if len(gappy) else [])]
-
-
-def _indicators(column: Column, train: Indices, skip: int) -> _Block:
-    """A column for each category of the training rows, and for missing cells, less the first `skip`."""
-    codes = column.values.codes
-    known = np.unique(codes[train])[skip:]
-
-    def serve(at: Indices) -> Any:
-        place = np.searchsorted(known, codes[at])
-        hit = np.append(known, -2)[place] == codes[at]  # no code is -2
-        row = np.flatnonzero(hit)
-        return sparse.csr_matrix((np.ones(len(row)), (row, place[row])), (len(at), len(known)))
-
-    levels = column.values.levels
-    names = [f"{column.name} missing" if k < 0 else f"{column.name} = {levels[k]}" for k in known]
-    return _Block(names, serve)
+    return Prepared(serve, p, leaves, names)
 
 
 def _cuts(values: Floats, parts: int) -> Floats:
@@ -241,12 +319,6 @@ def _cuts(values: Floats, parts: int) -> Floats:
     if not len(below):
         return np.empty(0)
     return np.unique(np.minimum(np.quantile(there, np.arange(1, parts) / parts), below.max()))
-
-
-def _binned(values: Any, cuts: Floats | None) -> Floats:
-    if cuts is None:
-        return np.asarray(values.numbers())
-    return np.where(np.isnan(values), np.nan, np.searchsorted(cuts, values))
 
 
 def _arrow(column: Column) -> Any:
@@ -265,9 +337,9 @@ def _counted_words(rows: Rows, column: Column, train: Indices) -> _Block:
     return _Block(words, lambda at: C[at][:, known])
 
 
-def _weighed_words(rows: Rows, column: Column, train: Indices) -> _Block:
+def _tfidf(rows: Rows, column: Column, train: Indices) -> _Block:
     """(1 + ln count) (1 + ln (1 + n) / (1 + n_j)), rows of length 1: tf-idf, n_j of n training rows."""
-    from sklearn.feature_extraction.text import TfidfTransformer
+    from likelier.estimators.text.vectorizers import TfidfTransformer
 
     C, known, words = _known_words(rows, column, train)
     weigh = TfidfTransformer(sublinear_tf=True).fit(C[train][:, known])
@@ -278,5 +350,5 @@ def _known_words(rows: Rows, column: Column, train: Indices) -> tuple[Any, Indic
     C, words = rows.words[column.name]
     known = np.unique(C[train].indices)
     if not len(known):
-        raise SitsOut(f"the texts of column {column.name} have no words")
+        raise SkippedModel(f"the texts of column {column.name} contain no words")
     return C, known.astype(np.intp), [f"{column.name}: {word}" for word in words[known]]

@@ -15,7 +15,7 @@ from scipy.special import stdtr
 
 from likelier.array_types import Floats
 from likelier.comparison.assumptions import Checks, check
-from likelier.comparison.models import Entrant, Nature
+from likelier.comparison.models import CandidateModel, ModelTraits
 from likelier.comparison.rows import Rows
 from likelier.display import Table, aligned, counted, html
 from likelier.evaluation import Evaluation
@@ -61,8 +61,8 @@ NARROWEST = 40  # to which remarks are broken
 
 
 def text(comparison: "Comparison", width: int = WIDTH) -> str:
-    """Figures, natures and remarks, in lines of that width, as far as there is room for a table."""
-    running = [result for result in comparison.results if not result.sits_out]
+    """Metrics, notes and assumptions, in lines of that width, as far as there is room for a table."""
+    running = [result for result in comparison.results if not result.skipped]
     wrapped = max(width, NARROWEST)
     parts = [
         [fill(_head(comparison), wrapped)],
@@ -70,20 +70,20 @@ def text(comparison: "Comparison", width: int = WIDTH) -> str:
             (table for table in _tables(comparison, running) if _width(table) <= width),
             _least(comparison, running),
         ),
-        _natures(running, width),
         [fill(note, wrapped, subsequent_indent="  ") for note in _remarks(comparison)],
+        _model_traits(running, width),
     ]
     return "\n\n".join("\n".join(line.rstrip() for line in part) for part in parts if part)
 
 
 def notebook(comparison: "Comparison") -> str:
     """The same as HTML, which has room for all figures."""
-    running = [result for result in comparison.results if not result.sits_out]
+    running = [result for result in comparison.results if not result.skipped]
     metrics, known = comparison.metrics, _known(running)
     every = {metric.name for metric in metrics}
     figures = Table(_figures(comparison, running, metrics, every, " ± ", times=True), left=2)
-    natures = [Table([NATURE, *known], left=len(NATURE))] if known else []
-    return html([_head(comparison), figures, *natures, *_remarks(comparison)])
+    model_traits = [Table([NATURE, *known], left=len(NATURE))] if known else []
+    return html([_head(comparison), figures, *_remarks(comparison), *model_traits])
 
 
 def _head(comparison: "Comparison") -> str:
@@ -145,7 +145,7 @@ def _figure(result: "Result", metric: "Metric", sign: str) -> str:
     return metric.shown(value) + (f"{sign}{metric.shown(error)}" if sign and not np.isnan(error) else "")
 
 
-def _natures(results: Sequence["Result"], width: int) -> list[str]:
+def _model_traits(results: Sequence["Result"], width: int) -> list[str]:
     """What models take for granted, as a table, or as sentences where that is too wide."""
     known = _known(results)
     if not known:
@@ -158,9 +158,9 @@ def _natures(results: Sequence["Result"], width: int) -> list[str]:
 
 
 def _known(results: Sequence["Result"]) -> list[list[str]]:
-    """A row for each model whose nature is known."""
+    """A row for each model whose traits are known."""
     rows = (
-        [r.model, r.nature.kind, r.nature.models, r.nature.independent, r.nature.boundary] for r in results
+        [r.model, r.traits.kind, r.traits.models, r.traits.independent, r.traits.boundary] for r in results
     )
     return [row for row in rows if any(row[1:])]
 
@@ -182,7 +182,7 @@ def _remarks(comparison: "Comparison") -> list[str]:
     said = ["* best; = not significantly different from it (corrected t-test, 5 %)", *comparison.rows.notes]
     makers: dict[str, list[str]] = {}
     for result in comparison.results:
-        for note in ((f"skipped: {result.sits_out}",) if result.sits_out else ()) + result.notes:
+        for note in ((f"skipped: {result.skipped}",) if result.skipped else ()) + result.notes:
             makers.setdefault(first_sentence(note), []).append(result.model)
     return said + [f"{'; '.join(models)}: {note}" for note, models in makers.items()]
 
@@ -249,7 +249,7 @@ class Result:
     ----------
     model : str
         The name of the model.
-    nature : Nature
+    traits : ModelTraits
         The kind of model, the distribution and independence that it assumes, and its decision boundary.
     folds : tuple of LabelEvaluation or ValueEvaluation
         The evaluation of the held-out rows of each fold.
@@ -257,7 +257,7 @@ class Result:
         The AUC of each fold.
     P : ndarray of shape (n, K) or None
         The predicted probabilities of each row while it was held out.
-    said : ndarray of shape (n,) or None
+    predicted : ndarray of shape (n,) or None
         The predictions of each row while it was held out: class numbers, or values.
     fit : ndarray of shape (F,)
         Seconds for the fit, by fold.
@@ -267,13 +267,13 @@ class Result:
         The number of fitted parameters.
     notes : tuple of str
         Warnings that the fits issued.
-    sits_out : str or None
+    skipped : str or None
         The reason why the model was skipped; None if it was evaluated.
     online : bool
         Whether the model learns row by row.
     baseline : bool
         Whether this is the baseline, which ignores the features.
-    entrant : Entrant or None
+    candidate_model : CandidateModel or None
         The model before fitting, with its preprocessing.
 
     See Also
@@ -282,19 +282,19 @@ class Result:
     """
 
     model: str
-    nature: Nature = field(default_factory=Nature)
+    traits: ModelTraits = field(default_factory=ModelTraits)
     folds: tuple[Evaluation, ...] = field(default=(), repr=False)  # one each, of the rows held out
     aucs: Floats = field(default_factory=lambda: np.empty(0), repr=False)  # of each fold
     P: NDArray[np.float32] | None = field(default=None, repr=False)  # (n, K) of rows when held out
-    said: NDArray[Any] | None = field(default=None, repr=False)  # (n,) class numbers, or values
+    predicted: NDArray[Any] | None = field(default=None, repr=False)  # (n,) class numbers, or values
     fit: Floats = field(default_factory=lambda: np.empty(0), repr=False)  # seconds, of each fold
     predict: Floats = field(default_factory=lambda: np.empty(0), repr=False)
     parameters: int | None = None
     notes: tuple[str, ...] = ()
-    sits_out: str | None = None
+    skipped: str | None = None
     online: bool = False
     baseline: bool = False
-    entrant: Entrant | None = field(default=None, repr=False)  # what was judged, not fitted
+    candidate_model: CandidateModel | None = field(default=None, repr=False)  # what was judged, not fitted
 
     def figures(self, metric: str) -> Floats:
         """The metric on each fold.
@@ -544,7 +544,7 @@ class Comparison:
             "best": result is self.best,
             "tied": self.is_tied(result),
         }
-        return found | asdict(result.nature) | {"sits_out": result.sits_out, "notes": list(result.notes)}
+        return found | asdict(result.traits) | {"skipped": result.skipped, "notes": list(result.notes)}
 
     def to_dict(self) -> dict[str, Any]:
         """The results as plain values, for JSON.

@@ -1,6 +1,5 @@
 """The table of a comparison: read from arrays, frames, files and built-in data, held in memory."""
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -15,6 +14,8 @@ from scipy.sparse import csr_matrix
 
 from likelier.array_types import Floats, Indices, rows_that_count
 from likelier.data import CSR, Chunk, Columns, Factor, Source, Widening, columns_of, frames
+from likelier.data.design import DATE, TableColumn
+from likelier.data.design import Kind as TableKind
 from likelier.data.files.columns import Roles
 from likelier.data.files.scan import Scan
 from likelier.data.row_numbers import keys_of
@@ -22,10 +23,11 @@ from likelier.display import counted, some_of
 from likelier.engines import run
 from likelier.engines.row_numbers import numbered
 from likelier.estimators import validation
+from likelier.estimators.frames import feature_names
 from likelier.estimators.sources import gathered, stored
 from likelier.estimators.validation import missing
 from likelier.model import levels
-from likelier.states import Sample
+from likelier.states import RowSample
 
 # What a column is to a comparison: numbers, categories, text; and those that nobody should learn from.
 
@@ -33,7 +35,6 @@ Kind = Literal["number", "category", "text"]
 
 FEW = 20  # rows, among which values that are all different say nothing yet
 WORDS = 4  # from so many to a cell, on average, cells are sentences
-DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z?)?")
 DAY = np.timedelta64(1, "D")
 
 
@@ -43,9 +44,11 @@ class Column(NamedTuple):
     name: str
     kind: Kind
     values: Any  # float64, NaN where missing; or a Factor
+    date: bool = False  # numbers that are days since 1970
+    zone: str | None = None  # of dates
 
 
-class Seen(NamedTuple):
+class ColumnReport(NamedTuple):
     """What became of a column; note: what a reader should know of that, None: nothing."""
 
     name: str
@@ -54,25 +57,27 @@ class Seen(NamedTuple):
     spare: Column | None = None  # left out, but better than nothing
 
 
-def seen(name: str, values: NDArray[Any] | Factor) -> Seen:
+def seen(name: str, values: NDArray[Any] | Factor) -> ColumnReport:
     """A column as models may use it."""
     return _factor(name, values) if isinstance(values, Factor) else _numbers(name, values)
 
 
-def dates(name: str, values: NDArray[np.datetime64]) -> Seen:
+def dates(name: str, values: NDArray[np.datetime64], zone: str | None = None) -> ColumnReport:
     """Times as days since 1970, NaN where missing."""
-    return days(name, np.where(np.isnat(values), np.nan, (values - np.datetime64(0, "D")) / DAY))
+    return days(name, np.where(np.isnat(values), np.nan, (values - np.datetime64(0, "D")) / DAY), zone)
 
 
-def days(name: str, values: Floats) -> Seen:
+def days(name: str, values: Floats, zone: str | None = None) -> ColumnReport:
     """Days since 1970, NaN where missing; that each is there but once does not make them an id."""
     found = _numbers(name, values)
     if found.column is None and found.spare is None:
         return found
-    return Seen(name, found.column or found.spare, "is a date: used as a number of days")
+    column = found.column or found.spare
+    assert column is not None
+    return ColumnReport(name, column._replace(date=True, zone=zone), "is a date: used as a number of days")
 
 
-def _numbers(name: str, values: NDArray[Any]) -> Seen:
+def _numbers(name: str, values: NDArray[Any]) -> ColumnReport:
     x = np.asarray(values, dtype=np.float64)
     there = x[~np.isnan(x)]
     if np.isinf(there).any():
@@ -81,11 +86,11 @@ def _numbers(name: str, values: NDArray[Any]) -> Seen:
             f"({int(np.isinf(x).sum())} in all): leave such rows out, or mark the cells as missing."
         )
     if not len(there) or there.min() == there.max():
-        return Seen(name, None, _constant(there))
+        return ColumnReport(name, None, _constant(there))
     column = Column(name, "number", x)
     if len(there) == len(x) >= FEW and _counts_rows(x):
-        return Seen(name, None, "looks like an id (whole numbers, each once): left out", column)
-    return Seen(name, column)
+        return ColumnReport(name, None, "looks like an id (whole numbers, each once): left out", column)
+    return ColumnReport(name, column)
 
 
 def _counts_rows(x: Floats) -> bool:
@@ -95,20 +100,20 @@ def _counts_rows(x: Floats) -> bool:
     return bool((np.diff(x) > 0).all() or (np.diff(np.sort(x)) == 1).all())
 
 
-def _factor(name: str, values: Factor) -> Seen:
+def _factor(name: str, values: Factor) -> ColumnReport:
     used, n = values.used(), int((values.codes >= 0).sum())
     if len(used) == 0 or (len(used) == 1 and n == len(values)):
-        return Seen(name, None, _constant(used))
+        return ColumnReport(name, None, _constant(used))
     texts = [str(level) for level in used]
     if all(DATE.fullmatch(text) for text in texts):
         return dates(name, _parsed(values))
     words = float(np.mean([text.count(" ") + 1 for text in texts]))
     if words >= WORDS and len(used) > n / 2:
-        return Seen(name, Column(name, "text", values))
+        return ColumnReport(name, Column(name, "text", values))
     column = Column(name, "category", values)
     if n >= FEW and len(used) > 0.9 * n:
-        return Seen(name, None, "looks like an id (hardly a value comes twice): left out", column)
-    return Seen(name, column)
+        return ColumnReport(name, None, "looks like an id (hardly a value comes twice): left out", column)
+    return ColumnReport(name, column)
 
 
 def _parsed(values: Factor) -> NDArray[np.datetime64]:
@@ -121,7 +126,7 @@ def _constant(values: NDArray[Any]) -> str:
 
 
 # ---- what is said of them --------------------------------------------------------------------------
-def kept(found: Sequence[Seen]) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+def kept(found: Sequence[ColumnReport]) -> tuple[tuple[Column, ...], tuple[str, ...]]:
     """The columns to learn from, and what a reader should know, one line for each thing that is said."""
     columns = tuple(each.column for each in found if each.column is not None)
     spares = tuple(each.spare for each in found if each.spare is not None)
@@ -132,11 +137,13 @@ def kept(found: Sequence[Seen]) -> tuple[tuple[Column, ...], tuple[str, ...]]:
             said.setdefault(note, []).append(each.name)
     notes = tuple(f"{some_of(names)}: {note}" for note, names in said.items())
     if not columns and not spares:
-        raise ValueError(f"no column is left to learn from: {'; '.join(notes) or 'there is none'}.")
+        raise ValueError(f"no feature column is left: {'; '.join(notes) or 'there is none'}.")
     return columns or spares, notes
 
 
 # The rows of a comparison, in memory: all of a table, or a sample of one that is larger.
+
+_KINDS: dict[Kind, TableKind] = {"number": "number", "category": "category", "text": "category"}
 
 
 MOST_ROWS = 50_000  # of a table that is larger, so many are compared on
@@ -153,6 +160,7 @@ class Rows:
     sparse: Any = None
     notes: tuple[str, ...] = ()
     target: str | None = None  # its name, if it has one
+    places: tuple[str, ...] | None = None  # of all columns of a table without names; None: they have some
 
     def __len__(self) -> int:
         return len(self.y)
@@ -165,6 +173,14 @@ class Rows:
         """The columns of these kinds."""
         return tuple(column for column in self.columns if column.kind in kinds)
 
+    def table(self, columns: Sequence[Column]) -> tuple[tuple[TableColumn, ...], Columns]:
+        """Some columns as the table that a design matrix is made of."""
+        kinds = [
+            TableColumn(c.name, "date", c.zone) if c.date else TableColumn(c.name, _KINDS[c.kind])
+            for c in columns
+        ]
+        return tuple(kinds), Columns(tuple(column.values for column in columns))
+
     @cached_property
     def numbers(self) -> Floats:
         """(n, p) of the columns of numbers, NaN where one is missing."""
@@ -174,7 +190,7 @@ class Rows:
     @cached_property
     def words(self) -> dict[str, tuple[csr_matrix, NDArray[Any]]]:
         """Of each column of text, how often each word stands in each row; and the words."""
-        from sklearn.feature_extraction.text import CountVectorizer
+        from likelier.estimators.text.vectorizers import CountVectorizer
 
         found = {}
         for column in self.of("text"):
@@ -211,9 +227,9 @@ class Rows:
 def in_memory(X: Any, y: Any, sample_weight: Any = None, *, seed: int, most: int) -> Rows:
     """Arrays, frames and sparse matrices."""
     if isinstance(X, str | PathLike):
-        raise ValueError(f"X is a path: hand in what it holds, as in scan({str(X)!r}, target='y').")
+        raise ValueError(f"X is a path: pass its contents, as in scan({str(X)!r}, target='y').")
     if y is None:
-        raise ValueError("y is None: beside an array or a frame, compare needs what is to be predicted.")
+        raise ValueError("y is None: with an array or a frame, compare needs the target.")
     frame = None if isinstance(X, np.ndarray) else frames.frame(X)
     if isinstance(y, str):
         frame, y = _parted(frame, y)
@@ -241,13 +257,18 @@ def in_memory(X: Any, y: Any, sample_weight: Any = None, *, seed: int, most: int
         return Rows((), y, w, _finite(held), notes, None if name is None else str(name))
     whole = len(at) == n
     found = _of_array(X if whole else X[at]) if frame is None else _of_frame(frame if whole else frame[at])
-    return rows_of(list(found), y, w, notes, None if name is None else str(name))
+    rows = rows_of(list(found), y, w, notes, None if name is None else str(name))
+    if frame is not None and feature_names(frame) is not None:
+        return rows
+    return replace(
+        rows, places=tuple(f"x{j}" for j in range(p)) if frame is None else tuple(map(str, frame.columns))
+    )
 
 
 def _parted(frame: frames.Frame | None, target: str) -> tuple[frames.Frame, Any]:
     """All other columns, and that of the target."""
     if frame is None:
-        raise ValueError(f"y={target!r} names a column, and X is no frame: hand in y itself.")
+        raise ValueError(f"y={target!r} names a column, but X is not a data frame: pass y itself.")
     if target not in frame.columns:
         near = get_close_matches(target, [str(name) for name in frame.columns], n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else f"it has {some_of(frame.columns)}."
@@ -256,7 +277,11 @@ def _parted(frame: frames.Frame | None, target: str) -> tuple[frames.Frame, Any]
 
 
 def rows_of(
-    found: Sequence[Seen], y: NDArray[Any], w: Floats | None, notes: tuple[str, ...], target: str | None
+    found: Sequence[ColumnReport],
+    y: NDArray[Any],
+    w: Floats | None,
+    notes: tuple[str, ...],
+    target: str | None,
 ) -> Rows:
     """Of columns as they were seen."""
     if len(y) < 2:
@@ -273,7 +298,7 @@ def labelled(y: NDArray[Any], w: Floats | None) -> tuple[Indices, tuple[str, ...
     gone = missing(y)
     there = np.flatnonzero(rows_that_count(~gone, w))
     if not len(there):
-        raise ValueError("no row has a label and a weight: there is nothing to compare on.")
+        raise ValueError("no row has both a label and a positive weight: there is nothing to compare on.")
     return there, (f"{counted(int(gone.sum()), 'row')} without a label: left out",) if gone.any() else ()
 
 
@@ -307,7 +332,7 @@ def _finite(X: Any) -> Any:
     return X
 
 
-def _of_array(X: NDArray[Any]) -> Iterator[Seen]:
+def _of_array(X: NDArray[Any]) -> Iterator[ColumnReport]:
     if X.dtype.kind not in "fiub":
         yield from of_columns([f"x{j}" for j in range(X.shape[1])], frames.of_objects(X))
         return
@@ -315,7 +340,7 @@ def _of_array(X: NDArray[Any]) -> Iterator[Seen]:
         yield seen(f"x{j}", column)
 
 
-def _of_frame(frame: frames.Frame) -> Iterator[Seen]:
+def _of_frame(frame: frames.Frame) -> Iterator[ColumnReport]:
     for series in frame.iter_columns():
         name = str(series.name)
         kind, values = frames.read(series)
@@ -324,12 +349,13 @@ def _of_frame(frame: frames.Frame) -> Iterator[Seen]:
         elif kind == "category":
             yield seen(name, frames.series_factor(series))
         elif kind == "time":
-            yield dates(name, series.to_numpy().astype("datetime64[s]"))
+            zone = getattr(series.dtype, "time_zone", None)
+            yield dates(name, series.to_numpy().astype("datetime64[s]"), zone)
         else:
-            yield Seen(name, None, f"holds {kind} values: left out")
+            yield ColumnReport(name, None, f"holds {kind} values: left out")
 
 
-def of_columns(names: Sequence[Any], X: Any, dated: Collection[str] = ()) -> Iterator[Seen]:
+def of_columns(names: Sequence[Any], X: Any, dated: Collection[str] = ()) -> Iterator[ColumnReport]:
     """Of the columns of a block, of which some are days since 1970."""
     arrays: Sequence[NDArray[Any] | Factor] = X.arrays if isinstance(X, Columns) else X.to_array().T
     for name, values in zip(names, arrays, strict=True):
@@ -353,7 +379,7 @@ def opened(
         return in_memory(X, y, sample_weight, seed=seed, most=most)
     if y is not None or sample_weight is not None:
         raise ValueError(
-            "X is a source, and brings y and weights along: name their columns, as in scan(path, "
+            "X is a source, which includes y and weights: name their columns, as in scan(path, "
             "target='y', weight='w')."
         )
     if len(X.targets) != 1:
@@ -367,7 +393,7 @@ def _scanned(X: Scan, seed: int, most: int) -> Rows:
     """Files, read once: target and weights are columns among others, whose cells may be missing."""
     (target,), weight = X.targets, X.roles.weight
     dated = X.dates(columns_of(X))
-    X = X.told(dict.fromkeys(dated, "date")) if dated else X
+    X = X.with_types(dict.fromkeys(dated, "date")) if dated else X
     names, left = _usable(X)
     if X.others([target]) and target not in X.texts([target]):
         raise ValueError(
@@ -415,7 +441,7 @@ def _sparse(X: Widening, seed: int, most: int) -> Rows:
     return Rows((), y, _weights(chunk.w), whole, notes, X.targets[0])
 
 
-def _usable(X: Any) -> tuple[list[str], list[Seen]]:
+def _usable(X: Any) -> tuple[list[str], list[ColumnReport]]:
     """The columns that can be read, and what is said of the others."""
     names = list(columns_of(X))
     others, texts = X.others(names), X.texts(names)
@@ -423,7 +449,7 @@ def _usable(X: Any) -> tuple[list[str], list[Seen]]:
     if not usable:
         raise ValueError(f"no column holds numbers, categories or text: {some_of(list(others))}.")
     lost = [(name, others[name]) for name in names if name not in usable]
-    return usable, [Seen(name, None, f"holds no numbers ({kind}): left out") for name, kind in lost]
+    return usable, [ColumnReport(name, None, f"holds no numbers ({kind}): left out") for name, kind in lost]
 
 
 # ---- samples -------------------------------------------------------------------------------------
@@ -441,17 +467,17 @@ def _with_labels(
 def _drawn(rows: Source, seed: int, most: int) -> tuple[Chunk, int]:
     """At most so many rows, and how many there are."""
     with validation.naming(rows):
-        found = run(numbered(rows), partial(_Drawing, Sample(most, seed=seed)))
+        found = run(numbered(rows), partial(_DrawnRows, RowSample(most, seed=seed)))
     drawn = found.sample.rows()
     if drawn is None:
         raise ValueError("the table has no rows: there is nothing to compare.")
     return drawn, found.rows
 
 
-class _Drawing:
+class _DrawnRows:
     """A sample, and how many rows there were."""
 
-    def __init__(self, sample: Sample) -> None:
+    def __init__(self, sample: RowSample) -> None:
         self.sample, self.rows = replace(sample, pieces=[]), 0
 
     @property
@@ -462,7 +488,7 @@ class _Drawing:
         self.rows += chunk.X.shape[0]
         self.sample.update(chunk)
 
-    def merge(self, other: "_Drawing") -> None:
+    def merge(self, other: "_DrawnRows") -> None:
         self.rows += other.rows
         self.sample.merge(other.sample)
 

@@ -22,7 +22,7 @@ from likelier.data.errors import (
 )
 from likelier.data.labels import Factor, code, first_seen, levels_of
 from likelier.data.matrix import CSR, Block, Columns, Dense, block, row_sums
-from likelier.data.row_numbers import Assignment, Hashed, Listed, consecutive, runs, stratified
+from likelier.data.row_numbers import Assignment, HashedFolds, ListedFolds, consecutive, runs, stratified
 
 __all__ = [
     "CSR",
@@ -36,8 +36,8 @@ __all__ = [
     "DegenerateWarning",
     "Dense",
     "Factor",
-    "Hashed",
-    "Listed",
+    "HashedFolds",
+    "ListedFolds",
     "NonFinite",
     "OutOfSupport",
     "Part",

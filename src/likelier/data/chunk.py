@@ -118,7 +118,7 @@ class Stored(Source, Protocol):
         """The same with these columns as categories."""
 
     def worded(self) -> Self:
-        """The same with text and truths as categories."""
+        """The same with text and booleans as categories."""
 
 
 @runtime_checkable
@@ -203,3 +203,8 @@ class Arrays:
         w = None if self.w is None else self.w[start:stop]
         offset = None if self.offset is None else self.offset[start:stop]
         yield Chunk(self.X.rows(start, stop), y, w, start, offset)
+
+
+def single(source: Source) -> bool:
+    """Whether the rows are in memory, in single precision."""
+    return isinstance(source, Arrays) and source.X.single

@@ -14,7 +14,7 @@ from likelier.data import frames
 from likelier.data.chunk import PART_BYTES, Chunk, Part
 from likelier.data.labels import code, first_seen, label_counts
 from likelier.data.matrix import Block, Dense, block
-from likelier.data.row_numbers import Uncounted, firsts, found, rows_of
+from likelier.data.row_numbers import UncountedPieces, firsts, found, rows_of
 from likelier.data.tables import table_of
 from likelier.data.transforms import AT_HAND, Partitions
 
@@ -24,7 +24,7 @@ SAID = {"X": "X", "y": "y", "w": "sample_weight"}
 
 
 @dataclass(frozen=True)
-class Reading:
+class PartitionReader:
     """What is made of a partition's X, y and weights: all that travels."""
 
     columns: tuple[int, ...] | None = None  # by number; None: all of them
@@ -115,7 +115,9 @@ class Reading:
 
     def _numbers(self, y: NDArray[Any], number: int) -> NDArray[Any]:
         if y.dtype.kind not in "fiub":
-            raise ValueError(f"partition {number}: y is of type {y.dtype}: a regression takes numbers.")
+            raise ValueError(
+                f"partition {number}: y is of type {y.dtype}: a regression needs a numeric target."
+            )
         bad = ~np.isfinite(y)
         _refuse(
             bad if y.ndim == 1 else bad.any(axis=1), y, number, "y", "Input y contains NaN or infinity."
@@ -184,7 +186,7 @@ def is_collection(X: Any) -> bool:
 
 # ---- where they are ------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
-class Held:
+class CollectedTasks:
     """The tasks of X, y and weights, whose partitions go together."""
 
     graph: dict[Any, Any] = field(compare=False)  # keys say what tasks are
@@ -211,14 +213,14 @@ class Held:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Collected:
+class DaskRows:
     """The rows of Dask collections, cut into parts as these are: a source that brings y and weights."""
 
-    held: Held
+    held: CollectedTasks
     kinds: tuple[tuple[str, str], ...]  # of the columns of X: what they are, and how they are described
     all_names: NDArray[Any] | None
     y_shape: tuple[int, ...]
-    reading: Reading
+    reading: PartitionReader
 
     def __repr__(self) -> str:
         rows = "" if self.rows is None else f"{self.rows} rows, "
@@ -315,14 +317,14 @@ class Collected:
         """Whether rows have no true numbers: nobody knows how many there are in other partitions."""
         return self.held.lengths is None and self.held.count > 1
 
-    def uncounted(self) -> Uncounted | None:
+    def uncounted(self) -> UncountedPieces | None:
         """What counts the rows of partitions, computing as little as can be; None: they are known."""
         if self.held.known:
             return None
         least = next(name for name in ("y", "w", "X") if name in self.held.keys)
-        reading = Reading(y="count", brings=(least,))
+        reading = PartitionReader(y="count", brings=(least,))
         parts = [partial(reading.chunks, number, 0, None, 0) for number in range(self.held.count)]
-        return Uncounted(parts, self.cluster, self.held.bringing((least,)))
+        return UncountedPieces(parts, self.cluster, self.held.bringing((least,)))
 
     def counted(self, rows: Mapping[int, int]) -> None:
         """Keep how many rows were found in each partition."""
@@ -343,7 +345,7 @@ class Collected:
 
 
 # ---- the way in ----------------------------------------------------------------------------------
-def collected(X: Any, y: Any = None, w: Any = None) -> Collected:
+def collected(X: Any, y: Any = None, w: Any = None) -> DaskRows:
     """Dask collections of the same partitions as one source. Nothing is computed."""
     beside = {name: _column(name, each) for name, each in (("y", y), ("w", w)) if each is not None}
     given = {"X": _table(X)} | beside
@@ -355,9 +357,9 @@ def collected(X: Any, y: Any = None, w: Any = None) -> Collected:
         graph |= dict(each.__dask_graph__())
         # What is persisted on a cluster is its futures, which optimising leaves out.
         graph |= {key: node for key, node in dict(given[name].__dask_graph__()).items() if is_future(node)}
-    held = Held(graph, keys, lengths, tuple(given.values()))
+    held = CollectedTasks(graph, keys, lengths, tuple(given.values()))
     shape = (int(y.shape[1]),) if y is not None and y.ndim == 2 else ()
-    return Collected(held, *_kinds(given["X"]), shape, Reading(brings=tuple(keys)))
+    return DaskRows(held, *_kinds(given["X"]), shape, PartitionReader(brings=tuple(keys)))
 
 
 def _optimised(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -392,8 +394,8 @@ def _is_array(X: Any) -> bool:
 def _table(X: Any) -> Any:
     if _dimensions(X) != 2:
         raise TypeError(
-            f"Input X is a Dask {type(X).__name__}: what has rows and columns is a Dask DataFrame, or a "
-            "Dask array of two dimensions."
+            f"Input X is a Dask {type(X).__name__}: it must be a Dask DataFrame or a two-dimensional "
+            "Dask array."
         )
     if _is_array(X) and X.shape[1] != X.shape[1]:
         raise ValueError("Input X has an unknown number of columns: call compute_chunk_sizes() first.")

@@ -1,7 +1,8 @@
 """Tables of numbers, categories and dates as the columns of a design matrix, once it is known how."""
 
+import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -15,8 +16,8 @@ from numpy.typing import NDArray
 
 from likelier import _core
 from likelier.array_types import Codes, Floats, Indices
-from likelier.data.chunk import Chunk, Part
-from likelier.data.errors import NonFinite, SkippedWarning
+from likelier.data.chunk import Chunk, Part, Stored
+from likelier.data.errors import BadCell, NonFinite, SkippedWarning
 from likelier.data.labels import Factor, numbers_among
 from likelier.data.matrix import CSR, Block, Columns, Dense
 from likelier.data.transforms import Wrapped
@@ -149,7 +150,51 @@ class LeftOut:
         return []
 
 
-Term = NumberTerm | CategoryTerm | LeftOut
+@dataclass(frozen=True)
+class BinTerm:
+    """Between which of the rising `cuts` a number is, from 0 on; NaN where it is missing."""
+
+    name: str
+    cuts: Floats
+    label: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        return [f"{self.name}{self.label}"]
+
+    def binned(self, values: Any) -> Floats:
+        numbers = np.asarray(values, dtype=np.float64)
+        return np.where(np.isnan(numbers), np.nan, np.searchsorted(self.cuts, numbers))
+
+
+@dataclass(frozen=True)
+class CodeTerm:
+    """Categories as the places of their levels; NaN where one is missing, or is none of them."""
+
+    name: str
+    levels: NDArray[Any]  # (L,), sorted objects
+
+    @property
+    def names(self) -> list[str]:
+        return [self.name]
+
+    def coded(self, factor: Factor) -> Floats:
+        codes = factor.coded(self.levels).codes
+        return np.where((codes >= 0) & (codes < len(self.levels)), codes, np.nan)
+
+
+@dataclass(frozen=True)
+class AsIs:
+    """A column as it is, for models that take numbers and categories by themselves."""
+
+    name: str
+
+    @property
+    def names(self) -> list[str]:
+        return [self.name]
+
+
+Term = NumberTerm | CategoryTerm | BinTerm | CodeTerm | AsIs | LeftOut
 
 
 class Plan(NamedTuple):
@@ -176,6 +221,8 @@ def _plan(terms: Sequence[Term]) -> Plan:
         if isinstance(term, NumberTerm):
             to[j], missing[j] = column, column + 1 if term.gaps else -1
             shift[j], scale[j], fill[j] = term.shift, term.scale, term.fill
+        elif isinstance(term, BinTerm | CodeTerm):
+            to[j], fill[j] = column, np.nan
         elif isinstance(term, CategoryTerm):
             table = np.concatenate([[term.missing], term.places, [term.rare]]).astype(np.int32)
             table[table >= 0] += column
@@ -192,6 +239,7 @@ class Design:
     table: tuple[TableColumn, ...]
     terms: tuple[Term, ...]  # of the derived columns
     sparse: bool
+    named: bool = True  # whether the table's columns have names of their own
     _said: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     @cached_property
@@ -232,6 +280,11 @@ class Design:
         counts = [sum(len(term.names) for term in terms) for terms in self.by_column]
         return np.repeat(np.arange(len(self.table)), counts)
 
+    @property
+    def passes(self) -> bool:
+        """Whether the columns of the table stay as they are."""
+        return any(isinstance(term, AsIs) for term in self.terms)
+
     def renamed(self, names: Sequence[str]) -> "Design":
         """The same design of a table whose columns have other names."""
         table = tuple(replace(c, name=name) for c, name in zip(self.table, names, strict=True))
@@ -241,11 +294,14 @@ class Design:
             for column, own in zip(table, self.by_column, strict=True)
             for term in own
         ]
-        return Design(table, tuple(terms), self.sparse)
+        return replace(self, table=table, terms=tuple(terms))
 
     # ---- rows --------------------------------------------------------------------------------------
-    def derived(self, X: Columns) -> Columns:
-        """The columns that are encoded, categories by the levels of the design."""
+    def derived(self, X: Columns, *, quiet: bool = False) -> Columns:
+        """The columns that are encoded, categories by the levels of the design.
+
+        quiet: nothing is said of unseen levels.
+        """
         found: list[Any] = []
         unseen: list[tuple[str, Any]] = []
         for column, terms, values in zip(self.table, self.by_column, X.arrays, strict=True):
@@ -257,9 +313,16 @@ class Design:
                     factor, level = term.coded(_as_factor(term, each))
                     found.append(factor)
                     unseen += [(term.name, level)] if level is not None else []
+                elif isinstance(term, CodeTerm):
+                    found.append(term.coded(_as_factor(term, each)))
+                elif isinstance(term, BinTerm):
+                    found.append(term.binned(_as_numbers(term, each)))
+                elif isinstance(term, AsIs):
+                    found.append(each)
                 else:
                     found.append(_as_numbers(term, each))
-        self._say(unseen)
+        if not quiet:
+            self._say(unseen)
         return Columns(tuple(found))
 
     def _say(self, unseen: list[tuple[str, Any]]) -> None:
@@ -273,9 +336,14 @@ class Design:
             _warn_of_unseen(as_zeros, "all of their indicators are 0")
             _warn_of_unseen(as_rare, "counted as rare")
 
-    def rows(self, X: Columns, *, sparse: bool | None = None, threads: int = 1) -> Block:
+    def rows(
+        self, X: Columns, *, sparse: bool | None = None, threads: int = 1, quiet: bool = False
+    ) -> Block:
         """The table as a design matrix."""
-        derived = self.derived(X)
+        derived = self.derived(X, quiet=quiet)
+        if self.passes:
+            keep = [j for j, term in enumerate(self.terms) if not isinstance(term, LeftOut)]
+            return derived.select(np.array(keep, dtype=np.intp))
         if self.sparse if sparse is None else sparse:
             return self._cells(derived, threads)
         out = np.zeros((derived.shape[0], self.p))
@@ -335,8 +403,31 @@ def _of_kind(column: TableColumn, values: Any) -> Any:
     if column.kind in ("category", "ordered"):
         return values
     if isinstance(values, Factor):
-        return _all_missing(column.name, values, "held dates" if column.kind == "date" else "held numbers")
+        dated = column.kind == "date"
+        return _dated(column.name, values) if dated else _all_missing(column.name, values, "held numbers")
     return values
+
+
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z?)?")
+
+
+def _dated(name: str, factor: Factor) -> Floats:
+    """Dates that are written as text, as days since 1970."""
+    texts = [str(level) for level in factor.levels]
+    odd = next((text for text in texts if not DATE.fullmatch(text)), None)
+    if odd is not None and odd in map(str, factor.used()):
+        raise ValueError(
+            f"Input X has categories in column {name!r}, such as {odd!r}, which held dates in fit: write "
+            "dates as 2026-01-31, or 2026-01-31T12:00."
+        )
+    days = [date_in(text) if DATE.fullmatch(text) else np.nan for text in texts]
+    return np.asarray(np.array([*days, np.nan])[factor.codes])
+
+
+def date_in(text: str) -> float:
+    """Days since 1970 of a date in text."""
+    moment = np.datetime64(text.rstrip("Z").replace(" ", "T"), "us")
+    return float(moment.astype(np.int64) / DAY)
 
 
 def _all_missing(name: str, factor: Factor, held: str) -> Floats:
@@ -355,7 +446,7 @@ def _as_numbers(term: Term, values: Any) -> Any:
     return values
 
 
-def _as_factor(term: CategoryTerm, values: Any) -> Factor:
+def _as_factor(term: CategoryTerm | CodeTerm, values: Any) -> Factor:
     """A column as categories of the type that they had in fit."""
     some = term.levels[0] if len(term.levels) else None
     if isinstance(values, Factor):
@@ -420,14 +511,51 @@ def design_of(names: Any) -> Design | None:
     return names.design if isinstance(names, DesignNames) else None
 
 
+def difference(ours: Design, theirs: Design) -> str | None:
+    """Which column of two designs is encoded differently, and how; None: they are the same."""
+    pairs = zip(ours.table, theirs.table, ours.by_column, theirs.by_column, strict=False)
+    for one, other, terms, others in pairs:
+        if one.name != other.name:
+            return f"one has a column {one.name!r} where the other has {other.name!r}"
+        if one != other:
+            return f"column {one.name!r} is not of the same kind"
+        if not all(map(_same_term, terms, others)):
+            what = "means or missing values" if isinstance(terms[0], NumberTerm) else "levels"
+            return f"column {one.name!r} had other {what}"
+    if len(ours.table) != len(theirs.table):
+        return f"one has {len(ours.table)} columns, the other {len(theirs.table)}"
+    return None if ours.sparse == theirs.sparse else "one is sparse, the other dense"
+
+
+def _same_term(one: Term, other: Term) -> bool:
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, NumberTerm) and isinstance(other, NumberTerm):
+        fills = one.fill == other.fill or (one.fill != one.fill and other.fill != other.fill)
+        return fills and replace(one, fill=0.0) == replace(other, fill=0.0)
+    if isinstance(one, BinTerm) and isinstance(other, BinTerm):
+        return np.array_equal(one.cuts, other.cuts)
+    if isinstance(one, CodeTerm) and isinstance(other, CodeTerm):
+        return np.array_equal(one.levels, other.levels)
+    if isinstance(one, CategoryTerm) and isinstance(other, CategoryTerm):
+        alike = one.labels == other.labels and (one.rare, one.missing) == (other.rare, other.missing)
+        same = np.array_equal(one.levels, other.levels) and np.array_equal(one.places, other.places)
+        return alike and same
+    return one == other
+
+
 # A source whose rows are encoded as they are read.
 
 
 @dataclass(frozen=True)
 class Designed(Wrapped):
-    """The rows of a table as those of a design matrix."""
+    """The rows of a table as those of a design matrix.
+
+    absent: columns of the table that are not there; all that is made of them is missing.
+    """
 
     design: Design
+    absent: frozenset[int] = frozenset()
 
     @property
     def p(self) -> int:
@@ -442,7 +570,43 @@ class Designed(Wrapped):
 
     def _read(self, part: Part) -> Iterator[Chunk]:
         for chunk in part():
-            yield chunk._replace(X=self.design.rows(as_columns(chunk.X)))
+            try:
+                X = self.design.rows(as_columns(chunk.X))
+            except BadCell as bad:
+                raise bad.below(chunk.first) from None
+            if self.absent:
+                Z = X.to_array()
+                Z[:, np.isin(self.design.owners, list(self.absent))] = np.nan
+                X = Dense(Z)
+            yield chunk._replace(X=X)
+
+    # What a source that users hand in has beside its rows: y and weights are those of the table.
+    @property
+    def targets(self) -> tuple[str, ...]:
+        return self._table.targets
+
+    def taking(self, features: Sequence[str], /, *, y: bool) -> Any:
+        return self._table.taking(features, y=y)
+
+    def partly(self) -> Self:
+        return replace(self, source=self._table.partly())
+
+    def others(self, columns: Sequence[str], /) -> Mapping[str, str]:
+        return self._table.others(columns)
+
+    def texts(self, columns: Sequence[str], /) -> frozenset[str]:
+        return self._table.texts(columns)
+
+    def categorised(self, columns: Collection[str], /) -> Self:
+        return replace(self, source=self._table.categorised(columns))
+
+    def worded(self) -> Self:
+        return replace(self, source=self._table.worded())
+
+    @property
+    def _table(self) -> Stored:
+        assert isinstance(self.source, Stored)
+        return self.source
 
 
 def as_columns(X: Block) -> Columns:

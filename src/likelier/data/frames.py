@@ -44,7 +44,7 @@ def plain(column: Any) -> Any:
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
-def is_truth(kind: Any) -> bool:
+def is_boolean(kind: Any) -> bool:
     """Truth values."""
     return bool(pa.types.is_boolean(values_type(kind)))
 
@@ -56,11 +56,11 @@ def same_type(a: Any, b: Any) -> bool:
 
 def same_kind(a: Any, b: Any) -> bool:
     """Whether cells of both types can stand in one column: a number is a number, and a truth is none."""
-    return same_type(a, b) or (is_number(a) and is_number(b) and is_truth(a) == is_truth(b))
+    return same_type(a, b) or (is_number(a) and is_number(b) and is_boolean(a) == is_boolean(b))
 
 
 def is_number(kind: Any) -> bool:
-    """Numbers and truths; a column with no value at all is one of missing numbers."""
+    """Numbers and booleans; a column with no value at all is one of missing numbers."""
     cells, types = values_type(kind), pa.types
     tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
     return any(test(cells) for test in tests)
@@ -159,7 +159,7 @@ FEW_CELLS = 1024  # up to which this holds for columns of several types
 TEXT = ("object", "str", "string")  # the types of pandas' columns of text
 
 
-class Read(NamedTuple):
+class ReadColumn(NamedTuple):
     """What a column is, and its numbers, if it has any."""
 
     kind: Kind
@@ -264,32 +264,32 @@ def _of_numpy(dtype: Any) -> bool:
     return isinstance(dtype, np.dtype) and dtype.kind in "fiub"
 
 
-def read(series: Series) -> Read:
+def read(series: Series) -> ReadColumn:
     """A column's kind, and its numbers, NaN where one is missing."""
     native: Any = series.to_native()
     plain = getattr(native, "dtype", None)
     if isinstance(plain, np.dtype):  # pandas' most common columns: narwhals would take twice as long
         if plain.kind in "fiub":
-            return Read("bool" if plain.kind == "b" else "number", readable(native.to_numpy()))
+            return ReadColumn("bool" if plain.kind == "b" else "number", readable(native.to_numpy()))
         if plain.kind == "O":
             return _objects(series)
     dtype = series.dtype
     if dtype.is_numeric() or dtype == nw.Boolean:
-        return Read("bool" if dtype == nw.Boolean else "number", _numbers(series))
+        return ReadColumn("bool" if dtype == nw.Boolean else "number", _numbers(series))
     if dtype.is_temporal():
-        return Read("time")
+        return ReadColumn("time")
     if dtype.is_nested():
-        return Read("nested")
+        return ReadColumn("nested")
     if dtype in (nw.String, nw.Categorical, nw.Enum):
-        return Read("category" if dtype == nw.String or _plain_levels(series) else "mixed")
+        return ReadColumn("category" if dtype == nw.String or _plain_levels(series) else "mixed")
     values = series.to_numpy()  # types that narwhals has no name for: sparse columns, columns of nulls
     if values.dtype.kind in "fiub":
-        return Read("number", readable(values))
-    return _objects(series) if values.dtype.kind == "O" else Read("mixed")
+        return ReadColumn("number", readable(values))
+    return _objects(series) if values.dtype.kind == "O" else ReadColumn("mixed")
 
 
 def _plain_levels(series: Series) -> bool:
-    """Whether categories are strings, numbers, truths or times, all of one kind."""
+    """Whether categories are strings, numbers, booleans or times, all of one kind."""
     dtype = series.cat.get_categories().dtype
     return dtype == nw.String or dtype == nw.Boolean or dtype.is_numeric() or dtype.is_temporal()
 
@@ -302,17 +302,17 @@ def _numbers(series: Series) -> NDArray[Any]:
     return readable(series.to_numpy())
 
 
-def _objects(series: Series) -> Read:
+def _objects(series: Series) -> ReadColumn:
     """Python objects: numbers, if each of them is one or missing; or strings."""
     values, missing = series.to_numpy(), series.is_null().to_numpy()
     kinds = set(map(type, values[~missing]))
     if kinds == {str}:
-        return Read("category")
+        return ReadColumn("category")
     if not all(issubclass(kind, Real | Decimal | np.bool_) for kind in kinds):
-        return Read("mixed")
+        return ReadColumn("mixed")
     numbers = np.full(len(values), np.nan)
     numbers[~missing] = values[~missing]
-    return Read("number", numbers)
+    return ReadColumn("number", numbers)
 
 
 def series_factor(series: Series) -> Factor:
@@ -397,12 +397,12 @@ def _described(kind: Kind, series: Series) -> str:
     return f"{dtype} of {' and '.join(kinds)}, such as {odd!r}"
 
 
-# Tables as columns of features: numbers as they are, text, categories and truths as words.
+# Tables as columns of features: numbers as they are, text, categories and booleans as words.
 #
 # A dict of a row's cells by their columns' names gives the same features.
 
 _NATIVE = "fdbBhHiIlLqQ"  # the types of numbers that are read where they lie
-_TRUTHS = ["False", "True"]
+_BOOLEANS = ["False", "True"]
 
 
 def frame_columns(X: Frame, *, strict: bool) -> list["_core.Column"]:
@@ -430,7 +430,7 @@ def _native_column(series: Any, strict: bool) -> "_core.Column | None":
     if kind == "time":
         return None
     if kind == "bool":
-        return _truths(name, series, values)
+        return _booleans(name, series, values)
     if kind == "number" and values is not None:
         return _native_without_nulls(name, series, values)
     if series.dtype in (nw.Categorical, nw.Enum):
@@ -457,10 +457,10 @@ def native_numbers(name: str, values: NDArray[Any]) -> "_core.Column":
     return _core.Column.numbers(name, values)
 
 
-def _truths(name: str, series: Any, values: NDArray[Any] | None) -> "_core.Column":
+def _booleans(name: str, series: Any, values: NDArray[Any] | None) -> "_core.Column":
     assert values is not None
     codes = np.where(np.isnan(values), -1, values) if values.dtype.kind == "f" else values
-    return _core.Column.coded(name, codes.astype(np.int32), _TRUTHS)
+    return _core.Column.coded(name, codes.astype(np.int32), _BOOLEANS)
 
 
 def _words(name: str, factor: Factor) -> "_core.Column":
@@ -491,7 +491,7 @@ def block_columns(X: Dense | Columns, names: Sequence[str] | None, *, gaps: bool
         if isinstance(values, Factor):
             found.append(_words(name, values))
         elif isinstance(X, Columns) and values.dtype.kind == "b":
-            found.append(_core.Column.coded(name, values.astype(np.int32), _TRUTHS))
+            found.append(_core.Column.coded(name, values.astype(np.int32), _BOOLEANS))
         else:
             found.append(native_numbers(name, np.where(np.isnan(values), 0, values) if gaps else values))
     return found

@@ -46,7 +46,7 @@ def check(first: int) -> None:
 
 
 @dataclass(frozen=True)
-class Uncounted:
+class UncountedPieces:
     """The pieces that nobody has counted, as a source of rows without cells."""
 
     pieces: Sequence[Part]
@@ -74,7 +74,7 @@ class Assignment(Protocol):
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedFolds:
     """One number for each row, all known."""
 
     numbers: Numbers
@@ -100,7 +100,7 @@ def keys_of(numbers: NDArray[np.int64], seed: int = 0) -> NDArray[np.uint64]:
 
 
 @dataclass(frozen=True)
-class Hashed:
+class HashedFolds:
     """By chance, but always the same: a hash of the row's number."""
 
     count: int
@@ -113,14 +113,14 @@ class Hashed:
         return ((z >> np.uint64(32)) * np.uint64(self.count) >> np.uint64(32)).astype(np.int32)
 
 
-def consecutive(n: int, count: int) -> Listed:
+def consecutive(n: int, count: int) -> ListedFolds:
     """Runs of rows, the first n mod count of them one row longer: scikit-learn's KFold."""
     sizes = np.full(count, n // count)
     sizes[: n % count] += 1
-    return Listed(np.repeat(np.arange(count, dtype=np.int32), sizes), count)
+    return ListedFolds(np.repeat(np.arange(count, dtype=np.int32), sizes), count)
 
 
-def stratified(codes: NDArray[np.int32], count: int) -> Listed:
+def stratified(codes: NDArray[np.int32], count: int) -> ListedFolds:
     """Runs of the rows of each class, its rows shared out evenly: scikit-learn's StratifiedKFold.
 
     codes: of classes numbered as they first appear. With all rows sorted by class, fold i gets as many of
@@ -132,7 +132,7 @@ def stratified(codes: NDArray[np.int32], count: int) -> Listed:
     shares = np.diff(below, axis=0)  # (K, count)
     numbers = np.empty(len(codes), dtype=np.int32)
     numbers[_sorting(codes, len(shares))] = np.repeat(np.tile(fold, len(shares)), shares.ravel())
-    return Listed(numbers, count)
+    return ListedFolds(numbers, count)
 
 
 def _sorting(codes: NDArray[np.int32], count: int) -> NDArray[np.intp]:

@@ -21,7 +21,7 @@ from likelier.data.matrix import Block, Columns
 P = TypeVar("P")
 
 
-class LeftBehind(NamedTuple):
+class SourceSummary(NamedTuple):
     """What a wrapper that travels with a part still knows of its source: all but the rows."""
 
     p: int
@@ -39,7 +39,7 @@ class Wrapped:
     def __getstate__(self) -> dict[str, Any]:
         """Parts are what is pickled, and each reads itself: a source of a thousand files stays here."""
         held = self.source
-        return vars(self) | {"source": LeftBehind(held.p, held.names, held.rows, held.y_shape)}
+        return vars(self) | {"source": SourceSummary(held.p, held.names, held.rows, held.y_shape)}
 
     @property
     def p(self) -> int:
@@ -135,7 +135,7 @@ def times(factor: Floats, y: Any, w: Floats | None) -> Floats:
 
 
 class UnknownLabel(ValueError):
-    """A row has a label, or lacks one, that is none of the classes."""
+    """A row has a label, or lacks one, that is not one of the classes."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def _known_only(part: Part) -> Iterator[Chunk]:
     for chunk in part():
         assert chunk.y is not None
         if len(chunk.y) and chunk.y.min() < 0:
-            raise UnknownLabel("a label that is none of the classes")
+            raise UnknownLabel("a label that is not one of the classes")
         yield chunk
 
 
@@ -256,7 +256,7 @@ RUN = 512  # rows side by side: enough to be worth a call
 
 
 @dataclass(frozen=True)
-class Spread(Wrapped):
+class StridedRows(Wrapped):
     """Of every `apart` runs of rows the first."""
 
     apart: int
@@ -271,7 +271,7 @@ class Spread(Wrapped):
 
 
 @dataclass(frozen=True)
-class Few(Wrapped):
+class Head(Wrapped):
     """Of every part the first rows, so many of its first chunk at most."""
 
     most: int
@@ -285,7 +285,7 @@ class Few(Wrapped):
 
 
 @dataclass(frozen=True)
-class Thinned(Wrapped):
+class StridedParts(Wrapped):
     """Of every `apart` parts one, from the middle of them: the others are not read."""
 
     apart: int
@@ -305,7 +305,7 @@ class Thinned(Wrapped):
 
 
 @dataclass(frozen=True)
-class Zoomed(Wrapped):
+class MarginOffset(Wrapped):
     """The same rows with an offset: at θ / width the margin is 1 + (m - 1) / width, m that at θ.
 
     t z / width + 1 - 1 / width = t (z / width + t (1 - 1 / width)), as t² = 1.

@@ -2,9 +2,9 @@
 
 from likelier.engines.observers import Observer, Pass, reached, watching
 from likelier.engines.run import (
-    Beside,
     Engine,
     Runner,
+    SideState,
     absorb,
     chunks,
     first_chunk,
@@ -17,11 +17,11 @@ from likelier.engines.run import (
 )
 
 __all__ = [
-    "Beside",
     "Engine",
     "Observer",
     "Pass",
     "Runner",
+    "SideState",
     "absorb",
     "chunks",
     "first_chunk",

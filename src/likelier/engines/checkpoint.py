@@ -224,7 +224,7 @@ OTHER = {
 }
 
 
-class Refused(ValueError):
+class CheckpointMismatch(ValueError):
     """A checkpoint that is not of this fit, or of none: no other way to fit makes up for it."""
 
 
@@ -247,9 +247,9 @@ class Journal:
         self._digests = Digests()
         self._next = 0  # the number of the next pass
         self._ended: list[Entry] = []  # since the file was written
-        self._current: Kept | None = None
+        self._current: CheckpointedTree | None = None
         self._written, self._took, self._writing = time.monotonic(), 0.0, False
-        self._refused: Refused | None = None
+        self._refused: CheckpointMismatch | None = None
         self.thread = get_ident()
         with _refusing(path):
             self._file = Frames(path, MAGIC)
@@ -281,12 +281,12 @@ class Journal:
         try:
             found = self._begun(source, about)
             known = self._restored(start, found)
-        except Refused as why:
+        except CheckpointMismatch as why:
             self._refused = why
             raise
         if found.parts is None:
             return known[0] if known else engine(source, start)
-        self._current = Kept(self, found, start, known)
+        self._current = CheckpointedTree(self, found, start, known)
         state = engine(source, start, self._current)
         self._current = None
         self._ended.append(Entry(about, None, [changes(state, empty)]))
@@ -379,13 +379,13 @@ class Journal:
                 self._refuse(f"{key} was {then.get(key, 'not there')}, and is {now.get(key, 'not there')}")
 
     def _refuse(self, why: str) -> None:
-        raise Refused(
+        raise CheckpointMismatch(
             f"{self.path} is the checkpoint of another fit: {why}. Fit as before to continue from it, "
             "remove it, or name another."
         )
 
 
-class Kept(Tree):
+class CheckpointedTree(Tree):
     """A tree of merges that is written from time to time."""
 
     def __init__(self, journal: Journal, begun: Entry, start: Start, waiting: list[Any]) -> None:
@@ -439,7 +439,9 @@ def _refusing(path: Path) -> Iterator[None]:
     # The readers of archives have many ways to say no, and none of them is news here.
     except Exception as problem:
         kind = "" if isinstance(problem, ValueError) else f"{type(problem).__name__}: "
-        raise Refused(f"{path} is not a checkpoint that can be read: {kind}{problem}") from problem
+        raise CheckpointMismatch(
+            f"{path} is not a checkpoint that can be read: {kind}{problem}"
+        ) from problem
 
 
 JOURNAL: ContextVar[Journal | None] = ContextVar("journal", default=None)

@@ -131,7 +131,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Giving(Task):
+class SharedInputs(Task):
     """What all tasks of a pass need, as a task: it goes to each worker once, and is never lost."""
 
     start: Start
@@ -141,7 +141,7 @@ class Giving(Task):
 
 
 @dataclass(frozen=True)
-class Absorbing(Task):
+class AbsorbTask(Task):
     """A run of parts, each into a state of its own, merged.
 
     start: what makes a state, or None: it is the first that is given. What follows are the rows of a
@@ -158,7 +158,7 @@ class Absorbing(Task):
 
 
 @dataclass(frozen=True)
-class Listing(Task):
+class ListTask(Task):
     """The chunks of a part."""
 
     part: Part
@@ -168,14 +168,14 @@ class Listing(Task):
             return list(self.part())
 
 
-class Failed(NamedTuple):
+class TaskError(NamedTuple):
     """What became of a task instead."""
 
     error: Exception
 
 
 @dataclass(frozen=True)
-class Trying(Task):
+class GuardedTask(Task):
     """A task whose error is its result: a scheduler of Dask's own would raise whichever comes first."""
 
     task: Callable[..., Any]
@@ -184,12 +184,12 @@ class Trying(Task):
         try:
             return self.task(*given)
         except Exception as error:
-            return Failed(error)
+            return TaskError(error)
 
 
 def merged(*states: Any) -> Any:
     """All as one; they stay as they are, since a task may be run again."""
-    failed = next((state for state in states if isinstance(state, Failed)), None)
+    failed = next((state for state in states if isinstance(state, TaskError)), None)
     return merge_in_order(map(deepcopy, states)) if failed is None else failed
 
 
@@ -210,13 +210,13 @@ class Pass:
         given: tuple[Any, ...] = ()
         if len(cloudpickle.dumps(start)) > MOST_SENT:
             given = (f"likelier-start-{token}",)
-            new.graph[given[0]] = (Giving(start),)
+            new.graph[given[0]] = (SharedInputs(start),)
         # A partition is where it is: to absorb several by one task would move them.
         length = 1 if partitions is not None else run_length(len(parts), threads)
         for number, first in enumerate(range(0, len(parts), length)):
             key, run = (f"likelier-absorb-{token}", number), tuple(parts[first : first + length])
             rows = () if partitions is None else partitions.keys[first]
-            absorbing = Absorbing(run) if given else Absorbing(run, start)
+            absorbing = AbsorbTask(run) if given else AbsorbTask(run, start)
             new.graph[key] = (task(absorbing), *given, *rows)
             new.leaves.append(key)
         new.root = merging(new.graph, new.leaves)
@@ -255,9 +255,9 @@ def passing(cluster: Any) -> Engine:
         return found
 
     def here(source: Source, start: Callable[[], S], tree: Tree | None = None) -> S:
-        tasks = Pass.of(source, start, 1, Trying)
-        found: S | Failed = cluster(tasks.graph, tasks.root)
-        if isinstance(found, Failed):
+        tasks = Pass.of(source, start, 1, GuardedTask)
+        found: S | TaskError = cluster(tasks.graph, tasks.root)
+        if isinstance(found, TaskError):
             raise found.error
         return found
 
@@ -344,6 +344,6 @@ def alone(partitions: Partitions | None, number: int, part: Part) -> tuple[Graph
     """All that is needed to read a part, and the key of its chunks."""
     key = f"likelier-read-{uuid4().hex}"
     if partitions is None:
-        return {key: (Listing(part),)}, key
+        return {key: (ListTask(part),)}, key
     keys = partitions.keys[number]
-    return cull(partitions.graph, list(keys))[0] | {key: (Listing(part), *keys)}, key
+    return cull(partitions.graph, list(keys))[0] | {key: (ListTask(part), *keys)}, key

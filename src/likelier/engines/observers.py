@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
-from likelier.states import Together
+from likelier.states import StateGroup
 
 
 class Pass(NamedTuple):
@@ -19,7 +19,7 @@ class Pass(NamedTuple):
 
 def kind_of(state: Any) -> type:
     """What a state is, for whoever watches a pass: of those kept together, the first."""
-    return type(state.states[0] if isinstance(state, Together) else state)
+    return type(state.states[0] if isinstance(state, StateGroup) else state)
 
 
 class Done(Protocol):

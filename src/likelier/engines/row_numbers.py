@@ -6,13 +6,13 @@ from typing import Any, Self, TypeVar
 from likelier.data import Chunk, Source
 from likelier.data.chunk import UNNUMBERED
 from likelier.data.transforms import Wrapped, innermost
-from likelier.engines.run import Beside, engine_of
+from likelier.engines.run import SideState, engine_of
 
 S = TypeVar("S", bound=Source)
 
 
 @dataclass
-class Heights:
+class PieceRowCounts:
     """How many rows each piece of a source has, by the number of the piece; what is not there has none."""
 
     rows: dict[int, int] = field(default_factory=dict)
@@ -42,14 +42,14 @@ def numbered(source: S) -> S:
         return source
     unknown = pieces.uncounted()
     if unknown is not None:
-        pieces.counted(engine_of(unknown)(unknown, Heights).rows)
+        pieces.counted(engine_of(unknown)(unknown, PieceRowCounts).rows)
     found: S = pieces.numbered()
     return found
 
 
-def counting(source: Source) -> Beside | None:
+def counting(source: Source) -> SideState | None:
     """What a survey of the labels keeps beside them: how many rows there are, if nobody knows."""
     held: Any = innermost(source)
     if not getattr(held, "provisional", False):
         return None
-    return Beside(Heights, lambda found: held.counted(found.rows))
+    return SideState(PieceRowCounts, lambda found: held.counted(found.rows))

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from likelier.data import CSR, Arrays, Chunk, Dense, Part, Source
-from likelier.data.transforms import Few, cluster_of
+from likelier.data.transforms import Head, cluster_of
 from likelier.engines.checkpoint import JOURNAL, current
 from likelier.engines.observers import OBSERVER, Done, Pass, kind_of, observed, passing, unheard
-from likelier.states import State, Together
+from likelier.states import State, StateGroup
 from likelier.states.base import Tree
 from likelier.threads import cores
 
@@ -67,7 +67,7 @@ def _read(source: Source, parts: Sequence[Part], done: Done) -> Iterator[Chunk]:
 
 def first_chunk(source: Source, most: int = 1 << 12) -> Chunk:
     """The first rows, at most so many: not worth an observer's while."""
-    few = Few(source, most)
+    few = Head(source, most)
     return next(chunk for chunk in _read(few, few.parts(0), unheard) if chunk.X.shape[0])
 
 
@@ -227,7 +227,7 @@ def _runner_of(cluster: Any) -> Runner:
     for runner in reversed(RUNNERS.values()):  # the latest has the first say
         if runner.accepts(cluster):
             return runner
-    raise TypeError(f"no engine runs on a {type(cluster).__name__}; engines: {', '.join(RUNNERS)}")
+    raise TypeError(f"no engine can run on a {type(cluster).__name__}; engines: {', '.join(RUNNERS)}")
 
 
 def engine_of(source: Source) -> Engine:
@@ -236,14 +236,14 @@ def engine_of(source: Source) -> Engine:
     return _runner_of(cluster).engine(cluster)
 
 
-class Beside(NamedTuple):
+class SideState(NamedTuple):
     """A second state that a pass keeps of the rows that it reads: what makes it, and who is handed it."""
 
     start: Callable[[], Any]
     take: Callable[[Any], None]
 
 
-def run(source: Source, start: Callable[[], S], beside: Beside | None = None) -> S:
+def run(source: Source, start: Callable[[], S], beside: SideState | None = None) -> S:
     """Run a pass where its data is; beside: what else is kept of the same rows, from the same reading."""
     if beside is None and type(source) is Arrays and JOURNAL.get() is None and OBSERVER.get() is None:
         chunk = source.whole
@@ -255,7 +255,7 @@ def run(source: Source, start: Callable[[], S], beside: Beside | None = None) ->
     if beside is None:
         found = _kept(source, start, start)
         return found
-    found, other = _kept(source, partial(Together.start, (start, beside.start)), start).states
+    found, other = _kept(source, partial(StateGroup.start, (start, beside.start)), start).states
     beside.take(other)
     return found
 

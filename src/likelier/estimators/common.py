@@ -15,7 +15,7 @@ from likelier.data import Arrays, Chunk, Source, code, levels_of
 from likelier.data.transforms import ByClass, times
 from likelier.engines import run
 from likelier.estimators import validation
-from likelier.estimators.base import Decisions, InNotebooks
+from likelier.estimators.base import Decisions, InNotebooks, column_names
 from likelier.estimators.predictions import found_share, itself
 from likelier.estimators.priors import adapted_to, warn_of_priors
 from likelier.estimators.sources import by_block, gathered, stored
@@ -97,7 +97,7 @@ class LinearProbabilities(Decisions, LinearScores):
         """
         if priors is None:
             return super().predict(X)
-        best = self._reweighed(X, priors).argmax(axis=1)  # refuses to answer before `fit`
+        best = self._with_priors(X, priors).argmax(axis=1)  # refuses to answer before `fit`
         return np.asarray(self.classes_[best])
 
     @by_block
@@ -124,7 +124,7 @@ class LinearProbabilities(Decisions, LinearScores):
         """
         if priors is None:
             return self._ask(X, links.softmax)
-        Z = self._reweighed(X, priors)
+        Z = self._with_priors(X, priors)
         links.softmax.apply(Z, Z)
         return Z
 
@@ -147,7 +147,7 @@ class LinearProbabilities(Decisions, LinearScores):
         """
         if priors is None:
             return self._ask(X, links.log_softmax)
-        Z = self._reweighed(X, priors)
+        Z = self._with_priors(X, priors)
         links.log_softmax.apply(Z, Z)
         return Z
 
@@ -196,7 +196,7 @@ class LinearProbabilities(Decisions, LinearScores):
         warn_of_priors(self, found, tol, most)
         return found.prior
 
-    def _reweighed(self, X: Any, priors: Any) -> Floats:
+    def _with_priors(self, X: Any, priors: Any) -> Floats:
         """Scores whose softmax are the posteriors under other priors."""
         Z = self._ask(X, links.log_softmax)
         new = validation.priors_of(priors, len(self.classes_), classes=self.classes_)
@@ -331,7 +331,7 @@ class Contributions(_Terms):
     def of(cls, model: Any, values: Floats, base: Floats) -> Self:
         """Of a fitted model."""
         new = cls(values, base)
-        names = getattr(model, "feature_names_in_", None)
+        names = column_names(model)
         new.classes = model.classes_
         new.names = [f"x{j}" for j in range(values.shape[2])] if names is None else list(map(str, names))
         return new
@@ -413,7 +413,7 @@ def weights_by_class(class_weight: Any, classes: NDArray[Any], n: Floats) -> Flo
     return found
 
 
-def weighed(source: Source, totals: Floats, factor: Floats | None) -> tuple[Source, Floats]:
+def weighted(source: Source, totals: Floats, factor: Floats | None) -> tuple[Source, Floats]:
     """Rows and class weights, times a number by class; of rows in memory once and for all passes."""
     if factor is None:
         return source, totals
@@ -448,6 +448,16 @@ def classes_in(source: Source) -> NDArray[Any]:
     validation.weighty(len(found))
     warn_of_many(len(found), rows)
     return found
+
+
+def check_sound(statistics: Any) -> None:
+    """Refuse statistics of no rows, and those that have overflowed."""
+    validation.weighty(statistics.n)
+    if not statistics.finite():
+        raise ValueError(
+            "Input X, y or sample_weight contains values so large that their sums of squares overflow: "
+            "divide such columns."
+        )
 
 
 def known_classes(estimator: Any, classes: Any) -> NDArray[Any]:

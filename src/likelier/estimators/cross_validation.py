@@ -14,8 +14,8 @@ from likelier.data import (
     Arrays,
     Assignment,
     DegenerateWarning,
-    Hashed,
-    Listed,
+    HashedFolds,
+    ListedFolds,
     Source,
     consecutive,
     first_seen,
@@ -24,10 +24,9 @@ from likelier.data import (
 from likelier.data.transforms import innermost
 from likelier.engines import run
 from likelier.estimators import validation
-from likelier.estimators.base import warn_of_fit
-from likelier.evaluation import Card, CrossValidation, Trial, predictions
-from likelier.scores import Scores, abreast
-from likelier.states import Folds, Together, all_but_one
+from likelier.evaluation import CrossValidation, FoldMetrics, Trial, predictions
+from likelier.scores import Scores, stacked
+from likelier.states import Folds, StateGroup, all_but_one
 from likelier.states.base import merge_in_order
 from likelier.warning_location import outside
 
@@ -37,7 +36,7 @@ Point = dict[str, Any]
 ROUNDING = 1e-12  # what two cuts of the same rows may differ by, which is not to decide which point is best
 
 
-class Asked(NamedTuple):
+class CrossValidationRequest(NamedTuple):
     """What users say of a cross-validation: see `OnePassClassifier.cross_validate`."""
 
     cv: Any
@@ -56,7 +55,7 @@ class Plan(NamedTuple):
     return_predictions: bool
 
 
-class Entrants(NamedTuple):
+class GridCandidates(NamedTuple):
     """An estimator for each point of the grid, and the statistics it needs: `starts[which[v]]`."""
 
     estimators: list[Any]
@@ -64,12 +63,12 @@ class Entrants(NamedTuple):
     which: list[int]
 
     @classmethod
-    def of(cls, estimator: Any, points: Sequence[Point], rows: Source, survey: Any) -> "Entrants":
+    def of(cls, estimator: Any, points: Sequence[Point], rows: Source, survey: Any) -> "GridCandidates":
         """Points whose statistics could be merged share them."""
         found = cls([clone(estimator).set_params(**point) for point in points], [], [])
         empty: list[Any] = []
-        for entrant in found.estimators:
-            start = entrant._start(rows, survey)
+        for candidate_model in found.estimators:
+            start = candidate_model._start(rows, survey)
             new = start()
             alike = [i for i, other in enumerate(empty) if other.mergeable(new)]
             if not alike:
@@ -78,24 +77,28 @@ class Entrants(NamedTuple):
             found.which.append(alike[0] if alike else len(empty) - 1)
         return found
 
-    def start(self) -> Together:
-        return Together.start(self.starts)
+    def start(self) -> StateGroup:
+        return StateGroup.start(self.starts)
 
     def trial(self, counted: Folds, some: Sequence[int], target: Any) -> Trial:
-        """Some of the entrants, fitted without each fold, to be judged on it."""
+        """Some of the candidates, fitted without each fold, to be judged on it."""
         scores = []
         for fold, statistics in enumerate(all_but_one(counted.states, self.start)):
             with _noting(f"while fitting without fold {fold} of {counted.folds.count}"):
-                scores.append(abreast([self._scores(statistics, v, target) for v in some]))
+                scores.append(stacked([self._scores(statistics, v, target) for v in some]))
         return Trial(counted.folds, scores, len(some))
 
-    def _scores(self, statistics: Together, v: int, target: Any) -> Scores:
-        entrant = self.estimators[v]
-        scores: Scores = entrant._scores(entrant._estimate(statistics.states[self.which[v]], target))
+    def _scores(self, statistics: StateGroup, v: int, target: Any) -> Scores:
+        candidate_model = self.estimators[v]
+        scores: Scores = candidate_model._scores(
+            candidate_model._estimate(statistics.states[self.which[v]], target)
+        )
         return scores
 
 
-def validated(estimator: Any, source: Source, given: tuple[Any, Any], asked: Asked) -> CrossValidation:
+def validated(
+    estimator: Any, source: Source, given: tuple[Any, Any], asked: CrossValidationRequest
+) -> CrossValidation:
     """An estimator by one pass, cross-validated; given: X and y as the user handed them in."""
     card, seed = estimator._card, asked.random_state
     folds = folds_of(asked.cv, source, (*given, asked.groups), stratify=card.stratified, seed=seed)
@@ -113,17 +116,17 @@ def _cross_validated(
     target = getattr(survey, "classes", survey)  # of a regression all that is known is the shape of y
     estimator._warn_of_folds(survey)
     rows = estimator._labelled(source, survey)
-    entrants = Entrants.of(estimator, points, rows, survey)
-    counted = run(rows, partial(Folds.start, plan.folds, entrants.start))
-    trial = entrants.trial(counted, range(len(points)), target)
+    candidate_models = GridCandidates.of(estimator, points, rows, survey)
+    counted = run(rows, partial(Folds.start, plan.folds, candidate_models.start))
+    trial = candidate_models.trial(counted, range(len(points)), target)
     card = run(rows, partial(estimator._card.start, trial))
     figures = _figures(card)
     best = _best(figures[plan.metric], rising=plan.metric in card.rising)
     out = None
     if plan.return_predictions:
-        P = predictions(entrants.trial(counted, [best], target), rows, card.link)
+        P = predictions(candidate_models.trial(counted, [best], target), rows, card.link)
         out = card.shaped(P, source.y_shape)
-    fitted = _fitted(entrants, best, counted.states, target, source)
+    fitted = _fitted(candidate_models, best, counted.states, target, source)
     return CrossValidation(tuple(points), card.rows, figures, plan.metric, best, fitted, out)
 
 
@@ -137,7 +140,7 @@ def _noting(where: str) -> Iterator[None]:
         raise
 
 
-def _figures(card: Card) -> dict[str, Any]:
+def _figures(card: FoldMetrics) -> dict[str, Any]:
     """By metric, (V, F); a fold without rows has none, and is refused."""
     empty = np.flatnonzero(card.rows == 0)
     if len(empty):
@@ -165,12 +168,14 @@ def _best(values: Any, *, rising: bool) -> int:
     return int(np.argmax(mean <= least + ROUNDING * abs(least)))
 
 
-def _fitted(entrants: Entrants, v: int, states: Sequence[Together], target: Any, source: Source) -> Any:
-    """Entrant v, fitted to all rows: the merger of all folds."""
-    best = entrants.estimators[v]
-    statistics = merge_in_order(states).states[entrants.which[v]]
+def _fitted(
+    candidate_models: GridCandidates, v: int, states: Sequence[StateGroup], target: Any, source: Source
+) -> Any:
+    """Candidate v, fitted to all rows: the merger of all folds."""
+    best = candidate_models.estimators[v]
+    statistics = merge_in_order(states).states[candidate_models.which[v]]
     model = best._estimate(statistics, target)
-    warn_of_fit(best, model, statistics, target, source.names)
+    best._warn(model, statistics, target, source.names)
     return best._publish(model, statistics, target, source.names)
 
 
@@ -213,7 +218,7 @@ def folds_of(
     if not isinstance(source, Arrays):
         if not whole:
             raise ValueError(f"cv must be a number of folds for rows that are not in memory; got {cv!r}.")
-        return Hashed(_fold_count(int(cv), source.rows), 0 if seed is None else _seed(seed))
+        return HashedFolds(_fold_count(int(cv), source.rows), 0 if seed is None else _seed(seed))
     if seed is not None:
         raise ValueError(
             "random_state is the seed of folds of rows that are not in memory; for arrays give a splitter, "
@@ -254,7 +259,7 @@ def _fold_count(count: int, n: int | None) -> int:
     return count
 
 
-def _stratified(y: NDArray[Any] | None, count: int) -> Listed:
+def _stratified(y: NDArray[Any] | None, count: int) -> ListedFolds:
     """As scikit-learn, which warns where a class has fewer rows than there are folds."""
     assert y is not None
     codes = first_seen(y)[0]
@@ -271,7 +276,7 @@ def _stratified(y: NDArray[Any] | None, count: int) -> Listed:
     return stratified(codes, count)
 
 
-def _partition(splits: Sequence[Any], n: int) -> Listed:
+def _partition(splits: Sequence[Any], n: int) -> ListedFolds:
     """Fold numbers out of (train, test) pairs."""
     if len(splits) < 2:
         raise ValueError(f"cv yields {len(splits)} splits: it takes at least 2")
@@ -292,7 +297,7 @@ def _partition(splits: Sequence[Any], n: int) -> Listed:
             raise ValueError(f"row {row} is {says} in fold {fold} of cv. {ONCE}")
     if (numbers < 0).any():
         raise ValueError(f"row {int(np.argmax(numbers < 0))} is in no test set of cv. {ONCE}")
-    return Listed(numbers, len(splits))
+    return ListedFolds(numbers, len(splits))
 
 
 def _row_numbers(rows: Any, n: int, fold: int) -> NDArray[np.intp]:

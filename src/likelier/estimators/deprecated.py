@@ -76,7 +76,7 @@ def legacy_of(model: Any) -> bool:
     """Whether its attributes have the shapes of scikit-learn 1.9."""
     if _is(model.use_legacy_attributes, CHANGING):
         return True
-    return validation.truth("use_legacy_attributes", model.use_legacy_attributes)
+    return validation.boolean("use_legacy_attributes", model.use_legacy_attributes)
 
 
 def _penalty_of(model: Any) -> str | None:

@@ -1,7 +1,6 @@
 """The design matrix of a mixed table, as a transformer."""
 
 import copy
-import warnings
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -12,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from likelier.array_types import Floats
-from likelier.data import CSR, Arrays, DegenerateWarning, Dense, Source
+from likelier.data import CSR, Arrays, Dense, Source
 from likelier.data.dask import is_collection
 from likelier.data.design import (
     DATE_PARTS,
@@ -27,7 +26,6 @@ from likelier.estimators import encoding, validation
 from likelier.estimators.base import NOT_ROUTED
 from likelier.estimators.sources import by_block, gathered, stored
 from likelier.states.design_survey import DesignSettings, DesignSurvey
-from likelier.warning_location import outside
 
 
 class DesignMatrix(TransformerMixin, BaseEstimator):
@@ -209,7 +207,9 @@ class DesignMatrix(TransformerMixin, BaseEstimator):
         for one in (self, *others):
             one._check_fitted()
             if one.get_params() != self.get_params():
-                raise ValueError("hyper-parameters differ: fit designs alike that are to be merged.")
+                raise ValueError(
+                    "hyper-parameters differ: fit designs with the same hyper-parameters to merge them."
+                )
         new = DesignMatrix(**self.get_params())
         names = getattr(self, "feature_names_in_", None)
         return new._publish(_merged([one._survey for one in (self, *others)]), names)
@@ -232,13 +232,30 @@ class DesignMatrix(TransformerMixin, BaseEstimator):
         if not np.isfinite(survey.moments.S).all():
             raise ValueError("Input X contains values so large that their sums of squares overflow.")
         design = survey.design(self._settings())
-        _warn_of_left_out(design)
+        encoding.warn_of_left_out(self, design)
         self._design, self._survey = design, survey
         self.n_features_in_ = len(design.table)
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = names
         return self
+
+    @classmethod
+    def _of(cls, design: Design, settings: DesignSettings) -> "DesignMatrix":
+        """The transformer of a design that a model has learned; it keeps no statistics."""
+        sparse = "auto" if settings.sparse is None else settings.sparse
+        new = cls(
+            drop=settings.drop,
+            min_count=settings.min_count,
+            standardize=settings.standardize,
+            missing=settings.missing,
+            sparse=sparse,
+        )
+        new._design, new._survey = design, None
+        new.n_features_in_ = len(design.table)
+        if design.named:
+            new.feature_names_in_ = np.array(design.names_in, dtype=object)
+        return new
 
     def _check_fitted(self) -> Design:
         if "_design" not in vars(self):
@@ -377,7 +394,7 @@ def opened_table(estimator: Any, X: Any, sample_weight: Any) -> tuple[Source, An
     if stored(X):
         if sample_weight is not None:
             raise ValueError(
-                "X is a source, and brings weights along: name their column, as in scan(path, weight='w')."
+                "X is a source, which includes weights: name their column, as in scan(path, weight='w')."
             )
         table, source = encoding.table_in_parts(X)
         return source, table, source.names
@@ -397,7 +414,7 @@ def settings_of(given: DesignMatrix) -> DesignSettings:
     return DesignSettings(
         given.drop,  # type: ignore[arg-type]
         validation.number("min_count", given.min_count, 0.0),
-        validation.truth("standardize", given.standardize),
+        validation.boolean("standardize", given.standardize),
         _parts(given.parts),
         given.missing,  # type: ignore[arg-type]
         None if isinstance(given.sparse, str) else bool(given.sparse),
@@ -421,16 +438,6 @@ def _check_parts(settings: DesignSettings, names: list[str]) -> None:
     unknown = [name for name in named if name not in names]
     if unknown:
         raise ValueError(f"parts: no column named {unknown[0]!r}; columns: {', '.join(names)}")
-
-
-def _warn_of_left_out(design: Design) -> None:
-    names = [repr(term.name) for term in design.terms if isinstance(term, LeftOut)]
-    if names:
-        warnings.warn(
-            f"DesignMatrix: column {', '.join(names)} has no value in any row, and is left out.",
-            DegenerateWarning,
-            stacklevel=outside(),
-        )
 
 
 def _merged(surveys: list[Any]) -> DesignSurvey:
@@ -469,6 +476,7 @@ def inverse_of(design: Design, j: int, Z: Any) -> NDArray[Any]:
         if term.gaps:
             values = np.where(cells[:, 1] == 1, np.nan, values)
         return _named_ranks(values, column.order) if column.order else values
+    assert isinstance(term, CategoryTerm)
     return _levels(term, cells)
 
 

@@ -1,19 +1,31 @@
 """Tables into design matrices: what the columns of X are, how a design is learned of them, and applied."""
 
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
-from functools import partial
-from typing import Any, NamedTuple
+from functools import partial, wraps
+from typing import Any, NamedTuple, TypeVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
-from likelier.data import Arrays, Columns, Source, Stored, columns_of, frames
-from likelier.data.dask import Collected
-from likelier.data.design import Design, Designed, TableColumn, encoding_threads
+from likelier.data import (
+    Arrays,
+    Columns,
+    DegenerateWarning,
+    Factor,
+    NonFinite,
+    Source,
+    Stored,
+    columns_of,
+    frames,
+)
+from likelier.data.dask import DaskRows, is_collection
+from likelier.data.design import CategoryTerm, Design, Designed, LeftOut, TableColumn, encoding_threads
 from likelier.data.files.scan import Scan
 from likelier.data.matrix import readable
 from likelier.data.tables import table_of
@@ -21,6 +33,7 @@ from likelier.display import some_of
 from likelier.engines import run
 from likelier.estimators.frames import feature_names, opened
 from likelier.states.design_survey import DesignSettings, DesignSurvey, declared_parts
+from likelier.warning_location import outside
 
 # Tables in memory: frames of any library, and arrays of numbers or of objects.
 
@@ -105,7 +118,7 @@ def _zones(X: Stored, columns: Sequence[str]) -> dict[str, str | None]:
     if isinstance(X, Scan):
         types = X.files[0].types
         return {name: getattr(types[name], "tz", None) for name in X.dates(columns)}
-    if isinstance(X, Collected):
+    if isinstance(X, DaskRows):
         said = X.others(columns)
         dates = {name: re.fullmatch(r"datetime64\[\w+(?:, (.+))?\]", said[name]) for name in columns}
         return {name: match[1] for name, match in dates.items() if match is not None}
@@ -114,8 +127,153 @@ def _zones(X: Stored, columns: Sequence[str]) -> dict[str, str | None]:
 
 def _as_declared(X: Stored, texts: Any, dates: Sequence[str]) -> Stored:
     if isinstance(X, Scan) and dates:
-        X = X.told(dict.fromkeys(dates, "date"))
-    return X.categorised(texts) if texts or (dates and isinstance(X, Collected)) else X
+        X = X.with_types(dict.fromkeys(dates, "date"))
+    return X.categorised(texts) if texts or (dates and isinstance(X, DaskRows)) else X
+
+
+# Whether rows need a design, for which models.
+
+# While a fit is repeated because a cell is missing: its table becomes a design matrix, whatever it holds.
+_GAPS: ContextVar[bool] = ContextVar("_GAPS", default=False)
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def encodes(estimator: Any) -> bool:
+    """Whether a model turns tables into design matrices by itself."""
+    if not hasattr(type(estimator), "_design_settings"):
+        return False
+    if not isinstance(estimator.encode, bool | np.bool_):
+        raise ValueError(f"encode must be True or False; got {estimator.encode!r}.")
+    return bool(estimator.encode)
+
+
+def filling_gaps(fit: F) -> F:
+    """A fit that starts again with a design matrix if a cell of a table turns out to be missing.
+
+    That a table is complete is not known before it is read, and one that is needs no design.
+    """
+
+    @wraps(fit)
+    def fitted(self: Any, X: Any, *args: Any, **keywords: Any) -> Any:
+        try:
+            return fit(self, X, *args, **keywords)
+        except NonFinite as bad:
+            if not (np.isnan(bad.value) and _can_fill(self, X)):
+                raise
+        token = _GAPS.set(True)
+        try:
+            return fit(self, X, *args, **keywords)
+        finally:
+            _GAPS.reset(token)
+
+    return fitted  # type: ignore[return-value]
+
+
+def _can_fill(estimator: Any, X: Any) -> bool:
+    if _GAPS.get() or not encodes(estimator) or estimator._design_settings().missing == "keep":
+        return False
+    return isinstance(X, Stored) or is_collection(X) or isinstance(opened(X), nw.DataFrame)
+
+
+def learned_frame(estimator: Any, X: Any, w: NDArray[np.float64] | None) -> Arrays | None:
+    """A frame as a design matrix, if it holds more than numbers; w: the weights of its rows."""
+    if not (isinstance(X, nw.DataFrame) and encodes(estimator)):
+        return None
+    if not _GAPS.get() and all(_is_number(dtype) for dtype in X.schema.values()):
+        return None
+    found = table_in_memory(estimator, X)
+    if not _GAPS.get() and all(column.kind in ("number", "bool") for column in found.table):
+        return None
+    _refuse_written(X, found)
+    source = Arrays(found.columns, None, w, names=found.names)
+    design = _learned(estimator, source, found.table, named=found.names is not None)
+    return replace(designed(source, design), w=w)  # type: ignore[type-var,return-value]
+
+
+def _refuse_written(X: frames.Frame, found: NamedTable) -> None:
+    """Refuse numbers that are written as text: an indicator of each is hardly what is meant."""
+    written: list[tuple[frames.Kind, Any]] = []
+    for name, values in zip(X.columns, found.columns.arrays, strict=True):
+        text = isinstance(values, Factor) and X.schema[name] in (nw.String, nw.Object)
+        if text and len(values.levels) and all(map(_written, values.levels)):
+            written.append(("category", X.get_column(name)))
+    if written:
+        raise ValueError(frames.refusal(written))
+
+
+def _written(level: Any) -> bool:
+    """Whether a string is a number; what begins with 0 is a code, such as a postcode."""
+    try:
+        float(level)
+    except (TypeError, ValueError):
+        return False
+    return isinstance(level, str) and not (len(level) > 1 and level[0] == "0" and level[1].isdigit())
+
+
+def _is_number(dtype: Any) -> bool:
+    return bool(dtype.is_numeric()) or dtype == nw.Boolean
+
+
+def learned_source(estimator: Any, X: Stored) -> Stored | None:
+    """A source as design matrices, if it holds more than numbers."""
+    if not encodes(estimator):
+        return None
+    columns = columns_of(X)
+    if not (_GAPS.get() or X.others(columns)):
+        return None
+    table, source = table_in_parts(X)
+    return Designed(source, _learned(estimator, source, table, named=X.names is not None))
+
+
+def _learned(estimator: Any, source: Source, table: Sequence[TableColumn], *, named: bool) -> Design:
+    found = surveyed(source, table, estimator._design_settings())
+    if not found.n > 0:
+        raise ValueError("Sample weights are all zero: no row is left to fit. Give some row a weight.")
+    if not np.isfinite(found.moments.S).all():
+        raise ValueError("Input X contains values so large that their sums of squares overflow.")
+    design = replace(found.design(estimator._design_settings()), named=named)
+    warn_of_left_out(estimator, design)
+    _check_levels(estimator, design, found.n)
+    return design
+
+
+def warn_of_left_out(estimator: Any, design: Design) -> None:
+    """Say which columns have no value at all."""
+    names = [repr(term.name) for term in design.terms if isinstance(term, LeftOut)]
+    if names:
+        warnings.warn(
+            f"{type(estimator).__name__}: column {', '.join(names)} has no value in any row, and is left "
+            "out.",
+            DegenerateWarning,
+            stacklevel=outside(),
+        )
+
+
+MOST_LEVELS = 1000  # of a column whose indicators have covariances
+MANY_LEVELS = 50  # from here on, a level for every second row or more looks like an identifier
+
+
+def _check_levels(estimator: Any, design: Design, n: float) -> None:
+    """Refuse a column of so many levels that their covariances fill memory; warn of an identifier."""
+    name = type(estimator).__name__
+    for term in design.terms:
+        if not isinstance(term, CategoryTerm):
+            continue
+        count = len(term.levels)
+        if count > MOST_LEVELS and estimator._design_settings().missing == "keep":
+            raise ValueError(
+                f"column {term.name!r} has {count:,} levels, and {name} has covariances between the "
+                f"indicators of all of them: leave it out, or pool rare levels first: DesignMatrix("
+                f"drop='first', min_count={max(2, int(n / 100))})."
+            )
+        if count > MANY_LEVELS and count > n / 2:
+            warnings.warn(
+                f"{name}: column {term.name!r} has {count:,} levels in {n:,.0f} rows: is it an identifier? "
+                "It says little of other rows; leave it out.",
+                DegenerateWarning,
+                stacklevel=outside(),
+            )
 
 
 # Learning a design, and applying it.
@@ -183,14 +341,28 @@ def _check_kinds(design: Design, table: Sequence[TableColumn], columns: Columns)
                 raise ValueError(f"Input X has {has} in column {known.name!r}, which held {held} in fit.")
 
 
-def known_source(estimator: Any, design: Design, X: Stored, *, y: bool) -> Source:
+def known_source(estimator: Any, design: Design, X: Stored, *, y: bool) -> Designed:
     """A source of the columns of a fit, as rows of its design matrix."""
     names = design.names_in if X.names is not None else list(columns_of(X))
     if X.names is None:
         _check_width(estimator, design, X.p)
-    X = X.taking(names, y=y)
+    X = _of_fit(design, X.taking(names, y=y))
     _, declared = table_in_parts(X)
     texts = {column.name for column in design.table if column.kind in ("category", "ordered")}
     texts &= set(map(str, names))
     found = declared.categorised(texts | X.texts(names)) if texts else declared
     return Designed(found, design)
+
+
+def _of_fit(design: Design, X: Stored) -> Stored:
+    """A file whose cells are text by themselves, its columns read as they were in fit.
+
+    A cell that is no number, in a column of numbers, is then named with its line.
+    """
+    if not (isinstance(X, Scan) and X.delimited):
+        return X
+    texts = X.texts(list(columns_of(X)))
+    numbers = {c.name for c in design.table if c.kind in ("number", "bool")}
+    dates = {c.name for c in design.table if c.kind == "date"}
+    told = {**dict.fromkeys(texts & numbers, "number"), **dict.fromkeys(texts & dates, "date")}
+    return X.with_types(told) if told else X  # type: ignore[arg-type]

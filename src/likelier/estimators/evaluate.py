@@ -14,16 +14,16 @@ from likelier.estimators.linear_regression import LeastSquares, _targets_of
 from likelier.estimators.online.classifier import OnlineClassifier
 from likelier.estimators.online.rows import hashable
 from likelier.estimators.predictions import (
-    Naming,
+    ClassCodes,
     Opening,
+    class_predictions,
+    evaluated_by_label,
+    evaluated_by_value,
     in_memory,
     itself,
-    judged,
     probable,
-    said,
     takes_blocks,
     unknown,
-    valued,
 )
 from likelier.estimators.sources import brought, gathered, numeric, stored
 from likelier.evaluation import Evaluation, LabelEvaluation, LabelSums, ValueEvaluation, ValueSums
@@ -86,10 +86,10 @@ def evaluate(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Ev
 def _labels(model: Any, X: Any, y: Any, sample_weight: Any) -> LabelEvaluation:
     name, classes = type(model).__name__, model.classes_
     if not isinstance(classes, np.ndarray) or classes.ndim != 1:
-        raise TypeError(f"this {name} has several targets: evaluate one at a time")
+        raise TypeError(f"{name} has several targets: evaluate one at a time")
     if stored(X) or takes_blocks(model):
         source, opening = _to_judge(model, X, y, sample_weight)
-        sums = judged(model, source, opening)
+        sums = evaluated_by_label(model, source, opening)
         others = unknown(model, source, sums)
     else:
         sums, others = _at_once(model, X, y, sample_weight)
@@ -114,10 +114,10 @@ def _of_numbers(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Source,
 
 def _at_once(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[LabelSums, tuple[Any, ...]]:
     """Rows in memory, of whatever kind the model takes."""
-    naming, labels = Naming.of(model), validation.labels_of(model, y)
+    naming, labels = ClassCodes.of(model), validation.labels_of(model, y)
     w = validation.weights_of(sample_weight, len(labels))
     sums = LabelSums.start(naming.K, apart=True)
-    answers = said(model, naming, X, partial(_rows, X))
+    answers = class_predictions(model, naming, X, partial(_rows, X))
     check_consistent_length(answers.best, labels)
     codes = naming.codes(labels)
     sums.add(answers, codes, w)
@@ -137,13 +137,13 @@ def _values(model: Any, X: Any, y: Any, sample_weight: Any) -> ValueEvaluation:
     name = type(model).__name__
     if isinstance(model, LeastSquares):
         source = model._source(X, y, sample_weight, known=True)
-        sums = valued(model, source, itself)
+        sums = evaluated_by_value(model, source, itself)
         return ValueEvaluation(name, _named(source, len(sums.squares)), sums=sums)
     if stored(X):
         source, opening = _of_numbers(model, X, y, sample_weight)
         assert stored(source)
         numeric(model, source, source.targets)
-        sums = valued(model, source, opening)
+        sums = evaluated_by_value(model, source, opening)
         return ValueEvaluation(name, source.targets, sums=sums)
     if y is None:
         raise ValueError(f"evaluate needs the y of these rows: evaluate(model, X, y) for a {name}")

@@ -15,10 +15,12 @@ from sklearn.utils.validation import check_array
 from likelier import links
 from likelier.array_types import Floats
 from likelier.data import DegenerateWarning, Source, frames
-from likelier.estimators import precision, validation
+from likelier.estimators import validation
+from likelier.estimators.base import column_names, in_precision
 from likelier.estimators.discriminative.weights import same
+from likelier.estimators.encoding import filling_gaps
 from likelier.estimators.one_pass import (
-    Named,
+    NamedModel,
     Names,
     OnePass,
     Start,
@@ -26,9 +28,10 @@ from likelier.estimators.one_pass import (
     check_statistics,
     numbered_models,
 )
-from likelier.estimators.predictions import itself, valued
+from likelier.estimators.predictions import evaluated_by_value, itself
 from likelier.estimators.sources import brought, by_block, gathered, numeric, stored
-from likelier.evaluation import ValueCard
+from likelier.estimators.tables import TakesTables
+from likelier.evaluation import ValueFoldMetrics
 from likelier.inference import (
     Covariance,
     Solution,
@@ -44,7 +47,8 @@ from likelier.inference import (
 )
 from likelier.model import ask
 from likelier.scores import Affine, Scores
-from likelier.states import Equations, Gathered, Triangle
+from likelier.states import Equations, RowsOrTriangle, Triangle
+from likelier.states.design_survey import DesignSettings
 from likelier.threads import one_blas_thread
 from likelier.warning_location import outside
 
@@ -52,7 +56,7 @@ from likelier.warning_location import outside
 
 
 @dataclass(frozen=True)
-class Lines:
+class LinearParams:
     """ŷ = at + B (x - shift), for q targets at once: what a fit leaves."""
 
     B: Floats  # (q, p)
@@ -89,7 +93,7 @@ class Lines:
         """A copy of the coefficients, which users may write to."""
         return self.B[0].copy() if flat else self.B.copy()
 
-    def assigned(self, coef: Any, intercept: Any) -> "Lines":
+    def assigned(self, coef: Any, intercept: Any) -> "LinearParams":
         """The same, or the model of other coefficients if the shown ones were overwritten."""
         B, b = self._compared
         given = coef[None] if type(coef) is np.ndarray and coef.ndim == 1 else np.atleast_2d(coef)
@@ -103,25 +107,25 @@ class Lines:
     def _compared(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """What is shown, as long as nobody has written to it."""
         lines = {"B": self.B, "intercept": self.intercept}
-        shown = precision.shown(self, lines, frozenset(lines))
+        shown = in_precision(self, lines, frozenset(lines))
         return shown["B"], shown["intercept"]
 
 
-class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
+class LeastSquares(TakesTables, MultiOutputMixin, RegressorMixin, OnePass):
     """Base of `LinearRegression` and `Ridge`: the statistics are the rows, or their triangular factor.
 
     A subclass solves the equations with its hyper-parameters (`_solve`) and defines the attributes
     (`_shown`).
     """
 
-    _card = ValueCard
+    _card = ValueFoldMetrics
     _takes_blocks = True  # of chunks, in place of X
     _single_shown = frozenset({"coef_", "intercept_", "singular_"})
     _single_answers = frozenset({"predict"})
     fit_intercept: bool
     positive: bool
-    _model: Lines
-    _statistics: Gathered
+    _model: LinearParams
+    _statistics: RowsOrTriangle
     _target: tuple[int, ...]  # the shape of a row of y
 
     def _solve(self, equations: Equations) -> Solution:
@@ -135,6 +139,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         """Directions of X of at most this share of the largest count as none."""
         return 0.0
 
+    @filling_gaps
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Update the model with more rows: the result is that of one `fit` to all rows so far.
 
@@ -175,7 +180,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         """
         return self._join(numbered_models(self, others))
 
-    def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
+    def _join(self, models: Sequence[NamedModel], classes: Any = None) -> Self:
         check(models)
         if classes is not None:
             raise ValueError(
@@ -230,7 +235,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         if stored(X):
             validation.fitted(self)
             source = self._source(X, y, sample_weight, known=True)
-            return float(valued(self, source, itself).r2.mean())
+            return float(evaluated_by_value(self, source, itself).r2.mean())
         return float(super().score(X, y, sample_weight))
 
     def summary(
@@ -278,7 +283,8 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         validation.fitted(self)
         self._needs_statistics("summary")
         rows = self._rows_again(X, y, cov, level, sample_weight)
-        shown = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        known = column_names(self)
+        shown = [f"x{j}" for j in range(self._model.B.shape[1])] if known is None else known
         names = (*(["intercept"] if self.fit_intercept else []), *map(str, shown))
         found = []
         equations = self._statistics.equations(centred=bool(self.fit_intercept))
@@ -303,8 +309,8 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
     def _source(self, X: Any, y: Any, sample_weight: Any, *, known: bool) -> Source:
         X, y, sample_weight = gathered(X, y, sample_weight)
         if stored(X):
+            numeric(self, X, X.targets)
             source = brought(self, X, y, sample_weight, known=known)
-            numeric(self, source, source.targets)
             self._check_targets(source.y_shape, known=known)
             return source
         if y is None:
@@ -324,34 +330,34 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         return source.y_shape
 
     def _start(self, source: Source, target: tuple[int, ...]) -> Start:
-        return partial(Gathered.start, source.p, math.prod(target))
+        return partial(RowsOrTriangle.start, source.p, math.prod(target))
 
     def _labelled(self, source: Source, target: tuple[int, ...]) -> Source:
         return source
 
-    def _scores(self, model: Lines) -> Scores:
+    def _scores(self, model: LinearParams) -> Scores:
         return model.scores
 
-    def _model_of(self, statistics: Gathered | Triangle) -> Lines:
+    def _model_of(self, statistics: RowsOrTriangle | Triangle) -> LinearParams:
         intercept = bool(self.fit_intercept)
-        found = self._by_steps(statistics) if isinstance(statistics, Gathered) else None
+        found = self._by_steps(statistics) if isinstance(statistics, RowsOrTriangle) else None
         if found is not None:
             with one_blas_thread():  # its products are small, and others are slow to come to a busy core
-                return Lines.of(found[1], found[0], intercept=intercept)
+                return LinearParams.of(found[1], found[0], intercept=intercept)
         equations = statistics.equations(centred=intercept)
-        return Lines.of(equations, self._solve(equations), intercept=intercept)
+        return LinearParams.of(equations, self._solve(equations), intercept=intercept)
 
-    def _by_steps(self, statistics: Gathered) -> tuple[Solution, Equations] | None:
+    def _by_steps(self, statistics: RowsOrTriangle) -> tuple[Solution, Equations] | None:
         """The solution and where the rows lie, if an iteration finds them sooner than the direct way."""
         return None
 
     def _publish(self, model: Any, statistics: Any | None, target: Any, names: Names) -> Self:
         # Files of earlier versions hold the triangle itself.
-        kept = Gathered.of(statistics) if isinstance(statistics, Triangle) else statistics
+        kept = RowsOrTriangle.of(statistics) if isinstance(statistics, Triangle) else statistics
         return super()._publish(model, kept, target, names)
 
     def _remarks(
-        self, model: Lines, statistics: Gathered, target: tuple[int, ...], names: Names
+        self, model: LinearParams, statistics: RowsOrTriangle, target: tuple[int, ...], names: Names
     ) -> Iterator[str]:
         free = model.solution.free
         if not len(free):
@@ -376,7 +382,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         if not 0 < level < 1:
             raise ValueError(f"level must be a number between 0 and 1; got {level!r}.")
         if self.positive:
-            raise ValueError("coefficients bounded by positive=True have no standard errors of this kind.")
+            raise ValueError("there are no standard errors for coefficients bounded by positive=True.")
         if cov == "classical":
             return None
         if any(self._alpha(target) for target in range(len(self._model.B))):
@@ -434,6 +440,10 @@ class LinearRegression(LeastSquares):
         Accepted for compatibility and has no effect: all cores are used.
     positive : bool, default=False
         Whether the coefficients must not be negative.
+    encode : bool, default=True
+        Whether a data frame or a source with categories, dates or missing values becomes a matrix of
+        numbers, as by `DesignMatrix`, without the first category of each column if there is an intercept.
+        False: such a table is refused.
 
     Attributes
     ----------
@@ -447,6 +457,9 @@ class LinearRegression(LeastSquares):
         Singular values of X, centred if there is an intercept. Not available with `positive=True`.
     n_features_in_ : int
         Number of columns seen in `fit`.
+    design_ : DesignMatrix
+        The design matrix that the table of `fit` became, whose `get_feature_names_out` names its columns;
+        only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (p,)
         Names of the columns, if X had names.
 
@@ -485,12 +498,18 @@ class LinearRegression(LeastSquares):
         tol: float = 1e-6,
         n_jobs: int | None = None,
         positive: bool = False,
+        encode: bool = True,
     ) -> None:
         self.fit_intercept = fit_intercept
         self.copy_X = copy_X
         self.tol = tol
         self.n_jobs = n_jobs
         self.positive = positive
+        self.encode = encode
+
+    def _design_settings(self) -> DesignSettings:
+        """Without a penalty, indicators of all categories would be collinear with an intercept."""
+        return DesignSettings(drop="first" if self.fit_intercept else None)
 
     def _solve(self, equations: Equations) -> Solution:
         return bounded(equations) if self.positive else solve(equations, self._cut())
@@ -500,7 +519,7 @@ class LinearRegression(LeastSquares):
             raise ValueError(f"tol must be >= 0; got {self.tol!r}.")
         return 0.0 if self.tol == ROUNDING else float(self.tol)
 
-    def _shown(self, model: Lines, statistics: Any, target: tuple[int, ...]) -> dict[str, Any]:
+    def _shown(self, model: LinearParams, statistics: Any, target: tuple[int, ...]) -> dict[str, Any]:
         flat = target == ()
         shown: dict[str, Any] = {"coef_": model.coef(flat=flat), "intercept_": 0.0}
         shown["n_features_in_"] = model.B.shape[1]
@@ -516,7 +535,7 @@ class LinearRegression(LeastSquares):
         if self.positive or getattr(self, "_statistics", None) is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute 'singular_'")
         found = singular_values(self._statistics.equations(centred=bool(self.fit_intercept)))
-        shown = precision.shown(self._model, {"singular_": found}, self._single_shown)
+        shown = in_precision(self._model, {"singular_": found}, self._single_shown)
         return np.asarray(shown["singular_"])
 
 
@@ -550,6 +569,9 @@ class Ridge(LeastSquares):
         Whether the coefficients must not be negative.
     random_state : int, RandomState instance or None, default=None
         Accepted for compatibility and has no effect.
+    encode : bool, default=True
+        Whether a data frame or a source with categories, dates or missing values becomes a matrix of
+        numbers, as by `DesignMatrix`. False: such a table is refused.
 
     Attributes
     ----------
@@ -564,6 +586,9 @@ class Ridge(LeastSquares):
         `solver`.
     n_features_in_ : int
         Number of columns seen in `fit`.
+    design_ : DesignMatrix
+        The design matrix that the table of `fit` became, whose `get_feature_names_out` names its columns;
+        only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (p,)
         Names of the columns, if X had names.
 
@@ -596,6 +621,7 @@ class Ridge(LeastSquares):
         solver: Literal["auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"] = "auto",
         positive: bool = False,
         random_state: Any = None,
+        encode: bool = True,
     ) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -605,6 +631,7 @@ class Ridge(LeastSquares):
         self.solver = solver
         self.positive = positive
         self.random_state = random_state
+        self.encode = encode
 
     def _alphas(self, q: int) -> Floats:
         """One penalty for each target; the hyper-parameters are checked here."""
@@ -633,7 +660,7 @@ class Ridge(LeastSquares):
             b[:, at] = found[-1].b
         return min(found, key=lambda one: one.rank)._replace(b=b)
 
-    def _by_steps(self, statistics: Gathered) -> tuple[Solution, Equations] | None:
+    def _by_steps(self, statistics: RowsOrTriangle) -> tuple[Solution, Equations] | None:
         alphas = self._alphas(statistics.q)
         rows = None if self.positive or not statistics.sparse else statistics.rows()
         return None if rows is None else conjugate(rows, alphas, centred=bool(self.fit_intercept))
@@ -643,7 +670,7 @@ class Ridge(LeastSquares):
             return bounded(penalised(equations, alpha) if alpha > 0 else equations)
         return ridge(equations, alpha) if alpha > 0 else solve(equations)
 
-    def _shown(self, model: Lines, statistics: Any, target: tuple[int, ...]) -> dict[str, Any]:
+    def _shown(self, model: LinearParams, statistics: Any, target: tuple[int, ...]) -> dict[str, Any]:
         # A single column of y leaves flat coefficients but not a flat intercept: so in scikit-learn.
         shown: dict[str, Any] = {"coef_": model.coef(flat=len(model.B) == 1), "intercept_": 0.0}
         if self.fit_intercept:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from likelier.estimators import validation
-from likelier.estimators.one_pass import Named
+from likelier.estimators.one_pass import NamedModel
 from likelier.estimators.online.classifier import OF_FIT, OnlineClassifier
 from likelier.streams.model import averaged
 
@@ -51,11 +51,11 @@ def merge(models: Iterable[Any] | Mapping[str, Any], classes: Literal["union"] |
     True
     """
     if isinstance(models, Mapping):
-        named = [Named(str(name), model) for name, model in models.items()]
+        named = [NamedModel(str(name), model) for name, model in models.items()]
     else:
         if hasattr(models, "fit"):
             raise TypeError("merge takes a list of models: merge([a, b]), or a.merge(b)")
-        named = [Named(f"model {i}", model) for i, model in enumerate(models)]
+        named = [NamedModel(f"model {i}", model) for i, model in enumerate(models)]
     if not named:
         raise ValueError("merge needs at least one model")
     for one in named:
@@ -63,7 +63,7 @@ def merge(models: Iterable[Any] | Mapping[str, Any], classes: Literal["union"] |
     return named[0].model._join(named, classes)
 
 
-def _check_sum(one: Named) -> None:
+def _check_sum(one: NamedModel) -> None:
     """Refuse a model that is no function of sums over rows, and say what there is instead."""
     name, model = one
     if hasattr(model, "_join"):
@@ -77,7 +77,8 @@ def _instead(model: Any) -> str:
     if hasattr(model, "learn_one"):
         return "each of its steps depends on those before it. likelier.average(models) is an approximation."
     how = (
-        "its fit is no sum over rows. Fit to all rows: a source from likelier.scan may be of many files, "
+        "its fit is not a sum over rows. Fit to all rows: a source from likelier.scan may be of "
+        "many files, "
         "and be read by a cluster, with .on(client)"
     )
     if hasattr(model, "partial_fit"):

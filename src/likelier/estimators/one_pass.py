@@ -10,32 +10,38 @@ import numpy as np
 from sklearn.base import clone
 
 from likelier.data import Source
+from likelier.data.chunk import single
+from likelier.data.design import difference
 from likelier.engines import run
 from likelier.engines.row_numbers import numbered
 from likelier.estimators import cross_validation, validation
-from likelier.estimators.base import NOT_ROUTED, Publishing, resumable
+from likelier.estimators.base import NOT_ROUTED, FittedMixin, column_names, resumable
 from likelier.estimators.base import Names as Names
-from likelier.estimators.precision import single
-from likelier.evaluation import Card, CrossValidation
+from likelier.estimators.common import check_sound
+from likelier.estimators.encoding import filling_gaps
+from likelier.evaluation import CrossValidation, FoldMetrics
 from likelier.scores import Scores
 from likelier.states.units import plain
 
 # Whether models that were fitted apart can be merged; and if not, which of them, and why.
 
 
-class Named(NamedTuple):
+class NamedModel(NamedTuple):
     """A fitted model, and what messages call it."""
 
     name: str
     model: Any
 
 
-def numbered_models(first: Any, others: Sequence[Any]) -> list[Named]:
+def numbered_models(first: Any, others: Sequence[Any]) -> list[NamedModel]:
     """Models by their places in a call of `merge`."""
-    return [Named("this model", first), *(Named(f"model {i}", one) for i, one in enumerate(others, 1))]
+    return [
+        NamedModel("this model", first),
+        *(NamedModel(f"model {i}", one) for i, one in enumerate(others, 1)),
+    ]
 
 
-def check(models: Sequence[Named]) -> None:
+def check(models: Sequence[NamedModel]) -> None:
     """Refuse what was not fitted alike: another kind, other hyper-parameters or columns, no statistics."""
     first = models[0]
     for one in models:
@@ -47,13 +53,13 @@ def check(models: Sequence[Named]) -> None:
         _check_columns(first, one)
 
 
-def check_statistics(models: Sequence[Named]) -> None:
+def check_statistics(models: Sequence[NamedModel]) -> None:
     """Refuse statistics that count other things."""
     first = models[0]
     for one in models[1:]:
         ours, theirs = first.model._statistics, one.model._statistics
         if not ours.mergeable(theirs):
-            names = getattr(first.model, "feature_names_in_", None)
+            names = column_names(first.model)
             why = ours.unlike(theirs, names) if hasattr(ours, "unlike") else _UNLIKE
             raise ValueError(f"{first.name} and {one.name} keep other statistics: {why}")
 
@@ -64,7 +70,7 @@ _UNLIKE = (
 )
 
 
-def _check_kind(first: Named, one: Named) -> None:
+def _check_kind(first: NamedModel, one: NamedModel) -> None:
     ours, theirs = (type(each.model).__name__ for each in (first, one))
     if type(one.model) is not type(first.model):
         raise TypeError(
@@ -72,20 +78,20 @@ def _check_kind(first: Named, one: Named) -> None:
         )
 
 
-def _check_kept(one: Named) -> None:
+def _check_kept(one: NamedModel) -> None:
     try:
         needs_statistics(one.model, "merge")
     except ValueError as problem:
         raise ValueError(f"{one.name}: {problem}") from None
 
 
-def _check_hyper_parameters(first: Named, one: Named) -> None:
+def _check_hyper_parameters(first: NamedModel, one: NamedModel) -> None:
     mine, settled = first.model.get_params(deep=False), first.model._settled
     for name, value in one.model.get_params(deep=False).items():
         if name not in settled and not _same(mine[name], value):
             raise ValueError(
                 f"hyper-parameters differ: {name} is {mine[name]!r} in {first.name} and {value!r} in "
-                f"{one.name}. Fit them alike."
+                f"{one.name}. Fit both models with the same hyper-parameters."
             )
 
 
@@ -93,9 +99,10 @@ def _same(a: Any, b: Any) -> bool:
     return a is b or np.array_equal(np.asarray(a), np.asarray(b))
 
 
-def _check_columns(first: Named, one: Named) -> None:
+def _check_columns(first: NamedModel, one: NamedModel) -> None:
     ours, theirs = (_columns(each.model) for each in (first, one))
     if ours == theirs:
+        _check_designs(first, one)
         return
     both = isinstance(ours, list) and isinstance(theirs, list)
     if not both:
@@ -112,6 +119,24 @@ def _check_columns(first: Named, one: Named) -> None:
         what += [f"has {_some(new)}, which {first.name} has not"] if new else []
         said = f"{one.name} {' and '.join(what)}"
     raise ValueError(f"columns differ: {said}")
+
+
+def _check_designs(first: NamedModel, one: NamedModel) -> None:
+    """Refuse tables that became other columns: their statistics are of different things."""
+    designs = [vars(each.model).get("_design") for each in (first, one)]
+    if designs[0] is None and designs[1] is None:
+        return
+    said = "one was fitted to numbers, the other to a table with categories"
+    if designs[0] is not None and designs[1] is not None:
+        found = difference(*designs)
+        if found is None:
+            return
+        said = found
+    raise ValueError(
+        f"{first.name} and {one.name} were fitted to different design matrices: {said}. Learn one for all "
+        "rows first (DesignMatrix, partial_fit or merge), and fit to design.transform(X); or continue one "
+        "model on the other rows by partial_fit, which keeps its design matrix."
+    )
 
 
 def _columns(model: Any) -> Any:
@@ -136,7 +161,7 @@ UNLIKE = "hyper-parameters that need other statistics were changed since the fir
 Start = Callable[[], Any]
 
 
-class OnePass(Publishing):
+class OnePass(FittedMixin):
     """Estimators that are a function of statistics which absorb rows and merge.
 
     A subclass says what rows and target it takes (`_source`, `_target_of`: the classes, or the shape of a
@@ -145,7 +170,7 @@ class OnePass(Publishing):
     """
 
     __metadata_request__fit: ClassVar[dict[str, str]] = NOT_ROUTED
-    _card: ClassVar[type[Card]]  # how its predictions are judged
+    _card: ClassVar[type[FoldMetrics]]  # how its predictions are judged
     _settled: ClassVar[tuple[str, ...]] = ()  # hyper-parameters that statistics have the last word on
 
     @abstractmethod
@@ -206,6 +231,7 @@ class OnePass(Publishing):
         self._warn(model, statistics, target, source.names)
         return self._publish(model, statistics, target, source.names)
 
+    @filling_gaps
     def cross_validate(
         self,
         X: Any,
@@ -256,7 +282,9 @@ class OnePass(Publishing):
             all rows) and, if requested, `predictions`. Prints as a table.
         """
         source = numbered(self._source(X, y, sample_weight, known=False))
-        asked = cross_validation.Asked(cv, param_grid, scoring, groups, random_state, return_predictions)
+        asked = cross_validation.CrossValidationRequest(
+            cv, param_grid, scoring, groups, random_state, return_predictions
+        )
         return cross_validation.validated(self, source, (X, y), asked)
 
     def _survey(self, source: Source, *, every: bool = False) -> Any:
@@ -273,20 +301,20 @@ class OnePass(Publishing):
         names, all_single = source.names, single(source)
         if "_model" in vars(self):
             statistics = merged([self._statistics, statistics])
-            names = getattr(self, "feature_names_in_", None)
+            names = column_names(self)
             all_single = all_single and self._model.single
         model = replace(self._estimate(statistics, target), single=all_single)
         return self._publish(model, statistics, target, names)
 
     @abstractmethod
-    def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
+    def _join(self, models: Sequence[NamedModel], classes: Any = None) -> Self:
         """A new estimator, equal to one fitted to the rows of all these; self is the first of them."""
 
-    def _merge(self, models: Sequence[Named], states: Sequence[Any], target: Any) -> Self:
+    def _merge(self, models: Sequence[NamedModel], states: Sequence[Any], target: Any) -> Self:
         """A new estimator of the same kind, with these statistics of the models."""
         statistics = merged(states)
         new: Self = clone(self)
-        names = getattr(self, "feature_names_in_", None)
+        names = column_names(self)
         all_single = all(one.model._model.single for one in models)
         model = replace(new._estimate(statistics, target), single=all_single)
         new._warn(model, statistics, target, names)
@@ -299,16 +327,6 @@ class OnePass(Publishing):
 
     def _needs_statistics(self, what: str) -> None:
         needs_statistics(self, what)
-
-
-def check_sound(statistics: Any) -> None:
-    """Refuse statistics of no rows, and those that have overflowed."""
-    validation.weighty(statistics.n)
-    if not statistics.finite():
-        raise ValueError(
-            "Input X, y or sample_weight contains values so large that their sums of squares overflow: "
-            "divide such columns."
-        )
 
 
 def needs_statistics(estimator: Any, what: str) -> None:

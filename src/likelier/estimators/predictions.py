@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 from likelier.data import CSR, BadCell, Chunk, Dense, Source, code
 from likelier.engines import run, watching
 from likelier.estimators import validation
-from likelier.evaluation import Judged, LabelSums, Said, ValueSums
+from likelier.evaluation import ClassPredictions, EvaluationState, LabelSums, ValueSums
 from likelier.model import levels
 
 Opening = Callable[[Any], Any]  # a block of a chunk as the model takes it
 
 
-class Naming(NamedTuple):
+class ClassCodes(NamedTuple):
     """The classes of a model by code: sorted, and the place of each among its columns."""
 
     sorted: NDArray[Any]
     places: NDArray[np.int32]  # (K + 1,), the last: of no class
 
     @classmethod
-    def of(cls, model: Any) -> "Naming":
+    def of(cls, model: Any) -> "ClassCodes":
         classes = np.asarray(model.classes_)
         order = np.argsort(classes)  # of a model that learned row by row they are as they came
         return cls(classes[order], np.append(order, len(classes)).astype(np.int32))
@@ -64,22 +64,24 @@ def probable(model: Any) -> bool:
     return hasattr(model, "predict_proba")
 
 
-def said(model: Any, naming: Naming, X: Any, take: Callable[[NDArray[np.intp]], Any]) -> Said:
+def class_predictions(
+    model: Any, naming: ClassCodes, X: Any, take: Callable[[NDArray[np.intp]], Any]
+) -> ClassPredictions:
     """Decisions, and probabilities or scores; take: some of the rows."""
     best = naming.codes(np.asarray(model.predict(X)))
     if probable(model):
         P = np.asarray(model.predict_proba(X), dtype=np.float64)
-        return Said(best, P, logs=lambda rows: np.asarray(model.predict_log_proba(take(rows))))
+        return ClassPredictions(best, P, logs=lambda rows: np.asarray(model.predict_log_proba(take(rows))))
     if hasattr(model, "decision_function"):
         margin = np.asarray(model.decision_function(X), dtype=np.float64)
         if margin.shape[1:] == (() if naming.K == 2 else (naming.K,)):  # one-vs-one scores are not by class
-            return Said(best, margin=margin)
-    return Said(best)
+            return ClassPredictions(best, margin=margin)
+    return ClassPredictions(best)
 
 
-def decided(model: Any, naming: Naming, X: Any, take: Any) -> Said:
+def decided(model: Any, naming: ClassCodes, X: Any, take: Any) -> ClassPredictions:
     """Decisions alone."""
-    return Said(naming.codes(np.asarray(model.predict(X))))
+    return ClassPredictions(naming.codes(np.asarray(model.predict(X))))
 
 
 def _values(model: Any, naming: None, X: Any, take: Any) -> NDArray[Any]:
@@ -95,19 +97,24 @@ def _of_chunk(speak: Callable[..., Any], model: Any, naming: Any, opening: Openi
         raise bad.below(chunk.first) from None
 
 
-def judged(model: Any, source: Source, opening: Opening, speak: Callable[..., Said] = said) -> LabelSums:
+def evaluated_by_label(
+    model: Any,
+    source: Source,
+    opening: Opening,
+    speak: Callable[..., ClassPredictions] = class_predictions,
+) -> LabelSums:
     """One pass over rows with labels. A label is missing: refused; unknown to the model: counted apart."""
-    naming = Naming.of(model)
+    naming = ClassCodes.of(model)
     answer = partial(_of_chunk, speak, model, naming, opening)
     with validation.naming(source):
-        sums_of = partial(LabelSums.start, apart=speak is said)
+        sums_of = partial(LabelSums.start, apart=speak is class_predictions)
         start = partial(_start, sums_of, naming.K, answer, naming.places)
         sums: LabelSums = run(source.coded(naming.sorted), start).sums
     validation.weighty(sums.weight)
     return sums
 
 
-def valued(model: Any, source: Source, opening: Opening) -> ValueSums:
+def evaluated_by_value(model: Any, source: Source, opening: Opening) -> ValueSums:
     """One pass over rows with values."""
     answer = partial(_of_chunk, _values, model, None, opening)
     q = int(np.prod(source.y_shape))
@@ -119,20 +126,20 @@ def valued(model: Any, source: Source, opening: Opening) -> ValueSums:
 
 def found_share(model: Any, source: Source, opening: Opening) -> float:
     """The share of rows whose class is found."""
-    sums = judged(model, source, opening, decided)
+    sums = evaluated_by_label(model, source, opening, decided)
     unknown(model, source, sums)  # refuses labels that are missing
     return sums.accuracy
 
 
-def _start(sums: Callable[[int], Any], size: int, answer: Any, places: Any) -> Judged:
-    return Judged(sums(size), answer, places)
+def _start(sums: Callable[[int], Any], size: int, answer: Any, places: Any) -> EvaluationState:
+    return EvaluationState(sums(size), answer, places)
 
 
 def unknown(model: Any, source: Source, sums: LabelSums) -> tuple[Any, ...]:
     """The labels that the model does not know: read where there are any, and then none may be missing."""
     if not sums.confusion[-1].any():
         return ()
-    return Naming.of(model).unknown(levels(source))
+    return ClassCodes.of(model).unknown(levels(source))
 
 
 # ---- blocks as models take them ------------------------------------------------------------------

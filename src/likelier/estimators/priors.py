@@ -12,14 +12,14 @@ import numpy as np
 from likelier.array_types import Floats, row_weights
 from likelier.data import Chunk, DegenerateWarning, Source
 from likelier.engines import run
-from likelier.families.em_acceleration import Mixing
+from likelier.families.em_acceleration import AndersonMixing
 from likelier.links import identity, log_sum_exp, softmax
-from likelier.model import Bayes, Question, log_of
+from likelier.model import Bayes, Query, log_of
 from likelier.warning_location import outside
 
 
 @dataclass
-class Belonging:
+class PosteriorSums:
     """Of rows, under some priors: weight, Σ p(C_k | x) (K,), and Σ ln p(x), as far as priors decide it."""
 
     weight: float = 0.0
@@ -40,10 +40,10 @@ class Belonging:
 
 
 @dataclass
-class Memberships(Belonging):
+class PosteriorState(PosteriorSums):
     """The same, of the rows of a source: a state."""
 
-    question: Question = field(kw_only=True)
+    question: Query = field(kw_only=True)
 
     @property
     def nbytes(self) -> int:
@@ -61,7 +61,7 @@ class Memberships(Belonging):
         self.skipped.update(other.skipped)
 
 
-class Adapted(NamedTuple):
+class AdaptedPriors(NamedTuple):
     """Priors (K,), on the way to which each pass found that likelihood per row."""
 
     prior: Floats
@@ -70,41 +70,45 @@ class Adapted(NamedTuple):
     converged: bool
 
 
-def warn_of_priors(estimator: Any, found: Adapted, tol: float, most: int) -> None:
+def warn_of_priors(estimator: Any, found: AdaptedPriors, tol: float, most: int) -> None:
     """Say that priors are not the likeliest yet."""
     if not found.converged:
         warnings.warn(
             f"{type(estimator).__name__}: the priors are not within tol={tol:g} of the likeliest after "
-            f"{most} steps: the rows hardly tell the classes apart, or raise max_iter.",
+            f"{most} steps: the rows hardly distinguish the classes; or raise max_iter.",
             DegenerateWarning,
             stacklevel=outside(),
         )
 
 
-def adapted(model: Bayes, rows: Source, tol: float, most: int) -> Adapted:
+def adapted(model: Bayes, rows: Source, tol: float, most: int) -> AdaptedPriors:
     """The priors under which the rows of a source are likeliest."""
 
-    def look(prior: Floats) -> Belonging:
-        scores = model.reweighed(log_of(prior))
-        question = Question(scores, identity, model.params.support, impossible=True)
-        return run(rows, partial(Memberships, question=question))
+    def look(prior: Floats) -> PosteriorSums:
+        scores = model.with_priors(log_of(prior))
+        question = Query(scores, identity, model.params.support, impossible=True)
+        return run(rows, partial(PosteriorState, question=question))
 
     return likeliest(look, np.asarray(model.prior / model.prior.sum()), tol, most)
 
 
-def adapted_to(logs: Floats, before: Floats, weights: Floats | None, tol: float, most: int) -> Adapted:
+def adapted_to(
+    logs: Floats, before: Floats, weights: Floats | None, tol: float, most: int
+) -> AdaptedPriors:
     """The priors under which rows are likeliest, from ln p(C_k | x) (n, K) under the priors `before`."""
     L = logs - log_of(before)
 
-    def look(prior: Floats) -> Belonging:
-        seen = Belonging()
+    def look(prior: Floats) -> PosteriorSums:
+        seen = PosteriorSums()
         seen.absorb(L + log_of(prior), weights)
         return seen
 
     return likeliest(look, before, tol, most)
 
 
-def likeliest(look: Callable[[Floats], Belonging], prior: Floats, tol: float, most: int) -> Adapted:
+def likeliest(
+    look: Callable[[Floats], PosteriorSums], prior: Floats, tol: float, most: int
+) -> AdaptedPriors:
     """The priors under which the rows are likeliest: π_k <- mean p(C_k | x; π).
 
     (Saerens, Latinne & Decaestecker 2002.) The likelihood is concave in π, and with g_k the mean of
@@ -112,15 +116,18 @@ def likeliest(look: Callable[[Floats], Belonging], prior: Floats, tol: float, mo
     below tol. Steps are mixed (Anderson 1965); where a mixture is less likely or none, by itself.
     """
     at = sure = prior
-    mixing, best, trace = Mixing(), -np.inf, list[float]()
+    mixing, best, trace = AndersonMixing(), -np.inf, list[float]()
     found = None
     for _ in range(most):
         found = look(at)
         if found.weight == 0:
-            raise ValueError("adapt_priors: no row is possible in any class, so that none says anything.")
+            raise ValueError(
+                "adapt_priors: every row has density 0 in every class, so that the priors cannot "
+                "be adapted."
+            )
         likelihood = found.log_likelihood / found.weight
         if likelihood < best - 1e-12 * (1 + abs(best)):
-            mixing, at, best = Mixing(), sure, -np.inf
+            mixing, at, best = AndersonMixing(), sure, -np.inf
             continue
         new = np.asarray(found.belonging / found.weight)
         new /= new.sum()
@@ -128,8 +135,8 @@ def likeliest(look: Callable[[Floats], Belonging], prior: Floats, tol: float, mo
         trace.append(likelihood)
         gain = np.divide(new, at, out=np.zeros_like(at), where=at > 0)
         if gain.max() - 1 <= tol:
-            return Adapted(new, trace, found.skipped, True)
+            return AdaptedPriors(new, trace, found.skipped, True)
         at = mixing.next(at, new)
         if not (at[new > 0] > 0).all():
             at = new
-    return Adapted(sure, trace, found.skipped if found is not None else Counter(), False)
+    return AdaptedPriors(sure, trace, found.skipped if found is not None else Counter(), False)

@@ -2,17 +2,20 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial, wraps
 from typing import Any, TypeGuard, TypeVar
 from uuid import uuid4
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likelier.data import SkippedWarning, Stored, Widening, columns_of
 from likelier.data.dask import collected, is_collection, whole_rows
+from likelier.data.design import Design
 from likelier.data.files.scan import Scan
 from likelier.display import some_of
-from likelier.estimators.precision import answer
+from likelier.estimators.encoding import known_source, learned_source
 from likelier.warning_location import outside
 
 # The door for Dask collections: as sources to fit, and block by block, lazily, to answer.
@@ -40,7 +43,7 @@ def by_block(method: M) -> M:
     def answering(self: Any, X: Any, *given: Any, **named: Any) -> Any:
         if is_collection(X):
             return _mapped(partial(_answered, method.__name__, self, given, named), X)
-        return answer(self, method.__name__, X, method(self, X, *given, **named))
+        return _answer(self, method.__name__, X, method(self, X, *given, **named))
 
     return answering  # type: ignore[return-value]
 
@@ -93,7 +96,7 @@ def brought(estimator: Any, X: Stored, y: Any, sample_weight: Any, *, known: boo
     """A source to train on, checked; `known`: the columns are those of an earlier fit."""
     if y is not None or sample_weight is not None:
         raise ValueError(
-            "X is a source, and brings y and weights along: name their columns, as in "
+            "X is a source, which includes y and weights: name their columns, as in "
             "scan(path, target='y', weight='w'), and pass neither y nor sample_weight."
         )
     if not X.targets:
@@ -101,27 +104,36 @@ def brought(estimator: Any, X: Stored, y: Any, sample_weight: Any, *, known: boo
             f"This {type(estimator).__name__} estimator requires y to be passed, but the source has no "
             "target: name its column, as in scan(path, target='y')."
         )
-    return as_fitted(estimator, X, y=True) if known else usable(estimator, X)
+    return as_fitted(estimator, X, y=True) if known else _new(estimator, X)
 
 
 def unaccompanied(estimator: Any, X: Stored, sample_weight: Any, *, known: bool) -> Stored:
     """A source of rows without y, checked; `known`: the columns are those of an earlier fit."""
     if sample_weight is not None:
         raise ValueError(
-            "X is a source, and brings weights along: name their column, as in scan(path, weight='w')."
+            "X is a source, which includes weights: name their column, as in scan(path, weight='w')."
         )
     if X.targets:
         raise ValueError(
             f"{type(estimator).__name__} learns without a target, and the source has one "
             f"({', '.join(X.targets)}): scan it without, as in scan(path, features=[...])."
         )
-    return as_fitted(estimator, X, y=True) if known else usable(estimator, X)
+    return as_fitted(estimator, X, y=True) if known else _new(estimator, X)
+
+
+def _new(estimator: Any, X: Stored) -> Stored:
+    """A source to learn the columns from: as design matrices, if it holds more than numbers."""
+    found = learned_source(estimator, X)
+    return usable(estimator, X) if found is None else found
 
 
 def as_fitted(estimator: Any, X: Stored, *, y: bool) -> Stored:
     """The columns that were fitted, by their names; others are not read."""
     kind, p = type(estimator).__name__, estimator.n_features_in_
     names = getattr(estimator, "feature_names_in_", None)
+    design = vars(estimator).get("_design")
+    if design is not None:
+        return _as_designed(estimator, design, X, y=y)
     if names is not None and X.names is not None:
         columns = [str(name) for name in names]
         if y:  # to learn from, a table has all columns, as they were
@@ -142,6 +154,15 @@ def as_fitted(estimator: Any, X: Stored, *, y: bool) -> Stored:
             f"X has feature names, but {kind} was fitted without feature names", stacklevel=outside()
         )
     return usable(estimator, X.taking(columns_of(X), y=y))
+
+
+def _as_designed(estimator: Any, design: Design, X: Stored, *, y: bool) -> Stored:
+    """The columns of a table as the design matrix of `fit`; absent ones are missing, where they may be."""
+    columns = design.names_in
+    there = X if y or X.names is None else completed(estimator, X, columns)
+    held = set(columns if there is X else columns_of(X))
+    absent = frozenset(j for j, name in enumerate(columns) if name not in held)
+    return replace(known_source(estimator, design, there, y=y), absent=absent)
 
 
 def integrates(estimator: Any) -> bool:
@@ -181,7 +202,7 @@ def as_learned(estimator: Any, source: S) -> S:
         return source
     words = set(estimator._categories()) if takes_categories(estimator) else set()
     texts = [name for name in source.texts(list(source.names)) if name not in words]
-    return source.told(dict.fromkeys(texts, "number")) if texts else source
+    return source.with_types(dict.fromkeys(texts, "number")) if texts else source
 
 
 def takes_categories(estimator: Any) -> bool:
@@ -212,5 +233,37 @@ def _only_numbers(estimator: Any, others: Mapping[str, str]) -> None:
         which = some_of([f"{name!r} ({kind})" for name, kind in others.items()])
         raise ValueError(
             f"{type(estimator).__name__} takes numbers, and these columns hold none: {which}. Leave them "
-            "out, as in scan(path, features=[...]), or turn them into numbers first."
+            "out, as in scan(path, features=[...]), or encode them as numbers first (see "
+            "likelier.DesignMatrix)."
         )
+
+
+# Single precision: float32 in, float32 out, where scikit-learn has it so. All arithmetic is in double.
+
+
+def _answer(estimator: Any, method: str, X: Any, out: Any) -> Any:
+    """What a method answers: in single precision if the rows of the fit and those of X are."""
+    if method not in getattr(estimator, "_single_answers", ()):
+        return out
+    model = vars(estimator).get("_model")
+    return rounded(out) if getattr(model, "single", False) and _is_single(X) else out
+
+
+def _is_single(X: Any) -> bool:
+    kinds = [X.dtype] if hasattr(X, "dtype") else list(getattr(X, "dtypes", ()))
+    return bool(kinds) and all(kind == np.float32 for kind in kinds)
+
+
+def rounded(value: Any) -> Any:
+    """Numbers in single precision: arrays and lists of doubles, and single ones."""
+    if isinstance(value, list):
+        return [rounded(each) for each in value]
+    if isinstance(value, float | np.floating):
+        return _narrowed(np.asarray(value))[()]
+    isfloat = isinstance(value, np.ndarray) and value.dtype == np.float64
+    return _narrowed(value) if isfloat else value
+
+
+def _narrowed(values: NDArray[Any]) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # what is beyond its range is infinite there
+        return values.astype(np.float32)

@@ -20,8 +20,11 @@ from sklearn.utils.validation import (
 from likelier.array_types import rows_that_count
 from likelier.data import Arrays, BadCell, Block, Source, block, code, frames, levels_of, refuse_cells
 from likelier.data.dask import is_collection
+from likelier.data.design import encoding_threads
 from likelier.display import some_of
 from likelier.engines import chunks
+from likelier.estimators.base import column_names
+from likelier.estimators.encoding import known_columns, learned_frame
 from likelier.estimators.frames import feature_names as feature_names
 from likelier.estimators.frames import opened as opened
 from likelier.estimators.sources import (
@@ -103,11 +106,11 @@ def known_rows(estimator: Any, X: Any) -> Source:
     if stored(X):
         return as_fitted(estimator, X, y=False)
     if isinstance(X, Block):  # of a chunk: it has been here before
-        return Arrays(X, names=getattr(estimator, "feature_names_in_", None))
-    return Arrays(_known_block(estimator, opened(X)), names=getattr(estimator, "feature_names_in_", None))
+        return Arrays(X, names=column_names(estimator))
+    return Arrays(_known_block(estimator, opened(X)), names=column_names(estimator))
 
 
-def weighed_rows(estimator: Any, X: Any, sample_weight: Any) -> Source:
+def weighted_rows(estimator: Any, X: Any, sample_weight: Any) -> Source:
     """X to predict, some rows more than others."""
     if is_collection(X):
         return as_fitted(estimator, gathered(X, None, sample_weight)[0], y=True)
@@ -122,6 +125,10 @@ def weighed_rows(estimator: Any, X: Any, sample_weight: Any) -> Source:
 
 
 def _known_block(estimator: Any, X: Any) -> Block:
+    design = vars(estimator).get("_design")
+    if design is not None:
+        columns = known_columns(estimator, design, X)
+        return design.rows(columns, threads=encoding_threads(columns.shape[0]))  # type: ignore[no-any-return]
     _check_names(estimator, X)
     rows = rows_of(estimator, X)
     _check_width(estimator, rows.shape[1])
@@ -174,7 +181,7 @@ def _check_width(estimator: Any, p: int) -> None:
 def weighty(n: Any) -> None:
     """Refuse weights that leave no row; n: what was counted."""
     if not (n.any() if isinstance(n, np.ndarray) else n):
-        raise ValueError("Sample weights are all zero: no row is left to fit. Give some row a weight.")
+        raise ValueError("Sample weights are all zero: there is no row to fit.")
 
 
 def labels_of(estimator: Any, y: Any) -> NDArray[Any]:
@@ -299,18 +306,26 @@ def unlabelled(estimator: Any, X: Any, sample_weight: Any, *, known: bool) -> So
     if stored(X):
         return unaccompanied(estimator, X, sample_weight, known=known)
     X = opened(X)
+    if not known and isinstance(X, nw.DataFrame):
+        found = learned_frame(estimator, X, weights_of(sample_weight, X.shape[0]))
+        if found is not None:
+            return found
     rows = _known_block(estimator, X) if known else rows_of(estimator, X)
-    names = getattr(estimator, "feature_names_in_", None) if known else feature_names(X)
+    names = column_names(estimator) if known else feature_names(X)
     return Arrays(rows, None, weights_of(sample_weight, rows.shape[0]), names=names)
 
 
 def supervised(estimator: Any, X: Any, y: NDArray[Any], sample_weight: Any, *, known: bool) -> Arrays:
     """Rows with a y that is checked already."""
     X = opened(X)
+    if not known and isinstance(X, nw.DataFrame) and X.shape[0] == len(y):
+        found = learned_frame(estimator, X, weights_of(sample_weight, len(y)))
+        if found is not None:
+            return replace(found, y=y)
     rows = _known_block(estimator, X) if known else rows_of(estimator, X)
     if rows.shape[0] != len(y):
         same_length(rows, y)
-    names = getattr(estimator, "feature_names_in_", None) if known else feature_names(X)
+    names = column_names(estimator) if known else feature_names(X)
     return Arrays(rows, y, weights_of(sample_weight, len(y)), names=names)
 
 
@@ -378,7 +393,7 @@ def allowance(name: str, value: Any) -> float:
     return float(value)
 
 
-def truth(name: str, value: Any) -> bool:
+def boolean(name: str, value: Any) -> bool:
     """A hyper-parameter that is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False; got {value!r}.")
@@ -436,7 +451,7 @@ def partly_labelled(
     """Rows whose y are codes of classes, -1 where there is no label; and the classes."""
     X, y, sample_weight = gathered(X, y, sample_weight)
     if stored(X):
-        brought(estimator, X, y, sample_weight, known=False)
+        X = brought(estimator, X, y, sample_weight, known=False)
         classes = _without(levels(X.partly()), unlabelled)
         _check_some(classes)
         return X.coded(classes), classes

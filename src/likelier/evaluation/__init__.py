@@ -1,34 +1,34 @@
 """How well models predict rows that they were not fitted to."""
 
 from likelier.evaluation.metrics import (
-    Card,
-    Judged,
-    LabelCard,
+    ClassPredictions,
+    EvaluationState,
+    FoldMetrics,
+    LabelFoldMetrics,
     LabelSums,
-    Said,
     Trial,
-    ValueCard,
+    ValueFoldMetrics,
     ValueSums,
     predictions,
 )
-from likelier.evaluation.mistake_bounds import MistakeBound, Problem, mistake_bound
+from likelier.evaluation.mistake_bounds import BinaryProblem, MistakeBound, mistake_bound
 from likelier.evaluation.report import CrossValidation, Evaluation, LabelEvaluation, Roc, ValueEvaluation
 
 __all__ = [
-    "Card",
+    "BinaryProblem",
+    "ClassPredictions",
     "CrossValidation",
     "Evaluation",
-    "Judged",
-    "LabelCard",
+    "EvaluationState",
+    "FoldMetrics",
     "LabelEvaluation",
+    "LabelFoldMetrics",
     "LabelSums",
     "MistakeBound",
-    "Problem",
     "Roc",
-    "Said",
     "Trial",
-    "ValueCard",
     "ValueEvaluation",
+    "ValueFoldMetrics",
     "ValueSums",
     "mistake_bound",
     "predictions",

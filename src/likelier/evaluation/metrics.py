@@ -29,7 +29,7 @@ MOST_APART = 100  # classes that have bins of their own, 0.1 MB each
 LEAST, MOST = -24, 40  # powers of 2 between which margins are told apart
 
 
-class Said(NamedTuple):
+class ClassPredictions(NamedTuple):
     """What a classifier says of rows: the class that it decides for, and by how much."""
 
     best: NDArray[Any]  # (n,) the number of the class
@@ -64,7 +64,7 @@ class LabelSums:
     def nbytes(self) -> int:
         return self.confusion.nbytes + self.figures.nbytes + sum(each.nbytes for each in self.apart)
 
-    def add(self, said: Said, codes: NDArray[Any], w: Floats | None = None) -> None:
+    def add(self, said: ClassPredictions, codes: NDArray[Any], w: Floats | None = None) -> None:
         K = self.confusion.shape[1]
         there = rows_that_count(codes >= 0, w)
         self.rows += np.count_nonzero(there)
@@ -88,7 +88,7 @@ class LabelSums:
         for k, figures in enumerate(self.apart):
             figures.update(paired(Z[:, k]), np.where(known < 0, -1, known == k), w)
 
-    def _add_excess(self, said: Said, known: Codes, w: Floats | None) -> None:
+    def _add_excess(self, said: ClassPredictions, known: Codes, w: Floats | None) -> None:
         assert said.P is not None
         at = np.flatnonzero(known >= 0)
         at = at[said.P[at, known[at]] < CLIP]
@@ -172,7 +172,7 @@ Sums = LabelSums | ValueSums
 
 
 @dataclass
-class Judged:
+class EvaluationState:
     """A pass: rows are answered where they are read; what travels is the sums alone."""
 
     sums: Any  # `LabelSums` or `ValueSums`
@@ -244,7 +244,7 @@ class FoldPredictions(NamedTuple):
     Z: Floats  # (m, V, K)
 
 
-def _judged(trial: Trial, chunk: Chunk) -> Iterator[FoldPredictions]:
+def _fold_predictions(trial: Trial, chunk: Chunk) -> Iterator[FoldPredictions]:
     """The rows of a chunk, fold by fold, in pieces."""
     width = chunk.X.shape[1] + trial.V * trial.K
     height = max(64, PIECE_BYTES // (8 * width))
@@ -268,7 +268,7 @@ SCORERS = {"accuracy": "error", "neg_log_loss": "log_loss", "neg_mean_squared_er
 
 
 @dataclass
-class Card(ABC):
+class FoldMetrics(ABC):
     """Sums by fold; a subclass says what of, and which figures they make."""
 
     metrics: ClassVar[tuple[str, ...]]  # the first is what models are chosen by
@@ -284,7 +284,7 @@ class Card(ABC):
     def start(cls, trial: Trial) -> Self: ...
 
     @abstractmethod
-    def _add(self, judged: FoldPredictions) -> None: ...
+    def _add(self, predictions_of_fold: FoldPredictions) -> None: ...
 
     @abstractmethod
     def _sums(self) -> tuple[Any, ...]:
@@ -299,9 +299,9 @@ class Card(ABC):
         return sum(int(one.nbytes) for one in self._sums())
 
     def update(self, chunk: Chunk) -> None:
-        for judged in _judged(self.trial, chunk):
-            self.rows[judged.fold] += len(judged.w)
-            self._add(judged)
+        for predictions_of_fold in _fold_predictions(self.trial, chunk):
+            self.rows[predictions_of_fold.fold] += len(predictions_of_fold.w)
+            self._add(predictions_of_fold)
 
     def merge(self, other: Self) -> None:
         self.rows += other.rows
@@ -328,7 +328,7 @@ class Card(ABC):
 
 
 @dataclass
-class LabelCard(Card):
+class LabelFoldMetrics(FoldMetrics):
     """log_loss: mean of -ln p(C_y | x), nothing cut off, infinite where p is 0; error: share of mistakes.
 
     The logarithm is taken in one with the softmax, so that a probability too small to hold has its own.
@@ -350,8 +350,8 @@ class LabelCard(Card):
     def _sums(self) -> tuple[Any, ...]:
         return self.weight, self.loss, self.wrong
 
-    def _add(self, judged: FoldPredictions) -> None:
-        fold, y, w, Z = judged
+    def _add(self, predictions_of_fold: FoldPredictions) -> None:
+        fold, y, w, Z = predictions_of_fold
         m, V, K = Z.shape
         flat = Z.reshape(m * V, K)
         of_y = np.take_along_axis(Z, y[:, None, None].astype(np.intp), axis=2)[:, :, 0]  # (m, V)
@@ -367,7 +367,7 @@ class LabelCard(Card):
 
 
 @dataclass
-class ValueCard(Card):
+class ValueFoldMetrics(FoldMetrics):
     """mse: mean of (y - ŷ)²; r2: 1 - Σ(y - ŷ)² / Σ(y - ȳ)², ȳ the fold's own; means over the targets.
 
     Where a fold's y does not vary, r2 is 1 if it is hit exactly and 0 if not; of a single row, NaN.
@@ -390,8 +390,8 @@ class ValueCard(Card):
     def _sums(self) -> tuple[Any, ...]:
         return self.spread, self.squares
 
-    def _add(self, judged: FoldPredictions) -> None:
-        fold, y, w, Z = judged
+    def _add(self, predictions_of_fold: FoldPredictions) -> None:
+        fold, y, w, Z = predictions_of_fold
         m, _, q = Z.shape
         Y = np.asarray(y, dtype=np.float64).reshape(m, q)
         self.spread.update(Chunk(Dense(Y), np.full(m, fold, dtype=np.int32), w))

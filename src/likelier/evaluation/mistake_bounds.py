@@ -11,7 +11,7 @@ import numpy as np
 from likelier import _core
 from likelier.array_types import Floats
 from likelier.data import CSR, Chunk, Dense, Source
-from likelier.display import Part, Shown, Table
+from likelier.display import Displayable, Part, Table
 from likelier.engines import run
 from likelier.losses import squared_hinge
 from likelier.objective import FULL_METRIC, Objective
@@ -25,7 +25,7 @@ ROUNDING = 1 + 1e-9  # of |v|, which is taken that much longer: a bound may be m
 
 
 @dataclass(frozen=True, eq=False)
-class MistakeBound(Shown):
+class MistakeBound(Displayable):
     """A bound on the mistakes of a perceptron, returned by `Perceptron.mistake_bound`; prints as a table.
 
     A perceptron makes at most ((R + D)/γ)² mistakes, and (R/margin)² if the classes are linearly
@@ -107,7 +107,7 @@ class MistakeBound(Shown):
         return [Table(rows, left=0)]
 
 
-class Problem(NamedTuple):
+class BinaryProblem(NamedTuple):
     """One class against the rest."""
 
     name: str
@@ -117,7 +117,7 @@ class Problem(NamedTuple):
 
 
 def mistake_bound(
-    source: Source, problems: Sequence[Problem], bias: float, epochs: float | None = None
+    source: Source, problems: Sequence[BinaryProblem], bias: float, epochs: float | None = None
 ) -> MistakeBound:
     """Bounds for each of the problems, of rows (x, bias) with coded labels; bias 0: there is none.
 
@@ -159,11 +159,11 @@ def _other_rows(why: str) -> ValueError:
     )
 
 
-def _epochs(problem: Problem, n: int) -> int:
+def _epochs(problem: BinaryProblem, n: int) -> int:
     """How often each of n rows was presented."""
     epochs, rest = divmod(problem.turns, n)
     if rest or not epochs:
-        raise _other_rows(f"{problem.turns} were presented, which is no multiple of {n}")
+        raise _other_rows(f"{problem.turns} were presented, which is not a multiple of {n}")
     return epochs
 
 
@@ -213,7 +213,7 @@ class Margins:
         self.slack += other.slack
 
 
-class Line(NamedTuple):
+class Separator(NamedTuple):
     """A v, by all that a bound needs of it."""
 
     theta: Floats  # (p + 1,)
@@ -253,7 +253,7 @@ def _least(ridge: "_Ridge") -> Bound:
     R, nothing = ridge.R, Bound(np.inf, np.inf, float(ridge.turns), 0.0)
     if R == 0:
         return nothing
-    way: list[Line] = []
+    way: list[Separator] = []
     for k in range(-2, 13):
         way.append(ridge.line(10.0**-k))
         if k > -2 and 0 < way[-1].margin <= (1 + 1e-6) * way[-2].margin:
@@ -288,7 +288,7 @@ class _Ridge:
         self.unit = 2 * R**2 / self.turns
         self.theta = none
 
-    def line(self, t: float) -> Line:
+    def line(self, t: float) -> Separator:
         self.objective.penalty = ElasticNet(self.unit * t * self.units, np.zeros_like(self.units))
         vars(self.objective).pop("_metric", None)
         for iterate in islice(self._steps(), 60):
@@ -301,9 +301,9 @@ class _Ridge:
         method = newton if self.objective.size <= FULL_METRIC else newton_cg
         return method(self.objective, self.theta)
 
-    def _seen(self) -> Line:
+    def _seen(self) -> Separator:
         theta, positive = self.theta, self.objective.setting.positive
         term = Affine(theta[-1:], theta[None, :-1].copy(), np.zeros(len(theta) - 1))
         found = run(self.objective.source, partial(Margins, Scores((term,)), positive))
         length = float(np.sqrt(self.units @ theta**2)) * ROUNDING
-        return Line(theta, length, float(np.sqrt(found.slack * self.epochs)), found.least)
+        return Separator(theta, length, float(np.sqrt(found.slack * self.epochs)), found.least)

@@ -14,13 +14,13 @@ import numpy as np
 from likelier.array_types import row_weights
 from likelier.data.frames import frame
 from likelier.display import Table, html
-from likelier.streams.delayed import Asked, Judge, Waiting, check_label, check_weight
+from likelier.streams.delayed import OnlineAdapter, StreamEvaluator, WaitingRows, check_label, check_weight
 from likelier.streams.figures import HEADING, HEADINGS, Curve, Figures, Snapshot, Windows, cells, line
 
 # Streams of whatever make as rows, or as batches of rows.
 
 
-class One(NamedTuple):
+class SingleRow(NamedTuple):
     """A row: features by name. y None: its label never comes."""
 
     x: Any
@@ -31,17 +31,17 @@ class One(NamedTuple):
         yield self
 
 
-class Many(NamedTuple):
+class RowBatch(NamedTuple):
     """Some rows: an array, a CSR matrix or a frame."""
 
     X: Any
     y: Any
     weights: Any = None
 
-    def rows(self) -> Iterator[One]:
+    def rows(self) -> Iterator[SingleRow]:
         """One after another; columns without names are called by their numbers."""
         weights = row_weights(self.weights, len(self.y))
-        yield from map(One, _dicts(self.X), self.labels(), weights.tolist())
+        yield from map(SingleRow, _dicts(self.X), self.labels(), weights.tolist())
 
     def checked(self) -> Self:
         """Itself, if there is a label, and a weight, for every row."""
@@ -56,7 +56,7 @@ class Many(NamedTuple):
         return list(np.asarray(self.y).tolist())
 
 
-def arriving(stream: Any, target: Any, weight: Any, batch: int) -> Iterator[One | Many]:
+def arriving(stream: Any, target: Any, weight: Any, batch: int) -> Iterator[SingleRow | RowBatch]:
     """The rows of a stream in its order: tables as batches, all else as it comes.
 
     stream: a frame, or an iterable of dicts, of which `target` (and `weight`) is a column; a pair of
@@ -68,7 +68,7 @@ def arriving(stream: Any, target: Any, weight: Any, batch: int) -> Iterator[One 
         return
     if not isinstance(stream, Iterable):
         raise TypeError(
-            f"a {type(stream).__name__} is no stream: give a frame, (X, y), or an iterable of rows"
+            f"stream must be a data frame, (X, y) or an iterable of rows; got {type(stream).__name__}"
         )
     for t, item in enumerate(stream):
         yield _item(t, item, target, weight)
@@ -92,30 +92,30 @@ def _is_pair(stream: Any) -> bool:
     )
 
 
-def _whole(stream: Any, table: Any, target: Any, weight: Any) -> Many:
+def _whole(stream: Any, table: Any, target: Any, weight: Any) -> RowBatch:
     if table is None:
         X, *others = stream
-        return Many(X, *map(np.asarray, others)).checked()
+        return RowBatch(X, *map(np.asarray, others)).checked()
     names = [name for name in (target, weight) if name is not None]
     missing = [name for name in names if name not in table.columns]
     if target is None or missing:
         what = f"no column {missing[0]!r}" if missing else "a target that is not named"
         raise ValueError(f"the frame has {what}: target= and weight= name columns of {table.columns}")
     w = None if weight is None else table[weight].to_numpy()
-    return Many(table.drop(names).to_native(), table[target].to_numpy(), w)
+    return RowBatch(table.drop(names).to_native(), table[target].to_numpy(), w)
 
 
-def _cut(whole: Many, batch: int) -> Iterator[Many]:
+def _cut(whole: RowBatch, batch: int) -> Iterator[RowBatch]:
     if batch < 1:
         raise ValueError(f"batch must be an integer >= 1 (a number of rows); got {batch!r}.")
     table = frame(whole.X)
     for first in range(0, len(whole.y), batch):
         some = slice(first, first + batch)
         X = whole.X[some] if table is None else table[some].to_native()
-        yield Many(X, whole.y[some], None if whole.weights is None else whole.weights[some])
+        yield RowBatch(X, whole.y[some], None if whole.weights is None else whole.weights[some])
 
 
-def _item(t: int, item: Any, target: Any, weight: Any) -> One | Many:
+def _item(t: int, item: Any, target: Any, weight: Any) -> SingleRow | RowBatch:
     if isinstance(item, Mapping):
         if target is None:
             raise ValueError(f"row {t} is a dict: target= names the feature that is the label")
@@ -123,15 +123,15 @@ def _item(t: int, item: Any, target: Any, weight: Any) -> One | Many:
         missing = [name for name in (target, weight) if name is not None and name not in x]
         if missing:
             raise ValueError(f"row {t} has no {missing[0]!r}, as target= or weight= has it: {list(x)[:10]}")
-        return One(x, x.pop(target), 1.0 if weight is None else float(x.pop(weight)))
+        return SingleRow(x, x.pop(target), 1.0 if weight is None else float(x.pop(weight)))
     if not isinstance(item, tuple | list) or len(item) not in (2, 3):
         raise ValueError(f"row {t} is {item!r:.80}: give (x, y), (x, y, weight), or a dict and target=")
     x = item[0]
     if isinstance(x, Mapping):
-        return One(*item)
+        return SingleRow(*item)
     if getattr(x, "ndim", 1) == 2 or frame(x) is not None:
-        return Many(*item).checked()
-    return One({str(j): value for j, value in enumerate(np.asarray(x).tolist())}, *item[1:])
+        return RowBatch(*item).checked()
+    return SingleRow({str(j): value for j, value in enumerate(np.asarray(x).tolist())}, *item[1:])
 
 
 def _dicts(X: Any) -> Iterator[dict[Any, Any]]:
@@ -168,15 +168,17 @@ class Counts:
     backwards: int = 0
 
 
-class Rows:
+class RowReplay:
     """Rows and labels, each at its moment."""
 
-    def __init__(self, waiting: Waiting, judge: Judge, moment: Moment, delay: Delay) -> None:
-        self.waiting, self.judge, self.counts = waiting, judge, Counts()
+    def __init__(
+        self, waiting: WaitingRows, evaluator: StreamEvaluator, moment: Moment, delay: Delay
+    ) -> None:
+        self.waiting, self.evaluator, self.counts = waiting, evaluator, Counts()
         self.moment, self.delay = moment, delay
         self.coming: list[tuple[Any, int, Any]] = []  # labels: when, of which row, what
 
-    def run(self, items: Iterator[One | Many]) -> Counts:
+    def run(self, items: Iterator[SingleRow | RowBatch]) -> Counts:
         for row in chain.from_iterable(each.rows() for each in items):
             with _naming(self.counts.rows):
                 self._row(self.counts.rows, row)
@@ -187,7 +189,7 @@ class Rows:
         self.counts.backwards = self.waiting.backwards
         return self.counts
 
-    def _row(self, t: int, row: One) -> None:
+    def _row(self, t: int, row: SingleRow) -> None:
         """Labels of earlier moments are learned first; those of this one wait until it has passed."""
         x, y = row.x, None if row.y is None or row.y != row.y else row.y
         if y is not None:
@@ -203,7 +205,7 @@ class Rows:
         comes = y is not None and delay is not None
         truth = y if comes else waiting.default if waiting.horizon is not None else None
         if truth is not None:
-            self.judge.add(asked.answer, truth, row.weight, new=waiting.new(asked, truth))
+            self.evaluator.add(asked.answer, truth, row.weight, new=waiting.new(asked, truth))
         if comes:
             heappush(self.coming, (at if delay == 0 else at + delay, t, y))
         elif waiting.horizon is None:
@@ -269,30 +271,30 @@ def _taken(x: dict[Any, Any], name: str) -> tuple[Any, dict[Any, Any]]:
     return x[name], {each: value for each, value in x.items() if each != name}
 
 
-class Batches:
+class BatchReplay:
     """Rows that a model answers together, and learns together once all their labels have come."""
 
-    def __init__(self, model: Any, judge: Judge, delay: float, classes: Any) -> None:
+    def __init__(self, model: Any, evaluator: StreamEvaluator, delay: float, classes: Any) -> None:
         if not hasattr(model, "partial_fit"):
             raise TypeError(
                 f"{type(model).__name__} has neither learn_one nor partial_fit and cannot continue training"
             )
-        self.model, self.judge, self.counts = model, judge, Counts()
+        self.model, self.evaluator, self.counts = model, evaluator, Counts()
         self.delay, self.classes = delay, classes
-        self.coming: deque[tuple[float, Many]] = deque()  # when the last label comes
+        self.coming: deque[tuple[float, RowBatch]] = deque()  # when the last label comes
         # In the order in which they were first learned; what a model knew before may be any of its classes.
         self.learned = dict.fromkeys(np.asarray(getattr(model, "classes_", ())).tolist())
 
-    def run(self, items: Iterator[One | Many]) -> Counts:
+    def run(self, items: Iterator[SingleRow | RowBatch]) -> Counts:
         for some in items:
-            if isinstance(some, One):
+            if isinstance(some, SingleRow):
                 raise TypeError(
                     f"{type(self.model).__name__} learns arrays and frames, and a row came: cut the stream "
                     f"into batches (X, y), or give a model with learn_one"
                 )
             if hasattr(self.model, "classes_"):
                 P, labels = _answers(self.model, some.X)
-                self.judge.add_many(P, labels, some.labels(), some.weights, learned=self.learned)
+                self.evaluator.add_many(P, labels, some.labels(), some.weights, learned=self.learned)
             else:
                 self.counts.unanswered += len(some.y)
             self.counts.rows += len(some.y)
@@ -540,13 +542,13 @@ def progressive(
     >>> found.error < 0.15
     True
     """
-    judge = Judge(Curve(window, _say if verbose else None))
+    evaluator = StreamEvaluator(Curve(window, _say if verbose else None))
     if verbose:
         print(HEADING)
     items = arriving(stream, target, weight, batch)
     if hasattr(model, "learn_one"):
-        waiting = Waiting(Asked(model), label_horizon, default, max_pending, in_order)
-        counts = Rows(waiting, judge, moment, delay).run(items)
+        waiting = WaitingRows(OnlineAdapter(model), label_horizon, default, max_pending, in_order)
+        counts = RowReplay(waiting, evaluator, moment, delay).run(items)
     else:
         if label_horizon is not None or moment is not None or not is_number(delay):
             raise ValueError(
@@ -555,10 +557,10 @@ def progressive(
             )
         if classes is None and not hasattr(model, "classes_"):
             classes = labels_of(stream, target, weight)
-        counts = Batches(model, judge, delay or 0, classes).run(items)
-    curve = judge.settle()
+        counts = BatchReplay(model, evaluator, delay or 0, classes).run(items)
+    curve = evaluator.settle()
     return Progressive(
-        model, curve.figures, tuple(curve.table()), curve.windows, tuple(judge.labels), **asdict(counts)
+        model, curve.figures, tuple(curve.table()), curve.windows, tuple(evaluator.labels), **asdict(counts)
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.array_types import Floats
-from likelier.display import Part, Shown, Table
+from likelier.display import Displayable, Part, Table
 from likelier.evaluation.metrics import LabelSums, ValueSums, unranked
 from likelier.streams.figures import GROUPS, Calibration, Figures
 
@@ -17,7 +17,7 @@ from likelier.streams.figures import GROUPS, Calibration, Figures
 
 
 @dataclass(frozen=True, eq=False)
-class CrossValidation(Shown):
+class CrossValidation(Displayable):
     """The result of `cross_validate`: metrics of V points of a parameter grid on F folds.
 
     Prints as a table with the best point marked. Means over folds are unweighted and standard deviations
@@ -163,7 +163,7 @@ class Roc(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation(Shown):
+class Evaluation(Displayable):
     """Metrics of a fitted model on rows whose y is known; prints as a table.
 
     Attributes
@@ -238,8 +238,8 @@ class Evaluation(Shown):
 
     def _parts(self) -> list[Part]:
         n = self.rows
-        weighed = "" if self.weight == n else f" of weight {self.weight:g}"
-        head = f"{self.model} on {n} row{'' if n == 1 else 's'}{weighed}"
+        weighted = "" if self.weight == n else f" of weight {self.weight:g}"
+        head = f"{self.model} on {n} row{'' if n == 1 else 's'}{weighted}"
         figures = [
             (_LABELS.get(name, name.replace("_", " ")), f"{value:.6g}")
             for name, value in self.figures.items()

@@ -14,13 +14,13 @@ from likelier.families.categorical import Categories, Histograms
 from likelier.families.counts import AffineColumns, Multinomials
 from likelier.families.dirichlet import Dirichlets
 from likelier.families.gamma_beta import Betas, Gammas
-from likelier.families.mixed import Shared
+from likelier.families.mixed import SharedDensity
 from likelier.states.counts import Bins, codes_of
 
 Statistics = Callable[[Floats], Any]
 
 
-class Reading(NamedTuple):
+class AffineView(NamedTuple):
     """ln p(x | C_k) = W_k·T(x) + b_k, and a term that all classes share."""
 
     W: Floats  # (K, q)
@@ -30,54 +30,54 @@ class Reading(NamedTuple):
 
 
 @singledispatch
-def reading_of(params: Any) -> Reading | None:
+def reading_of(params: Any) -> AffineView | None:
     """None: no statistics in which it is affine are known."""
     return None
 
 
 @reading_of.register(AffineColumns)
-def _(params: AffineColumns) -> Reading:
-    return Reading(params.W, params.constant.sum(axis=1), _whole, _plain(params.shape[1]))
+def _(params: AffineColumns) -> AffineView:
+    return AffineView(params.W, params.constant.sum(axis=1), _whole, _plain(params.shape[1]))
 
 
 @reading_of.register(Multinomials)
-def _(params: Multinomials) -> Reading:
+def _(params: Multinomials) -> AffineView:
     W = np.maximum(params.log_theta, np.log(np.finfo(np.float64).tiny))
-    return Reading(W, np.zeros(len(W)), _whole, _plain(params.shape[1]))
+    return AffineView(W, np.zeros(len(W)), _whole, _plain(params.shape[1]))
 
 
 @reading_of.register(Categories)
-def _(params: Categories) -> Reading:
+def _(params: Categories) -> AffineView:
     names = [(j, f"={code}") for j, size in enumerate(params.sizes) for code in range(size)]
-    return Reading(params.log_p.T, np.zeros(params.shape[0]), lambda X: _one_hot(X, params.sizes), names)
+    return AffineView(params.log_p.T, np.zeros(params.shape[0]), lambda X: _one_hot(X, params.sizes), names)
 
 
 @reading_of.register(Histograms)
-def _(params: Histograms) -> Reading:
+def _(params: Histograms) -> AffineView:
     def statistics(X: Floats) -> Any:
         codes = np.stack(codes_of(params.bins, Chunk(Dense(X))).arrays, axis=1)
         return _one_hot(np.where(codes < 0, np.nan, codes), params.sizes)
 
     names = [(j, name) for j, bins in enumerate(params.bins) for name in _bin_names(bins)]
-    return Reading(params.log_p.T, np.zeros(params.shape[0]), statistics, names)
+    return AffineView(params.log_p.T, np.zeros(params.shape[0]), statistics, names)
 
 
 @reading_of.register(Gammas)
-def _(params: Gammas) -> Reading:
+def _(params: Gammas) -> AffineView:
     W = np.hstack([-params.a / params.mean, params.a])
     names = [*_plain(params.shape[1]), *((j, " (ln)") for j in range(params.shape[1]))]
     return _by_point(params, W, lambda X: np.hstack([X, np.log(X)]), names, params.mean[0])
 
 
 @reading_of.register(Betas)
-def _(params: Betas) -> Reading:
+def _(params: Betas) -> AffineView:
     W, p = np.hstack([params.a, params.b]), params.shape[1]
     names = [*((j, " (ln)") for j in range(p)), *((j, " (ln of 1 less it)") for j in range(p))]
     return _by_point(params, W, lambda X: np.hstack([np.log(X), np.log1p(-X)]), names, np.full(p, 0.5))
 
 
 @reading_of.register(Dirichlets)
-def _(params: Dirichlets) -> Reading | None:
+def _(params: Dirichlets) -> AffineView | None:
     p = params.shape[1]
     if params.rest.any() or params.whole != 1:
         return None  # a part of one: how much is left is a statistic, too
@@ -85,9 +85,9 @@ def _(params: Dirichlets) -> Reading | None:
     return _by_point(params, params.alpha, np.log, names, np.full(p, 1 / p))
 
 
-@reading_of.register(Shared)
-def _(params: Shared) -> Reading:
-    return Reading(np.empty((params.K, 0)), np.zeros(params.K), lambda X: np.empty((len(X), 0)), [])
+@reading_of.register(SharedDensity)
+def _(params: SharedDensity) -> AffineView:
+    return AffineView(np.empty((params.K, 0)), np.zeros(params.K), lambda X: np.empty((len(X), 0)), [])
 
 
 def _bin_names(bins: Bins) -> list[str]:
@@ -96,9 +96,9 @@ def _bin_names(bins: Bins) -> list[str]:
     return [f"={a:g}" if atom else f" in [{a:g}, {b:g})" for a, b, atom in every]
 
 
-def _by_point(params: Any, W: Floats, T: Statistics, names: list[tuple[int, str]], x: Floats) -> Reading:
+def _by_point(params: Any, W: Floats, T: Statistics, names: list[tuple[int, str]], x: Floats) -> AffineView:
     """With the constants that give one point its density."""
-    return Reading(W, log_density(params, x) - W @ T(x[None, :])[0], lambda X: T(_whole(X)), names)
+    return AffineView(W, log_density(params, x) - W @ T(x[None, :])[0], lambda X: T(_whole(X)), names)
 
 
 def _plain(p: int) -> list[tuple[int, str]]:

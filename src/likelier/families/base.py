@@ -12,7 +12,7 @@ from likelier import _core
 from likelier.array_types import Floats
 from likelier.data import Block, Chunk, Dense, OutOfSupport, refuse_cells
 from likelier.data.matrix import Cells
-from likelier.scores import Based, Scores
+from likelier.scores import Scores, TermWithConstant
 from likelier.states import Statistics
 
 # What every family of class-conditional densities offers.
@@ -27,7 +27,7 @@ class Support(Protocol):
     def outside(self, X: Block, /) -> Cells:
         """The cells whose values it is not for. A missing cell (NaN) is none of them."""
 
-    def said(self, column: int, /) -> str:
+    def described(self, column: int, /) -> str:
         """Of a column: the family, and what values it takes."""
 
 
@@ -41,7 +41,7 @@ class Range:
     high: float = np.inf
     whole: bool = False
 
-    def said(self, column: int) -> str:
+    def described(self, column: int) -> str:
         return f"{self.family} takes {self.values}"
 
     def outside(self, X: Block) -> Cells:
@@ -62,7 +62,7 @@ def refuse_outside(support: Support, chunk: Chunk) -> None:
     if len(rows):
         row, column = min(zip(rows.tolist(), columns.tolist(), strict=True))
         value = chunk.X.cell(row, column)
-        raise OutOfSupport(chunk.first + row, column, value, why=support.said(column))
+        raise OutOfSupport(chunk.first + row, column, value, why=support.described(column))
 
 
 class Params(Protocol):
@@ -197,7 +197,7 @@ AT_ONCE = 1 << 16  # numbers that are computed together: they stay in the cache
 
 
 @dataclass(frozen=True)
-class CellByCell(Based):
+class CellByCell(TermWithConstant):
     """b_k + Σ_j ln p(x_j | C_k) over the columns that are not missing: for families without a kernel."""
 
     params: Independent

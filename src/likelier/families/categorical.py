@@ -13,7 +13,7 @@ from likelier.array_types import Floats
 from likelier.data import Block, Chunk, Dense, refuse_cells
 from likelier.data.matrix import Cells
 from likelier.families.base import Columns, Conditioned, Support, given_and_rest, log_density
-from likelier.scores import Based, Scores
+from likelier.scores import Scores, TermWithConstant
 from likelier.states.counts import (
     Beyond,
     BinCounts,
@@ -31,7 +31,7 @@ from likelier.states.counts import (
 
 
 @dataclass(frozen=True)
-class Table(Based):
+class TableTerm(TermWithConstant):
     """b_k + Σ_j table[first_j + x_j, k]; a missing cell adds the last row of the table, which is 0."""
 
     table: Floats  # (Σ sizes + 1, K)
@@ -55,7 +55,7 @@ class Table(Based):
 
 
 @dataclass(frozen=True)
-class BinTable(Table):
+class BinTableTerm(TableTerm):
     """The same of the bins that cells are in."""
 
     bins: tuple[Bins, ...]
@@ -131,7 +131,7 @@ class Codes:
 
     values: ClassVar[str] = "categories: whole numbers from 0 on"
 
-    def said(self, column: int) -> str:
+    def described(self, column: int) -> str:
         return f"categorical takes {self.values}"
 
     def outside(self, X: Block) -> Cells:
@@ -149,7 +149,7 @@ def _no_code(x: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True)
-class Tabled(ABC):
+class TableDensity(ABC):
     """p(x | C_k) = Π_j p(x_j | C_k), each column with a table of probabilities of its own size."""
 
     log_p: Floats  # (Σ sizes, K): the logarithms of each column's probabilities
@@ -247,7 +247,7 @@ TINY = 1e-300  # a pseudo-count that no frequency notices, and that has a logari
 
 
 @dataclass(frozen=True)
-class Categories(Tabled):
+class Categories(TableDensity):
     """p(x_j = l | C_k). With `unknown`, the last of each column stands for all codes from there on.
 
     Without, such codes say nothing of the class.
@@ -270,7 +270,7 @@ class Categories(Tabled):
 
     def scores(self) -> Scores:
         zero = np.zeros(self.shape[0])
-        return Scores((Table(zero, with_gap(self.log_p), self.levels, self._beyond),))
+        return Scores((TableTerm(zero, with_gap(self.log_p), self.levels, self._beyond),))
 
     def discriminants(self) -> Scores | None:
         return None
@@ -331,7 +331,7 @@ class Categorical:
 
 
 @dataclass(frozen=True)
-class Tails(Based):
+class TailTerm(TermWithConstant):
     """b_k - Σ_j (how far x_j lies beyond the outermost edges) / tail_j: the same for all classes."""
 
     bins: tuple[Bins, ...]
@@ -346,7 +346,7 @@ class Tails(Based):
 
 
 @dataclass(frozen=True)
-class Histograms(Tabled):
+class Histograms(TableDensity):
     """p(x_j | C_k) = p(bin | C_k) / width; beyond the outermost edges it falls exponentially.
 
     The outermost bins weigh so much less between their edges that each has its probability in all. An
@@ -362,14 +362,14 @@ class Histograms(Tabled):
     def scores(self) -> Scores:
         widths = np.concatenate([np.empty(0), *(one.widths for one in self.bins)])
         density = self._term(self.log_p - np.log(widths)[:, None])
-        return Scores((density, Tails(np.zeros(self.shape[0]), self.bins)))
+        return Scores((density, TailTerm(np.zeros(self.shape[0]), self.bins)))
 
     def discriminants(self) -> Scores | None:
         """Widths and tails are the same for all classes."""
         return Scores((self._term(self.log_p),))
 
-    def _term(self, table: Floats) -> BinTable:
-        return BinTable(np.zeros(self.shape[0]), with_gap(table), self.sizes, "missing", self.bins)
+    def _term(self, table: Floats) -> BinTableTerm:
+        return BinTableTerm(np.zeros(self.shape[0]), with_gap(table), self.sizes, "missing", self.bins)
 
     def marginal(self, columns: Columns) -> Self:
         return type(self)(self.of(columns), tuple(self.bins[j] for j in columns))
@@ -392,7 +392,7 @@ class Histograms(Tabled):
 class Histogram:
     """p(b | C_k) = (N f_kb + α) / (N + α B): frequencies f_kb among B bins of N cells.
 
-    f_kb = (N_kb + lent f_b) / (N_k + lent), as if each class had besides its own rows `lent` rows more like
+    f_kb = (N_kb + r f_b) / (N_k + r), as if each class had besides its own rows r = `prior_rows` more like
     those of all classes, f_b = Σ_k N_kb / N: of a class of one or two rows little else is known. Of N, not
     of N_k: a bin without rows is then as likely in every class, and speaks for none. (Laplace's
     (N_kb + α) / (N_k + α B) has it speak for the smallest class.)
@@ -400,16 +400,16 @@ class Histogram:
 
     bins: tuple[Bins, ...]  # p of them
     alpha: float = 4.0
-    lent: float = 0.0
+    prior_rows: float = 0.0
 
     def stats(self, K: int, p: int) -> BinCounts:
         return BinCounts.start(K, self.bins)
 
     def probability(self, own: Tally, every: Tally, size: NDArray[Any]) -> Floats:
         """A class without a cell of a column has the frequencies of all classes."""
-        some, there = every.total > 0, own.total + self.lent > 0
+        some, there = every.total > 0, own.total + self.prior_rows > 0
         of_all = np.divide(every.count, every.total, out=np.zeros(every.count.shape), where=some)
-        f = (own.count + self.lent * of_all) / np.where(there, own.total + self.lent, 1.0)
+        f = (own.count + self.prior_rows * of_all) / np.where(there, own.total + self.prior_rows, 1.0)
         f = np.where(there & some, f, of_all)
         alpha = max(self.alpha, TINY)
         return np.asarray((every.total * f + alpha) / (every.total + alpha * size))

@@ -21,10 +21,10 @@ from likelier.families.base import (
     given_and_rest,
     log_density,
 )
-from likelier.scores import Affine, Based, Scores
+from likelier.scores import Affine, Scores, TermWithConstant
 from likelier.states import RULES, Sums
 
-# What families of counts and truths share: sums by class to rates, scores that are affine in x.
+# What families of counts and booleans share: sums by class to rates, scores that are affine in x.
 
 TINY = float(np.finfo(np.float64).tiny)  # what stands for a probability of 0: its logarithm is -708
 
@@ -72,7 +72,7 @@ def log_factorial(x: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Factorials(Based):
+class Factorials(TermWithConstant):
     """-Σ_j ln Γ(x_j + 1), of each class the same; `drawn`: and + ln Γ(Σ_j x_j + 1)."""
 
     by_class = ("b",)
@@ -339,7 +339,7 @@ BLOCK = 1 << 22  # cells at once, of rows that lack some
 
 
 @dataclass(frozen=True)
-class DrawsGaps(Based):
+class DrawsGaps(TermWithConstant):
     """b_k + Σ_j x_j ln(θ_kj / Σ θ_ki) over the columns that are there, i among them as well.
 
     exact: and the number of orders in which the draws can come.

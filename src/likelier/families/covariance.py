@@ -97,7 +97,7 @@ def factors(cov: Floats, tol: float) -> Factors:
 
 
 @dataclass(frozen=True)
-class Span:
+class RowSpan:
     """Σ = DᵀD by way of the products of its rows, D (n, p), n < p: nothing of p² cells.
 
     Columns standardised, D Dᵀ = LLᵀ, L (n, r) by Cholesky with pivots; of the r rows that these choose,
@@ -110,7 +110,7 @@ class Span:
     sd: Floats  # (p,)
 
     @classmethod
-    def of(cls, D: Floats, tol: float) -> "Span | Axes":
+    def of(cls, D: Floats, tol: float) -> "RowSpan | PrincipalAxes":
         """Without directions whose deviation, columns standardised, is at most `tol`.
 
         Where there are such, or products of rows would cost digits, by singular values.
@@ -122,7 +122,7 @@ class Span:
             return cls._of(Z, max(tol**2, Z.shape[1] * np.finfo(float).eps), sd)
 
     @classmethod
-    def _of(cls, Z: Floats, least: float, sd: Floats) -> "Span | Axes":
+    def _of(cls, Z: Floats, least: float, sd: Floats) -> "RowSpan | PrincipalAxes":
         G = Z @ Z.T
         L, pivots, rank, _ = lapack.dpstrf(G, tol=least / 4, lower=1)
         L = np.tril(L[:, :rank])
@@ -132,7 +132,7 @@ class Span:
             half = lapack.dpotrf(M, lower=1)[0]
             if lapack.dpocon(half, size, uplo="L")[0] > WELL_ENOUGH:
                 return cls(Z[pivots[:rank] - 1], L[:rank], half, sd)
-        return Axes.of(Z, np.sqrt(least), sd)
+        return PrincipalAxes.of(Z, np.sqrt(least), sd)
 
     @property
     def rank(self) -> int:
@@ -161,7 +161,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Axes:
+class PrincipalAxes:
     """The same by singular values, D = V S Uᵀ: A = S⁻¹Uᵀ."""
 
     U: Floats  # (r, p)
@@ -169,7 +169,7 @@ class Axes:
     sd: Floats  # (p,)
 
     @classmethod
-    def of(cls, Z: Floats, least: float, sd: Floats) -> "Axes":
+    def of(cls, Z: Floats, least: float, sd: Floats) -> "PrincipalAxes":
         _, roots, U = np.linalg.svd(Z, full_matrices=False)
         keep = roots > least
         return cls(np.ascontiguousarray(U[keep]), roots[keep], sd)

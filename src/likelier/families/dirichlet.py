@@ -57,7 +57,7 @@ class Shares:
         rows, columns = np.nonzero(bad)
         return rows, columns
 
-    def said(self, column: int) -> str:
+    def described(self, column: int) -> str:
         return f"dirichlet takes {self._said()}"
 
     def _said(self) -> str:

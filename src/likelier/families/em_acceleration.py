@@ -24,7 +24,7 @@ class Point(NamedTuple):
 Step = Callable[[list[Point]], tuple[float, list[Point]]]
 
 
-class Climbed(NamedTuple):
+class FixedPoint(NamedTuple):
     """Where the way ended."""
 
     ends: list[Point]
@@ -32,7 +32,7 @@ class Climbed(NamedTuple):
     converged: bool
 
 
-class Mixing:
+class AndersonMixing:
     """A shorter way to the fixed point of a map: the combination of the last few points that came nearest
     to being mapped to themselves (Anderson 1965; Walker & Ni 2011)."""
 
@@ -74,20 +74,20 @@ def _raised(numbers: Floats, about: list[Point]) -> list[Point]:
     return found
 
 
-def climb(step: Step, start: list[Point], most: int = MOST_STEPS) -> Climbed:
+def find_fixed_point(step: Step, start: list[Point], most: int = MOST_STEPS) -> FixedPoint:
     """To the most likely parameters. `step` maps parameters to their log-likelihood and their successors.
 
-    Successors are never less likely; points by `Mixing` may be, and then the way goes on from the last
-    successor. A successor that is no covariance any more: Singular.
+    Successors are never less likely; points by `AndersonMixing` may be, and then the last successor is the
+    next point. A successor that is no covariance any more: Singular.
     """
-    at, mixing, best, sure = start, Mixing(), -np.inf, start
+    at, mixing, best, sure = start, AndersonMixing(), -np.inf, start
     least, stalled = np.inf, 0
     for steps in range(1, most + 1):
         likelihood, new = step(at)
         if at is sure and likelihood == -np.inf:
             raise Singular
         if likelihood < best - 1e-9 * abs(best):
-            mixing, at, best = Mixing(), sure, -np.inf
+            mixing, at, best = AndersonMixing(), sure, -np.inf
             continue
         best, sure = likelihood, new
         point, image = _flat(at, start), _flat(new, start)
@@ -96,11 +96,11 @@ def climb(step: Step, start: list[Point], most: int = MOST_STEPS) -> Climbed:
         least = min(least, moved)
         # Rounding has the last word: near the end a step may not come nearer any more.
         if moved < TOL or (moved < 1e4 * TOL and stalled >= 5):
-            return Climbed(new, steps, True)
+            return FixedPoint(new, steps, True)
         at = _raised(mixing.next(point, image), start)
         if not all(definite(one.cov) for one in at):
             at = new
-    return Climbed(sure, steps, False)
+    return FixedPoint(sure, steps, False)
 
 
 def definite(cov: Floats) -> bool:
@@ -123,7 +123,7 @@ def ridge_for(p: int, K: int, complete: float) -> float:
     return SLIGHT if complete >= p + K else STRONG
 
 
-def by_ridges(p: int, K: int, complete: float, way: Callable[[float], Climbed]) -> Climbed:
+def by_ridges(p: int, K: int, complete: float, way: Callable[[float], FixedPoint]) -> FixedPoint:
     """The end of a way, which is given the share of each variance to add."""
     for ridge in (0.0, ridge_for(p, K, complete)):
         try:

@@ -22,7 +22,7 @@ from scipy.linalg import lapack
 from likelier import _core
 from likelier.array_types import Floats
 from likelier.families.covariance import WELL, deviations
-from likelier.families.em_acceleration import MOST_STEPS, TOL, Climbed, Point, Singular
+from likelier.families.em_acceleration import MOST_STEPS, TOL, FixedPoint, Point, Singular
 
 if TYPE_CHECKING:
     from likelier.families.missing import Problem
@@ -115,7 +115,7 @@ class Cells:
     E: Floats  # (r, K), roots of the shares of rows in their class
     unseen: NDArray[np.bool_]  # (K, m), columns of which a class has no cell
 
-    def climb(self) -> tuple[Climbed, Floats]:
+    def climb(self) -> tuple[FixedPoint, Floats]:
         """The most likely Ψ, and the rows (r, m) completed as is then most likely: in the core."""
         row, column = (each.astype(np.int32) for each in np.nonzero(self.gone))
         m, pull = len(self.R), self.G - self.Q @ self.X
@@ -130,7 +130,7 @@ class Cells:
             raise Singular
         V = self.X.copy()
         V[row, column] = cells
-        return Climbed([Point(np.zeros((0, m)), cov)], steps, end == CONVERGED), V
+        return FixedPoint([Point(np.zeros((0, m)), cov)], steps, end == CONVERGED), V
 
     def _among(self, row: NDArray[np.int32], column: NDArray[np.int32]) -> Floats:
         """Q for each pair of missing cells.
@@ -182,10 +182,10 @@ class Regression:
         centre[:, M] = problem.n[:, None] * mean[:, M] / share
         D = X[:, C] - rows.E @ centre[:, C]
         off = mean[:, C] - centre[:, C]
-        weighed = problem.n[:, None] * off
-        inner = S[:c, :c] + weighed.T @ off + D.T @ D
+        weighted = problem.n[:, None] * off
+        inner = S[:c, :c] + weighted.T @ off + D.T @ D
         L = _factor(inner, N.sum() * ridge)
-        Y = _solved(L, S[:c, c:] + weighed.T @ mean[:, M]).T
+        Y = _solved(L, S[:c, c:] + weighted.T @ mean[:, M]).T
         Z = _solved(L, D.T).T
         T = share * centre[:, M]
         R = S[c:, c:] + (problem.n[:, None] * mean[:, M]).T @ mean[:, M]
@@ -258,7 +258,7 @@ def pays(problem: "Problem") -> bool:
     return bool(0 < cells <= MOST and cells**3 / 3 <= 4 * (1.5 * p**3 + rows * p**2) + 1e6)
 
 
-def solve_cells(problem: "Problem", start: Point, ridge: float) -> Climbed:
+def solve_cells(problem: "Problem", start: Point, ridge: float) -> FixedPoint:
     """The most likely parameters of one problem all of whose columns vary."""
     whole = Regression.of(problem, start, ridge)
     end, V = whole.cells.climb()

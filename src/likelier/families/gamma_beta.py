@@ -14,7 +14,7 @@ from likelier.array_types import Floats
 from likelier.data import Block, Chunk, Dense, NonFinite, refuse_cells
 from likelier.families.base import LEAST, Independent, Range, Support, refuse_outside
 from likelier.families.gaussian import predictive
-from likelier.scores import Based, Scores
+from likelier.scores import Scores, TermWithConstant
 from likelier.states.sums import PositiveMoments, Positives, blocks, excess
 
 # Gamma functions without cancellation, and the maximum likelihood equations that they make.
@@ -50,20 +50,20 @@ def log_gap(a: Floats) -> Floats:
         return _by_size(a, lambda a: np.log(a) - digamma(a), series)
 
 
-def _slope_series(a: Floats) -> Floats:
+def _derivative_series(a: Floats) -> Floats:
     x = np.square(1 / a)
     return np.asarray(-(np.polyval(_BERNOULLI, x) / a + 0.5) * x)
 
 
-def log_gap_slope(a: Floats) -> Floats:
+def log_gap_derivative(a: Floats) -> Floats:
     """1/a - ψ'(a) = -1/2a² - Σ B_2i / a^(2i+1)."""
-    return _by_size(a, lambda a: 1 / a - trigamma(a), _slope_series)
+    return _by_size(a, lambda a: 1 / a - trigamma(a), _derivative_series)
 
 
 def trigamma(a: Floats) -> Floats:
     """ψ'(a) = Σ_k 1 / (a + k)², by the series from _LARGE on: vectors throughout, as polygamma is not."""
     far = a + _LARGE
-    found = 1 / far - _slope_series(far)
+    found = 1 / far - _derivative_series(far)
     with np.errstate(over="ignore", divide="ignore"):
         for k in range(int(_LARGE) - 1, -1, -1):  # the smallest first
             found += np.square(1 / (a + k))
@@ -84,7 +84,7 @@ def gamma_shape(s: Floats) -> Floats:
     """a with ln a - ψ(a) = s, by Newton's steps in 1/a (Minka 2002)."""
     a = (3 - s + np.sqrt((s - 3) ** 2 + 24 * s)) / (12 * s)
     for _ in range(_MOST_STEPS):
-        new = 1 / (1 / a + (log_gap(a) - s) / (a * a * log_gap_slope(a)))
+        new = 1 / (1 / a + (log_gap(a) - s) / (a * a * log_gap_derivative(a)))
         done = np.abs(new - a) <= _TOL * a
         a = new
         if done.all():
@@ -106,7 +106,7 @@ def dirichlet_alpha(mean: Floats, s: Floats) -> Floats:
     A = alpha.sum(axis=0, keepdims=True)
     off = alpha / (A * mean) - 1
     off -= (mean * off).sum(axis=0, keepdims=True)  # 0 but for rounding, which steps would keep
-    g = _slopes(A, mean, off, s)
+    g = _derivatives(A, mean, off, s)
     for _ in range(_MOST_STEPS):
         alpha = A * mean * (1 + off)
         step = _newton(alpha, A, g)
@@ -116,7 +116,7 @@ def dirichlet_alpha(mean: Floats, s: Floats) -> Floats:
         while True:  # as far as the way goes up
             new = A + t * step.sum(axis=0, keepdims=True)
             moved = (A * off + t * (step / mean - step.sum(axis=0, keepdims=True))) / new
-            ahead = _slopes(new, mean, moved, s)
+            ahead = _derivatives(new, mean, moved, s)
             slope, was = ((each * step).sum(axis=0, keepdims=True) for each in (ahead, g))
             # Near the end steps are right, and slopes are rounding.
             beyond = (slope < -0.5 * np.abs(was)) & (t * size > 1e-6)
@@ -129,7 +129,7 @@ def dirichlet_alpha(mean: Floats, s: Floats) -> Floats:
     return np.asarray(np.moveaxis(A * mean * (1 + off), 0, -1))
 
 
-def _slopes(A: Floats, mean: Floats, off: Floats, s: Floats) -> Floats:
+def _derivatives(A: Floats, mean: Floats, off: Floats, s: Floats) -> Floats:
     """The slopes of the likelihood, (q, …)."""
     return np.asarray(log_gap(A * mean * (1 + off)) - log_gap(A) - np.log1p(off) - s)
 
@@ -139,7 +139,7 @@ def _newton(alpha: Floats, A: Floats, g: Floats) -> Floats:
 
     With r(a) = a - 1/ψ'(a):  1/ψ'(A) - Σ 1/ψ'(α_j) = Σ r(α_j) - r(A), of which nothing cancels.
     """
-    r, whole = ((-a * a * d / (1 - a * d)) for a, d in ((a, log_gap_slope(a)) for a in (alpha, A)))
+    r, whole = ((-a * a * d / (1 - a * d)) for a, d in ((a, log_gap_derivative(a)) for a in (alpha, A)))
     inverse = alpha - r  # 1/ψ'(α)
     shared = (inverse * g).sum(axis=0, keepdims=True) / (r.sum(axis=0, keepdims=True) - whole)
     return np.asarray(inverse * (g + shared))
@@ -152,7 +152,7 @@ _STILL = 1e-28  # a gap like this is rounding: the column does not vary
 
 
 @dataclass(frozen=True)
-class Ratios(Based):
+class Ratios(TermWithConstant):
     """b_k + Σ_j (c_kj - a_kj (u_j/m_kj - 1 - ln u_j/m_kj) - ln u_j), u the positive numbers of a row.
 
     As columns d_j = u_j/o_j - 1 and e_j = d_j - ln(u_j/o_j) about an origin o amid the means it is affine:
@@ -258,14 +258,14 @@ def spreads(
     least = total[varies].min() if together and varies.any() else 1.0
     total = np.where(varies, total, least)
     within = among.gap.sum(axis=0) / N
-    lent = np.where(within > floor * total, within, total)
+    prior_rows = np.where(within > floor * total, within, total)
     N = np.where(seen, stats.seen, 1.0)
     if rows:
         free = np.maximum(among.seen - unit, 0.0).sum(axis=0)
         of_all = (among.gap.sum(axis=0) + unit * total) / (free + unit)
         gap = predictive(stats.gap, N, rows * unit, of_all, unit)
     else:
-        gap = (stats.gap + smoothing * lent) / (N + smoothing)
+        gap = (stats.gap + smoothing * prior_rows) / (N + smoothing)
     gap = np.maximum(gap, floor * total)
     mean = np.where(every.seen[0] > 0, every.mean[0], 1.0)
     return np.where(seen, stats.mean, mean), np.where(seen, gap, total)
@@ -346,19 +346,21 @@ class Beta:
     """The most likely a and b: ψ(a) - ψ(a+b) = mean ln x, ψ(b) - ψ(a+b) = mean ln(1-x), by Newton's steps.
 
     `smoothing` rows are added to each class that vary as all classes do; no spread is below `floor` times
-    that of all rows. With `lent` rows, as `DiagonalGaussian` lends them, in their place.
+    that of all rows. With `prior_rows` rows, as `DiagonalGaussian` lends them, in their place.
     """
 
     smoothing: float = 1.0
     floor: float = 1e-9
-    lent: float = 0.0
+    prior_rows: float = 0.0
     unit: float = 1.0  # the weight of a row
 
     def stats(self, K: int, p: int) -> PositiveMoments:
         return PositiveMoments.start(K, p, TwoShares())
 
     def estimate(self, stats: PositiveMoments, among: PositiveMoments | None = None) -> Betas:
-        found = spreads(stats, self.smoothing, self.floor, rows=self.lent, unit=self.unit, among=among)
+        found = spreads(
+            stats, self.smoothing, self.floor, rows=self.prior_rows, unit=self.unit, among=among
+        )
         mean, gap = (np.stack(np.hsplit(u, 2), axis=-1) for u in found)
         alpha = dirichlet_alpha(mean / mean.sum(axis=-1, keepdims=True), gap)  # (K, p, 2)
         return Betas(np.ascontiguousarray(alpha[..., 0]), np.ascontiguousarray(alpha[..., 1]))
@@ -370,7 +372,7 @@ GAMMA_SUPPORT = Range("gamma", "numbers above 0", low=LEAST)
 
 
 @dataclass(frozen=True)
-class Itself:
+class SinglePart:
     """A cell is its own positive number."""
 
     def width(self, p: int) -> int:
@@ -402,8 +404,8 @@ class Gammas(Independent):
         return self.mean
 
     @property
-    def _held(self) -> tuple[Floats, Floats, Floats, Floats, Itself]:
-        return np.zeros(self.shape[0]), self.a, self.mean, stirling(self.a), Itself()
+    def _held(self) -> tuple[Floats, Floats, Floats, Floats, SinglePart]:
+        return np.zeros(self.shape[0]), self.a, self.mean, stirling(self.a), SinglePart()
 
     def scores(self) -> Scores:
         return Scores((Ratios(*self._held),), RatioGaps(*self._held))
@@ -424,17 +426,19 @@ class Gamma:
     """The most likely shapes and means: m = mean x, ln a - ψ(a) = ln m - mean ln x (Minka 2002).
 
     `smoothing` rows are added to each class that vary as all classes do; no spread is below `floor` times
-    that of all rows. With `lent` rows, as `DiagonalGaussian` lends them, in their place.
+    that of all rows. With `prior_rows` rows, as `DiagonalGaussian` lends them, in their place.
     """
 
     smoothing: float = 1.0
     floor: float = 1e-9
-    lent: float = 0.0
+    prior_rows: float = 0.0
     unit: float = 1.0  # the weight of a row
 
     def stats(self, K: int, p: int) -> PositiveMoments:
-        return PositiveMoments.start(K, p, Itself())
+        return PositiveMoments.start(K, p, SinglePart())
 
     def estimate(self, stats: PositiveMoments, among: PositiveMoments | None = None) -> Gammas:
-        mean, gap = spreads(stats, self.smoothing, self.floor, rows=self.lent, unit=self.unit, among=among)
+        mean, gap = spreads(
+            stats, self.smoothing, self.floor, rows=self.prior_rows, unit=self.unit, among=among
+        )
         return Gammas(gamma_shape(gap), mean)

@@ -23,9 +23,9 @@ from likelier.families.base import (
     log_density,
 )
 from likelier.families.covariance import (
-    Axes,
     Factors,
-    Span,
+    PrincipalAxes,
+    RowSpan,
     common_deviations,
     deviations,
     exceeds,
@@ -129,15 +129,15 @@ class Diagonal(Independent):
 class DiagonalGaussian:
     """Means and variances by class; to each variance is added a share of the largest one of all rows.
 
-    With `lent` rows, v_k = (1 + 1/N_k) (S_k + lent v) / (N_k - 1 + lent): the variance of a further row of
-    the class, its mean known from N_k rows, its variance from these and from `lent` rows that vary by v, as
+    With r = `prior_rows`, v_k = (1 + 1/N_k) (S_k + r v) / (N_k - 1 + r): the variance of a further row of
+    the class, its mean known from N_k rows, its variance from these and from r rows that vary by v, as
     all classes do about their means. Of a class of one row this is 2 v. (The predictive density under a
     conjugate prior, with a Gaussian of its spread for Student's t: Gelman et al. 2013, 3.3.)
     """
 
     var_smoothing: float = 1e-9
     by_column: bool = False  # a share of each column's own variance instead
-    lent: float = 0.0
+    prior_rows: float = 0.0
     unit: float = 1.0  # the weight of a row
 
     def stats(self, K: int, p: int) -> ColumnMoments:
@@ -168,9 +168,9 @@ class DiagonalGaussian:
         mean = np.where(seen, stats.mean, pooled)
         N = np.where(seen, stats.seen, 1.0)
         own = stats.S / N
-        if self.lent:
+        if self.prior_rows:
             v = within(among, spread, self.unit)
-            own = predictive(stats.S, N, self.lent * self.unit, v, self.unit)
+            own = predictive(stats.S, N, self.prior_rows * self.unit, v, self.unit)
         var = np.where(seen, own, spread) + self._floor(total, S)
         return Diagonal(mean, above_nothing(var, spread))  # without smoothing it may be 0
 
@@ -184,10 +184,10 @@ def within(stats: ColumnMoments, spread: Floats, unit: float = 1.0) -> Floats:
     return np.asarray((stats.S.sum(axis=0) + unit * spread) / (free + unit))
 
 
-def predictive(S: Floats, N: Floats, lent: float, v: Floats, unit: float = 1.0) -> Floats:
-    """How a further row varies about the mean of rows of weight N and scatter S; `lent` rows vary by v."""
+def predictive(S: Floats, N: Floats, prior_rows: float, v: Floats, unit: float = 1.0) -> Floats:
+    """The variance of a new row about the mean of rows of weight N, scatter S; v: that of `prior_rows`."""
     N = np.maximum(N, unit)
-    return np.asarray((1 + unit / N) * (S + lent * v) / (N - unit + lent))
+    return np.asarray((1 + unit / N) * (S + prior_rows * v) / (N - unit + prior_rows))
 
 
 def above_nothing(var: Floats, spread: Floats) -> Floats:
@@ -246,7 +246,7 @@ Shrinkage = float | Literal["auto"] | None
 
 
 @dataclass(frozen=True)
-class _Covaried(Gaussian):
+class _CorrelatedGaussian(Gaussian):
     """Columns that know of each other: what is missing is expected, or integrated out, given the rest."""
 
     @abstractmethod
@@ -288,7 +288,7 @@ class _Covaried(Gaussian):
 
 
 # ---- one covariance for all ----------------------------------------------------------------------
-class OneCovariance(_Covaried):
+class OneCovariance(_CorrelatedGaussian):
     """N(x; m_k, Σ). Directions in which Σ vanishes are left out: the density is on the others."""
 
     cov: Floats  # (p, p)
@@ -387,8 +387,8 @@ class Spanned(OneCovariance):
         return np.asarray(np.einsum("ij,ij->j", self.D, self.D))
 
     @cached_property
-    def _span(self) -> Span | Axes:
-        return Span.of(self.D, self.tol)
+    def _span(self) -> RowSpan | PrincipalAxes:
+        return RowSpan.of(self.D, self.tol)
 
     @cached_property
     def _factors(self) -> Factors:
@@ -495,7 +495,7 @@ def _shares(stats: Countable) -> Floats:
 
 # ---- a covariance each ---------------------------------------------------------------------------
 @dataclass(frozen=True)
-class Full(_Covaried):
+class Full(_CorrelatedGaussian):
     """N(x; m_k, Σ_k)."""
 
     cov: Floats  # (K, p, p), each of full rank
@@ -534,7 +534,7 @@ class Full(_Covaried):
         shift = self.mean.mean(axis=0)
         at = (U @ (self.mean - shift)[:, :, None])[:, :, 0]
         if np.abs(at).max() > 1e5:  # deviations
-            return Scores((terms.Apart(b, np.ascontiguousarray(self.mean), U),), self.gaps)
+            return Scores((terms.CentredQuadratic(b, np.ascontiguousarray(self.mean), U),), self.gaps)
         return Scores((terms.Quadratic(b, shift, U, np.ascontiguousarray(at)),), self.gaps)
 
     @cached_property

@@ -17,8 +17,8 @@ from likelier.data.units import Units, in_units
 from likelier.families.base import Columns, Conditioned, Support, given_and_rest
 from likelier.families.gaussian import LOG_2PI
 from likelier.families.mixed import Mixed, MixedFamily
-from likelier.scores import NEARER, Based, Scores
-from likelier.states import ColumnMoments, Kept, Parts
+from likelier.scores import NEARER, Scores, TermWithConstant
+from likelier.states import ColumnMoments, Parts, StoredRows
 from likelier.states.moments import refuse
 from likelier.threads import cores
 
@@ -31,11 +31,13 @@ REACH = 10  # bandwidths about a point that the table covers
 MOST_CELLS = 1 << 14  # of a bandwidth each, that a table covers
 ROWS = 1 << 16  # looked up at a time
 
-LeftOut = tuple[NDArray[np.int64], Floats]  # a point for each row, and ln of the share of it that stays
+LeaveOneOutScores = tuple[
+    NDArray[np.int64], Floats
+]  # a point for each row, and ln of the share of it that stays
 
 
 @dataclass(frozen=True)
-class KernelSum(Based):
+class KernelSum(TermWithConstant):
     """b_k + ln Σ_i w_i Π_j N(x_j; c_ij, h_kj²) over the points i of class k.
 
     A missing cell of a row leaves its column out of the product. Where a point lacks a cell (inf), it has
@@ -64,7 +66,7 @@ class KernelSum(Based):
         else:
             Z[order] = z
 
-    def ask(self, chunk: Chunk, Z: Floats, *, add: bool, left_out: LeftOut | None = None) -> None:
+    def ask(self, chunk: Chunk, Z: Floats, *, add: bool, left_out: LeaveOneOutScores | None = None) -> None:
         """The kernel itself; `left_out`: each row without a point."""
         own, less = (None, None) if left_out is None else left_out
         threads = cores() if len(Z) * len(self.log_w) > ALONE else 1
@@ -402,10 +404,10 @@ class ProductKernel:
 
     bandwidth: Bandwidth = "scott"
 
-    def stats(self, K: int, p: int) -> Kept:
-        return Kept.start(K, p)
+    def stats(self, K: int, p: int) -> StoredRows:
+        return StoredRows.start(K, p)
 
-    def estimate(self, stats: Kept) -> Kernels:
+    def estimate(self, stats: StoredRows) -> Kernels:
         rows, spread = points_of(stats)
         if rows.X.shape[1] > 1:
             return kernels_of(rows, self._h(rows, spread))
@@ -413,7 +415,7 @@ class ProductKernel:
         h = self._h(_condensed(rows, spread.times(scott(few, 1)) / CLOSE), spread)
         return kernels_of(_condensed(rows, h / FINE), h)
 
-    def _h(self, rows: Kept, spread: Spread) -> Floats:
+    def _h(self, rows: StoredRows, spread: Spread) -> Floats:
         """Bandwidths (K, p)."""
         p, n = rows.X.shape[1], rows.n
         if not isinstance(self.bandwidth, str):
@@ -444,7 +446,7 @@ class Kernel:
         return self._columns(len(stats.states)).estimate(stats)
 
 
-def points_of(stats: Kept) -> tuple[Kept, Spread]:
+def points_of(stats: StoredRows) -> tuple[StoredRows, Spread]:
     """Different rows, sorted, each class with some and each column of it with a cell; their spread.
 
     A row with nothing in it says nothing. What a class lacks altogether is the mean of all rows.
@@ -461,10 +463,10 @@ def points_of(stats: Kept) -> tuple[Kept, Spread]:
     unseen = (moments.seen == 0)[codes] & np.isnan(X)
     X = np.where(unseen, pooled, X)
     order = np.argsort(codes, kind="stable")
-    return Kept(rows.K, X[order], codes[order], w[order]), Spread.of(moments, units)
+    return StoredRows(rows.K, X[order], codes[order], w[order]), Spread.of(moments, units)
 
 
-def kernels_of(rows: Kept, h: Floats) -> Kernels:
+def kernels_of(rows: StoredRows, h: Floats) -> Kernels:
     """A kernel about each of these rows, which are sorted by class."""
     start = np.searchsorted(rows.codes, np.arange(rows.K + 1)).astype(np.int64)
     with np.errstate(divide="ignore"):  # a share may be too small for a number
@@ -472,7 +474,7 @@ def kernels_of(rows: Kept, h: Floats) -> Kernels:
     return Kernels(rows.X, log_w, log_w, start, h)
 
 
-def _condensed(rows: Kept, width: Floats) -> Kept:
+def _condensed(rows: StoredRows, width: Floats) -> StoredRows:
     """Where a class has many points of one column, those within a width (K, 1) of each other as their mean.
 
     The density moves by the variance within a cell: with h/256, by less than 7e-7 of its largest value.
@@ -488,10 +490,10 @@ def _condensed(rows: Kept, width: Floats) -> Kept:
             x, w = x[first] + np.add.reduceat(w * off, first) / weight, weight
         pieces.append((x, np.full(len(x), k, dtype=np.int32), w))
     X, codes, w = (np.concatenate(each) for each in zip(*pieces, strict=True))
-    return Kept(rows.K, X[:, None], codes, w)
+    return StoredRows(rows.K, X[:, None], codes, w)
 
 
-def _by_leaving_out(rows: Kept, k: int, spread: Spread, start: float) -> float:
+def _by_leaving_out(rows: StoredRows, k: int, spread: Spread, start: float) -> float:
     """The factor that makes the rows of a class likeliest, each judged by the others."""
     own = rows.codes == k
     units = np.frexp(spread.sd[k])[1]  # so that the search is the same to the last bit in any of them
@@ -499,7 +501,7 @@ def _by_leaving_out(rows: Kept, k: int, spread: Spread, start: float) -> float:
     if len(w) < 2:
         return float(start)
     asked = np.unique(np.linspace(0, len(w) - 1, min(len(w), ASKED)).astype(np.int64))
-    kept = Kept(1, X, np.zeros(len(w), np.int32), w)
+    kept = StoredRows(1, X, np.zeros(len(w), np.int32), w)
     log_rest = np.log(_others(w) / w.sum())
 
     def judged_at(factor: float, asked: NDArray[np.int64]) -> Floats:
@@ -524,12 +526,12 @@ def _others(w: Floats) -> Floats:
     return np.asarray(np.append(0.0, before[:-1]) + np.append(after[1:], 0.0))
 
 
-def _different(rows: Kept) -> Floats:
+def _different(rows: StoredRows) -> Floats:
     """How many rows each class has, whatever their weights."""
     return np.asarray(np.bincount(rows.codes, minlength=rows.K), dtype=np.float64)
 
 
-class Judged(NamedTuple):
+class LeftOutRows(NamedTuple):
     """Rows, each under the density of all others."""
 
     codes: NDArray[np.int32]  # (n,)
@@ -537,7 +539,7 @@ class Judged(NamedTuple):
     Z: Floats  # (n, K), ln p(x | C_k)
 
 
-def judged(stats: Kept, h: Floats, most: int) -> Judged:
+def left_out_scores(stats: StoredRows, h: Floats, most: int) -> LeftOutRows:
     """Up to `most` of the rows, evenly among the sorted ones, each without its own kernel; bandwidths stay.
 
     A row of weight 2 is there twice: one of the two is left out.
@@ -553,7 +555,7 @@ def judged(stats: Kept, h: Floats, most: int) -> Judged:
     alone = np.isneginf(rest)
     own = np.arange(len(asked)), codes
     Z[own] = np.where(alone, -np.inf, Z[own] - np.where(alone, 0.0, rest))
-    return Judged(codes, w, Z)
+    return LeftOutRows(codes, w, Z)
 
 
 def left_out(term: KernelSum, X: Floats, gone: tuple[NDArray[np.int64], Floats]) -> Floats:

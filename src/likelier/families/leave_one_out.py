@@ -15,7 +15,7 @@ from likelier.families.covariance import common_deviations, deviations
 from likelier.families.gaussian import Full, FullGaussian, Tied, TiedGaussian
 from likelier.families.kernel import Kernel, Kernels, ProductKernel
 from likelier.families.missing import by_pattern, completed
-from likelier.families.mixed import Mixed, MixedFamily, Pooled, Shared
+from likelier.families.mixed import Mixed, MixedFamily, PooledFamily, SharedDensity
 from likelier.states import ShrinkageMoments, Sums
 from likelier.states.counts import codes_of, resized
 
@@ -53,7 +53,7 @@ class Axes(NamedTuple):
         return np.asarray(d @ self.W)
 
 
-class Less(NamedTuple):
+class CovarianceUpdate(NamedTuple):
     """What becomes of the covariance if a row is left out, (n,) each: a Σ + t T - c ddᵀ."""
 
     a: Floats  # of what rows tell
@@ -81,7 +81,7 @@ def axes_of(data: Floats, added: Floats, sd: Floats, floor: float, *, lift: bool
     return Axes(W[:, ~still], values[~still], np.zeros(int((~still).sum())), None)
 
 
-def log_density(axes: Axes, d: Floats, less: Less) -> Floats:
+def log_density(axes: Axes, d: Floats, less: CovarianceUpdate) -> Floats:
     """-½ (ln|Σ'| + dᵀΣ'⁻¹d), (n,), but for the scales: of rows d = x - m (n, p) that are left out."""
     z = axes.at(d)
     b = less.a[:, None] * axes.data + less.t[:, None] * axes.added
@@ -103,10 +103,10 @@ def log_density(axes: Axes, d: Floats, less: Less) -> Floats:
     return np.asarray(-0.5 * (log_det + np.log(safe) + less.stretch**2 * square))
 
 
-def unchanged(n: int, a: float = 1.0, t: float = 1.0) -> Less:
+def unchanged(n: int, a: float = 1.0, t: float = 1.0) -> CovarianceUpdate:
     """Of n rows that are not left out."""
     one = np.ones(n)
-    return Less(a * one, t * one, 0 * one, one)
+    return CovarianceUpdate(a * one, t * one, 0 * one, one)
 
 
 def full_without(family: FullGaussian, stats: Any, params: Full, rows: Rows) -> Floats:
@@ -131,7 +131,7 @@ def full_without(family: FullGaussian, stats: Any, params: Full, rows: Rows) -> 
             e = d[np.ix_(some, here)]
             a, c = N / (N - w[some]), N * w[some] / (N - w[some]) ** 2
             t = _follows(family.shrinkage, a, c, e, np.diagonal(cov)[here])
-            less = Less(a, t, share * c, a)
+            less = CovarianceUpdate(a, t, share * c, a)
             found[own[some]] = log_density(axes, e, less) - log_density(axes, e, unchanged(len(e)))
     return found
 
@@ -162,7 +162,7 @@ def _by_strength(share: float, higher: Any, k: int, cov: Floats, d: Floats, w: F
         axes = axes_of(cov[np.ix_(here, here)], var[here], var[here], 0.0)
         z = e / np.sqrt(left)
         more = kept * c * (z * z / var[here]).mean(axis=1) if len(here) else 0.0
-        less = Less(kept, 1 - kept + more, kept * c, a)
+        less = CovarianceUpdate(kept, 1 - kept + more, kept * c, a)
         found[some] = log_density(axes, z, less) - 0.5 * np.log(left).sum(axis=1)
         found[some] -= log_density(axes, e, unchanged(len(e), share, 1 - share))
     return found
@@ -204,7 +204,7 @@ def tied_without(family: TiedGaussian, stats: Any, params: Tied, rows: Rows) -> 
     """The change of ln p(x | C_k), (n, K): the covariance is that of all classes."""
     held, X = completed(stats), rows.X.to_array()
     found = np.zeros((len(X), params.shape[0]))
-    cov, share = _told(family, stats, params)
+    cov, share = _informative(family, stats, params)
     more = np.maximum(np.diagonal(params.cov - cov), 0.0)
     added = more if family.ridge or family.shrinkage else np.zeros_like(more)
     N = np.maximum(held.n, np.finfo(float).tiny)[rows.y]
@@ -223,12 +223,12 @@ def tied_without(family: TiedGaussian, stats: Any, params: Tied, rows: Rows) -> 
         x, mean = X[np.ix_(some, here)], params.mean[:, here]
         var = np.diagonal(cov)[here] / max(share.max(), EPS)
         t = _follows(family.shrinkage, a[some], c[some], x - mean[rows.y[some]], var)
-        less = Less(a[some], t, share[rows.y[some]] * c[some], (N / (N - w))[some])
+        less = CovarianceUpdate(a[some], t, share[rows.y[some]] * c[some], (N / (N - w))[some])
         found[some] = _tied_change(axes, x, mean, rows.y[some], less)
     return found
 
 
-def _told(family: TiedGaussian, stats: Any, params: Tied) -> tuple[Floats, Floats]:
+def _informative(family: TiedGaussian, stats: Any, params: Tied) -> tuple[Floats, Floats]:
     """What rows tell of the covariance (p, p), and which share of each class's is left in it, (K,)."""
     held, K = completed(stats), params.shape[0]
     if not isinstance(stats, ShrinkageMoments):
@@ -243,7 +243,7 @@ def _told(family: TiedGaussian, stats: Any, params: Tied) -> tuple[Floats, Float
     return share * mean, np.full(K, share)
 
 
-def _tied_change(axes: Axes, x: Floats, mean: Floats, y: Any, less: Less) -> Floats:
+def _tied_change(axes: Axes, x: Floats, mean: Floats, y: Any, less: CovarianceUpdate) -> Floats:
     centre = mean.mean(axis=0)
     zx, zm = axes.at(x - centre), axes.at(mean - centre)
     z = zx - zm[y]
@@ -407,7 +407,7 @@ def _plus(total: Floats, found: Floats, rows: Rows, K: int) -> Floats:
 
 
 @change.register
-def _(family: Pooled, stats: Any, params: Shared, rows: Rows) -> Floats | None:
+def _(family: PooledFamily, stats: Any, params: SharedDensity, rows: Rows) -> Floats | None:
     """Of all classes alike, (n, 1)."""
     found = change(family.family, stats.state, params.params, rows._replace(y=np.zeros_like(rows.y)))
     return None if found is None else found[:, None]

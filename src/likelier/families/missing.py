@@ -14,18 +14,18 @@ from likelier.data import Chunk, Dense, refuse_cells
 from likelier.families.base import Params
 from likelier.families.covariance import WELL, deviations, exceeds, precision, upper_whitenings
 from likelier.families.em_acceleration import (
-    Climbed,
+    FixedPoint,
     Point,
     Singular,
     by_ridges,
-    climb,
     definite,
+    find_fixed_point,
     put_back,
     taken,
     varying,
 )
 from likelier.families.few_missing import pays, solve_cells
-from likelier.scores import Based, Scores
+from likelier.scores import Scores, TermWithConstant
 from likelier.states import ColumnMoments, Deviations, Moments, PatternMoments, ShrinkageMoments
 from likelier.states.moments import refuse
 from likelier.threads import one_thread_if
@@ -162,7 +162,7 @@ class GaussianMarginals(Marginals):
 
 
 @dataclass(frozen=True)
-class Gaps(Based):
+class Gaps(TermWithConstant):
     """ln p(what is there | C_k) + b_k."""
 
     law: Marginals
@@ -316,7 +316,7 @@ def maximise(sums: Sums, at: Point) -> Point:
 
 
 # ---- to the end ----------------------------------------------------------------------------------
-def solve(problem: Problem, start: Point) -> Climbed:
+def solve(problem: Problem, start: Point) -> FixedPoint:
     """The most likely parameters of one problem."""
     columns = np.intersect1d(varying(start), problem.seen)
     p, whole = len(columns), len(columns) == len(start.cov)
@@ -325,10 +325,10 @@ def solve(problem: Problem, start: Point) -> Climbed:
     (end,), steps, converged = by_ridges(
         p, len(problem.n), float(problem.n.sum()), lambda ridge: solver(some, begin, ridge)
     )
-    return Climbed([end if whole else put_back(end, columns, start)], steps, converged)
+    return FixedPoint([end if whole else put_back(end, columns, start)], steps, converged)
 
 
-def solve_rows(problem: Problem, start: Point, ridge: float) -> Climbed:
+def solve_rows(problem: Problem, start: Point, ridge: float) -> FixedPoint:
     """By steps over all columns."""
 
     def step(at: list[Point]) -> tuple[float, list[Point]]:
@@ -338,7 +338,7 @@ def solve_rows(problem: Problem, start: Point, ridge: float) -> Climbed:
         return sums.log_likelihood, [ridged(maximise(sums, at[0]), ridge, var)]
 
     var = np.diagonal(start.cov)
-    end = climb(step, [ridged(start, ridge, var)])
+    end = find_fixed_point(step, [ridged(start, ridge, var)])
     return end._replace(ends=[ridged(one, -ridge, var) for one in end.ends])
 
 
@@ -389,11 +389,11 @@ def _solved(stats: PatternMoments) -> Completed:
     with one_thread_if(len(start[0].cov) ** 3 < SMALL):
         found = [solve(*each) for each in zip(problems(stats), start, strict=True)]
     ends = [one.ends[0] for one in found]
-    end = Climbed(ends, max(one.steps for one in found), all(one.converged for one in found))
+    end = FixedPoint(ends, max(one.steps for one in found), all(one.converged for one in found))
     return assembled(end, columns, tied=tied)
 
 
-def assembled(end: Climbed, columns: ColumnMoments, *, tied: bool) -> Completed:
+def assembled(end: FixedPoint, columns: ColumnMoments, *, tied: bool) -> Completed:
     """Parameters as the moments of rows that would have them."""
     n, mean = columns.n, np.concatenate([one.mean for one in end.ends])
     cov = np.stack([one.cov for one in end.ends])

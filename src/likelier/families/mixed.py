@@ -11,9 +11,9 @@ from likelier.array_types import Floats
 from likelier.data import Block, Chunk, Dense
 from likelier.data.matrix import Cells
 from likelier.families.base import Columns, Conditioned, Family, Independent, Params, Support, log_density
-from likelier.families.categorical import Tabled
+from likelier.families.categorical import TableDensity
 from likelier.families.missing import share_out
-from likelier.scores import Among, Based, Scores
+from likelier.scores import Among, Scores, TermWithConstant
 from likelier.states import Parts
 from likelier.states.moments import weights
 
@@ -40,10 +40,10 @@ class Supports:
 
     groups: tuple[tuple[Columns, Support], ...]
 
-    def said(self, column: int) -> str:
+    def described(self, column: int) -> str:
         for columns, support in self.groups:
             if column in columns:
-                return support.said(int(np.flatnonzero(columns == column)[0]))
+                return support.described(int(np.flatnonzero(columns == column)[0]))
         raise AssertionError(column)
 
     def outside(self, X: Block) -> Cells:
@@ -102,7 +102,7 @@ class Mixed:
             own = np.zeros((len(X), self.shape[0], len(columns)))
             if isinstance(params, ByColumn):
                 own = params.parts(some)
-            if not isinstance(params, Independent | Tabled):
+            if not isinstance(params, Independent | TableDensity):
                 Z = np.empty((len(X), self.shape[0]))
                 params.scores().write(Chunk(Dense(some)), Z)
                 share_out(own, Z, some)
@@ -174,7 +174,7 @@ class MixedFamily:
 
 
 @dataclass
-class OfAll:
+class PooledStatistics:
     """Statistics of all classes together, and the weight n (K,) of each."""
 
     n: Floats
@@ -203,7 +203,7 @@ class OfAll:
 
     def mergeable(self, other: Any) -> bool:
         """Whether `other` counts the same things."""
-        return isinstance(other, OfAll) and bool(self.state.mergeable(other.state))
+        return isinstance(other, PooledStatistics) and bool(self.state.mergeable(other.state))
 
     def finite(self) -> bool:
         """False if squares or weights have overflowed."""
@@ -217,7 +217,7 @@ class OfAll:
 
 
 @dataclass(frozen=True)
-class Nothing(Based):
+class ConstantTerm(TermWithConstant):
     """b_k."""
 
     by_class = ("b",)
@@ -227,7 +227,7 @@ class Nothing(Based):
 
 
 @dataclass(frozen=True)
-class Repeated(Based):
+class RepeatedTerm(TermWithConstant):
     """b_k + z(x): one score for all classes."""
 
     scores: Scores
@@ -239,7 +239,7 @@ class Repeated(Based):
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedDensity:
     """p(x | C_k) = p(x)."""
 
     params: Params  # of one class
@@ -258,10 +258,10 @@ class Shared:
         return self.params.free
 
     def scores(self) -> Scores:
-        return Scores((Repeated(np.zeros(self.K), self.params.scores()),))
+        return Scores((RepeatedTerm(np.zeros(self.K), self.params.scores()),))
 
     def discriminants(self) -> Scores | None:
-        return Scores((Nothing(np.zeros(self.K)),))
+        return Scores((ConstantTerm(np.zeros(self.K)),))
 
     def parts(self, X: Floats) -> Floats:
         """ln p(x_j), column by column: (n, K, p); 0 where x_j is missing."""
@@ -271,25 +271,25 @@ class Shared:
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         return self.params.sample(np.zeros_like(codes), rng)
 
-    def marginal(self, columns: Columns) -> "Shared":
-        return Shared(self.params.marginal(columns), self.K)
+    def marginal(self, columns: Columns) -> "SharedDensity":
+        return SharedDensity(self.params.marginal(columns), self.K)
 
     def condition(self, given: Mapping[int, float]) -> Conditioned:
         params, seen = self.params.condition(given)
-        return Conditioned(Shared(params, self.K), np.repeat(seen, self.K))
+        return Conditioned(SharedDensity(params, self.K), np.repeat(seen, self.K))
 
     def fill(self, X: Floats, P: Floats) -> Floats:
         return self.params.fill(X, np.ones((len(X), 1)))
 
 
 @dataclass(frozen=True)
-class Pooled:
+class PooledFamily:
     """A family, estimated from all classes together."""
 
     family: Family
 
-    def stats(self, K: int, p: int) -> OfAll:
-        return OfAll(np.zeros(K), self.family.stats(1, p))
+    def stats(self, K: int, p: int) -> PooledStatistics:
+        return PooledStatistics(np.zeros(K), self.family.stats(1, p))
 
-    def estimate(self, stats: OfAll) -> Shared:
-        return Shared(self.family.estimate(stats.state), len(stats.n))
+    def estimate(self, stats: PooledStatistics) -> SharedDensity:
+        return SharedDensity(self.family.estimate(stats.state), len(stats.n))

@@ -13,7 +13,7 @@ from likelier.array_types import Floats
 from likelier.data import BadCell, Chunk, Dense, NonFinite, by_gaps
 from likelier.families.base import Columns, Conditioned, Params, Support
 from likelier.families.covariance import steady_precision
-from likelier.scores import Based, Scores, abreast, write_comparable
+from likelier.scores import Scores, TermWithConstant, stacked, write_comparable
 from likelier.states import Moments, Parts, PatternMoments
 from likelier.states.moments import refuse, weights
 
@@ -137,7 +137,7 @@ def _runs(owner: Owners, K: int) -> list[tuple[int, int]]:
 
 
 @dataclass(frozen=True)
-class Pooled(Based):
+class ComponentSum(TermWithConstant):
     """b_k + ln Σ_m e^{z_m} over the components of class k; z: scores that deal with gaps themselves."""
 
     owner: Owners  # (M,)
@@ -156,7 +156,7 @@ class Pooled(Based):
             self,
             b=np.concatenate([o.b for o in every]),
             owner=np.concatenate([o.owner + first for o, first in zip(every, before, strict=False)]),
-            scores=abreast([o.scores for o in every]),
+            scores=stacked([o.scores for o in every]),
         )
 
 
@@ -190,7 +190,7 @@ class Mixture:
 
     def _pooled(self, scores: Scores) -> Scores:
         zero = np.zeros(self.shape[0])
-        return Scores((Pooled(zero, self.owner, scores.plus(self.log_weight)),))
+        return Scores((ComponentSum(zero, self.owner, scores.plus(self.log_weight)),))
 
     def sample(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         """By the inverse of the distribution function of each class's weights."""

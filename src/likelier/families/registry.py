@@ -14,31 +14,31 @@ from likelier.families.dirichlet import Dirichlet
 from likelier.families.gamma_beta import Beta, Gamma
 from likelier.families.gaussian import DiagonalGaussian, FullGaussian
 from likelier.families.kernel import Kernel
-from likelier.families.mixed import MixedFamily, Pooled
+from likelier.families.mixed import MixedFamily, PooledFamily
 from likelier.states.counts import Bins
 
 # Families by name.
 
-BIN_ALPHA = 4.0  # pseudo-counts of a bin, times alpha
-BIN_LENT = 1.0  # rows that are as those of all classes, for each class besides its own
+BIN_ALPHA = 12.0  # pseudo-counts of a bin, times alpha: sums over columns are less sure with many
+BIN_PRIOR_ROWS = 1.0  # rows that are as those of all classes, for each class besides its own
 
 
 @dataclass(frozen=True)
 class Smoothing:
     """What keeps estimates from few rows sane: pseudo-counts, and a share of each column's variance.
 
-    unit: the weight of a row, at most 1. (A larger weight is so many rows.) lent: rows that vary as all
-    classes do, for each class besides its own.
+    unit: the weight of a row, at most 1. (A larger weight is so many rows.) prior_rows: rows that
+    vary as all classes do, which each class has besides its own.
     """
 
     alpha: float = 1.0
     var_smoothing: float = 1e-9
     unit: float = 1.0
-    lent: float = 5.0
+    prior_rows: float = 5.0
 
 
 @dataclass(frozen=True)
-class Settled:
+class ColumnFamily:
     """The family of a column as the first rows settled it: its name, with levels or bins if need be."""
 
     family: str
@@ -52,7 +52,7 @@ class Settled:
         return f"{'pooled ' if self.pooled else ''}{self.family}{held}"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Settled) and all(
+        return isinstance(other, ColumnFamily) and all(
             _same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
         )
 
@@ -77,17 +77,17 @@ def _same(a: Any, b: Any) -> bool:
     return type(a) is type(b) and np.array_equal(a, b)
 
 
-def _categorical(columns: Sequence[Settled], how: Smoothing) -> Family:
+def _categorical(columns: Sequence[ColumnFamily], how: Smoothing) -> Family:
     sizes = [len(column.levels) for column in columns if column.levels is not None]
     return Categorical(np.array(sizes, dtype=np.int64), how.alpha)
 
 
-def _histogram(columns: Sequence[Settled], how: Smoothing) -> Family:
+def _histogram(columns: Sequence[ColumnFamily], how: Smoothing) -> Family:
     bins = tuple(column.bins for column in columns if column.bins is not None)
-    return Histogram(bins, BIN_ALPHA * how.alpha, BIN_LENT * how.unit)
+    return Histogram(bins, BIN_ALPHA * how.alpha, BIN_PRIOR_ROWS * how.unit)
 
 
-Maker = Callable[[Sequence[Settled], Smoothing], Family]
+Maker = Callable[[Sequence[ColumnFamily], Smoothing], Family]
 
 
 class FamilyInfo(NamedTuple):
@@ -106,15 +106,17 @@ NUMBERS, POSITIVE, SHARES, COUNTS = "numbers", "positive numbers", "shares", "co
 # By the names that users give them, the simplest first. A new family joins here, and what is saved of it in
 # saving/schema.py.
 FAMILIES: dict[str, FamilyInfo] = {
-    "bernoulli": FamilyInfo(lambda columns, how: Bernoulli(how.alpha), ("truths",), table=True),
+    "bernoulli": FamilyInfo(lambda columns, how: Bernoulli(how.alpha), ("booleans",), table=True),
     "categorical": FamilyInfo(_categorical, ("categories",), table=True, needs_rows=True),
     "poisson": FamilyInfo(lambda columns, how: Poisson(how.alpha), (COUNTS,)),
     "geometric": FamilyInfo(lambda columns, how: Geometric(how.alpha), (COUNTS,)),
-    "beta": FamilyInfo(lambda columns, how: Beta(lent=how.lent, unit=how.unit), (SHARES,), 2),
+    "beta": FamilyInfo(lambda columns, how: Beta(prior_rows=how.prior_rows, unit=how.unit), (SHARES,), 2),
     "exponential": FamilyInfo(lambda columns, how: Exponential(how.alpha), (SHARES, POSITIVE)),
-    "gamma": FamilyInfo(lambda columns, how: Gamma(lent=how.lent, unit=how.unit), (SHARES, POSITIVE), 2),
+    "gamma": FamilyInfo(
+        lambda columns, how: Gamma(prior_rows=how.prior_rows, unit=how.unit), (SHARES, POSITIVE), 2
+    ),
     "gaussian": FamilyInfo(
-        lambda columns, how: DiagonalGaussian(how.var_smoothing, True, how.lent, how.unit),
+        lambda columns, how: DiagonalGaussian(how.var_smoothing, True, how.prior_rows, how.unit),
         (COUNTS, SHARES, POSITIVE, NUMBERS, "nothing"),
         2,
     ),
@@ -147,13 +149,15 @@ def candidates(kind: str) -> tuple[str, ...]:
     return tuple(sorted(suited, key=is_table))
 
 
-def named_family(name: str, columns: Sequence[Settled], how: Smoothing) -> Family:
+def named_family(name: str, columns: Sequence[ColumnFamily], how: Smoothing) -> Family:
     """The family of this name, for these columns."""
     family = FAMILIES[name].make(columns, how)
-    return Pooled(family) if columns[0].pooled else family
+    return PooledFamily(family) if columns[0].pooled else family
 
 
-def mixed_family(parts: Iterable[tuple[Columns, Sequence[Settled], Any]], how: Smoothing) -> MixedFamily:
+def mixed_family(
+    parts: Iterable[tuple[Columns, Sequence[ColumnFamily], Any]], how: Smoothing
+) -> MixedFamily:
     """One family for groups of columns: what is settled of each, and the `Family`, if users gave one."""
     groups = []
     for columns, settled, own in parts:
@@ -182,7 +186,7 @@ def family_of(given: Any, names: Any = None) -> Family:
         return Categorical(None)
     known = [*(name for name, info in FAMILIES.items() if not info.needs_rows), "categorical"]
     if isinstance(given, str) and given in known:
-        return named_family(given, [Settled(given)], Smoothing(lent=0.0))
+        return named_family(given, [ColumnFamily(given)], Smoothing(prior_rows=0.0))
     if isinstance(given, str | type) or not (hasattr(given, "stats") and hasattr(given, "estimate")):
         raise ValueError(
             f"families must be a Family, one of {', '.join(known)}, or a dict of them by the names or "
@@ -196,5 +200,5 @@ def _numbers(key: Any, names: Any) -> np.ndarray[Any, np.dtype[np.intp]]:
     known = {} if names is None else {str(name): j for j, name in enumerate(names)}
     listed = tuple(known.get(each, each) for each in (key if isinstance(key, tuple) else (key,)))
     if not listed or not all(isinstance(j, int | np.integer) and j >= 0 for j in listed):
-        raise ValueError(f"families: {key!r:.80} is no name or number of a column, and no tuple of them")
+        raise ValueError(f"families: {key!r:.80} is neither a column name or number nor a tuple of them")
     return np.array(listed, dtype=np.intp)

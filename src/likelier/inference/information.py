@@ -205,7 +205,7 @@ class Meat:
             Z += chunk.offset.reshape(len(Z), -1)
         g = np.where(chunk.y >= 0, 1.0 if chunk.w is None else chunk.w, 0.0)
         if self.root is not None:
-            room = 1 - loss.bend(Z, y)[:, 0, 0] * (self._scores(chunk, self.root) ** 2).sum(axis=1)
+            room = 1 - loss.curvature(Z, y)[:, 0, 0] * (self._scores(chunk, self.root) ** 2).sum(axis=1)
             tight = (g > 0) & (room <= 64 * EPS)
             if tight.any():
                 raise ValueError(
@@ -213,7 +213,7 @@ class Meat:
                     "HC2 and HC3 do not exist; HC0 and HC1 do."
                 )
             g = g / np.where(g > 0, room, 1.0) ** self.power
-        S, alone = loss.slope(Z, y), chunk._replace(offset=None)
+        S, alone = loss.gradient(Z, y), chunk._replace(offset=None)
         for (k, m), pair in zip(self._places, self.pairs, strict=True):
             each = S[:, k] if k == m else S[:, k] + S[:, m]
             pair.update(alone._replace(w=g * each**2))

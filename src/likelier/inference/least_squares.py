@@ -15,7 +15,7 @@ from scipy.special import fdtrc, stdtr, stdtrit
 from likelier import _core
 from likelier.array_types import Floats, row_weights
 from likelier.data import Chunk, Dense, Source
-from likelier.display import Part, Shown, Table
+from likelier.display import Displayable, Part, Table
 from likelier.engines import run
 from likelier.states import Equations
 from likelier.states.qr import lengths
@@ -379,7 +379,7 @@ def covariance(fit: Fit, kind: Covariance, rows: Source) -> Floats:
 
 # ---- the table -----------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class Summary(Shown):
+class Summary(Displayable):
     """The result of `summary()` of least squares: coefficients and statistics of the fit.
 
     t = estimate / error on `df` degrees of freedom; F tests all coefficients but the intercept at once.

@@ -11,7 +11,7 @@ from scipy.linalg import eigh
 from scipy.special import chdtrc, ndtr, ndtri
 
 from likelier.array_types import Floats
-from likelier.display import Part, Shown
+from likelier.display import Displayable, Part
 from likelier.engines import run
 from likelier.inference import least_squares
 from likelier.inference.information import POWERS, Information, Meat, Root
@@ -23,7 +23,7 @@ EPS = float(np.finfo(np.float64).eps)
 
 # ---- the table -----------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class LikelihoodSummary(Shown):
+class LikelihoodSummary(Displayable):
     """The result of `summary()` of a logistic regression: coefficients and statistics of the fit.
 
     z = estimate / error; the likelihood-ratio test (Wilks 1938) and Wald's (1943) are of all coefficients

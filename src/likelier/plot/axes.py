@@ -28,12 +28,19 @@ def axes(ax: Any = None) -> Any:
     return ax if ax is not None else pyplot().subplots(layout="constrained")[1]
 
 
+def titled(ax: Any, title: str) -> Any:
+    """The axes with a title, unless they have one already."""
+    if not any(ax.get_title(loc=loc) for loc in ("left", "center", "right")):
+        ax.set_title(title, fontsize="medium", loc="left")
+    return ax
+
+
 def pyplot() -> Any:
     """matplotlib, which is an extra, and slow to load."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError("pictures need matplotlib: pip install 'likelier[plot]'") from error
+        raise ImportError("plots need matplotlib: pip install 'likelier[plot]'") from error
     return plt
 
 
@@ -147,9 +154,7 @@ class Table(NamedTuple):
             raise ValueError(f"X must be numeric, but {self.name(j)} contains {bad!r}")
         if np.isinf(found).any():
             row = int(np.isinf(found).argmax())
-            raise ValueError(
-                f"X contains infinity ({self.name(j)}, row {row}): it has no place in a picture"
-            )
+            raise ValueError(f"X contains infinity ({self.name(j)}, row {row}): it cannot be drawn")
         if np.isnan(found).all():
             raise ValueError(f"{self.name(j)} of X has no numbers, only missing cells: nothing to draw")
         return found
@@ -185,13 +190,13 @@ class Table(NamedTuple):
         found = self.column(j)
         if found.dtype.kind == "f":
             mean = float(self.numbers(j)[~np.isnan(found)].mean())
-            return round(mean) if self._of_truths(j) else mean
+            return round(mean) if self._of_booleans(j) else mean
         there = [value for value in found.tolist() if value is not None]
         if not there:
             raise ValueError(f"{self.name(j)} of X has only missing cells: give its value in at=")
         return max(dict.fromkeys(there), key=there.count)
 
-    def _of_truths(self, j: int) -> bool:
+    def _of_booleans(self, j: int) -> bool:
         if self.frame is None:
             return bool(self.array.dtype == np.bool_)
         return bool(self.frame.schema[self.frame.columns[j]] == nw.Boolean)

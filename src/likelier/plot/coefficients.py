@@ -1,6 +1,7 @@
 """Weights of columns, with intervals where there are any."""
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from likelier.plot.axes import MUTED, color, ink, label_rows, marker, pyplot
 SPREAD = 0.6  # of the distance between two columns, for the classes of one
 NORMAL = 1.959964  # between ± so many standard errors are 95 % of a Gaussian
 LINE = 0.27  # inches for each column of the table
+WIDEST = 44  # letters of a line below the axes
 
 
 class Series(NamedTuple):
@@ -30,7 +32,7 @@ class Series(NamedTuple):
         return Series(self.label, self.estimates * unit, *ends)
 
 
-class Reading(NamedTuple):
+class CoefficientTable(NamedTuple):
     """What is drawn: names, weights, and what they are."""
 
     names: list[str]
@@ -95,11 +97,11 @@ def coefficients(
     if X is not None and y is not None:
         check_consistent_length(X, y)
     summarised = _summarised(model, X, y) if intervals else None
-    found = summarised or _weighed(model) or _contributed(model, X, y)
+    found = summarised or _weighted(model) or _contributed(model, X, y)
     if per_deviation:
         unit = _deviations(model, X, len(found.names))
         series = [each.times(unit) for each in found.series]
-        found = Reading(found.names, series, f"{found.what} per standard deviation of the column")
+        found = CoefficientTable(found.names, series, f"{found.what} per standard deviation of the column")
     return _drawn(found, top, ax)
 
 
@@ -120,7 +122,7 @@ def _labels(model: Any, rows: int) -> list[str]:
     return classes if rows == len(classes) else [f"{classes[1]} against {classes[0]}"]
 
 
-def _summarised(model: Any, X: Any, y: Any) -> Reading | None:
+def _summarised(model: Any, X: Any, y: Any) -> CoefficientTable | None:
     """Estimates with intervals, less the intercepts; None: the model has none, or not of such a fit."""
     if not hasattr(model, "summary"):
         return None
@@ -138,7 +140,7 @@ def _summarised(model: Any, X: Any, y: Any) -> Reading | None:
         )
     ]
     series = [Series(label, *block.T) for label, block in zip(labels, values, strict=True)]
-    return Reading(_names(model, p), series, f"weight, {100 * tables[0].level:g} % interval")
+    return CoefficientTable(_names(model, p), series, f"weight, {100 * tables[0].level:g} % interval")
 
 
 def _against_first(model: Any, tables: int) -> list[str]:
@@ -149,7 +151,7 @@ def _against_first(model: Any, tables: int) -> list[str]:
     return [f"{other} against {first}" for other in others]
 
 
-def _weighed(model: Any) -> Reading | None:
+def _weighted(model: Any) -> CoefficientTable | None:
     W = getattr(model, "coef_", None)
     if W is None:
         return None
@@ -158,10 +160,10 @@ def _weighed(model: Any) -> Reading | None:
     if len(W) > 1 and hasattr(model, "predict_joint_log_proba"):
         W, what = W - W.mean(axis=0), "weight, less the mean of all classes"
     series = [Series(label, w) for label, w in zip(_labels(model, len(W)), W, strict=True)]
-    return Reading(_names(model, W.shape[1]), series, what)
+    return CoefficientTable(_names(model, W.shape[1]), series, what)
 
 
-def _contributed(model: Any, X: Any, y: Any) -> Reading:
+def _contributed(model: Any, X: Any, y: Any) -> CoefficientTable:
     """The mean over the rows of each class of c_kj - mean of the others' c_lj, with its interval."""
     if not hasattr(model, "contributions"):
         raise ValueError(
@@ -183,7 +185,7 @@ def _contributed(model: Any, X: Any, y: Any) -> Reading:
         mean, n = gain.mean(axis=0), len(gain)
         error = gain.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full(len(mean), np.nan)
         series.append(Series(str(label), mean, mean - NORMAL * error, mean + NORMAL * error))
-    return Reading(_names(model, C.shape[2]), series, "mean contribution to the right class, nats")
+    return CoefficientTable(_names(model, C.shape[2]), series, "mean contribution to the right class, nats")
 
 
 def _deviations(model: Any, X: Any, p: int) -> Floats:
@@ -197,7 +199,7 @@ def _deviations(model: Any, X: Any, p: int) -> Floats:
 
 
 # ---- how it looks --------------------------------------------------------------------------------
-def _drawn(found: Reading, top: int, ax: Any) -> Any:
+def _drawn(found: CoefficientTable, top: int, ax: Any) -> Any:
     size = np.max([np.abs(np.nan_to_num(each.estimates)) for each in found.series], axis=0)
     order = np.argsort(-size, kind="stable")[:top]
     if ax is None:
@@ -209,7 +211,7 @@ def _drawn(found: Reading, top: int, ax: Any) -> Any:
         _points(ax, each, order, places + _offset(i, len(found.series)), i)
     ax.set_yticks(places, [found.names[j] for j in order])
     ax.set_ylim(len(order) - 0.5, -0.5)  # the largest on top
-    ax.set_xlabel(found.what)
+    ax.set_xlabel(fill(found.what, WIDEST))
     if len(order) < len(size):
         ax.set_title(f"the {len(order)} largest of {len(size)}", fontsize="medium", loc="left")
     if found.series[0].label:

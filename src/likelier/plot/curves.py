@@ -9,10 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from likelier.array_types import Floats
 from likelier.comparison import Comparison, Result, compare
-from likelier.comparison.cross_validate import LearningCurve, grown
+from likelier.comparison.cross_validate import LearningCurve, grow_training_rows
 from likelier.estimators.evaluate import evaluate
 from likelier.evaluation import LabelEvaluation
-from likelier.plot.axes import MUTED, axes, color, ink, marker, tint
+from likelier.plot.axes import MUTED, axes, color, ink, marker, tint, titled
 from likelier.streams.figures import GROUPS, Figures
 
 # How well probabilities were meant.
@@ -90,21 +90,21 @@ def calibration(
             )
         code = each.classes.index(positive) if two else 1
         points = each.figures.calibration(groups, positive=code)
-        label = f"{name}: off by {each.figures.calibration_error:.4f}"
+        label = f"{name}: ECE {each.figures.calibration_error:.4f}"
         ax.plot(points.p, points.rate, color=color(i), marker=marker(i), markersize=5, label=label)
         if intervals or (intervals is None and len(several) <= FEW):
             ends = wilson(points.rate, points.weight)
             ax.vlines(points.p, *ends, color=color(i), linewidth=1, alpha=0.6)
         _shares(ax, i, each.figures, code, alone=len(several) == 1)
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-    ax.set_xlabel(f"probability of {positive}" if two else "probability of the likeliest class")
-    ax.set_ylabel(f"share of {positive}" if two else "share of rows where it is right")
+    ax.set_xlabel(f"predicted probability of {positive}" if two else "probability of the predicted class")
+    ax.set_ylabel(f"observed frequency of {positive}" if two else "share of correct predictions")
     ax.legend(framealpha=0.9, loc="upper left")
-    return ax
+    return titled(ax, "Calibration")
 
 
 # ---- what is drawn -------------------------------------------------------------------------------
-class Judged(NamedTuple):
+class EvaluatedRows(NamedTuple):
     """Sums over judged rows, and the classes that they number."""
 
     figures: Figures
@@ -113,10 +113,11 @@ class Judged(NamedTuple):
 
 def _by_name(found: Any) -> Mapping[str, Any]:
     if isinstance(found, Comparison):
-        return {result.model: result for result in found.results if result.P is not None}
+        able = [result for result in found.results if result.P is not None and not result.baseline]
+        return {result.model: result for result in able}
     several = found if isinstance(found, Mapping) else {_name(found): found}
     if not several:
-        raise ValueError("there is nothing to draw: give one result at least")
+        raise ValueError("there is nothing to draw: pass at least one result")
     return several
 
 
@@ -124,30 +125,30 @@ def _name(found: Any) -> str:
     return found.model if isinstance(found, Result | LabelEvaluation) else "the model"
 
 
-def _judged(name: str, each: Any, X: Any, y: Any) -> Judged:
+def _judged(name: str, each: Any, X: Any, y: Any) -> EvaluatedRows:
     if isinstance(each, BaseEstimator) and is_classifier(each):
         if X is None:
-            raise ValueError(f"{name} is a classifier: its probabilities are judged by rows, give X and y")
+            raise ValueError(f"{name} is a classifier: calibration is computed from rows; give X and y")
         each = evaluate(each, X, y)
     elif X is not None or y is not None:
         raise ValueError(f"{name} has been evaluated: X and y are for fitted classifiers")
     if isinstance(each, Result):
-        if each.sits_out is not None:
-            raise ValueError(f"{name} was skipped: {each.sits_out}")
+        if each.skipped is not None:
+            raise ValueError(f"{name} was skipped: {each.skipped}")
         each = each.overall
     if isinstance(each, LabelEvaluation):
         if not each.probable:
             raise ValueError(f"{name} gives no probabilities: there is nothing to calibrate")
-        found = Judged(each.sums.figures, tuple(each.classes.tolist()))
+        found = EvaluatedRows(each.sums.figures, tuple(each.classes.tolist()))
     elif isinstance(getattr(each, "figures", None), Figures):
-        found = Judged(each.figures, tuple(each.classes))
+        found = EvaluatedRows(each.figures, tuple(each.classes))
     else:
         raise TypeError(
-            f"a {type(each).__name__} has no figures: draw a fitted classifier, or what lk.evaluate, "
+            f"a {type(each).__name__} has no metrics: draw a fitted classifier, or what lk.evaluate, "
             "lk.progressive or lk.compare returned"
         )
     if not found.figures.rows:
-        raise ValueError(f"{name} was judged by no row: there is nothing to draw")
+        raise ValueError(f"{name} was evaluated on no row: there is nothing to draw")
     return found
 
 
@@ -262,14 +263,14 @@ def learning_curve(
         raise ValueError(f"none of {', '.join(found.models)} has a finite {found.metric}: nothing to draw")
     if np.isfinite(found.baseline):
         style = {"color": ink(ax, MUTED), "linestyle": "--", "linewidth": 1, "zorder": 0}
-        ax.axhline(found.baseline, label="knows y alone", **style)
+        ax.axhline(found.baseline, label="baseline", **style)
     ax.set_xscale("log")
     ax.set_xticks(found.sizes, [f"{size:,}" for size in found.sizes])
     ax.minorticks_off()
-    ax.set_xlabel("rows learned from")
+    ax.set_xlabel("training rows")
     ax.set_ylabel(NAMES.get(found.metric, found.metric))
     ax.legend(framealpha=0.9)
-    return ax
+    return titled(ax, "Learning curve")
 
 
 def _found(
@@ -277,17 +278,20 @@ def _found(
 ) -> LearningCurve:
     if isinstance(models, LearningCurve | Comparison) and (X is not None or y is not None):
         raise ValueError(
-            f"a {type(models).__name__} has its rows: X and y are for models that are not judged"
+            f"a {type(models).__name__} already contains its rows: X and y are for models that "
+            "have not been evaluated"
         )
     if isinstance(models, LearningCurve):
         return models
     if not isinstance(models, Comparison):
         if X is None:
-            raise ValueError("X is None: models learn from rows, give X and y")
+            raise ValueError("X is None: training needs rows; give X and y")
         single = not isinstance(models, Mapping | Sequence) or isinstance(models, str)
         models = compare(X, y, [models] if single else models, cv, random_state=seed)
     usual = "rmse" if models.classes is None else "error"
-    return grown(models, sizes=sizes, metric=usual if metric is None else metric.replace("-", "_"))
+    return grow_training_rows(
+        models, sizes=sizes, metric=usual if metric is None else metric.replace("-", "_")
+    )
 
 
 # Mistakes over time.
@@ -347,32 +351,33 @@ def _of_perceptron(model: Any, bound: Any, ax: Any) -> Any:
         style = {"color": color(k), "marker": marker(k), "markersize": 4}
         ax.plot(turns, count, label=f"{label} against the rest", **style)
         if len(levels):
-            ax.axhline(levels[k], color=color(k), linestyle="--", linewidth=1)
+            bounded = f"bound, {label}: {levels[k]:.4g}"
+            ax.axhline(levels[k], color=color(k), linestyle="--", linewidth=1, label=bounded)
     ax.plot(turns, turns, color=ink(ax, MUTED), linewidth=1, label="always mistaken", zorder=0)
     ax.set(xscale="log", yscale="log", xlabel="rows seen", ylabel="mistakes")
     ax.legend(frameon=False)
-    return ax
+    return titled(ax, "Mistakes over time")
 
 
 def _of_streams(found: Any, ax: Any) -> Any:
     for i, (name, each) in enumerate(_named(found).items()):
         curve = each.curve
         if not len(curve.rows):
-            raise ValueError(f"{name} was judged by no row: there is nothing to draw")
+            raise ValueError(f"{name} was evaluated on no row: there is nothing to draw")
         label = f"{name}: {curve.mistakes[-1]:.10g} mistakes, {100 * each.figures.error:.2f} %"
         ax.plot([0, *curve.rows], [0, *curve.mistakes], color=color(i), label=label)
     ax.set(xlabel="rows", ylabel="mistakes")
     ax.set_ylim(bottom=0)
     ax.legend(framealpha=0.9)
-    return ax
+    return titled(ax, "Mistakes over time")
 
 
 def _named(found: Any) -> Mapping[str, Any]:
     """Results by name, checked: one alone is that of the model."""
     several = found if isinstance(found, Mapping) else {"the model": found}
     if not several:
-        raise ValueError("there is nothing to draw: give one result at least")
+        raise ValueError("there is nothing to draw: pass at least one result")
     for each in several.values():
         if not (hasattr(each, "figures") and hasattr(each, "curve")):
-            raise TypeError(f"a {type(each).__name__} has no figures: draw what lk.progressive returned")
+            raise TypeError(f"a {type(each).__name__} has no metrics: draw what lk.progressive returned")
     return several

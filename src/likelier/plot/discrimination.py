@@ -12,7 +12,7 @@ from likelier.comparison.cross_validate import commonest, gathered, roc_points
 from likelier.data import code
 from likelier.estimators.evaluate import evaluate
 from likelier.evaluation import LabelEvaluation
-from likelier.plot.axes import MUTED, axes, color, ink, mixed
+from likelier.plot.axes import MUTED, axes, color, ink, mixed, titled
 
 MOST_CURVES = 10  # classes of one model that have curves: the commonest
 MOST_SQUARES = 20  # classes of a matrix; the others are one
@@ -71,7 +71,7 @@ def roc(found: Any, X: Any = None, y: Any = None, *, positive: Any = None, ax: A
     ax.set_xlabel("false positive rate")
     ax.set_ylabel("true positive rate")
     ax.legend(framealpha=0.9, loc="lower right")
-    return ax
+    return titled(ax, "ROC")
 
 
 def confusion_matrix(
@@ -136,11 +136,11 @@ def confusion_matrix(
     ax.set_yticks(at, labels)
     ax.set_xlabel("predicted class")
     ax.set_ylabel("true class")
-    return ax
+    return titled(ax, "Confusion matrix")
 
 
 # ---- what is drawn -------------------------------------------------------------------------------
-class Predicted(NamedTuple):
+class EvaluatedModel(NamedTuple):
     """An evaluation, and what it was made of, where that was kept."""
 
     evaluation: LabelEvaluation
@@ -157,32 +157,32 @@ class Curve(NamedTuple):
     rise: Floats
 
 
-def _several(found: Any, X: Any, y: Any) -> dict[str, Predicted]:
+def _several(found: Any, X: Any, y: Any) -> dict[str, EvaluatedModel]:
     if isinstance(found, Comparison):
         if found.classes is None:
-            raise TypeError("these are regressions: there are no classes to tell apart")
+            raise TypeError("these are regressions: there are no classes to distinguish")
         two = len(found.classes) == 2  # more have curves only where there are probabilities
         running = [each for each in found.results if each.folds and not each.baseline]
         running = [each for each in running if two or each.P is not None]
         return {each.model: _held_out(found, each) for each in running}
     several = found if isinstance(found, Mapping) else {_name(found): found}
     if not several:
-        raise ValueError("there is nothing to draw: give one result at least")
+        raise ValueError("there is nothing to draw: pass at least one result")
     return {str(name): _predicted(str(name), each, X, y) for name, each in several.items()}
 
 
-def _held_out(comparison: Comparison, result: Result) -> Predicted:
+def _held_out(comparison: Comparison, result: Result) -> EvaluatedModel:
     rows, classes = comparison.rows, comparison.classes
     assert classes is not None
     w = row_weights(rows.w, len(rows))
-    return Predicted(result.overall, result.P, code(rows.y, classes), w)
+    return EvaluatedModel(result.overall, result.P, code(rows.y, classes), w)
 
 
 def _name(found: Any) -> str:
     return found.model if isinstance(found, Result | LabelEvaluation) else type(found).__name__
 
 
-def _predicted(name: str, each: Any, X: Any, y: Any) -> Predicted:
+def _predicted(name: str, each: Any, X: Any, y: Any) -> EvaluatedModel:
     if isinstance(each, BaseEstimator) and is_classifier(each):
         if X is None:
             raise ValueError(f"{name} is a classifier, which is evaluated on rows; give X and y.")
@@ -190,18 +190,18 @@ def _predicted(name: str, each: Any, X: Any, y: Any) -> Predicted:
     elif X is not None or y is not None:
         raise ValueError(f"{name} is an evaluation: X and y are for fitted classifiers")
     if isinstance(each, Result):
-        if each.sits_out is not None:
-            raise ValueError(f"{name} was skipped: {each.sits_out}")
+        if each.skipped is not None:
+            raise ValueError(f"{name} was skipped: {each.skipped}")
         each = each.overall
     if not isinstance(each, LabelEvaluation):
         raise TypeError(
             f"a {type(each).__name__} is not an evaluation: draw a fitted classifier, or what lk.evaluate "
             "or lk.compare returned"
         )
-    return Predicted(each)
+    return EvaluatedModel(each)
 
 
-def _curves(name: str, each: Predicted, positive: Any, *, alone: bool) -> Iterator[Curve]:
+def _curves(name: str, each: EvaluatedModel, positive: Any, *, alone: bool) -> Iterator[Curve]:
     classes = each.evaluation.classes.tolist()
     if positive is not None and positive not in classes:
         raise ValueError(f"positive must be one of the classes {classes} of {name}; got {positive!r}.")
@@ -216,7 +216,7 @@ def _curves(name: str, each: Predicted, positive: Any, *, alone: bool) -> Iterat
             yield Curve(str(classes[k]), *_points(name, each, classes[k]))
 
 
-def _points(name: str, each: Predicted, label: Any) -> tuple[Floats, Floats]:
+def _points(name: str, each: EvaluatedModel, label: Any) -> tuple[Floats, Floats]:
     """Exact where the predictions are at hand; else from the bins of an evaluation."""
     k = each.evaluation.classes.tolist().index(label)
     if each.P is not None:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from likelier import links
 from likelier.array_types import Floats
 from likelier.data import Arrays, Dense
-from likelier.em import Problem
+from likelier.em import EMProblem
 from likelier.estimators import validation
 from likelier.estimators.generative.mixture_init import gaussians
 from likelier.families import Diagonal, Mixture, Params, ridged
@@ -386,7 +386,7 @@ def climbed(X: Floats, M: int, steps: int, means: Any, random_state: int | None)
     ridge = RIDGE * float(np.trace(cov)) / len(cov)
     cov = NARROW * cov + ridge * np.eye(len(cov))
     at = _beginning(there, M, means, random_state)
-    problem = Problem(Arrays(Dense(np.ascontiguousarray(X))), ridged("full", ridge), M)
+    problem = EMProblem(Arrays(Dense(np.ascontiguousarray(X))), ridged("full", ridge), M)
     model = Bayes(gaussians(at, np.repeat(cov[None], M, axis=0), "full"), log_of(np.full(M, 1 / M)))
     found: list[Step] = []
     while len(found) <= steps:

@@ -15,11 +15,11 @@ from sklearn.base import clone
 
 from likelier.array_types import Floats, row_weights
 from likelier.comparison.cross_validate import Folds, commonest, gathered, roc_points
-from likelier.comparison.cross_validate import judged as on_folds
-from likelier.comparison.models import Entrant
+from likelier.comparison.cross_validate import evaluated as on_folds
+from likelier.comparison.models import CandidateModel
 from likelier.comparison.result import Comparison, Result
-from likelier.comparison.rows import Column, Rows
-from likelier.data import code
+from likelier.comparison.rows import Column, Kind, Rows
+from likelier.data import Factor, code
 
 # What the held-out answers of each model show, as plain values for the page to draw.
 
@@ -51,7 +51,7 @@ class Labels(NamedTuple):
         return commonest(self.weight, most)
 
 
-def judged(comparison: Comparison) -> dict[str, Any]:
+def evaluated_charts(comparison: Comparison) -> dict[str, Any]:
     """ROC curves, calibration and confusion of every model that took part."""
     labels = Labels.of(comparison)
     running = [result for result in comparison.results if result.folds]
@@ -127,9 +127,9 @@ def residuals(comparison: Comparison) -> dict[str, Any]:
     y = np.asarray(comparison.rows.y, dtype=np.float64)
     at = np.sort(np.random.default_rng(comparison.seed).permutation(len(y))[:MOST_DRAWN_ROWS])
     models = [
-        {"name": result.model, "said": _short(result.said[at])}
+        {"name": result.model, "said": _short(result.predicted[at])}
         for result in comparison.results
-        if result.said is not None
+        if result.predicted is not None
     ]
     return {"y": _short(y[at]), "models": models, "drawn": len(at), "rows": len(y)}
 
@@ -144,20 +144,41 @@ def _short(values: Any) -> list[float]:
 MOST_RANKED_ROWS = 4000  # that columns are told by
 
 
-def telling(comparison: Comparison, most: int) -> list[Column]:
-    """The columns of numbers that tell most: by η² of their ranks, the share of variance between classes
-    (Kruskal & Wallis 1952), or by Spearman's ρ² where numbers are to be found.
+def informative(comparison: Comparison, most: int, kinds: Sequence[Kind] = ("number",)) -> list[Column]:
+    """The columns that say most about the target, each by itself.
+
+    Numbers by η² of their ranks, the share of variance between classes (Kruskal & Wallis 1952), or by
+    Spearman's ρ² where the target is numeric; categories by Cramér's V², corrected for its bias, so that
+    a column of many levels does not come first because it has many (Bergsma 2013).
     """
     rows = some(comparison.rows, MOST_RANKED_ROWS, comparison.seed)
-    columns = rows.of("number")
-    told = [_told(column.values, rows.y, comparison.classes) for column in columns]
-    order = np.argsort(-np.array(told), kind="stable")[:most]
-    names = [columns[j].name for j in order]
-    held = {column.name: column for column in comparison.rows.of("number")}
-    return [held[name] for name in names]
+    columns = [column for column in rows.columns if column.kind in kinds]
+    scores = [_explained(column.values, rows.y, comparison.classes) for column in columns]
+    order = np.argsort(-np.array(scores), kind="stable")[:most]
+    held = {column.name: column for column in comparison.rows.columns}
+    return [held[columns[j].name] for j in order]
 
 
-def _told(x: Any, y: NDArray[Any], classes: NDArray[Any] | None) -> float:
+def _cramer(factor: Factor, codes: NDArray[Any], K: int) -> float:
+    """V² of two columns of categories without its bias: φ² less what independent columns would have."""
+    there = (factor.codes >= 0) & (factor.codes < len(factor.levels))
+    n = int(there.sum())
+    table = np.zeros((len(factor.levels), K))
+    np.add.at(table, (factor.codes[there], codes[there]), 1.0)
+    table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+    rows, columns = table.shape
+    if min(rows, columns) < 2:
+        return 0.0
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / n
+    phi = float(((table - expected) ** 2 / expected).sum()) / n
+    phi = max(0.0, phi - (rows - 1) * (columns - 1) / (n - 1))
+    least = min(size - (size - 1) ** 2 / (n - 1) for size in (rows, columns)) - 1
+    return min(1.0, phi / least) * float(there.mean()) if least > 0 else 0.0
+
+
+def _explained(x: Any, y: NDArray[Any], classes: NDArray[Any] | None) -> float:
+    if isinstance(x, Factor):
+        return 0.0 if classes is None else _cramer(x, code(y, classes), len(classes))
     there = ~np.isnan(x)
     if there.sum() < 2:
         return 0.0
@@ -188,7 +209,7 @@ def champions(comparison: Comparison, each: int = 1) -> list[list[Result]]:
     """The best generative and the best discriminative models, so many of each; of other kinds, the best."""
     able = [result for result in comparison.results if result.folds and not result.baseline]
     kinds = [
-        [result for result in able if result.nature.kind == kind][:each]
+        [result for result in able if result.traits.kind == kind][:each]
         for kind in ("generative", "discriminative")
     ]
     return [kind for kind in kinds if kind] or ([able[:each]] if able else [])
@@ -212,11 +233,11 @@ def planes(comparison: Comparison) -> dict[str, Any]:
     """Every pair of the most telling columns, the best first; or why there is none."""
     classes = comparison.classes
     assert classes is not None
-    columns = telling(comparison, COLUMNS)
+    columns = informative(comparison, COLUMNS)
     if len(columns) < 2:
         return {"none": "There are no two columns of numbers, so there is no plane to draw."}
     if len(classes) > MOST_CLASSES:
-        return {"none": f"{len(classes)} classes are too many to tell apart in one picture."}
+        return {"none": f"{len(classes)} classes are too many for one plot."}
     rows = some(comparison.rows, MOST_ROWS, comparison.seed)
     held = {column.name: column for column in rows.columns}
     kinds = champions(comparison, MODELS)
@@ -284,16 +305,16 @@ def _model(
     result: Result, rows: Rows, grid: Floats, classes: NDArray[Any], comparison: Comparison
 ) -> dict[str, Any] | None:
     """What a model says on the grid, and how well it does with these two columns; None: it cannot."""
-    assert result.entrant is not None
+    assert result.candidate_model is not None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a class of few rows is in few folds
         folds = Folds.of(rows, classes, min(FOLDS, comparison.cv), comparison.seed)
-    judged = on_folds(result.entrant, folds, classes)
-    if judged.sits_out:
+    fold_result = on_folds(result.candidate_model, folds, classes)
+    if fold_result.skipped:
         return None
-    found = {"name": result.model, "error": round(judged.mean("error"), 4)}
-    found["loss"] = _number(judged.mean("log_loss"))
-    answers, sure = _asked(result.entrant, rows, grid, classes)
+    found = {"name": result.model, "error": round(fold_result.mean("error"), 4)}
+    found["loss"] = _number(fold_result.mean("log_loss"))
+    answers, sure = _asked(result.candidate_model, rows, grid, classes)
     order = np.argsort(answers, axis=1)
     best, lead = order[:, -1], np.ptp(np.take_along_axis(answers, order[:, -2:], 1), axis=1)
     if not sure and lead.max() > 0:
@@ -315,7 +336,9 @@ def _packed(values: Floats) -> bytes:
     return bytes(np.rint(65535 * np.sqrt(np.clip(values, 0, FAR) / FAR)).astype("<u2").tobytes())
 
 
-def _asked(entrant: Entrant, rows: Rows, grid: Floats, classes: NDArray[Any]) -> tuple[Floats, bool]:
+def _asked(
+    candidate_model: CandidateModel, rows: Rows, grid: Floats, classes: NDArray[Any]
+) -> tuple[Floats, bool]:
     """(G², K) log probabilities, or scores and False. The grid is rows of the table that nothing is
     learned from.
     """
@@ -326,11 +349,11 @@ def _asked(entrant: Entrant, rows: Rows, grid: Floats, classes: NDArray[Any]) ->
     )
     both = replace(rows, columns=columns, y=np.concatenate([rows.y, np.repeat(rows.y[:1], len(grid))]))
     train = np.arange(n)
-    serve = entrant.diet(both, train)
+    serve = candidate_model.preprocessor(both, train)
     weights = {} if rows.w is None else {"sample_weight": rows.w}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = clone(entrant.model).fit(serve(train), rows.y, **weights)
+        model = clone(candidate_model.model).fit(serve(train), rows.y, **weights)
         X = serve(n + np.arange(len(grid)))
         sure = hasattr(model, "predict_proba")
         if hasattr(model, "predict_log_proba"):

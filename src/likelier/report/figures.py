@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from html import escape
 from io import StringIO
@@ -15,14 +15,15 @@ from sklearn.base import clone
 
 from likelier import plot
 from likelier.array_types import Floats
-from likelier.comparison.cross_validate import grown
-from likelier.comparison.models import Entrant
+from likelier.comparison.cross_validate import grow_training_rows
+from likelier.comparison.models import CandidateModel
 from likelier.comparison.result import Comparison, Result
 from likelier.comparison.rows import Rows
+from likelier.data import Factor
 from likelier.display import counted
 from likelier.evaluation.progressive import progressive
 from likelier.plot.axes import color
-from likelier.report.charts import some, telling
+from likelier.report.charts import informative, some
 
 # Pictures of lk.plot as part of the page: SVG whose colours follow the page's, in light and dark.
 
@@ -59,6 +60,8 @@ def picture(
         figure = Figure(figsize=size, layout="constrained")
         draw(figure.subplots())
         for axes in figure.axes:
+            if axes.get_title(loc="left") in CAPTIONS:  # the page has captions of its own
+                axes.set_title("", loc="left")
             axes.patch.set_visible(False)
             _legend_above(figure, axes)
         _no_formulas(figure)
@@ -96,6 +99,7 @@ def short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+CAPTIONS = ("Mistakes over time", "Learning curve", "Density by class")
 NOT_SAID = ("Creator", "Date", "Format", "Type")
 
 
@@ -197,51 +201,74 @@ class Fit(NamedTuple):
     names: list[str]  # of the columns of X; none, if it is a sparse matrix
 
 
-def fitted(entrant: Entrant, rows: Rows) -> Fit:
+def fitted(candidate_model: CandidateModel, rows: Rows) -> Fit:
     """Fitted again to all of these rows."""
     at = np.arange(len(rows))
-    meal = entrant.diet(rows, at)
-    X = meal(at)
+    prepared_rows = candidate_model.preprocessor(rows, at)
+    X = prepared_rows(at)
     weights = {} if rows.w is None else {"sample_weight": rows.w}
-    model = clone(entrant.model).fit(X, rows.y, **weights)
-    if meal.names and not hasattr(model, "feature_names_in_"):
-        model.feature_names_in_ = np.array(meal.names, dtype=object)  # arrays have none, pictures need them
-    return Fit(model, X, rows.y, list(meal.names))
+    model = clone(candidate_model.model).fit(X, rows.y, **weights)
+    if prepared_rows.names and not hasattr(model, "feature_names_in_"):
+        model.feature_names_in_ = np.array(
+            prepared_rows.names, dtype=object
+        )  # arrays have none, pictures need them
+    return Fit(model, X, rows.y, list(prepared_rows.names))
 
 
 # ---- densities -----------------------------------------------------------------------------------
 def densities(comparison: Comparison, models: Sequence[Result]) -> str:
-    """The most telling columns, class by class, as the best generative model has them."""
+    """The most informative columns by class, with the densities of the best model that has them."""
     assert comparison.classes is not None
-    columns = telling(comparison, DENSITIES)
+    columns = informative(comparison, DENSITIES, ("number", "category"))
     if not columns:
-        return "<p>No column holds numbers: there are no densities to draw.</p>"
+        return "<p>There are no columns of numbers or categories to draw.</p>"
     if len(comparison.classes) > MOST_CLASSES:
-        return f"<p>{len(comparison.classes)} classes are too many to tell apart in one picture.</p>"
+        return f"<p>{len(comparison.classes)} classes are too many for one plot.</p>"
     rows = some(comparison.rows, MOST_ROWS, comparison.seed)
-    fit, said = None, "Bars: the rows of each class."
-    for result in models:
-        if result.nature.kind == "generative" and result.entrant is not None:
-            fit = _quietly(partial(fitted, result.entrant, rows))
-            said = f"{said} Lines, or points: as <b>{escape(result.model)}</b> has them."
-    drawn = [_density(fit, rows, column.name, i) for i, column in enumerate(columns)]
-    return f'<p>{said}</p><div class="stills">{"".join(drawn)}</div>'
+    fits = _density_models(comparison, models, rows)
+    drawn = [_density(fits, rows, column.name, i) for i, column in enumerate(columns)]
+    words = "The most informative columns, each by itself. Bars: relative frequencies in each class."
+    return f'<p>{words}</p><div class="stills">{"".join(drawn)}</div>'
 
 
-def _density(fit: Fit | None, rows: Rows, name: str, i: int) -> str:
-    def draw(ax: Any) -> None:
-        if fit is None or name not in fit.names:
-            plot.class_densities(None, alone, rows.y, 0, ax=ax)
-        else:
+def _density_models(comparison: Comparison, models: Sequence[Result], rows: Rows) -> dict[str, Fit]:
+    """The best generative model, and NaiveBayes, which has a density for every kind of column."""
+    best = [result for result in models if result.traits.kind == "generative"]
+    general = [result for result in comparison.results if result.model == "NaiveBayes" and result.folds]
+    found = {}
+    for result in [*best, *general]:
+        if result.candidate_model is not None and result.model not in found:
+            fit = _quietly(partial(fitted, result.candidate_model, rows))
+            if fit is not None:
+                found[result.model] = fit
+    return found
+
+
+def _density(fits: Mapping[str, Fit], rows: Rows, name: str, i: int) -> str:
+    """The column as the first of these models that has it; without any, the rows alone."""
+    say = f"{name} in each class"
+    for model, fit in fits.items():
+        if name not in fit.names:
+            continue
+
+        def draw(ax: Any, fit: Fit = fit) -> None:
             plot.class_densities(fit.model, fit.X, rows.y, fit.names.index(name), ax=ax)
-        ax.set_xlabel(short(name, LINE))
+            ax.set_xlabel(fill(short(ax.get_xlabel(), 2 * LINE), LINE))
 
-    alone = next(column.values for column in rows.columns if column.name == name)[:, None]
-    say = f"Densities of {name} in each class"
-    found = _quietly(lambda: picture(draw, name=f"density-{i}", say=say, size=(4.8, 2.8)))
-    if found is None:  # the model has no density of this column: the rows have
-        fit = None
-        found = _quietly(lambda: picture(draw, name=f"density-{i}", say=say, size=(4.8, 2.8)))
+        found = _quietly(partial(picture, draw, name=f"density-{i}", say=say, size=(4.8, 2.8)))
+        if found is not None:
+            words = f"Lines and points: {escape(model)}"
+            return f'<figure class="still">{found}<p class="under">{words}</p></figure>'
+
+    def bars(ax: Any) -> None:
+        plot.class_densities(None, alone, rows.y, 0, ax=ax)
+        ax.set_xlabel(fill(short(ax.get_xlabel().replace("column 0", name), 2 * LINE), LINE))
+
+    values = next(column.values for column in rows.columns if column.name == name)
+    if isinstance(values, Factor):
+        values = np.array([*values.levels, None, None], dtype=object)[values.codes]
+    alone = values[:, None]
+    found = _quietly(partial(picture, bars, name=f"density-{i}", say=say, size=(4.8, 2.8)))
     return "" if found is None else f'<figure class="still">{found}</figure>'
 
 
@@ -250,7 +277,7 @@ def coefficients(comparison: Comparison, models: Sequence[Result]) -> str:
     """What each column adds, with intervals where there are some: of the best models that are sums."""
     K = 1 if comparison.classes is None else len(comparison.classes)
     if K > MOST_CLASSES:
-        return f"<p>Weights for each of {K} classes are too many for one picture.</p>"
+        return f"<p>Weights for each of {K} classes are too many for one plot.</p>"
     if not models:
         return "<p>No model took part that has coefficients.</p>"
     rows = some(comparison.rows, MOST_ROWS, comparison.seed)
@@ -260,23 +287,23 @@ def coefficients(comparison: Comparison, models: Sequence[Result]) -> str:
 
 def _of_kind(comparison: Comparison, best: Result, rows: Rows, K: int, i: int) -> str:
     """The best model; or the next best of its kind whose scores are sums over columns."""
-    alike = [r for r in comparison.results if r.folds and r.nature.kind == best.nature.kind]
+    alike = [r for r in comparison.results if r.folds and r.traits.kind == best.traits.kind]
     for result in alike[:MOST_TRIED]:
         found = _quietly(partial(_coefficients, result, rows, K, i))
         if found is None:
             continue
         caption = f"<figcaption>{escape(result.model)}</figcaption>"
         if result is not best:
-            why = f"{escape(best.model)} has no weights by column to draw; this is the next best that has."
+            why = f"{escape(best.model)} has no weights of columns; this is the next best model that has."
             caption += f'<p class="under">{why}</p>'
         return f'<figure class="still">{caption}{found}</figure>'
-    why = "Its scores are no sums over columns: there are no coefficients to draw."
+    why = "Its scores are not sums over columns: there are no coefficients to draw."
     return f'<figure><figcaption>{escape(best.model)}</figcaption><p class="under">{why}</p></figure>'
 
 
 def _coefficients(result: Result, rows: Rows, K: int, i: int) -> str:
-    assert result.entrant is not None
-    fit = fitted(result.entrant, rows)
+    assert result.candidate_model is not None
+    fit = fitted(result.candidate_model, rows)
     shown = min(TOP, fit.X.shape[1])
     size = (4.8, 1.2 + 0.24 * shown * max(1.0, K / 4))
 
@@ -297,7 +324,7 @@ def _coefficients(result: Result, rows: Rows, K: int, i: int) -> str:
 def learning(comparison: Comparison, models: Sequence[Result]) -> str:
     """How much better models become with more rows."""
     names = [result.model for result in models]
-    curve = _quietly(lambda: grown(comparison, names, sizes=_sizes(comparison, models)))
+    curve = _quietly(lambda: grow_training_rows(comparison, names, sizes=_sizes(comparison, models)))
     if curve is None:
         return ""
 
@@ -311,8 +338,8 @@ def learning(comparison: Comparison, models: Sequence[Result]) -> str:
 
     say = f"{comparison.metric} on rows held out against rows learned from: {', '.join(names)}"
     found = _quietly(lambda: picture(draw, name="learning", say=say))
-    words = "On the same folds, with fewer of the rows to learn from. Bands: one standard error."
-    return "" if found is None else _figure("Would more rows help?", words, found)
+    words = "On the same folds, trained on fewer rows. Bands: one standard error."
+    return "" if found is None else _figure("Learning curve", words, found)
 
 
 def _sizes(comparison: Comparison, models: Sequence[Result]) -> list[int]:
@@ -335,8 +362,8 @@ def over_time(comparison: Comparison) -> str:
     order, why = _order(rows.y, comparison.seed)
     curves = {}
     for result in online:
-        assert result.entrant is not None
-        curve = _quietly(partial(_followed, result.entrant, rows, order))
+        assert result.candidate_model is not None
+        curve = _quietly(partial(_followed, result.candidate_model, rows, order))
         if curve is not None:
             curves[result.model] = curve
     if not curves:
@@ -348,7 +375,7 @@ def over_time(comparison: Comparison) -> str:
     say = "; ".join(f"{name}: {each.mistakes:.0f} mistakes" for name, each in curves.items())
     found = _quietly(lambda: picture(draw, name="mistakes", say=say))
     n = counted(len(rows), "row")
-    words = f"One pass over {n} {why}, each answered before it is learned from."
+    words = f"One pass over {n} {why}: each row is predicted before it is learned."
     return "" if found is None else _figure("Mistakes over time", words, found)
 
 
@@ -370,12 +397,12 @@ def _order(y: NDArray[Any], seed: int) -> tuple[NDArray[np.intp], str]:
     return np.arange(len(y)), "in their order"
 
 
-def _followed(entrant: Entrant, rows: Rows, order: NDArray[np.intp]) -> Any:
-    X = entrant.diet(rows, order)(order)
+def _followed(candidate_model: CandidateModel, rows: Rows, order: NDArray[np.intp]) -> Any:
+    X = candidate_model.preprocessor(rows, order)(order)
     batch = max(1, len(order) // STEPS)
     y = rows.y[order]
     stream = (X, y) if rows.w is None else (X, y, rows.w[order])
-    return progressive(clone(entrant.model), stream, batch=batch, window=batch)
+    return progressive(clone(candidate_model.model), stream, batch=batch, window=batch)
 
 
 def _quietly(work: Callable[[], Any]) -> Any:

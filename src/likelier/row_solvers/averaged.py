@@ -14,9 +14,9 @@ from likelier.data import Chunk
 from likelier.engines import run
 from likelier.objective import Objective
 from likelier.penalties import Penalty
-from likelier.row_solvers.sgd import Descent, Laid
+from likelier.row_solvers.sgd import ContiguousRows, Descent
 from likelier.solvers import FullMetric, Iterate, Solver, lbfgs, newton, proximal, run_solver
-from likelier.states import Expansion, Gram, Setting, Squares, Together, Values
+from likelier.states import Expansion, Gram, Setting, Squares, StateGroup, Values
 
 # Steps taken part by part, and averaged: what every engine can run, wherever the rows are.
 
@@ -26,7 +26,7 @@ NO_GAIN = f"{PATIENCE} epochs of averaged steps in a row gained no more than tol
 
 
 @dataclass
-class Pooled:
+class PooledWeights:
     """A mean of weights that were learned apart, by what each has learned of a column.
 
     θ_j = Σ_k s_kj θ_kj / Σ_k s_kj (Agarwal, Chapelle, Dudík & Langford 2014).
@@ -39,11 +39,11 @@ class Pooled:
     def start(cls, q: int, width: int) -> Self:
         return cls(np.zeros((q, width)), np.zeros((1, width)))
 
-    def plus(self, theta: Floats, known: Floats) -> "Pooled":
-        return Pooled(self.total + known * theta, self.known + known)
+    def plus(self, theta: Floats, known: Floats) -> "PooledWeights":
+        return PooledWeights(self.total + known * theta, self.known + known)
 
-    def merged(self, other: "Pooled") -> "Pooled":
-        return Pooled(self.total + other.total, self.known + other.known)
+    def merged(self, other: "PooledWeights") -> "PooledWeights":
+        return PooledWeights(self.total + other.total, self.known + other.known)
 
     def mean(self, otherwise: Floats) -> Floats:
         """(q, p + 1); of a column that none has met, `otherwise`."""
@@ -52,7 +52,7 @@ class Pooled:
 
 
 @dataclass
-class Averaged:
+class AveragedSGD:
     """Weights that the rows of each part have moved from one θ, averaged: a state.
 
     Parts count by Σ x² of a column, for the intercept by their rows. Merging is associative up to rounding;
@@ -60,7 +60,7 @@ class Averaged:
     """
 
     descent: Descent
-    others: Pooled  # what was merged into this one
+    others: PooledWeights  # what was merged into this one
     seed: int
     first: int  # the number of steps that each part counts from
     parts: int = 0  # merged into this one, which have met rows,
@@ -79,7 +79,7 @@ class Averaged:
     ) -> Self:
         descent = Descent.start(setting, penalty, theta, intercept=intercept)
         descent.steps = first
-        return cls(descent, Pooled.start(setting.q, setting.p + 1), seed, first)
+        return cls(descent, PooledWeights.start(setting.q, setting.p + 1), seed, first)
 
     @property
     def nbytes(self) -> int:
@@ -88,7 +88,7 @@ class Averaged:
     def update(self, chunk: Chunk) -> None:
         """Steps at its rows, in an order drawn by the number of the first."""
         self.descent.survey(chunk)
-        rows = Laid.from_chunk(chunk, self.descent.setting, self.descent.scale())
+        rows = ContiguousRows.from_chunk(chunk, self.descent.setting, self.descent.scale())
         order = np.arange(chunk.X.shape[0])
         drawn = np.random.SeedSequence([self.seed, self.first, chunk.first])
         _core.deal(order, int(drawn.generate_state(1, np.uint64)[0]) >> 1)
@@ -123,10 +123,10 @@ class Stage(NamedTuple):
     number: int = 0
 
 
-def averaging(objective: Objective, stage: Stage, seed: int) -> partial[Averaged]:
+def averaging(objective: Objective, stage: Stage, seed: int) -> partial[AveragedSGD]:
     """What absorbs the rows in an epoch."""
     return partial(
-        Averaged.start,
+        AveragedSGD.start,
         objective.setting,
         objective.penalty,
         stage.theta,
@@ -142,7 +142,7 @@ def averaged(objective: Objective, theta: Floats, *, seed: int = 0, measured: bo
     steps = averaging(objective, Stage(theta), seed)
     if not measured:
         return run(objective.source, steps).theta.ravel()
-    both = run(objective.source, partial(Together.start, (steps, objective.measuring)))
+    both = run(objective.source, partial(StateGroup.start, (steps, objective.measuring)))
     found, sums = both.states
     objective.know(objective.measured(sums))
     return np.asarray(found.theta.ravel())
@@ -159,7 +159,7 @@ def epochs(objective: Objective, theta: Floats, *, seed: int = 0, tol: float = 1
         objective.passes += 1
         at = stage.theta.reshape(1, objective.setting.q, -1)
         starts = (partial(Values.start, objective.setting, at), averaging(objective, stage, seed))
-        values, found = run(objective.source, partial(Together.start, starts)).states
+        values, found = run(objective.source, partial(StateGroup.start, starts)).states
         F = float(values.f[0]) / objective.n + objective.penalty.value(stage.theta)
         here = Iterate(stage.theta, F, np.inf, float(stage.number > 0))
         idle = 0 if F < best.value - tol else idle + 1
@@ -265,7 +265,7 @@ def begun(objective: Objective, theta: Floats, *, measured: bool) -> tuple[Float
     return (found.start(objective), said) if _helps(objective, found) else (theta, "")
 
 
-class Few(NamedTuple):
+class SubsetProblem(NamedTuple):
     """The problem of a few of the parts, and its solution."""
 
     objective: Objective
@@ -276,7 +276,7 @@ class Few(NamedTuple):
         return self.objective.carried(self.last.theta, objective)
 
 
-def _helps(objective: Objective, found: Few) -> bool:
+def _helps(objective: Objective, found: SubsetProblem) -> bool:
     """Whether F is less at the solution for a few of the parts than at 0; the metric is known afterwards.
 
     One pass finds F, its gradient and the Gram matrix of all rows. The Hessian of the few parts is a metric
@@ -287,7 +287,7 @@ def _helps(objective: Objective, found: Few) -> bool:
     at = theta.reshape(objective.setting.q, -1)
     starts = (partial(Expansion.start, objective.setting, at, curved=False), objective.measuring)
     objective.passes += 1
-    sums, gram = run(objective.source, partial(Together.start, starts)).states
+    sums, gram = run(objective.source, partial(StateGroup.start, starts)).states
     objective.recall(theta, sums)
     F, _ = objective.gradient(theta)
     if not objective.known_value() >= F:
@@ -309,7 +309,7 @@ def _some(objective: Objective) -> bool:
     return len(objective.source.parts(0)) >= APART // 2
 
 
-def of_few(objective: Objective, theta: Floats) -> Few | None:
+def of_few(objective: Objective, theta: Floats) -> SubsetProblem | None:
     """The solution for a few of the parts, itself begun with a few of those; None: there was none."""
     few = objective.thinned(APART)
     start = objective.carried(theta, few)
@@ -317,4 +317,6 @@ def of_few(objective: Objective, theta: Floats) -> Few | None:
     start = start if further is None else further.start(few)
     tol = EXACT * float(np.sqrt(objective.size / few.n))
     found = run_solver(newton, few, start, tol=tol, max_iter=STEPS)
-    return Few(few, found.last) if found.converged and np.isfinite(found.last.theta).all() else None
+    return (
+        SubsetProblem(few, found.last) if found.converged and np.isfinite(found.last.theta).all() else None
+    )

@@ -18,7 +18,7 @@ from likelier import _core
 from likelier.array_types import Floats
 from likelier.data import CSR, Arrays
 from likelier.objective import Objective
-from likelier.row_solvers.sgd import Laid, on_line
+from likelier.row_solvers.sgd import ContiguousRows, on_line
 from likelier.solvers import Iterate
 
 # The optimum of the hinge's dual problem on the face where an ascent has come to: one linear system.
@@ -45,7 +45,7 @@ ROUNDING = 8 * np.finfo(np.float64).eps
 class Face:
     """Rows times their signs, and what ties W to them: W = Σ a t x / λ."""
 
-    rows: Laid
+    rows: ContiguousRows
     X: NDArray[np.floating] | csr_array
     t: Floats  # (n,), 1 and -1
     w: Floats  # (n,), the most that each a may be
@@ -54,7 +54,7 @@ class Face:
     intercept: bool
 
     @classmethod
-    def of(cls, rows: Laid, inverse: float, *, intercept: bool) -> "Face":
+    def of(cls, rows: ContiguousRows, inverse: float, *, intercept: bool) -> "Face":
         t = np.where(rows.codes == 1, 1.0, -1.0)
         w = np.ones(len(t)) if rows.w is None else rows.w
         known = np.zeros(len(t)) if rows.offset is None else t * rows.offset.reshape(-1)
@@ -259,7 +259,7 @@ class Ascent:
     objective: Objective
     scale: Floats | None  # (p,): these units
     native: _core.DualRows
-    rows: Laid
+    rows: ContiguousRows
     inverse: float  # 1/λ
     tau: float
     W: Floats  # (p + 1, width), intercepts last
@@ -275,7 +275,7 @@ class Ascent:
         l2 = objective.penalty.l2[: setting.p]
         most = float(l2.max())
         scale = None if (l2 == most).all() else np.sqrt(most / l2)
-        rows = Laid.of(source, setting, scale)
+        rows = ContiguousRows.of(source, setting, scale)
         n, q = len(rows.codes), setting.q
         inverse = 1 / (most * objective.n)
         bound = setting.loss.bound if np.isfinite(setting.loss.bound) else 1.0

@@ -11,8 +11,8 @@ from likelier import _core
 from likelier.array_types import Floats
 from likelier.data import CSR, Chunk
 from likelier.data.matrix import Block
-from likelier.row_solvers.sklearn_sgd import Stand
-from likelier.scores import Based
+from likelier.row_solvers.sklearn_sgd import SGDPoint
+from likelier.scores import TermWithConstant
 from likelier.states.moments import refuse
 
 # The weight vectors of a perceptron, all of them, as the rows at which it was mistaken.
@@ -62,7 +62,7 @@ class Voters:
 
 
 @dataclass(frozen=True)
-class Votes(Based):
+class Votes(TermWithConstant):
     """Σ_k lasting_k sign(w_k·x) / Σ_k lasting_k: the mean vote of all weights (Freund & Schapire 1999).
 
     A score of 0 is no vote. Of two classes the first scores 0.
@@ -186,7 +186,7 @@ class Pool(NamedTuple):
         return before + weighted_sum(self.X, rows[~old] - self.kept.shape[0], steps[~old])
 
 
-class Follower:
+class VoteRecorder:
     """What is kept of the weight vectors beside the last, and their mean: nothing."""
 
     each_epoch = False  # whether it is to see epochs one by one
@@ -196,7 +196,7 @@ class Follower:
 
 
 @dataclass
-class Poll(Follower):
+class AllVotes(VoteRecorder):
     """All of them; beyond `most` mistakes, the latest."""
 
     each_epoch = True
@@ -219,7 +219,7 @@ class Poll(Follower):
 
 
 @dataclass
-class Draw(Follower):
+class DrawnVote(VoteRecorder):
     """One of them, each turn's as likely as another's.
 
     A turn of an epoch replaces the one drawn before with the chance that it is among all turns so far.
@@ -248,17 +248,17 @@ LONGEST = 1 << 16  # turns that a diary of several epochs may have
 
 # ---- the run -----------------------------------------------------------------------------------------
 @dataclass
-class Record:
+class EpochRecorder:
     """Told of each epoch, or of some, whose diary it takes: none is longer than one, or LONGEST."""
 
     theta: Floats  # (1, p + 1), where the next epoch begins,
     t: int  # and at which turn
     tally: Tally
-    follower: Follower
+    follower: VoteRecorder
 
     @classmethod
-    def of(cls, stand: Stand, tally: Tally, follower: Follower) -> Self:
-        return cls(stand.theta.copy(), int(stand.t), tally, follower)
+    def of(cls, point: SGDPoint, tally: Tally, follower: VoteRecorder) -> Self:
+        return cls(point.theta.copy(), int(point.t), tally, follower)
 
     def at_once(self, rows: int) -> int:
         """How many epochs over so many rows it can be told of together."""

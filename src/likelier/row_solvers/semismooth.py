@@ -11,7 +11,7 @@ from likelier import _core
 from likelier.array_types import Floats
 from likelier.data import CSR, Arrays
 from likelier.objective import Objective
-from likelier.row_solvers.sgd import Laid
+from likelier.row_solvers.sgd import ContiguousRows
 from likelier.solvers import Iterate
 from likelier.threads import cores
 
@@ -56,7 +56,7 @@ class Margins:
         l2 = objective.penalty.l2[: setting.p]
         most = float(l2.max())
         scale = None if (l2 == most).all() else np.sqrt(most / l2)
-        rows = Laid.of(source, setting)
+        rows = ContiguousRows.of(source, setting)
         codes = np.ascontiguousarray(source.y, dtype=np.int32)
         offset = None if rows.offset is None else np.ascontiguousarray(rows.offset).reshape(-1)
         sparse = isinstance(rows.X, CSR) and setting.p > FEW_COLUMNS
@@ -82,7 +82,9 @@ class Margins:
             theta[:-1] *= self.scale
         return Iterate(theta, line.value, line.norm, line.step, stuck=ROUNDING if line.stuck else "")
 
-    def lines(self, first: int, count: int, factors: Floats | None, tol: float, max_iter: int) -> "Lines":
+    def lines(
+        self, first: int, count: int, factors: Floats | None, tol: float, max_iter: int
+    ) -> "LinesResult":
         """Those of the classes from `first` on; factors (count,): what each one's own rows weigh more."""
         theta = np.zeros((count, self.native.width))
 
@@ -100,14 +102,14 @@ class Margins:
         if self.scale is not None:
             theta[:, :-1] *= self.scale
         trace, lengths, ends = (np.concatenate(each) for each in zip(*parts, strict=True))
-        return Lines(theta, trace.reshape(-1, 3), np.append(0, np.cumsum(lengths)), ends == STUCK)
+        return LinesResult(theta, trace.reshape(-1, 3), np.append(0, np.cumsum(lengths)), ends == STUCK)
 
 
 STUCK = 2  # as the core says how a line has ended
 
 
 @dataclass(frozen=True)
-class Lines:
+class LinesResult:
     """Lines that were followed to their ends, and how each came there."""
 
     theta: Floats  # (K, p + 1)

@@ -21,7 +21,7 @@ from likelier.states import Setting
 # Rows as the native row loops take them.
 
 
-class Laid(NamedTuple):
+class ContiguousRows(NamedTuple):
     """Rows that adjoin in memory, with labels and weights: those without a label weigh nothing."""
 
     X: Dense | CSR
@@ -32,13 +32,13 @@ class Laid(NamedTuple):
     squares: Floats  # (n,), ‖x - shift‖²
 
     @classmethod
-    def of(cls, source: Arrays, setting: Setting, scale: Floats | None = None) -> "Laid":
+    def of(cls, source: Arrays, setting: Setting, scale: Floats | None = None) -> "ContiguousRows":
         """All rows of a source, their columns times `scale`."""
         (chunk,) = source.parts(len(source) * source.X.row_bytes)[0]()
         return cls.from_chunk(chunk, setting, scale)
 
     @classmethod
-    def from_chunk(cls, chunk: Chunk, setting: Setting, scale: Floats | None = None) -> "Laid":
+    def from_chunk(cls, chunk: Chunk, setting: Setting, scale: Floats | None = None) -> "ContiguousRows":
         """The rows of one chunk."""
         assert chunk.y is not None
         X, shift = adjoining(chunk.X), setting.shift
@@ -95,7 +95,7 @@ HEAVY = 20  # times the mean weight: rows up to it move weights in full proporti
 
 
 @dataclass(frozen=True)
-class Pace:
+class LearningRate:
     """η_t = rate / (1 + t/horizon)^power; rate None: what the losses' curvature and the rows allow.
 
     scaled: each column in units of its own typical size, so that those of any scale learn alike.
@@ -122,7 +122,7 @@ class Descent:
     squares: Floats  # (p,), Σ x² of each column,
     cells: Floats  # (p,), and of how many cells
     intercept: bool = True
-    pace: Pace = Pace()
+    pace: LearningRate = LearningRate()
     steps: int = 0
 
     @classmethod
@@ -133,16 +133,16 @@ class Descent:
         theta: Floats,
         *,
         intercept: bool = True,
-        pace: Pace | None = None,
+        pace: LearningRate | None = None,
     ) -> Self:
         T = np.array(theta, dtype=np.float64).reshape(setting.q, -1)
         none = np.zeros(setting.p)
-        return cls(setting, penalty, T, T.copy(), none, none.copy(), intercept, pace or Pace())
+        return cls(setting, penalty, T, T.copy(), none, none.copy(), intercept, pace or LearningRate())
 
     def update(self, chunk: Chunk) -> float:
         """A step at each row: the losses that they had before it, added up."""
         self.survey(chunk)
-        rows = Laid.from_chunk(chunk, self.setting, self.scale())
+        rows = ContiguousRows.from_chunk(chunk, self.setting, self.scale())
         return self.run(rows, np.arange(chunk.X.shape[0]))
 
     def survey(self, chunk: Chunk) -> None:
@@ -159,7 +159,7 @@ class Descent:
             scale = np.sqrt(self.cells / self.squares)
         return np.where(np.isfinite(scale), scale, 1.0)
 
-    def run(self, rows: Laid, order: NDArray[np.int64]) -> float:
+    def run(self, rows: ContiguousRows, order: NDArray[np.int64]) -> float:
         """Steps at these rows, whose columns are times `scale()`, in this order."""
         setting, scale = self.setting, self.scale()
         p, q = setting.p, setting.q
@@ -200,7 +200,7 @@ class Descent:
         self.steps = steps
         return loss
 
-    def _rate(self, rows: Laid, bound: float) -> float:
+    def _rate(self, rows: ContiguousRows, bound: float) -> float:
         if self.pace.rate is not None:
             return self.pace.rate
         heavy = 1.0 if rows.w is None else max(1.0, min(rows.w.max(), HEAVY * rows.w.mean()))
@@ -229,17 +229,17 @@ def _every(X: object) -> int:
 
 
 def sgd(
-    objective: Objective, theta: Floats, *, pace: Pace | None = None, seed: int = 0
+    objective: Objective, theta: Floats, *, pace: LearningRate | None = None, seed: int = 0
 ) -> Iterator[Iterate]:
     """Epochs of `Descent` over shuffled rows. An iterate is the mean of them, with the value of a pass."""
     source, setting = objective.source, objective.setting
     assert isinstance(source, Arrays)
     n = len(source)
     (chunk,) = source.parts(n * source.X.row_bytes)[0]()
-    pace = Pace(horizon=float(n)) if pace is None else pace
+    pace = LearningRate(horizon=float(n)) if pace is None else pace
     descent = Descent.start(setting, objective.penalty, theta, intercept=objective.intercept, pace=pace)
     descent.survey(chunk)
-    rows = Laid.from_chunk(chunk, setting, descent.scale())
+    rows = ContiguousRows.from_chunk(chunk, setting, descent.scale())
     order = np.arange(n)
     yield seen(objective, theta, 0.0)
     for number in count(1):

@@ -36,7 +36,7 @@ IN_ORDER = 4_000_000  # cells, up to which sums are taken in scikit-learn's orde
 
 
 @dataclass(frozen=True)
-class Course:
+class SGDSettings:
     """How steps are taken, and when there is an end to them.
 
     η_t = η₀ (constant, adaptive), 1 / (α (t₀ + t - 1)) (optimal; Bottou 2012), η₀ / t^power (invscaling),
@@ -83,7 +83,7 @@ class Rows(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Stand:
+class SGDPoint:
     """Where steps go on from: θ (q, p + 1), intercepts last; its mean and Σg², if wanted; the next turn.
 
     stepped: the same with all that is left over from the steps so far; those at other rows go on from there
@@ -97,20 +97,20 @@ class Stand:
     stepped: _core.Stepped | None = None
 
     @classmethod
-    def start(cls, q: int, p: int, course: Course, theta: Floats | None = None) -> "Stand":
+    def start(cls, q: int, p: int, settings: SGDSettings, theta: Floats | None = None) -> "SGDPoint":
         none = np.zeros((q, p + 1))
         return cls(
             none if theta is None else theta,
-            none if course.average else None,
-            none if course.rate == "adagrad" else None,
+            none if settings.average else None,
+            none if settings.rate == "adagrad" else None,
         )
 
 
 @dataclass(frozen=True)
-class Walk:
+class EpochResult:
     """Where steps have led, and what was seen on the way, by epoch."""
 
-    stand: Stand
+    point: SGDPoint
     losses: Floats  # mean loss of each row before its step
     scores: Floats  # of the held rows, after the epoch
     mistakes: Ints  # rows with y z <= 0 before their step
@@ -133,7 +133,7 @@ class Task(NamedTuple):
 Watch = Callable[[float], None]  # after an epoch: its mean loss
 
 
-class Told(Protocol):
+class EpochCallback(Protocol):
     """Whoever is to know, after some epochs, all that can be known."""
 
     def at_once(self, rows: int) -> int:
@@ -143,20 +143,20 @@ class Told(Protocol):
         """Epochs have been made."""
 
 
-def walk(
+def result(
     rows: Rows,
-    course: Course,
-    stand: Stand,
+    settings: SGDSettings,
+    point: SGDPoint,
     task: Task,
     epochs: int,
     watch: Watch | None = None,
-    told: Told | None = None,
-) -> Walk:
+    told: EpochCallback | None = None,
+) -> EpochResult:
     """Epochs of steps, at most so many."""
     if epochs == 0:
         none = np.empty(0, dtype=np.int64)
-        return Walk(stand, np.empty(0), np.empty(0), none, none, True, none, none, 0)
-    native = _native(rows, course, stand, task)
+        return EpochResult(point, np.empty(0), np.empty(0), none, none, True, none, none, 0)
+    native = _native(rows, settings, point, task)
     at_once = 1 if watch is not None else max(1, AT_ONCE // _cells(rows.X))
     if told is not None:
         at_once = min(at_once, told.at_once(len(rows.codes)))
@@ -170,8 +170,8 @@ def walk(
             told.after(native)
         if watch is not None:
             watch(float(native.losses[-1]))
-    return Walk(
-        _stand(native, stand),
+    return EpochResult(
+        _point(native, point),
         native.losses,
         native.judged,
         native.mistakes,
@@ -184,68 +184,70 @@ def walk(
     )
 
 
-def walk_all(
+def run_all_epochs(
     rows: Rows,
-    courses: Sequence[Course],
-    stands: Sequence[Stand],
+    settings_of_each: Sequence[SGDSettings],
+    points: Sequence[SGDPoint],
     tasks: Sequence[Task],
     epochs: Sequence[int],
     workers: int,
     watch: Watch | None = None,
-    told: Sequence[Told | None] | None = None,
-) -> list[Walk]:
+    told: Sequence[EpochCallback | None] | None = None,
+) -> list[EpochResult]:
     """The same for several problems on the same rows, side by side."""
     told = [None] * len(tasks) if told is None else told
 
-    def one(course: Course, stand: Stand, task: Task, epochs: int, told: Told | None) -> Walk:
-        return walk(rows, course, stand, task, epochs, watch, told)
+    def one(
+        settings: SGDSettings, point: SGDPoint, task: Task, epochs: int, told: EpochCallback | None
+    ) -> EpochResult:
+        return result(rows, settings, point, task, epochs, watch, told)
 
-    problems = list(zip(courses, stands, tasks, epochs, told, strict=True))
+    problems = list(zip(settings_of_each, points, tasks, epochs, told, strict=True))
     if min(workers, len(tasks)) == 1 or _cells(rows.X) < FEW_CELLS:
         return [one(*problem) for problem in problems]
     with ThreadPoolExecutor(min(workers, len(tasks))) as pool:
         return list(pool.map(lambda problem: one(*problem), problems))
 
 
-def _native(rows: Rows, course: Course, stand: Stand, task: Task) -> _core.Stochastic:
-    sparse = isinstance(rows.X, CSR) and course.rate != "adagrad"
-    typical = np.sqrt(1 / np.sqrt(course.alpha)) if course.rate == "optimal" else 1.0
-    q = len(stand.theta)  # of two classes softmax has one score, too
+def _native(rows: Rows, settings: SGDSettings, point: SGDPoint, task: Task) -> _core.Stochastic:
+    sparse = isinstance(rows.X, CSR) and settings.rate != "adagrad"
+    typical = np.sqrt(1 / np.sqrt(settings.alpha)) if settings.rate == "optimal" else 1.0
+    q = len(point.theta)  # of two classes softmax has one score, too
     return _core.Stochastic(
         rows.X.native(),
         rows.codes,
         rows.w,
         rows.held,
         np.array(task.by_class, dtype=np.float64),
-        stand.theta,
-        stand.mean,
-        stand.squares,
-        stand.stepped,
-        t=stand.t,
+        point.theta,
+        point.mean,
+        point.squares,
+        point.stepped,
+        t=point.t,
         positive=task.positive,
         K=q,
-        loss=LOSSES.index("log_loss" if q == 1 and course.loss == "softmax" else course.loss),
-        epsilon=course.epsilon,
-        rate=RATES.index(course.rate),
-        eta0=course.eta0,
-        power=course.power,
-        alpha=course.alpha,
-        t0=1 / (typical * course.alpha) if course.rate == "optimal" else 0.0,
-        strength=course.strength,
-        l2=course.l2,
-        l1=course.l1,
-        average=course.average,
-        intercept=course.intercept,
+        loss=LOSSES.index("log_loss" if q == 1 and settings.loss == "softmax" else settings.loss),
+        epsilon=settings.epsilon,
+        rate=RATES.index(settings.rate),
+        eta0=settings.eta0,
+        power=settings.power,
+        alpha=settings.alpha,
+        t0=1 / (typical * settings.alpha) if settings.rate == "optimal" else 0.0,
+        strength=settings.strength,
+        l2=settings.l2,
+        l1=settings.l1,
+        average=settings.average,
+        intercept=settings.intercept,
         decay=SPARSE_DECAY if sparse else 1.0,
-        shuffle=course.shuffle,
+        shuffle=settings.shuffle,
         seed=task.seed,
-        tol=-np.inf if course.tol is None else course.tol,
-        patience=course.patience,
-        still=course.still,
-        diary=course.diary,
+        tol=-np.inf if settings.tol is None else settings.tol,
+        patience=settings.patience,
+        still=settings.still,
+        diary=settings.diary,
         in_order=_cells(rows.X) <= IN_ORDER,
         # scikit-learn's score of held rows takes no refusal by the logistic loss for a right answer.
-        refusal=0.0 if course.loss == "log_loss" else 1.0,
+        refusal=0.0 if settings.loss == "log_loss" else 1.0,
     )
 
 
@@ -254,7 +256,7 @@ def _cells(X: Dense | CSR) -> int:
     return n * p if isinstance(X, Dense) else int(X.starts[-1] - X.starts[0]) + n
 
 
-def _stand(native: _core.Stochastic, before: Stand) -> Stand:
+def _point(native: _core.Stochastic, before: SGDPoint) -> SGDPoint:
     theta = np.empty_like(before.theta)
     native.theta(theta)
     mean = squares = None
@@ -264,7 +266,7 @@ def _stand(native: _core.Stochastic, before: Stand) -> Stand:
     if before.squares is not None:
         squares = np.empty_like(before.squares)
         native.squares(squares)
-    return Stand(theta, mean, squares, native.t, native.stepped())
+    return SGDPoint(theta, mean, squares, native.t, native.stepped())
 
 
 def _refuse(rows: Rows, row: int, epoch: int) -> None:

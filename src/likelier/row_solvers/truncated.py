@@ -78,8 +78,7 @@ def truncated(objective: Objective, theta: Floats, *, tol: float = 1e-4) -> Iter
         exact = exact or norm <= tol or (near and norm > STALLED * before_that)
         length = native.search(near)
         radius = radius_after(radius, native.reach, length)
-        theta = np.empty_like(theta)
-        native.theta(theta)
+        theta = _placed(objective, native)
         ahead = native.expand()
         if not ahead <= value + 1e-6 * abs(value):
             break
@@ -91,6 +90,18 @@ def truncated(objective: Objective, theta: Floats, *, tol: float = 1e-4) -> Iter
 def guessed(kappas: deque[float], size: float) -> float:
     """The gradient norm, by what the last directions have made of gᵀM⁻¹g."""
     return float(np.sqrt(BEYOND * max(kappas) * size))
+
+
+def _placed(objective: Objective, native: Native) -> Floats:
+    """θ after a step, with the free direction of softmax taken out again.
+
+    The gradient has no part in that direction, but the steps of a diagonal metric and of floats have.
+    """
+    theta = np.empty(objective.size)
+    native.theta(theta)
+    theta = objective.centred(theta)
+    native.place(theta)
+    return theta
 
 
 def radius_after(radius: float, reach: float, length: float) -> float:

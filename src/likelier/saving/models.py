@@ -14,15 +14,16 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from likelier.data import Chunk, Dense
+from likelier.data.design import Design
 from likelier.em import Stepwise
 from likelier.estimators import validation
 from likelier.estimators.catalogue import MODELS, Saved
 from likelier.estimators.common import LinearClassifier
-from likelier.estimators.discriminative.logistic import Steps
-from likelier.estimators.discriminative.sgd_base import Strides
+from likelier.estimators.discriminative.logistic import LogisticSGDState
+from likelier.estimators.discriminative.sgd_base import SGDState
 from likelier.estimators.discriminative.weights import Weights
 from likelier.estimators.generative.outliers import scored
-from likelier.estimators.linear_regression import LeastSquares, Lines
+from likelier.estimators.linear_regression import LeastSquares, LinearParams
 from likelier.estimators.online.classifier import OnlineClassifier
 from likelier.inference import Information
 from likelier.saving import format, online
@@ -203,8 +204,9 @@ def _params(estimator: Any, arrays: Arrays) -> dict[str, Any]:
         key = problem.path.split("/")[1]
         if key == "families":
             raise ValueError(
-                f"{problem} A family of one's own needs its code to be loaded, which no file holds: pickle "
-                "the model, or take a family of likelier's."
+                f"{problem} A custom family needs its own code to be loaded, which model files do "
+                "not hold: pickle "
+                "the model, or use one of likelier's families."
             ) from None
         raise ValueError(
             f"{problem} What was fitted does not need its hyper-parameters any more: to save it without "
@@ -221,7 +223,8 @@ def _fitted(estimator: Any, statistics: bool) -> dict[str, Any]:
         if not (np.all(counted.n > 0) or isinstance(estimator._model, Weights)):  # weights are for all
             unseen = ", ".join(map(str, estimator._target[counted.n == 0][:5]))
             raise ValueError(
-                f"no row of class {unseen} has been seen, and only the statistics know: save with them."
+                f"no row of class {unseen} has been seen, which only the statistics record: save "
+                "the model with its statistics."
             )
         counted = None
     return {
@@ -230,6 +233,7 @@ def _fitted(estimator: Any, statistics: bool) -> dict[str, Any]:
         "feature_names": getattr(estimator, "feature_names_in_", None),
         "model": _settled(estimator._model),
         "statistics": counted,
+        **({"design": estimator._design} if "_design" in vars(estimator) else {}),
     }
 
 
@@ -299,12 +303,15 @@ def _become_fitted(estimator: Any, form: Saved, parts: dict[str, Any]) -> Any:
         require(not parts, f"a {type(estimator).__name__} has no such parts")
         return _checked_linear(estimator)
     wanted = {"target", "n_features", "feature_names", "model", "statistics"}
+    design = parts.pop("design", None)
     require(parts.keys() == wanted, f"its parts are not {', '.join(sorted(wanted))}")
     target, p, names, model, statistics = (
         parts[key] for key in ("target", "n_features", "feature_names", "model", "statistics")
     )
     require(type(p) is int and p > 0, f"{p!r:.80} is not a number of columns")
     _check_names(names, p)
+    if design is not None:
+        names, p = _designed(design, names, p)
     sizes = {"p": p, **(_targets(target) if isinstance(estimator, LeastSquares) else _classes(target))}
     require(_is_one(model, form.model), f"the model is not a {_words(form.model)}")
     check(model, sizes)
@@ -312,16 +319,26 @@ def _become_fitted(estimator: Any, form: Saved, parts: dict[str, Any]) -> Any:
         require(_is_one(model.params, form.densities), f"the densities are not {_words(form.densities)}")
         require(model.params.shape == (sizes["K"], p), f"the densities are not of {p} columns")
     if statistics is not None:
-        kept = (Information, Steps, Strides) if "model.Weights" in form.model else None
+        kept = (Information, LogisticSGDState, SGDState) if "model.Weights" in form.model else None
         good = hasattr(statistics, "mergeable") if kept is None else isinstance(statistics, kept)
         require(good, "the statistics are not valid")
         check(statistics, sizes)
     with np.errstate(all="ignore"):
-        linear = isinstance(model, Lines | Weights)
+        linear = isinstance(model, LinearParams | Weights)
         scores = [model.scores] if linear else [model.joint, model.posterior]
         for one in scores:
             _check_scores(one, p)
         return estimator._publish(model, statistics, target, names)
+
+
+def _designed(design: Any, names: Any, p: int) -> tuple[NDArray[Any], int]:
+    """The columns that the model was fitted to, where a table of p columns became a design matrix."""
+    require(isinstance(design, Design), "the design is not valid")
+    check(design, {})
+    known = None if names is None else list(names)
+    same = len(design.table) == p and (known == design.names_in if design.named else known is None)
+    require(same, "the design is not of these columns")
+    return design.names, design.p
 
 
 def _is_one(record: Any, names: tuple[str, ...]) -> bool:

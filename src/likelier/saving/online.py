@@ -122,7 +122,7 @@ def _labels(target: Any) -> list[Any]:
 
 
 def _reading(given: Any) -> dict[str, Any]:
-    require(isinstance(given, dict), "how its rows are read is no dict")
+    require(isinstance(given, dict), "its reading options are not a dict")
     columns = given.get("columns", {})
     good = isinstance(columns, dict) and all(kind in (NUMBER, WORD) for kind in columns.values())
     for name in ("target", "weight"):
@@ -152,7 +152,7 @@ def _names(given: Any) -> list[str] | None:
 
 def _state(settings: Settings, labels: list[Any], parts: Mapping[str, Any]) -> dict[str, Any]:
     state, K = parts["online"], len(labels)
-    require(isinstance(state, dict), "what was learned is no dict")
+    require(isinstance(state, dict), "its learned state is not a dict")
     state = dict(state)
     fading = state.pop("fading", 0)  # whether weights are kept inflated, as sums are
     counts: Any = state.get("counts")
@@ -161,7 +161,7 @@ def _state(settings: Settings, labels: list[Any], parts: Mapping[str, Any]) -> d
     for name, value in state.items():
         if name != "counts":
             good = type(value) in (int, float) and 0 <= value < math.inf
-            require(good, f"{name} is {value!r:.80}, which is no count")
+            require(good, f"{name} is {value!r:.80}, which is not a count")
     require(state.get("inflation", 1) > 0, "inflation is 0")
     require(state.get("K", K + 1) <= K, f"it has weights of {state.get('K')!r:.80} classes, and {K} labels")
     held = _table(settings, parts["table"])

@@ -10,15 +10,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import CSR
-from likelier.em import Blend, Selection, Stepwise, Way
-from likelier.estimators.discriminative.logistic import Steps
-from likelier.estimators.discriminative.logistic_cv import Tried
-from likelier.estimators.discriminative.perceptron import Progress, Voted
-from likelier.estimators.discriminative.sgd_base import Strides
-from likelier.estimators.discriminative.weights import Course, Weights
+from likelier.data.design import (
+    DATE_PARTS,
+    DAYS,
+    AsIs,
+    BinTerm,
+    CategoryTerm,
+    CodeTerm,
+    Design,
+    LeftOut,
+    NumberTerm,
+    TableColumn,
+)
+from likelier.em import EMTrace, FittedMixture, Selection, Stepwise
+from likelier.estimators.discriminative.logistic import LogisticSGDState
+from likelier.estimators.discriminative.logistic_cv import CrossValidatedWeights
+from likelier.estimators.discriminative.perceptron import PerceptronState, VotedWeights
+from likelier.estimators.discriminative.sgd_base import SGDState
+from likelier.estimators.discriminative.weights import SolverTrace, Weights
+from likelier.estimators.generative.column_weights import WeightedBayes, WeightedParts
 from likelier.estimators.generative.discriminant import LinearBayes
 from likelier.estimators.generative.family_choice import Choice, Part, Plan, PlannedBayes, PlannedParts
-from likelier.estimators.linear_regression import Lines
+from likelier.estimators.linear_regression import LinearParams
 from likelier.families import (
     Bernoullis,
     Betas,
@@ -42,11 +55,11 @@ from likelier.families import (
     Tied,
 )
 from likelier.families.dirichlet import Shares
-from likelier.families.gamma_beta import Itself, TwoShares
-from likelier.families.mixed import OfAll, Shared
-from likelier.families.registry import Settled
+from likelier.families.gamma_beta import SinglePart, TwoShares
+from likelier.families.mixed import PooledStatistics, SharedDensity
+from likelier.families.registry import ColumnFamily
 from likelier.inference import Information, Separation, Solution
-from likelier.model import Bayes, Unweighed
+from likelier.model import Bayes, UnweightedBayes
 from likelier.row_solvers.perceptron import Tally, Voters
 from likelier.saving.format import require
 from likelier.scores import Affine, Scores
@@ -57,9 +70,7 @@ from likelier.states import (
     ColumnMoments,
     Counts,
     Deviations,
-    Gathered,
     HigherMoments,
-    Kept,
     LabelRows,
     LabelTotals,
     Levels,
@@ -67,12 +78,15 @@ from likelier.states import (
     Parts,
     PatternMoments,
     PositiveMoments,
+    ReferenceScores,
+    RowsOrTriangle,
     ShrinkageMoments,
+    StoredRows,
     Sums,
     Survey,
     Triangle,
-    Typical,
 )
+from likelier.states.reservoir import Reservoir
 from likelier.states.rows import MOST
 from likelier.states.units import Scaled
 from likelier.storing.files import field_names
@@ -257,8 +271,13 @@ def _normal(params: Any) -> Any:
     return np.allclose(totals, 1, rtol=1e-6)
 
 
-def _kept(state: Kept) -> Any:
+def _kept(state: StoredRows | Reservoir) -> Any:
     return np.all(state.w > 0) and np.all((state.codes >= 0) & (state.codes < state.K))
+
+
+def _sampled_rows(state: Reservoir) -> Any:
+    counted = len(state.keys) <= state.most and state.before >= 0 and len(state.keys) <= state.rows
+    return counted and state.enough > 0 and _kept(state)
 
 
 def _pointed(params: Kernels) -> Any:
@@ -274,7 +293,7 @@ def _foldable(state: Triangle) -> Any:
     return state.n >= 0 and state.R.flags.c_contiguous
 
 
-def _gathered(state: Gathered) -> Any:
+def _gathered(state: RowsOrTriangle) -> Any:
     heights = [[len(piece) for piece in pieces] for pieces in (state.Y, state.w)]
     heights.append([X.shape[0] for X in state.X])
     empty = state.triangle is None or not state.X
@@ -296,7 +315,7 @@ def _drawn(params: Multinomials) -> Any:
     return np.allclose(sums, 1, rtol=0, atol=1e-6) and np.all(params.length >= 0)
 
 
-def _sampled(state: Typical) -> Any:
+def _sampled(state: ReferenceScores) -> Any:
     m = len(state.keys)
     return m == len(state.scores) == len(state.w) <= MOST and np.all(state.w > 0) and state.rows >= m
 
@@ -310,7 +329,7 @@ def _positive(state: PositiveMoments) -> Any:
     return counted and np.all(state.mean[state.seen > 0] > 0) and state.positives in _WHOLE
 
 
-_WHOLE = (Itself(), TwoShares(), Shares())  # what statistics are of
+_WHOLE = (SinglePart(), TwoShares(), Shares())  # what statistics are of
 
 
 def _apart(parts: Parts) -> bool:
@@ -329,7 +348,7 @@ def _near(units: Any) -> Any:
 
 
 def _possible(model: Bayes) -> Any:
-    known = (model.typical is None or isinstance(model.typical, Typical)) and _near(model.units)
+    known = (model.typical is None or isinstance(model.typical, ReferenceScores)) and _near(model.units)
     return known and model.log_prior.max() <= 1e-6 and abs(model.prior.sum() - 1) < 1e-6
 
 
@@ -341,7 +360,7 @@ def _owned(mixture: Mixture) -> Any:
     return np.all(np.abs(sums - 1) < 1e-6)
 
 
-def _blended(model: Blend) -> Any:
+def _blended(model: FittedMixture) -> Any:
     return _possible(model) and model.params.shape[0] == len(model.log_prior)
 
 
@@ -350,12 +369,12 @@ def _informed(found: Information) -> Any:
     return same and np.all(found.n >= 0) and np.all(found.l2 >= 0) and found.iterations >= 0
 
 
-def _walked(found: Steps) -> Any:
+def _walked(found: LogisticSGDState) -> Any:
     sums = (found.n, found.squares, found.cells)
     return found.steps >= 0 and len(found.losses) > 0 and all(np.all(each >= 0) for each in sums)
 
 
-def _strode(found: Strides) -> Any:
+def _strode(found: SGDState) -> Any:
     squares = found.squares is None or np.all(found.squares >= 0)
     return found.t >= 1 and found.mistakes >= 0 and np.all(found.n >= 0) and squares
 
@@ -372,7 +391,7 @@ def _lasting(voters: Voters) -> Any:
     return np.all(voters.lasting >= 0) and voters.lasting.sum() > 0
 
 
-def _voting(model: Voted) -> Any:
+def _voting(model: VotedWeights) -> Any:
     r = model.kept.shape[0]
     known = all(np.all((one.rows >= 0) & (one.rows < r)) for one in model.voters)
     return known and len(model.voters) == len(model.W)
@@ -384,13 +403,27 @@ def _counted_up(tally: Tally) -> Any:
     return grown and 0 <= tally.latest <= tally.mistakes <= tally.turns and tally.passed >= 0
 
 
-def _went(found: Progress) -> Any:
+def _went(found: PerceptronState) -> Any:
     return _strode(found) and len(found.tallies) == len(found.theta) and found.forgotten >= 0
 
 
 def _tabled(table: Selection) -> Any:
     each = (table.n_components, table.covariance_type, table.log_likelihood, table.bic, table.converged)
     return len({len(one) for one in (*each, table.bic if table.aic is None else table.aic)}) == 1
+
+
+def _indicating(term: CategoryTerm) -> Any:
+    """The kernel writes to the columns that places name."""
+    count = len(term.labels)
+    known = all(-1 <= place < count for place in (term.rare, term.missing))
+    placed = len(term.places) == 0 or (term.places.min() >= -1 and term.places.max() < count)
+    return known and placed and len(term.places) == len(term.levels)
+
+
+def _planned(design: Design) -> Any:
+    derived = [name for column in design.table for name in column.derived_names]
+    parts = {part for column in design.table for part in column.parts}
+    return len(derived) == len(design.terms) and design.p > 0 and parts <= {*DATE_PARTS, DAYS}
 
 
 RECORDS = {
@@ -418,9 +451,14 @@ RECORDS = {
     "states.Triangle": Kind(
         Triangle, {"p": "p", "shift": "p+q", "R": "1+p+q 1+p+q", "power": "1+p+q"}, _foldable
     ),
-    "states.Gathered": Kind(Gathered, {"p": "p", "q": "q", "X": "m p", "Y": "m q", "w": "m"}, _gathered),
+    "states.Gathered": Kind(
+        RowsOrTriangle, {"p": "p", "q": "q", "X": "m p", "Y": "m q", "w": "m"}, _gathered
+    ),
     "states.Sums": Kind(Sums, {"n": "K", "total": "K p", "gone": "K p"}, _summed),
-    "states.Kept": Kind(Kept, {"K": "K", "X": "m p", "codes": "m", "w": "m"}, _kept, gaps=("X",)),
+    "states.Kept": Kind(StoredRows, {"K": "K", "X": "m p", "codes": "m", "w": "m"}, _kept, gaps=("X",)),
+    "states.Reservoir": Kind(
+        Reservoir, {"K": "K", "keys": "m", "X": "m p", "codes": "m", "w": "m"}, _sampled_rows, gaps=("X",)
+    ),
     "states.Survey": Kind(Survey, {"levels": "K"}),
     "states.LabelTotals": Kind(LabelTotals, {"levels": "K", "n": "K"}),
     "states.LabelRows": Kind(LabelRows, {"labels": "l", "rows": "l"}),
@@ -431,10 +469,12 @@ RECORDS = {
     "states.PositiveMoments": Kind(
         PositiveMoments, {"n": "K", **dict.fromkeys(("seen", "mean", "gap"), _positives)}, _positive
     ),
-    "states.Itself": Kind(Itself, {}),
+    "states.Itself": Kind(SinglePart, {}),
     "states.TwoShares": Kind(TwoShares, {}),
     "states.Shares": Kind(Shares, {}, lambda shares: shares.whole > 0),
-    "states.Typical": Kind(Typical, {"keys": "m", "scores": "m", "w": "m"}, _sampled, logs=("scores",)),
+    "states.Typical": Kind(
+        ReferenceScores, {"keys": "m", "scores": "m", "w": "m"}, _sampled, logs=("scores",)
+    ),
     "families.Gammas": Kind(
         Gammas, {"a": "K p", "mean": "K p"}, lambda d: (d.a > 0).all() and (d.mean > 0).all()
     ),
@@ -468,9 +508,11 @@ RECORDS = {
         Group, {"columns": "c"}, within=lambda group: [(group.params, {"p": len(group.columns)})]
     ),
     "families.Mixed": Kind(Mixed, {}, lambda mixed: _partition([group.columns for group in mixed.groups])),
-    "families.Shared": Kind(Shared, {"K": "K"}, within=lambda shared: [(shared.params, {"K": 1})]),
-    "families.OfAll": Kind(OfAll, {"n": "K"}, _counted, within=lambda each: [(each.state, {"K": 1})]),
-    "families.Settled": Kind(Settled, {"levels": "l"}),
+    "families.Shared": Kind(SharedDensity, {"K": "K"}, within=lambda shared: [(shared.params, {"K": 1})]),
+    "families.OfAll": Kind(
+        PooledStatistics, {"n": "K"}, _counted, within=lambda each: [(each.state, {"K": 1})]
+    ),
+    "families.Settled": Kind(ColumnFamily, {"levels": "l"}),
     "plan.Choice": Kind(Choice, {}),
     "plan.Part": Kind(
         Part, {"columns": "c"}, lambda part: part.own is None and len(part.settled) == len(part.columns)
@@ -483,10 +525,24 @@ RECORDS = {
     "plan.PlannedBayes": Kind(
         PlannedBayes, {"log_prior": "K", "units": "p"}, _possible, logs=("log_prior",)
     ),
+    "plan.WeightedParts": Kind(
+        WeightedParts,
+        {"columns": "c"},
+        _apart,
+        within=lambda parts: [(parts.plan, {}), (parts.reservoir, {}), *_each(parts)],
+    ),
+    "plan.WeightedBayes": Kind(
+        WeightedBayes,
+        {"log_prior": "K", "units": "p", "weights": "p", "bias": "K"},
+        lambda model: _possible(model) and (model.weights >= 0).all() and model.strength > 0,
+        logs=("log_prior",),
+    ),
     "scores.Scores": Kind(Scores, {}, lambda scores: scores.terms),
     "scores.Affine": Kind(Affine, {"b": "K", "W": "K p", "shift": "p"}),
     "model.Bayes": Kind(Bayes, {"log_prior": "K", "units": "p"}, _possible, logs=("log_prior",)),
-    "model.Unweighed": Kind(Unweighed, {"log_prior": "K", "units": "p"}, _possible, logs=("log_prior",)),
+    "model.Unweighed": Kind(
+        UnweightedBayes, {"log_prior": "K", "units": "p"}, _possible, logs=("log_prior",)
+    ),
     "model.LinearBayes": Kind(
         LinearBayes, {"log_prior": "K", "units": "p"}, _possible, logs=("log_prior",)
     ),
@@ -498,7 +554,7 @@ RECORDS = {
         within=lambda mixture: [(mixture.components, {"K": len(mixture.owner)})],
     ),
     "mixing.Way": Kind(
-        Way,
+        EMTrace,
         {"log_likelihood": "s", "floored": "s"},
         lambda way: way.log_likelihood.shape == way.floored.shape,
     ),
@@ -508,23 +564,23 @@ RECORDS = {
         _tabled,
     ),
     "mixing.Stepwise": Kind(Stepwise, {}, lambda state: state.batches >= 0),
-    "model.Blend": Kind(Blend, {"log_prior": "K", "units": "p"}, _blended, logs=("log_prior",)),
-    "model.Lines": Kind(Lines, dict(_PLANE)),
+    "model.Blend": Kind(FittedMixture, {"log_prior": "K", "units": "p"}, _blended, logs=("log_prior",)),
+    "model.Lines": Kind(LinearParams, dict(_PLANE)),
     "model.Weights": Kind(Weights, {"W": "q p", "b": "q", "shift": "p"}),
     "model.Tried": Kind(
-        Tried,
+        CrossValidatedWeights,
         {
             **{"W": "q p", "b": "q", "shift": "p", "Cs": "c", "ratios": "r"},
             **{"paths": "f r c q d", "trials": "f r c", "steps": "f r c", "totals": "K"},
         },
     ),
-    "model.Course": Kind(Course, {"trace": "s 3"}, gaps=("trace",)),
+    "model.Course": Kind(SolverTrace, {"trace": "s 3"}, gaps=("trace",)),
     "inference.Information": Kind(Information, {"n": "K", "l2": "m", "H": "m m"}, _informed),
     "model.Strides": Kind(
-        Strides, {"n": "K", **dict.fromkeys(("theta", "mean", "squares"), "q 1+p")}, _strode
+        SGDState, {"n": "K", **dict.fromkeys(("theta", "mean", "squares"), "q 1+p")}, _strode
     ),
     "model.Steps": Kind(
-        Steps,
+        LogisticSGDState,
         {
             "n": "K",
             "losses": "b",
@@ -535,12 +591,20 @@ RECORDS = {
         _walked,
         gaps=("losses",),
     ),
+    "data.Design": Kind(Design, {}, _planned),
+    "data.TableColumn": Kind(TableColumn, {}),
+    "data.NumberTerm": Kind(NumberTerm, {}, lambda term: term.scale != 0, gaps=("fill",)),
+    "data.CategoryTerm": Kind(CategoryTerm, {"levels": "l", "places": "l"}, _indicating),
+    "data.BinTerm": Kind(BinTerm, {"cuts": "c"}, lambda term: np.all(np.diff(term.cuts) > 0)),
+    "data.CodeTerm": Kind(CodeTerm, {"levels": "l"}),
+    "data.AsIs": Kind(AsIs, {}),
+    "data.LeftOut": Kind(LeftOut, {}),
     "data.CSR": Kind(CSR, {"values": "c", "columns": "c", "starts": "1+r", "p": "p"}, _stored),
     "online.Voters": Kind(Voters, {"start": "p", "rows": "m", "steps": "m", "lasting": "1+m"}, _lasting),
     "online.Tally": Kind(Tally, {"doublings": "d"}, _counted_up),
-    "model.Voted": Kind(Voted, {"W": "q p", "b": "q", "shift": "p"}, _voting),
+    "model.Voted": Kind(VotedWeights, {"W": "q p", "b": "q", "shift": "p"}, _voting),
     "model.Progress": Kind(
-        Progress,
+        PerceptronState,
         {"n": "K", **dict.fromkeys(("theta", "mean", "squares", "start", "drawn"), "q 1+p")},
         _went,
     ),

@@ -13,7 +13,7 @@ from likelier.solvers.base import (
     run_solver,
     shorter,
 )
-from likelier.solvers.first_order import Halved, cg, gradient, iterative_scaling, subgradient
+from likelier.solvers.first_order import ScalingOracle, cg, gradient, iterative_scaling, subgradient
 from likelier.solvers.hinge import pocket, smoothing
 from likelier.solvers.lbfgs import lbfgs
 from likelier.solvers.newton import newton, newton_cg, solved
@@ -22,10 +22,10 @@ from likelier.solvers.proximal import proximal
 __all__ = [
     "DiagonalMetric",
     "FullMetric",
-    "Halved",
     "Iterate",
     "Metric",
     "Oracle",
+    "ScalingOracle",
     "Solution",
     "Solver",
     "Watch",

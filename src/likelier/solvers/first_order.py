@@ -17,7 +17,7 @@ FARTHEST = 10.0  # in u = M δ: where a part is expected to be 0 and was seen, t
 STANDS = "no weight moves any more, or none for the better: rounding has the last word"
 
 
-class Halved(Oracle, Protocol):
+class ScalingOracle(Oracle, Protocol):
     """An oracle of probabilities, which also knows what is expected of features above and below 0."""
 
     def halves(self, theta: Floats) -> tuple[float, Floats, Floats, Floats]:
@@ -30,7 +30,7 @@ class Halved(Oracle, Protocol):
         """M = max_i Σ_j |x_ij|."""
 
 
-def iterative_scaling(oracle: Halved, theta: Floats) -> Iterator[Iterate]:
+def iterative_scaling(oracle: ScalingOracle, theta: Floats) -> Iterator[Iterate]:
     """θ += δ, where E⁺ e^{Mδ} - E⁻ e^{-Mδ} + λ(θ + δ) = what was seen, for each weight alone.
 
     (Darroch & Ratcliff 1972; for features of any sign.) A bound on F is minimised in each step, one

@@ -19,25 +19,25 @@ WIDE = 2000  # columns from which the second moments are too many
 PATIENCE = 200  # steps without a new best: what is in the pocket stays there
 
 
-class Recast(Oracle, Protocol):
+class RecastOracle(Oracle, Protocol):
     """A problem whose rows can be judged by another loss."""
 
     def under(self, loss: Loss) -> Oracle:
         """Of the same rows, without the penalty."""
 
 
-def pocket(problem: Recast, theta: Floats) -> Iterator[Iterate]:
+def pocket(problem: RecastOracle, theta: Floats) -> Iterator[Iterate]:
     """θ -= M⁻¹ g, g the mean of -t x over mistakes, and the best θ so far kept (Gallant 1990).
 
     Weights of 0 minimise the criterion, so it is not what tells iterates apart, but their share of
     mistakes is: the norm is √(2 share), 0 where no row asks for a change. The length of a step only
     scales θ; M, the rows' second moments, makes the path one and the same in any units of the columns.
     """
-    solve, judge = _moments(problem), problem.under(mistakes)
+    solve, mistake_rate = _moments(problem), problem.under(mistakes)
     best, least, since = Iterate(theta, np.inf, np.inf), np.inf, 0
     while since < PATIENCE:
         F, g = problem.gradient(theta)
-        share = float(judge.value(theta[None])[0])
+        share = float(mistake_rate.value(theta[None])[0])
         since += 1
         if share < least:
             step = 0.0 if least == np.inf else 1.0
@@ -47,7 +47,7 @@ def pocket(problem: Recast, theta: Floats) -> Iterator[Iterate]:
     yield best._replace(stuck=f"no fewer mistakes in {PATIENCE} steps")
 
 
-def _moments(problem: Recast) -> Callable[[Floats], Floats]:
+def _moments(problem: RecastOracle) -> Callable[[Floats], Floats]:
     """M⁻¹ g. Where M is singular, no g leaves its range, and of all solutions it is the shortest."""
     if problem.size > WIDE:
         return problem.metric().solve
@@ -69,14 +69,14 @@ STEPS = 100  # of Newton's, at most, for each width
 SHARPEST = "the corner is as sharp as numbers can be: rounding has the last word"
 
 
-class Zoomable(Oracle, Protocol):
+class MarginOffsetOracle(Oracle, Protocol):
     """A problem whose margins m can be looked at closely about 1."""
 
-    def zoomed(self, loss: Loss, width: float) -> Oracle:
+    def with_margin_offset(self, loss: Loss, width: float) -> Oracle:
         """Of a loss of 1 + (m - 1) / width, at θ / width; times width it is on the scale of F."""
 
 
-def smoothing(problem: Zoomable, theta: Floats) -> Iterator[Iterate]:
+def smoothing(problem: MarginOffsetOracle, theta: Floats) -> Iterator[Iterate]:
     """Minimise the mean of h ψ((1 - m) / h) for widths h that fall to 0 (Chapelle 2007).
 
     ψ rounds the corner: h ψ((1 - m) / h) = max over a in [0, 1] of a (1 - m) - h a²/2. The a at its
@@ -85,14 +85,16 @@ def smoothing(problem: Zoomable, theta: Floats) -> Iterator[Iterate]:
     lines in h while no row changes its side of a corner, so that two of them point to that at h = 0.
     """
     F, low, width = float(problem.value(theta[None])[0]), 0.0, WIDEST
-    best, path = Iterate(theta, F, float(np.sqrt(2 * F))), Path()
-    size = np.sqrt(np.diagonal(problem.zoomed(smooth_hinge, WIDEST).hessian(np.zeros_like(theta))[2]))
+    best, path = Iterate(theta, F, float(np.sqrt(2 * F))), MinimaPath()
+    size = np.sqrt(
+        np.diagonal(problem.with_margin_offset(smooth_hinge, WIDEST).hessian(np.zeros_like(theta))[2])
+    )
     yield best
     while width > NARROWEST:
         steps = partial(_steps, size=size, width=width)
         start = path.at(width, theta) / width
         found = run_solver(
-            steps, problem.zoomed(smooth_hinge, width), start, tol=INNER, max_iter=STEPS
+            steps, problem.with_margin_offset(smooth_hinge, width), start, tol=INNER, max_iter=STEPS
         ).last
         here = found.theta * width
         path = path.on(width, here)
@@ -130,24 +132,24 @@ def _steps(oracle: Oracle, theta: Floats, *, size: Floats, width: float) -> Iter
         F, g, H = ahead
 
 
-def _worth(problem: Zoomable, found: Iterate, width: float) -> float:
+def _worth(problem: MarginOffsetOracle, found: Iterate, width: float) -> float:
     """The dual's value at the a of this minimum: h (2 mean ψ(u) - mean (u - 1)₊) + penalty, u = (1 - m)/h.
 
     It is the minimum, F_h, plus h/2 mean a², and a² = 2 (ψ(u) - (u - 1)₊); the latter is the perceptron
     criterion of the margin 1 - u. What the next step would gain is not the dual's yet.
     """
-    beyond = float(problem.zoomed(criterion, width).value(found.theta[None])[0])
+    beyond = float(problem.with_margin_offset(criterion, width).value(found.theta[None])[0])
     return width * (2 * found.value - beyond) - found.norm**2
 
 
-class Path(NamedTuple):
+class MinimaPath(NamedTuple):
     """The last two minima, by width."""
 
     before: tuple[float, Floats] | None = None
     last: tuple[float, Floats] | None = None
 
-    def on(self, width: float, theta: Floats) -> "Path":
-        return Path(self.last, (width, theta))
+    def on(self, width: float, theta: Floats) -> "MinimaPath":
+        return MinimaPath(self.last, (width, theta))
 
     def at(self, width: float, theta: Floats) -> Floats:
         """On the line through both; of one: there; of none: `theta`."""

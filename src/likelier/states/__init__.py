@@ -1,14 +1,14 @@
 """What a pass adds up: each state absorbs chunks and merges with its like."""
 
-from likelier.states.base import Fold, Folds, Parts, State, Statistics, Together, all_but_one
+from likelier.states.base import Fold, Folds, Parts, State, StateGroup, Statistics, all_but_one
 from likelier.states.counts import BinCounts, Bins, Counts, edges_of
 from likelier.states.loss_sums import (
+    ColumnPowers,
     Expansion,
     Gram,
-    Halves,
-    Peaks,
+    MaxRowSum,
     Product,
-    Reach,
+    ScalingSums,
     Setting,
     Squares,
     Values,
@@ -16,8 +16,8 @@ from likelier.states.loss_sums import (
 from likelier.states.missing import PatternMoments, ShrinkageMoments, TooManyPatterns
 from likelier.states.moments import ColumnMoments, Deviations, HigherMoments, Moments, Shape
 from likelier.states.qr import Equations, Triangle
-from likelier.states.regression_rows import Gathered
-from likelier.states.rows import Kept, Sample, Typical
+from likelier.states.regression_rows import RowsOrTriangle
+from likelier.states.rows import ReferenceScores, RowSample, StoredRows
 from likelier.states.sums import RULES, PositiveMoments, Rule, Sums
 from likelier.states.survey import Extent, LabelRows, LabelTotals, Levels, RowCount, Survey
 
@@ -26,6 +26,7 @@ __all__ = [
     "BinCounts",
     "Bins",
     "ColumnMoments",
+    "ColumnPowers",
     "Counts",
     "Deviations",
     "Equations",
@@ -33,36 +34,35 @@ __all__ = [
     "Extent",
     "Fold",
     "Folds",
-    "Gathered",
     "Gram",
-    "Halves",
     "HigherMoments",
-    "Kept",
     "LabelRows",
     "LabelTotals",
     "Levels",
+    "MaxRowSum",
     "Moments",
     "Parts",
     "PatternMoments",
-    "Peaks",
     "PositiveMoments",
     "Product",
-    "Reach",
+    "ReferenceScores",
     "RowCount",
+    "RowSample",
+    "RowsOrTriangle",
     "Rule",
-    "Sample",
+    "ScalingSums",
     "Setting",
     "Shape",
     "ShrinkageMoments",
     "Squares",
     "State",
+    "StateGroup",
     "Statistics",
+    "StoredRows",
     "Sums",
     "Survey",
-    "Together",
     "TooManyPatterns",
     "Triangle",
-    "Typical",
     "Values",
     "all_but_one",
     "edges_of",

@@ -96,7 +96,7 @@ Start = Callable[[], Any]
 
 
 @dataclass
-class Together:
+class StateGroup:
     """Several states of the same rows, from one reading of them."""
 
     states: tuple[Any, ...]

@@ -18,7 +18,7 @@ from likelier.states.moments import refuse, weights
 #
 # Scores are Z = W (x - shift) + b + offset; θ (q, p + 1) has a row [w, b] for each of them.
 
-Told = tuple[
+LossInputs = tuple[
     _core.Matrix, NDArray[Any], Floats | None, Floats | None, int, int, Floats, Floats, Floats
 ]  # X, codes, weights, offset, loss, positive, W, b, shift
 
@@ -43,13 +43,12 @@ class Setting:
     def m(self) -> int:
         return self.q * (self.p + 1)
 
-    def rows(self, chunk: Chunk, theta: Floats) -> Told:
+    def rows(self, chunk: Chunk, theta: Floats) -> LossInputs:
         """What all passes tell the kernels: rows, loss and θ (…, q, p + 1)."""
         assert chunk.y is not None
         offset = None if chunk.offset is None else np.ascontiguousarray(chunk.offset).reshape(-1, self.q)
-        X, y, W, b = chunk.X.native(), chunk.y, *split(theta)
-        w = None if chunk.w is None else weights(chunk)
-        return X, y, w, offset, self.loss.number, self.positive, W, b, self.shift
+        w, (W, b) = None if chunk.w is None else weights(chunk), split(theta)
+        return chunk.X.native(), chunk.y, w, offset, self.loss.number, self.positive, W, b, self.shift
 
 
 def split(theta: Floats) -> tuple[Floats, Floats]:
@@ -181,7 +180,7 @@ class Squares:
 
 
 @dataclass
-class Peaks:
+class ColumnPowers:
     """How many rows with labels there are, their weight, and Σ w x_j² and Σ w x_j⁴ of each column."""
 
     shift: Floats
@@ -236,7 +235,7 @@ class Peaks:
 
 
 @dataclass
-class Halves:
+class ScalingSums:
     """Of a model of probabilities: the loss f, its gradient g, Σ w P x₊ and Σ w P x₋, each (q, p + 1)."""
 
     setting: Setting
@@ -265,7 +264,7 @@ class Halves:
         y = chunk.y[known]
         T = y[:, None] == (np.arange(setting.q) if setting.q > 1 else setting.positive)  # (n, q)
         codes = y if setting.q > 1 else T[:, 0].astype(np.int32)
-        slope = setting.loss.slope(Z, codes)  # P - T
+        slope = setting.loss.gradient(Z, codes)  # P - T
         self.f += w @ setting.loss.value(Z, codes)
         for total, weight, part in (
             (self.g, slope, X),
@@ -284,7 +283,7 @@ class Halves:
 
 
 @dataclass
-class Reach:
+class MaxRowSum:
     """max_i Σ_j |x_ij| of the rows that weigh something, with 1 for the intercept."""
 
     shift: Floats

@@ -27,7 +27,7 @@ class Rows(NamedTuple):
 
 
 @dataclass
-class Gathered:
+class RowsOrTriangle:
     """Rows as they came while they take less memory than their triangle, and from then on the triangle.
 
     Of n < p rows the rows themselves are the smallest thing to know. Sparse ones are kept for longer, up to
@@ -147,7 +147,7 @@ class Gathered:
 
     def mergeable(self, other: Any) -> bool:
         """Whether `other` counts the same things."""
-        return isinstance(other, Gathered) and (self.p, self.q) == (other.p, other.q)
+        return isinstance(other, RowsOrTriangle) and (self.p, self.q) == (other.p, other.q)
 
     @property
     def sparse(self) -> bool:

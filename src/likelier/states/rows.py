@@ -18,7 +18,7 @@ from likelier.states.moments import ColumnMoments
 
 
 @dataclass
-class Kept:
+class StoredRows:
     """Rows X (m, p), NaN where a cell is missing, each with class and weight; merge: one after another."""
 
     K: int
@@ -79,7 +79,7 @@ class Kept:
 
     def mergeable(self, other: Any) -> bool:
         """Whether `other` counts the same things."""
-        return isinstance(other, Kept)
+        return isinstance(other, StoredRows)
 
     def finite(self) -> bool:
         """False if weights overflow; squares are taken in units of the columns."""
@@ -94,7 +94,7 @@ class Kept:
 
 
 @dataclass
-class Sample:
+class RowSample:
     """The `most` rows, of those that have a weight, whose numbers have the least hashes (bottom-k).
 
     Which rows those are depends on nothing else: not on cuts, order or merges.
@@ -196,7 +196,7 @@ MOST = 8192  # rows whose scores are kept
 
 
 @dataclass
-class Typical:
+class ReferenceScores:
     """ln p(x) and weight of the training rows, or, of more than MOST, of those with the least keys.
 
     Keys are hashes of the rows' numbers, so that those kept are a sample of all, and merging keeps it one.

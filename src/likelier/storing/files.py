@@ -116,7 +116,7 @@ def decode(data: Any, take: Take, records: Mapping[str, type]) -> Any:
             return read(data, each)
         if data.keys() == {"array"}:
             return take(str(data["array"]))
-        require(data.keys() == {"record", "fields"}, f"{data!r:.80} is no value")
+        require(data.keys() == {"record", "fields"}, f"{data!r:.80} is not a value")
         return _record(data, value, records)
 
     return value(data)
@@ -134,7 +134,7 @@ def _record(data: dict[str, Any], value: Callable[[Any], Any], records: Mapping[
 
 
 def _float(data: Any, each: Any) -> float:
-    require(data["float"] in ("nan", "inf", "-inf"), f"{data!r:.80} is no number")
+    require(data["float"] in ("nan", "inf", "-inf"), f"{data!r:.80} is not a number")
     return float(data["float"])
 
 
@@ -372,7 +372,7 @@ def _no_constant(name: str) -> Any:
 def _parsed(text: bytes, digest: bytes) -> dict[str, Any]:
     _compare(HEADER, text, digest.decode("ascii"))
     header: dict[str, Any] = json.loads(text.decode("ascii"), parse_constant=_no_constant)
-    require(isinstance(header, dict), "its header is no header")
+    require(isinstance(header, dict), "its header is not valid")
     return header
 
 

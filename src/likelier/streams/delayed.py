@@ -24,7 +24,7 @@ OFF = 1e-4  # probabilities sum to 1 up to this
 WEIGHTS = ("sample_weight", "w", "weight")  # names that a weight has in `learn_one`
 
 
-class Asked:
+class OnlineAdapter:
     """A model with `learn_one(x, y)` and `predict_proba_one(x)` or `predict_one(x)`, of whatever make.
 
     A model that foretells labels only is taken to be sure of them.
@@ -38,7 +38,7 @@ class Asked:
         if not hasattr(model, "learn_one") or (self._sure and not hasattr(model, "predict_one")):
             raise TypeError(
                 f"{type(model).__name__} has no learn_one and predict_proba_one or predict_one: such a "
-                f"model cannot answer and learn row by row"
+                "model cannot predict and learn row by row"
             )
 
     def ask(self, x: Any) -> Answer:
@@ -79,7 +79,7 @@ def _checked(answer: Mapping[Any, float]) -> Answer:
     if total == 0:
         return {}
     if not abs(total - 1) <= OFF or min(answer.values()) < 0:
-        raise ValueError(f"the model answered {dict(answer)}: probabilities are at least 0 and sum to 1")
+        raise ValueError(f"the model answered {dict(answer)}: probabilities must be >= 0 and sum to 1")
     return dict(answer)
 
 
@@ -103,7 +103,7 @@ UNDER = 1 - 2.0**-40  # a label that could not be named is not the likeliest, no
 
 
 def with_room(P: Floats, codes: NDArray[np.int32], learned: list[int]) -> Floats:
-    """P (n, K'), in which a label that was not learned has 1/(K+1) beside the K that were: see `Judge`."""
+    """P (n, K'), in which a label that was not learned has 1/(K+1): see `StreamEvaluator`."""
     new = np.flatnonzero((codes >= 0) & ~np.isin(codes, learned))
     if not (len(new) and learned):
         return P
@@ -119,7 +119,7 @@ def with_room(P: Floats, codes: NDArray[np.int32], learned: list[int]) -> Floats
     return wide
 
 
-class Judge:
+class StreamEvaluator:
     """Holds answers against labels, in the order in which it is told of them.
 
     An answer that says nothing is taken for equal probabilities of all labels met so far, at least two. A
@@ -200,7 +200,7 @@ class Row(NamedTuple):
     known: int  # labels that the model had learned by then
 
 
-class Waiting:
+class WaitingRows:
     """Rows in the order in which they came. Each leaves with its label, or expires.
 
     A row expires when its moment is more than `horizon` ago, or when more than `most` wait and it is the
@@ -213,7 +213,7 @@ class Waiting:
 
     def __init__(
         self,
-        model: Asked,
+        model: OnlineAdapter,
         horizon: Any = None,
         default: Any = None,
         most: int | None = None,
@@ -241,7 +241,7 @@ class Waiting:
     def go(self, at: Any) -> Any:
         """To this moment; what is the moment then."""
         if at != at or at is None:
-            raise ValueError(f"{at!r} is no moment")
+            raise ValueError(f"{at!r} is not a valid moment")
         if self.now is None and self.horizon is not None:
             _check_units(at, self.horizon)
         if self.now is None or at >= self.now:
@@ -424,9 +424,9 @@ class Pending:
     ) -> None:
         if unknown not in ("raise", "count"):
             raise ValueError(f"unknown must be 'raise' or 'count'; got {unknown!r}.")
-        self._waiting = Waiting(Asked(model), horizon, default, max_pending, in_order)
+        self._waiting = WaitingRows(OnlineAdapter(model), horizon, default, max_pending, in_order)
         self._clock, self._unknown, self._most = clock, unknown, max_pending
-        self._judge = Judge(Curve(window))
+        self._judge = StreamEvaluator(Curve(window))
         self._left: OrderedDict[Hashable, str] = OrderedDict()  # how the last rows left
         self.joined = 0  # rows that left with their label
         self.expired = 0  # rows that left without

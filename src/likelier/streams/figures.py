@@ -108,7 +108,7 @@ class Figures:
             self.classes, self.bins = before
             weight = 1.0 if w is None else w[bad]
             raise ValueError(
-                f"row {bad} of these cannot be judged: its probabilities {P[bad].tolist()} must be at "
+                f"row {bad} cannot be evaluated: its probabilities {P[bad].tolist()} must be at "
                 f"least 0 and sum to 1, its weight {weight} must be finite and at least 0"
             )
 

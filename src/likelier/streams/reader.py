@@ -306,7 +306,7 @@ def _first_line(start: bytes) -> bytes:
 NUMBER, WORD = "number", "word"  # what a column can be
 
 
-class Told(NamedTuple):
+class FeedProgress(NamedTuple):
     """What has been found so far, when a batch was filled."""
 
     labels: Sequence[str]  # in the order of their codes
@@ -318,7 +318,7 @@ class Told(NamedTuple):
     doubts: Sequence[str] = ()  # columns that are words for the sake of a few cells
 
 
-class Wish(NamedTuple):
+class ReadOptions(NamedTuple):
     """What of the text is what."""
 
     format: Format | None = None  # None: as names and contents say
@@ -354,7 +354,7 @@ class TextFeed:
     """Files one after another. What was found of columns and labels holds for those that follow."""
 
     paths: Sequence[str]
-    wish: Wish
+    read_options: ReadOptions
     labels: Sequence[str] = ()
     columns: dict[str, str] = field(default_factory=dict)
     _bad: int = 0
@@ -369,10 +369,10 @@ class TextFeed:
         files = [Path(path) for path in self.paths]
         return sum(file.stat().st_size for file in files) if all(file.is_file() for file in files) else None
 
-    def fills(self) -> Iterator[Fill[Told]]:
+    def fills(self) -> Iterator[Fill[FeedProgress]]:
         """Each puts the next rows into a batch."""
         for path in self.paths:
-            with Text(path, encoding=self.wish.encoding) as text:
+            with Text(path, encoding=self.read_options.encoding) as text:
                 parser = self._parser(text)
                 try:
                     for block in text.blocks():
@@ -388,34 +388,34 @@ class TextFeed:
             self._read += text.position
 
     def _parser(self, text: Text) -> TextParser:
-        wish = self.wish
-        kind, delimiter = wish.format or format_of(text.name, text.start)
+        read_options = self.read_options
+        kind, delimiter = read_options.format or format_of(text.name, text.start)
         if kind in ("csv", "json"):
-            wish.check(text.name)
+            read_options.check(text.name)
         by_kind = {
             kind: [name for name, is_ in self.columns.items() if is_ == kind] for kind in (NUMBER, WORD)
         }
         return TextParser(
             kind,
-            target=wish.target,
-            weight=wish.weight,
-            features=wish.features,
-            ignored=wish.ignored,
-            crosses=wish.crosses,
+            target=read_options.target,
+            weight=read_options.weight,
+            features=read_options.features,
+            ignored=read_options.ignored,
+            crosses=read_options.crosses,
             labels=self.labels,
-            finite=wish.finite,
+            finite=read_options.finite,
             delimiter=delimiter,
             quotes=delimiter != "\t",
-            header=wish.header,
+            header=read_options.header,
             numbers=by_kind[NUMBER],
             words=by_kind[WORD],
-            missing=wish.missing,
+            missing=read_options.missing,
             weightless=False,  # a row that weighs nothing is not learned from: its label has not come
         )
 
     def _fill(
         self, text: Text, parser: TextParser, block: bytes, last: bool, rows: HashedRows
-    ) -> tuple[HashedRows, Told]:
+    ) -> tuple[HashedRows, FeedProgress]:
         try:
             parser.parse(block, rows, last)
         except ValueError as problem:
@@ -424,7 +424,7 @@ class TextFeed:
         if not self.columns or last:
             self.columns |= dict.fromkeys(parser.numbers, NUMBER) | dict.fromkeys(parser.words, WORD)
         first = [*self._first, *_said(text, parser)]
-        return rows, Told(
+        return rows, FeedProgress(
             self.labels,
             self.columns,
             self._bad + parser.bad,
@@ -456,7 +456,7 @@ SPARE = 4  # batches that are read ahead
 class Feed(Protocol):
     """Where rows come from."""
 
-    def fills(self) -> Iterator[Fill[Told]]: ...
+    def fills(self) -> Iterator[Fill[FeedProgress]]: ...
 
 
 class BadLine(ValueError):
@@ -471,11 +471,11 @@ class Session:
     curve: Curve = field(default_factory=Curve)
     learning: bool = True
     strict: bool = False  # the first line that cannot be read ends it
-    told: Told | None = None
+    progress: FeedProgress | None = None
     rows: int = 0
     cells: int = 0
     # Told of each batch: the probabilities, and what has been found so far.
-    watch: Callable[[Floats, Told], None] | None = None
+    watch: Callable[[Floats, FeedProgress], None] | None = None
 
     def follow(self, feed: Feed) -> None:
         """All rows of a feed, in their order. Ctrl-C ends it between two batches, and is raised then."""
@@ -488,12 +488,12 @@ class Session:
                     return
                 self._take(*batch)
 
-    def _take(self, rows: Any, told: Told) -> None:
-        if self.strict and told.bad:
-            raise BadLine(f"{told.first_bad[0]}. Without --strict such lines are counted and passed over.")
-        self.told = told
+    def _take(self, rows: Any, progress: FeedProgress) -> None:
+        if self.strict and progress.bad:
+            raise BadLine(f"{progress.first_bad[0]}. Without --strict such lines are counted and skipped.")
+        self.progress = progress
         if self.learning:
-            meet(self.model, told.labels[self.model.K :])
+            meet(self.model, progress.labels[self.model.K :])
         self.rows += len(rows)
         self.cells += rows.cells
         codes, weights = rows.codes, rows.weights
@@ -502,7 +502,7 @@ class Session:
             known = P if self.learning else with_room(P, codes, list(range(self.model.K)))
             self.curve.update(known, codes, weights)
         if self.watch is not None:
-            self.watch(P, told)
+            self.watch(P, progress)
 
 
 class Patience:

@@ -13,11 +13,11 @@ from typing import Any
 from numpy.typing import NDArray
 
 from likelier.comparison.assumptions.columns import Pair, dispersions_of, pairs_of, shapes_of
-from likelier.comparison.assumptions.covariances import joint_of, spread_of
-from likelier.comparison.assumptions.linearity import Bends, bends_of, residuals_of
+from likelier.comparison.assumptions.covariances import covariance_spread_of, joint_of
+from likelier.comparison.assumptions.linearity import Linearity, linearity_of, residuals_of
 from likelier.comparison.assumptions.sample import Sample, drawn
 from likelier.comparison.assumptions.verdicts import Evidence, Verdict, column_sentences, said, verdict
-from likelier.comparison.models import Nature, classifiers, regressions
+from likelier.comparison.models import ModelTraits, classifiers, regressions
 from likelier.comparison.rows import Rows
 from likelier.display import Table, html
 from likelier.estimators.catalogue import NO_COLUMNS, candidates
@@ -63,14 +63,14 @@ class Checks(Evidence):
         """
         return {} if self.pairs is None else {pair: said(pair) for pair in self.pairs.strongest(most)}
 
-    def of(self, model: str, nature: Nature | None = None) -> Verdict:
+    def of(self, model: str, traits: ModelTraits | None = None) -> Verdict:
         """The verdict on a model.
 
         Parameters
         ----------
         model : str
             The name of the model in the comparison.
-        nature : Nature, default=None
+        traits : ModelTraits, default=None
             What the model assumes, to find a verdict for a model of another name.
 
         Returns
@@ -80,19 +80,19 @@ class Checks(Evidence):
         """
         if model in self.verdicts:
             return self.verdicts[model]
-        for entrant in regressions() if self.regression else classifiers():
-            if entrant.nature == nature:
-                return self.verdicts[entrant.name]
+        for candidate_model in regressions() if self.regression else classifiers():
+            if candidate_model.traits == traits:
+                return self.verdicts[candidate_model.name]
         return Verdict("", "not checked", "what it assumes is not known")
 
-    def sentence(self, model: str, nature: Nature | None = None) -> str:
+    def sentence(self, model: str, traits: ModelTraits | None = None) -> str:
         """What a model assumes, and whether the data support it, as a sentence.
 
         Parameters
         ----------
         model : str
             The name of the model in the comparison.
-        nature : Nature, default=None
+        traits : ModelTraits, default=None
             What the model assumes, to find a verdict for a model of another name.
 
         Returns
@@ -100,7 +100,7 @@ class Checks(Evidence):
         str
             The sentence.
         """
-        found = self.of(model, nature)
+        found = self.of(model, traits)
         if not found.assumes:
             return f"{model}: {found.why}."
         return f"{model} assumes {found.assumes}. {found.verdict.capitalize()}: {found.why}."
@@ -124,14 +124,14 @@ def check(rows: Rows, classes: NDArray[Any] | None, seed: int = 0) -> Checks:
         texts=tuple(column.name for column in rows.of("text")),
         groups=sample.groups,
         sizes=sample.sizes,
-        notes=(*sample.notes, *_narrowed(found.get("bends"), len(sample.names))),
+        notes=(*sample.notes, *_narrowed(found.get("curvature"), len(sample.names))),
         **found,
     )
 
 
-def _narrowed(bends: Any, p: int) -> Iterator[str]:
-    if isinstance(bends, Bends) and bends.columns < p:
-        yield f"linear models are tried on the {bends.columns} columns of numbers that tell most"
+def _narrowed(curvature: Any, p: int) -> Iterator[str]:
+    if isinstance(curvature, Linearity) and curvature.columns < p:
+        yield f"linear models are tried on the {curvature.columns} columns of numbers that tell most"
 
 
 def _of_classes(sample: Sample, seed: int) -> dict[str, Any]:
@@ -141,8 +141,8 @@ def _of_classes(sample: Sample, seed: int) -> dict[str, Any]:
         "shapes": shapes_of(sample),
         "joint": joint_of(sample),
         "pairs": pairs_of(sample),
-        "spread": spread_of(sample),
-        "bends": bends_of(sample, seed),
+        "spread": covariance_spread_of(sample),
+        "curvature": linearity_of(sample, seed),
         "poisson": poisson,
         "multinomial": multinomial,
     }

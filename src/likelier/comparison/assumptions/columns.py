@@ -198,7 +198,7 @@ class Pairs:
         )
 
 
-class _Found(NamedTuple):
+class _Association(NamedTuple):
     one: int
     other: int
     figure: float
@@ -274,7 +274,7 @@ def bartlett(R: Floats, n: int) -> float:
     return chi2(-(n - 1 - (2 * p + 5) / 6) * log, p * (p - 1) / 2) if sign > 0 else 0.0
 
 
-def _ratios(sample: Sample, rows: Indices) -> Iterator[_Found]:
+def _ratios(sample: Sample, rows: Indices) -> Iterator[_Association]:
     p = len(sample.names)
     for c in range(len(sample.categories)):
         codes = sample.codes[rows, c]
@@ -283,16 +283,16 @@ def _ratios(sample: Sample, rows: Indices) -> Iterator[_Found]:
             there = (codes >= 0) & ~np.isnan(x)
             if there.sum() >= FEWEST:
                 figure, square, chance = correlation_ratio(x[there], merged(codes[there]))
-                yield _Found(j, p + c, figure, square, chance)
+                yield _Association(j, p + c, figure, square, chance)
 
 
-def _contingencies(sample: Sample, rows: Indices) -> Iterator[_Found]:
+def _contingencies(sample: Sample, rows: Indices) -> Iterator[_Association]:
     p = len(sample.names)
     for a, b in combinations(range(len(sample.categories)), 2):
         one, other = sample.codes[rows, a], sample.codes[rows, b]
         there = (one >= 0) & (other >= 0)
         if there.sum() >= FEWEST:
-            yield _Found(p + a, p + b, *cramer(merged(one[there]), merged(other[there])))
+            yield _Association(p + a, p + b, *cramer(merged(one[there]), merged(other[there])))
 
 
 def merged(codes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ LOPSIDED = 0.5  # the skewness of a column, on average
 
 
 @dataclass(frozen=True)
-class Spread:
+class CovarianceSpread:
     """The covariances of classes, side by side.
 
     box: M = (N - K) ln |S| - Σ (n_k - 1) ln |S_k| (Box 1949), p by χ². nats: ½ (M - its mean for equal
@@ -41,7 +41,7 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Joint:
+class JointNormality:
     """One class: Mardia's skewness and kurtosis (1970), of all columns at once; n complete rows.
 
     heavy: the kurtosis over a Gaussian's. lopsided: √(skewness / p) less what chance adds: of independent
@@ -71,7 +71,7 @@ def complete(sample: Sample) -> list[Floats]:
     return [sample.Z[rows[there[rows]]] for rows in sample.members]
 
 
-def spread_of(sample: Sample) -> Spread | str:
+def covariance_spread_of(sample: Sample) -> CovarianceSpread | str:
     """The covariances of classes; or why they cannot be told apart."""
     p, blocks = len(sample.names), complete(sample)
     if not p or len(blocks) < 2:
@@ -88,7 +88,7 @@ def spread_of(sample: Sample) -> Spread | str:
     ratios = deviations.max(axis=0) / deviations.min(axis=0)
     j = int(ratios.argmax())
     statistic = (1 - c) * M
-    return Spread(
+    return CovarianceSpread(
         M,
         chi2(statistic, df),
         max(0.5 * (statistic - df) / (N - len(blocks)), 0.0),
@@ -122,7 +122,7 @@ def _log_det(S: Floats) -> float:
     return float(np.log(values).sum() + 2 * np.log(d).sum()) if values[0] > 1e-12 else -np.inf
 
 
-def joint_of(sample: Sample) -> tuple[Joint, ...]:
+def joint_of(sample: Sample) -> tuple[JointNormality, ...]:
     """Of each class that has rows enough."""
     p, found = len(sample.names), zip(sample.groups, complete(sample), strict=True)
     told = [
@@ -133,7 +133,7 @@ def joint_of(sample: Sample) -> tuple[Joint, ...]:
     return tuple(replace(each, p=float(chance)) for each, chance in zip(held, p_values, strict=True))
 
 
-def mardia(group: str, X: Floats) -> Joint | None:
+def mardia(group: str, X: Floats) -> JointNormality | None:
     """Skewness of at most 1000 rows, for all pairs of them; kurtosis of all."""
     n, p = X.shape
     whitened = _whitened(X)
@@ -153,7 +153,7 @@ def mardia(group: str, X: Floats) -> Joint | None:
     chance = chi2(small * m * skewness / 6, p * (p + 1) * (p + 2) / 6)
     expected = p * (p + 1) * (p + 2) / m / small
     lopsided = float(np.sqrt(max(skewness - expected, 0.0) / p))
-    return Joint(
+    return JointNormality(
         group, n, skewness, kurtosis, kurtosis / mean, lopsided, min(2 * min(far_out, chance), 1.0)
     )
 

@@ -10,7 +10,7 @@ from scipy.special import ndtr
 
 from likelier.array_types import Floats, Indices
 from likelier.comparison.assumptions.columns import FAR, MILD, gaussian, merged
-from likelier.comparison.assumptions.sample import LEVEL, Sample, chi2, f_ratio, telling
+from likelier.comparison.assumptions.sample import LEVEL, Sample, chi2, f_ratio, informative
 from likelier.estimators.discriminative.logistic import LogisticRegression
 
 # Columns that bend: |x - m|, beside x, lets a slope change at m.
@@ -44,7 +44,10 @@ def _middle(z: Floats) -> float | None:
 # Whether the log odds of classes are linear in the columns.
 
 
-MOST_BENT, MOST_SLOPES = 30, 150  # columns that may bend, those that tell most; and slopes, one for a class
+MOST_NONLINEAR, MOST_SLOPES = (
+    30,
+    150,
+)  # columns that may bend, those that tell most; and slopes, one for a class
 MOST_FITTED = 4000  # rows
 FEWEST_FITTED = 20
 PENALTIES = (1.0, 10.0, 100.0)  # C: a penalty too strong would gain by more columns, one too weak by fewer
@@ -52,7 +55,7 @@ SOME_BEND, MUCH_BEND = 0.03, 0.15  # of the held-out log-loss, which bends save
 
 
 @dataclass(frozen=True)
-class Bends:
+class Linearity:
     """Logistic regression on half of the rows, judged on the other half, without and with a slope of each
     column that changes at its median (a broken line, as in Friedman 1991).
 
@@ -67,28 +70,28 @@ class Bends:
     columns: int  # of numbers, that were looked at
 
     @property
-    def bent(self) -> bool:
+    def nonlinear(self) -> bool:
         return self.p < LEVEL and self.gain >= SOME_BEND
 
     @property
     def far(self) -> bool:
-        return self.bent and self.gain >= MUCH_BEND
+        return self.nonlinear and self.gain >= MUCH_BEND
 
 
-class _Judged(NamedTuple):
+class _HeldOutLoss(NamedTuple):
     losses: Floats
     mistakes: NDArray[np.bool_]
     W: Floats  # the size of weights, of both fits
 
 
-def bends_of(sample: Sample, seed: int) -> Bends | str:
+def linearity_of(sample: Sample, seed: int) -> Linearity | str:
     """What bends gain; or why that was not found out."""
     if not sample.names:
         return "no column holds numbers, and each category or word has a weight of its own"
     rows, y, half = _halves(sample, seed)
     if len(sample.groups) < 2 or len(rows) < FEWEST_FITTED:
         return "there are too few rows"
-    held = telling(sample, min(MOST_BENT, MOST_SLOPES // len(sample.groups)))
+    held = informative(sample, min(MOST_NONLINEAR, MOST_SLOPES // len(sample.groups)))
     linear = _numbers_and_indicators(sample, held, rows)
     kink, names = kinks(sample, held)
     straight = _best(linear, y, half)
@@ -98,7 +101,7 @@ def bends_of(sample: Sample, seed: int) -> Bends | str:
     z = saved.mean() * np.sqrt(len(saved)) / deviation if deviation > 0 else 0.0
     sizes = broken.W[:, -len(names) :].sum(axis=0)
     loss = float(straight.losses.mean())
-    return Bends(
+    return Linearity(
         loss,
         float(saved.mean()) / loss if loss > 0 else 0.0,
         float(ndtr(-z)),
@@ -127,12 +130,12 @@ def _numbers_and_indicators(sample: Sample, held: Indices, rows: Indices) -> Flo
     return np.hstack(blocks).astype(np.float64)
 
 
-def _best(X: Floats, y: NDArray[np.int64], half: NDArray[np.int64]) -> _Judged:
+def _best(X: Floats, y: NDArray[np.int64], half: NDArray[np.int64]) -> _HeldOutLoss:
     """With the penalty that suits the columns."""
-    return min((_judged(X, y, half, C) for C in PENALTIES), key=lambda found: found.losses.mean())
+    return min((_held_out_loss(X, y, half, C) for C in PENALTIES), key=lambda found: found.losses.mean())
 
 
-def _judged(X: Floats, y: NDArray[np.int64], half: NDArray[np.int64], C: float) -> _Judged:
+def _held_out_loss(X: Floats, y: NDArray[np.int64], half: NDArray[np.int64], C: float) -> _HeldOutLoss:
     """Each half by the fit to the other."""
     losses, mistakes, W = np.empty(len(y)), np.empty(len(y), dtype=np.bool_), np.zeros(())
     for test in (half == 0, half == 1):
@@ -143,7 +146,7 @@ def _judged(X: Floats, y: NDArray[np.int64], half: NDArray[np.int64], C: float) 
         losses[test] = -log_p[np.arange(len(truth)), truth]
         mistakes[test] = log_p.argmax(axis=1) != truth
         W = W + np.abs(model.coef_)
-    return _Judged(losses, mistakes, W)
+    return _HeldOutLoss(losses, mistakes, W)
 
 
 # Whether what least squares leaves is noise: straight, of one variance, Gaussian.
@@ -165,10 +168,12 @@ class Residuals:
     """
 
     n: int
-    told: float  # the share of the variance that the line explains, adjusted; and the p-value of nothing
-    told_p: float
-    bent: float
-    bent_p: float
+    adjusted_r2: (
+        float  # the share of the variance that the line explains, adjusted; and the p-value of nothing
+    )
+    linear_p: float
+    nonlinear: float
+    nonlinear_p: float
     column: str
     uneven: float
     larger: bool  # whether residuals grow with the fitted values
@@ -179,8 +184,8 @@ class Residuals:
     gaussian_p: float
 
     @property
-    def is_bent(self) -> bool:
-        return self.bent_p < LEVEL and self.bent >= SOME_STRUCTURE
+    def is_nonlinear(self) -> bool:
+        return self.nonlinear_p < LEVEL and self.nonlinear >= SOME_STRUCTURE
 
     @property
     def is_uneven(self) -> bool:
@@ -199,7 +204,7 @@ def residuals_of(sample: Sample) -> Residuals | str:
     """Of y on the columns; or why there are none."""
     y = sample.y.astype(np.float64)
     y = (y - y.mean()) / (float(y.std()) or 1.0)
-    held = telling(sample, MOST_COLUMNS)
+    held = informative(sample, MOST_COLUMNS)
     X, (kink, names) = _design_with_intercept(sample, held), kinks(sample, held)
     n, slopes = len(y), X.shape[1] + kink.shape[1] - 1
     if X.shape[1] == 1:
@@ -210,7 +215,7 @@ def residuals_of(sample: Sample) -> Residuals | str:
     rss, whole = float(left @ left), float(y @ y)
     if rss <= 1e-20 * whole:
         return "the columns give the target exactly: nothing is left to be looked at"
-    bent, bent_p = _bent(_left(np.hstack([X, kink]), y), rss, n, rank)
+    nonlinear, nonlinear_p = _nonlinear(_left(np.hstack([X, kink]), y), rss, n, rank)
     low, high = _ends(left, fitted)
     squares = left**2 / (rss / n)
     explained = 1 - _rss(X, squares) / float(((squares - squares.mean()) ** 2).sum())
@@ -218,9 +223,9 @@ def residuals_of(sample: Sample) -> Residuals | str:
         n,
         1 - rss / (n - rank) / (whole / (n - 1)),
         f_ratio((whole - rss) / max(rank - 1, 1) / (rss / (n - rank)), rank - 1, n - rank),
-        bent,
-        bent_p,
-        _most_bent(X, kink, left, names),
+        nonlinear,
+        nonlinear_p,
+        _most_nonlinear(X, kink, left, names),
         max(high / low, low / high) if min(low, high) > 0 else np.inf,
         high > low,
         chi2(n * explained, rank - 1),
@@ -237,7 +242,9 @@ def _design_with_intercept(sample: Sample, held: Indices) -> Floats:
     return np.hstack(blocks)
 
 
-def _bent(with_bends: tuple[Floats, int, Floats], rss: float, n: int, rank: int) -> tuple[float, float]:
+def _nonlinear(
+    with_bends: tuple[Floats, int, Floats], rss: float, n: int, rank: int
+) -> tuple[float, float]:
     """The share of the variance left that bends explain, adjusted, and the p-value of none."""
     left, more, _ = with_bends
     less, added = float(left @ left), more - rank
@@ -265,7 +272,7 @@ def _ends(left: Floats, fitted: Floats) -> tuple[float, float]:
     return float(left[order[:quarter]].std()), float(left[order[-quarter:]].std())
 
 
-def _most_bent(X: Floats, kink: Floats, left: Floats, names: list[str]) -> str:
+def _most_nonlinear(X: Floats, kink: Floats, left: Floats, names: list[str]) -> str:
     """The column whose bend, beside all slopes, explains most of what is left."""
     if not names:
         return ""

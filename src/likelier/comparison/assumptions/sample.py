@@ -180,13 +180,13 @@ def _most_varied(codes: NDArray[np.int64], notes: list[str]) -> Indices:
     return np.sort(np.argsort(-entropy, kind="stable")[:MOST_CATEGORIES])
 
 
-def telling(sample: Sample, most: int) -> Indices:
+def informative(sample: Sample, most: int) -> Indices:
     """The columns of numbers that tell most of y, in their own order."""
     return _best(sample.Z, sample.y, sample.members, most)
 
 
 def _best(Z: Floats, y: NDArray[Any], members: tuple[Indices, ...], most: int) -> Indices:
-    found = _parted(Z, members) if len(members) > 1 else _told(Z, y)
+    found = _parted(Z, members) if len(members) > 1 else _explained(Z, y)
     return np.sort(np.argsort(-found, kind="stable")[:most])
 
 
@@ -199,7 +199,7 @@ def _parted(Z: Floats, members: tuple[Indices, ...]) -> Floats:
     return np.asarray(1 - within / np.where(whole > 0, whole, 1.0))
 
 
-def _told(Z: Floats, y: NDArray[Any]) -> Floats:
+def _explained(Z: Floats, y: NDArray[Any]) -> Floats:
     """(p,) |r| with a target of numbers, about."""
     rest = (y - y.mean()).astype(np.float64)
     return np.asarray(np.abs(np.nansum(Z * rest[:, None], axis=0)) / len(y))

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from likelier.comparison.assumptions import linearity
 from likelier.comparison.assumptions.columns import FEW_VALUES, MOST_COMMON, Dispersion, Pair, Pairs, Shapes
-from likelier.comparison.assumptions.covariances import Joint, Spread
-from likelier.comparison.assumptions.linearity import SOME_BEND, Bends, Residuals
+from likelier.comparison.assumptions.covariances import CovarianceSpread, JointNormality
+from likelier.comparison.assumptions.linearity import SOME_BEND, Linearity, Residuals
 from likelier.comparison.assumptions.sample import LEVEL
 from likelier.display import some_of
 from likelier.estimators.catalogue import Candidate
@@ -30,10 +30,10 @@ class Evidence:
     groups: tuple[str, ...]  # classes
     sizes: NDArray[np.int64]  # (K,) rows of each class that were looked at
     shapes: Shapes | None = field(default=None, repr=False)
-    joint: tuple[Joint, ...] = field(default=(), repr=False)
+    joint: tuple[JointNormality, ...] = field(default=(), repr=False)
     pairs: Pairs | None = field(default=None, repr=False)
-    spread: Spread | str = ""
-    bends: Bends | str = ""
+    spread: CovarianceSpread | str = ""
+    curvature: Linearity | str = ""
     poisson: Dispersion | None = field(default=None, repr=False)
     multinomial: Dispersion | None = field(default=None, repr=False)
     residuals: Residuals | str = ""
@@ -256,6 +256,10 @@ def jointly_gaussian(found: Evidence) -> Finding:
     return Finding("violated" if worst.far else "doubtful", why)
 
 
+TWICE = "what they share is counted twice"
+LESS = "weights make what they share count for less"
+
+
 def independent(found: Evidence, numbers_only: bool = False) -> Finding:
     """Pairs of columns within classes."""
     if found.pairs is None or not len((pairs := found.pairs.among(numbers_only)).one):
@@ -268,14 +272,21 @@ def independent(found: Evidence, numbers_only: bool = False) -> Finding:
     diffuse = pairs.overall >= DIFFUSE and bool((pairs.sphericity < LEVEL).any())
     if not worst and not diffuse:
         return Finding("supported", "no two columns depend much on each other within a class")
-    twice = "what they share is counted twice"
     if not worst:
-        why = f"columns depend a little on each other within classes (|r| ≈ {pairs.overall:.2f}): {twice}"
+        why = f"columns depend a little on each other within classes (|r| ≈ {pairs.overall:.2f}): {TWICE}"
         return Finding("doubtful", why)
     many = f"{pairs.touched.sum()} of {len(pairs.names)} columns depend strongly on another"
     head = f"{many if pairs.touched.any() else 'some columns depend on others'} within classes"
     much = pairs.touched.mean() >= MANY or pairs.overall >= DENSE
-    return Finding("violated" if much else "doubtful", f"{head}: {said(worst[0])}; {twice}")
+    return Finding("violated" if much else "doubtful", f"{head}: {said(worst[0])}; {TWICE}")
+
+
+def independent_weighted(found: Evidence) -> Finding:
+    """The same, where columns have weights: what several share then counts for less."""
+    one = independent(found)
+    if one.verdict not in ("violated", "doubtful"):
+        return one
+    return Finding("doubtful", f"{one.why.removesuffix('; ' + TWICE).removesuffix(': ' + TWICE)}; {LESS}")
 
 
 def independent_numbers(found: Evidence) -> Finding:
@@ -327,27 +338,33 @@ def rows_for_covariances(found: Evidence) -> Finding:
 
 def linear(found: Evidence) -> Finding:
     """Log odds that bend, or do not."""
-    bends = found.bends
-    if isinstance(bends, str):
-        return Finding("not checked", f"whether the log odds are linear is not known: {bends}")
+    curvature = found.curvature
+    if isinstance(curvature, str):
+        return Finding("not checked", f"whether the log odds are linear is not known: {curvature}")
     slopes = "slopes that change at the median of each column"
-    if not bends.bent:
-        less = "which may be chance" if bends.gain >= SOME_BEND else "which is little"
-        gain = f"lower it by {percent(bends.gain)}, {less}" if bends.gain > 0.005 else "do not lower it"
-        return Finding("supported", f"the held-out log-loss is {bends.log_loss:.3f}, and {slopes} {gain}")
-    less = f"{slopes} lower the held-out log-loss by {percent(bends.gain)}"
-    why = f"the log odds bend, most in {bends.column}: {less}"
-    return Finding("violated" if bends.far else "doubtful", why)
+    if not curvature.nonlinear:
+        less = "which may be chance" if curvature.gain >= SOME_BEND else "which is little"
+        gain = (
+            f"lower it by {percent(curvature.gain)}, {less}"
+            if curvature.gain > 0.005
+            else "do not lower it"
+        )
+        return Finding(
+            "supported", f"the held-out log-loss is {curvature.log_loss:.3f}, and {slopes} {gain}"
+        )
+    less = f"{slopes} lower the held-out log-loss by {percent(curvature.gain)}"
+    why = f"the log odds bend, most in {curvature.column}: {less}"
+    return Finding("violated" if curvature.far else "doubtful", why)
 
 
 def parted(found: Evidence) -> Finding:
     """A plane between classes: how many rows are on the wrong side, and whether it should bend."""
-    bends, straight = found.bends, linear(found)
-    if isinstance(bends, str):
+    curvature, straight = found.curvature, linear(found)
+    if isinstance(curvature, str):
         return straight
     blind = 1 - found.sizes.max() / found.sizes.sum()
-    wrong = f"a plane leaves {percent(bends.error, 1)} of held-out rows on the wrong side"
-    if straight.verdict == "supported" and bends.error > HALF * blind:
+    wrong = f"a plane leaves {percent(curvature.error, 1)} of held-out rows on the wrong side"
+    if straight.verdict == "supported" and curvature.error > HALF * blind:
         return Finding("doubtful", f"{wrong}, where the commonest class alone leaves {percent(blind, 1)}")
     return Finding(straight.verdict, f"{wrong}; {straight.why}")
 
@@ -418,16 +435,16 @@ def rows_for_density(found: Evidence) -> Finding:
     return Finding("supported" if enough else "doubtful", why)
 
 
-def says_nothing(found: Evidence) -> Finding:
+def assumes_nothing(found: Evidence) -> Finding:
     """Columns that are no better than none."""
-    bends = found.bends
-    if isinstance(bends, str):
-        return Finding("not checked", f"no linear model is tried: {bends}")
+    curvature = found.curvature
+    if isinstance(curvature, str):
+        return Finding("not checked", f"no linear model is tried: {curvature}")
     shares = found.sizes / found.sizes.sum()
     blind = float(-(shares * np.log(shares)).sum())
-    if bends.log_loss > 0.99 * blind:
+    if curvature.log_loss > 0.99 * blind:
         return Finding("supported", "a linear model of the columns has no smaller held-out log-loss")
-    less = f"from {blind:.2f} to {bends.log_loss:.2f}"
+    less = f"from {blind:.2f} to {curvature.log_loss:.2f}"
     return Finding("violated", f"a linear model of the columns lowers the held-out log-loss {less}")
 
 
@@ -437,11 +454,11 @@ def straight(found: Evidence) -> Finding:
     left = found.residuals
     if isinstance(left, str):
         return Finding("not checked", f"residuals are not looked at: {left}")
-    if not left.is_bent:
+    if not left.is_nonlinear:
         return Finding("supported", "the target is as good as linear in the columns")
-    share = f"bends explain {percent(left.bent)} of what slopes leave"
+    share = f"bends explain {percent(left.nonlinear)} of what slopes leave"
     why = f"the target bends, most with {left.column}: {share}"
-    return Finding("violated" if left.bent >= linearity.MUCH_STRUCTURE else "doubtful", why)
+    return Finding("violated" if left.nonlinear >= linearity.MUCH_STRUCTURE else "doubtful", why)
 
 
 def even(found: Evidence) -> Finding:
@@ -469,11 +486,11 @@ def gaussian_errors(found: Evidence) -> Finding:
     return Finding("violated" if left.far else "doubtful", f"errors are not Gaussian ({shape})")
 
 
-def tells_nothing(found: Evidence) -> Finding:
+def uninformative(found: Evidence) -> Finding:
     """Columns that are no better than none."""
     left = found.residuals
     if isinstance(left, str):
         return Finding("not checked", f"no line is tried: {left}")
-    if left.told_p >= LEVEL:
+    if left.linear_p >= LEVEL:
         return Finding("supported", "a linear fit explains no more than chance would")
-    return Finding("violated", f"a linear fit explains {percent(left.told)} of the variance")
+    return Finding("violated", f"a linear fit explains {percent(left.adjusted_r2)} of the variance")

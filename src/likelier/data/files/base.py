@@ -73,7 +73,7 @@ class File(Protocol):
         """How to find a row."""
 
 
-class OnCluster:
+class ClusterFiles:
     """Files that are read here, or by the workers of a Dask cluster."""
 
     files: Sequence[Any]

@@ -76,7 +76,7 @@ def heading(path: str, how: Dialect, encoding: str | None) -> Heading:
     code, delimiter = _encoding(path, encoding), how.delimiter
     names = _first(path, delimiter, code)
     if not names and not how.header:
-        raise ValueError(f"{path}: the file is empty: nobody can tell how many columns it has.")
+        raise ValueError(f"{path}: the file is empty: its number of columns is unknown.")
     if not names:
         raise ValueError(f"{path}: the file is empty: it needs a line with the names of its columns.")
     sure = how.said or delimiter != "," or len(names) > 1
@@ -100,7 +100,7 @@ def _encoding(path: str, given: str | None) -> str:
     if given is None and marked is None and b"\0" in start:
         line = start[: start.index(0)].count(b"\n") + 1
         raise ValueError(
-            f"{path}, line {line}: a zero byte: this is no text. Say what the file is by its name or by "
+            f"{path}, line {line}: a zero byte: this is not text. Say what the file is by its name or by "
             "format=; text of another encoding needs encoding='utf-16'."
         )
     try:
@@ -148,7 +148,7 @@ class Cuts(NamedTuple):
         return [Span(first, starts[i], starts[j]) for first, i, j in joined(self.rows, rows)]
 
 
-class _Ends(NamedTuple):
+class _BlockEnds(NamedTuple):
     """What is in a block: how many rows end, where the first of them does, and whether quotes are open."""
 
     rows: int
@@ -170,7 +170,7 @@ def count_rows(file: BinaryIO, delimiter: str, encoding: str, header: bool) -> i
     """The rows of a file that can only be read from beginning to end."""
     rows, before, quotes = 0, ord("\n"), _OUTSIDE
     for block in _in_utf8(file, encoding):
-        found = _Ends(*_core.row_ends(np.frombuffer(block, np.uint8), delimiter, before, quotes))
+        found = _BlockEnds(*_core.row_ends(np.frombuffer(block, np.uint8), delimiter, before, quotes))
         rows, before, quotes = rows + found.rows, block[-1], found.quotes
     return max(0, rows + (before not in b"\r\n") - header)
 
@@ -212,20 +212,20 @@ class _Blocks(NamedTuple):
             places, behind = [self.begin, *places], [0, *behind]
         return Cuts((*places, self.end), tuple(np.diff([*behind, rows]).tolist()))
 
-    def _guessed(self, blocks: range) -> list[_Ends]:
+    def _guessed(self, blocks: range) -> list[_BlockEnds]:
         """As if each block began outside of quotation marks: so that they can be looked at side by side."""
         if len(blocks) < 2:
             return [self._look(at) for at in blocks]
         with ThreadPoolExecutor(cores()) as pool:
             return list(pool.map(self._look, blocks))
 
-    def _look(self, at: int, quotes: int = _OUTSIDE) -> _Ends:
+    def _look(self, at: int, quotes: int = _OUTSIDE) -> _BlockEnds:
         """What is in a block depends on the byte before it, too."""
         before = b"\n" if at == self.begin else os.pread(self.file, 1, at - 1)
         text = np.empty(min(self.unit, self.end - at), np.uint8)
         if os.preadv(self.file, [text.data], at) < len(text):
-            raise OSError("it ends before all of it is read")
-        return _Ends(*_core.row_ends(text, self.delimiter, before[0], quotes))
+            raise OSError("the file ends unexpectedly")
+        return _BlockEnds(*_core.row_ends(text, self.delimiter, before[0], quotes))
 
     def _unended(self) -> bool:
         """Whether the last row lacks a line end."""
@@ -294,7 +294,7 @@ class Delimited(Unnumbered):
         """The same with the types of another file's columns."""
         return replace(self, known=first.known, decimal=first.decimal)
 
-    def told(self, kinds: Mapping[str, str]) -> Self:
+    def with_types(self, kinds: Mapping[str, str]) -> Self:
         """The same, columns of these kinds read as such."""
         known = dict(self.known)
         for name, kind in kinds.items():
@@ -441,7 +441,8 @@ class Delimited(Unnumbered):
             at = int(found[1])
             line = self._line(lambda number, cells: at < len(cells) and "\ufffd" in cells[at])
             return (
-                f"{self.path}{_on(line)}, column {self.names[at]!r}: this is no {self.encoding.upper()}: "
+                f"{self.path}{_on(line)}, column {self.names[at]!r}: this is not "
+                f"{self.encoding.upper()} text: "
                 f"{_ENCODED}"
             )
         if "straddl" in error:

@@ -138,7 +138,7 @@ class JSONLines(Unnumbered):
             except ValueError as problem:  # no JSON, or no UTF-8
                 raise self._bad(at, number, f"it cannot be read as JSON: {problem}") from None
             if not isinstance(found, dict):
-                raise self._bad(at, number, f"{_KINDS[type(found)]}, and no object {{...}}")
+                raise self._bad(at, number, f"{_KINDS[type(found)]} where an object {{...}} is expected")
 
     def _check_types(self, at: int, block: bytes, types: Mapping[str, Any]) -> None:
         """Refuse a cell that is not of its column's type."""

@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from likelier.data import frames
 from likelier.data.chunk import PART_BYTES, Chunk, Part
 from likelier.data.files import locations
-from likelier.data.files.base import File, OnCluster, Span
-from likelier.data.files.columns import Kind, Lacking, Roles, Told, kinds
+from likelier.data.files.base import ClusterFiles, File, Span
+from likelier.data.files.columns import DeclaredTypes, Kind, PaddedFile, Roles, kinds
 from likelier.data.files.csv import BLOCK_BYTES, Delimited, Dialect, delimited_by
 from likelier.data.files.jsonl import JSONLines
 from likelier.data.files.parquet import Parquet
 from likelier.data.files.svmlight import SparseScan, scan_lines
 from likelier.data.frames import same_kind
 from likelier.data.labels import levels_of, with_weight
-from likelier.data.row_numbers import Uncounted, firsts, found, rows_of
+from likelier.data.row_numbers import UncountedPieces, firsts, found, rows_of
 from likelier.display import some_of
 from likelier.streams.formats import FORMATS, scanned
 
@@ -131,6 +131,7 @@ def _near(name: str, names: Sequence[str]) -> str:
 Batches = Callable[[], Iterator[tuple[int, Any]]]
 # A glimpse of labels: from so many places, the first block or so many rows of each.
 PLACES, GLIMPSE = 8, 1 << 14
+DOCUMENT = 1 << 10  # bytes that a document is taken to have, where files are cut by rows
 
 
 def scan(
@@ -140,6 +141,7 @@ def scan(
     weight: str | None = None,
     format: str | None = None,
     *,
+    text: str | None = None,
     types: Mapping[str, Kind] | None = None,
     missing: str | Sequence[str] | None = None,
     encoding: str | None = None,
@@ -166,6 +168,9 @@ def scan(
         The column of the sample weights.
     format : {"parquet", "csv", "tsv", "jsonl", "svmlight", "vw"}, default=None
         The format of all files. None goes by the endings of the file names.
+    text : str, default=None
+        A column of documents as X, in place of `features`: for `TextClassifier`, and for vectorizers, which
+        make columns of its terms as the files are read.
     types : dict of str to {"number", "category", "text", "date"}, default=None
         The types of columns, by name, where the file does not declare them or declares another type.
         Dates become days since 1970.
@@ -214,13 +219,22 @@ def scan(
     """
     paths, kind = find(path, format)
     if FORMATS[kind].delimiter is None:
-        text = {"missing": missing, "encoding": encoding, "delimiter": delimiter, "header": header and None}
-        _refuse_text(paths[0], kind, **text)
+        cells = {
+            "missing": missing,
+            "encoding": encoding,
+            "delimiter": delimiter,
+            "header": header and None,
+        }
+        _refuse_text(paths[0], kind, **cells)
     if FORMATS[kind].sparse:
-        _refuse_columns(paths[0], kind, target=target, features=features, weight=weight, types=types)
+        named = {"target": target, "features": features, "weight": weight, "text": text, "types": types}
+        _refuse_columns(paths[0], kind, **named)
         return scan_lines(paths, kind)
     files = READERS[kind](paths, _Cells(kind, missing, encoding, delimiter, bool(header)))
-    return _table(_told(files, kinds(types)) if types else files, target, features, weight)
+    files = _declared(files, kinds(types)) if types else files
+    if text is not None:
+        return _texts(files, target, text, features, weight)
+    return _table(files, target, features, weight)
 
 
 def names_in(path: Any, format: str | None, how: Mapping[str, Any]) -> tuple[str, ...]:
@@ -248,10 +262,13 @@ class _Cells(NamedTuple):
         return Dialect(said, given is not None, bool(self.header))
 
 
-def _told(files: tuple[File, ...], types: Mapping[str, Kind]) -> tuple[File, ...]:
+def _declared(files: tuple[File, ...], types: Mapping[str, Kind]) -> tuple[File, ...]:
     """The files with columns of the kinds that are said."""
     known_columns(files, list(types))
-    return tuple(Told(file.told(types) if isinstance(file, Delimited) else file, types) for file in files)
+    return tuple(
+        DeclaredTypes(file.with_types(types) if isinstance(file, Delimited) else file, types)
+        for file in files
+    )
 
 
 def _refuse_text(path: str, kind: str, **given: Any) -> None:
@@ -284,6 +301,25 @@ def _table(files: tuple[File, ...], target: Any, features: Any, weight: str | No
     if not any(file.rows is None or file.rows for file in files):
         raise ValueError(f"{files[0].path}: no rows{_beside(files)}.")
     return Scan(files, roles)
+
+
+def _texts(files: tuple[File, ...], target: Any, text: str, features: Any, weight: str | None) -> "Scan":
+    """A column of documents."""
+    if features is not None:
+        raise ValueError(
+            f"text={text!r} makes the documents X, and features={features!r} other columns: pass one of "
+            "them."
+        )
+    known_columns(files, [text])
+    if isinstance(files[0], Delimited):  # what looks like numbers are documents, too
+        files = _declared(files, {text: "text"})
+    if not frames.is_text(files[0].types[text]):
+        raise ValueError(
+            f"{files[0].path}: text={text!r} is a column of type {files[0].described(text)}: documents are "
+            "strings."
+        )
+    source = _table(files, target, [text], weight)
+    return replace(source, roles=replace(source.roles, text=True))
 
 
 def _listed(names: Any) -> tuple[str, ...]:
@@ -330,7 +366,7 @@ READERS: dict[str, Callable[[Sequence[str], _Cells], tuple[File, ...]]] = {
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Scan(OnCluster):
+class Scan(ClusterFiles):
     """A table in files, as returned by `scan`: rows that are read in parts and need not fit into memory.
 
     Attributes
@@ -364,7 +400,8 @@ class Scan(OnCluster):
         )
         y = f", target={targets!r}" if self.roles.targets else ""
         w = f", weight={self.roles.weight!r}" if self.roles.weight is not None else ""
-        return f"<Scan of {self._held}: {rows}{p} features ({shown}){y}{w}>"
+        what = "documents" if self.roles.text else f"{p} features"
+        return f"<Scan of {self._held}: {rows}{what} ({shown}){y}{w}>"
 
     @property
     def p(self) -> int:
@@ -386,7 +423,7 @@ class Scan(OnCluster):
     def delimited(self) -> bool:
         """Whether types are what the cells look like: those of CSV and TSV."""
         file: Any = self.files[0]
-        while isinstance(file, Told | Lacking):
+        while isinstance(file, DeclaredTypes | PaddedFile):
             file = file.file
         return isinstance(file, Delimited)
 
@@ -445,15 +482,15 @@ class Scan(OnCluster):
     def coded(self, levels: NDArray[Any]) -> Self:
         return replace(self, roles=replace(self.roles, y="codes", levels=levels))
 
-    def told(self, types: Mapping[str, Kind]) -> Self:
+    def with_types(self, types: Mapping[str, Kind]) -> Self:
         """The same rows, with columns of the kinds that are said."""
-        return replace(self, files=_told(self.files, types))
+        return replace(self, files=_declared(self.files, types))
 
     def taking(self, features: Sequence[str], *, y: bool) -> Self:
         """The same rows with these columns as X, with or without y and weights."""
         roles = replace(self.roles, features=tuple(features))
         if not y:
-            roles = Roles(roles.features)
+            roles = Roles(roles.features, text=roles.text)
         known_columns(self.files, roles.columns)
         return replace(self, roles=roles)
 
@@ -464,7 +501,7 @@ class Scan(OnCluster):
         files = []
         for file in self.files:
             lacks = tuple(name for name in columns if name not in file.names)
-            files.append(Lacking(file, lacks, frozenset(texts)) if lacks else file)
+            files.append(PaddedFile(file, lacks, frozenset(texts)) if lacks else file)
         return replace(self, files=tuple(files)), list(lost)
 
     def others(self, columns: Sequence[str]) -> Mapping[str, str]:
@@ -473,7 +510,9 @@ class Scan(OnCluster):
         return {name: first.described(name) for name in columns if not frames.is_number(first.types[name])}
 
     def texts(self, columns: Sequence[str]) -> frozenset[str]:
-        """Which of these columns are text, and could be categories."""
+        """Which of these columns are text, and could be categories: documents could not."""
+        if self.roles.text:
+            return frozenset()
         return frozenset(name for name in columns if frames.is_text(self.files[0].types[name]))
 
     def dates(self, columns: Sequence[str]) -> list[str]:
@@ -486,19 +525,26 @@ class Scan(OnCluster):
         return replace(self, files=files, roles=replace(self.roles, categories=frozenset(columns)))
 
     def worded(self) -> Self:
-        """The same with text and truths as categories."""
+        """The same with text and booleans as categories."""
         types, names = self.files[0].types, list(self.names)
-        truths = {name for name in names if frames.is_truth(types[name])}
+        booleans = {name for name in names if frames.is_boolean(types[name])}
         found = self.categorised(self.texts(names))
-        return replace(found, roles=replace(found.roles, categories=found.roles.categories | truths))
+        return replace(found, roles=replace(found.roles, categories=found.roles.categories | booleans))
 
     def parts(self, state_bytes: int) -> Sequence[Part]:
         types, four = self.files[0].types, 4 * state_bytes
+        if self.roles.text:  # documents are read in small pieces, whatever becomes of them
+            return self._parts(
+                max(1, max(PART_BYTES, four) // DOCUMENT), BLOCK_BYTES, BLOCK_BYTES // DOCUMENT
+            )
         wide = sum(frames.width(types[name]) for name in self.roles.features or self.roles.columns)
         rows = max(1, max(PART_BYTES, four) // wide)
-        size = max(BLOCK_BYTES, four)
+        return self._parts(rows, max(BLOCK_BYTES, four), rows)
+
+    def _parts(self, rows: int, size: int, most: int) -> list[Part]:
+        """Parts of so many rows, chunks of about so many bytes of text, or of so many rows at most."""
         return [
-            partial(self.roles.chunks, file, number, span, size, rows)
+            partial(self.roles.chunks, file, number, span, size, most)
             for file, number in zip(self.files, firsts(self._lengths(self.exact)), strict=True)
             for span in file.spans(rows)
         ]
@@ -540,10 +586,10 @@ class Scan(OnCluster):
         """Files before others whose rows nobody has counted."""
         return [i for i, n in enumerate(self._lengths(True)[:-1]) if n is None]
 
-    def uncounted(self) -> Uncounted | None:
+    def uncounted(self) -> UncountedPieces | None:
         """What counts the rows of files that come before others; None: all are counted."""
         parts = [partial(_counted, i, self.files[i]) for i in self._unknown()]
-        return Uncounted(parts, self.cluster) if parts else None
+        return UncountedPieces(parts, self.cluster) if parts else None
 
     def counted(self, rows: Mapping[int, int]) -> None:
         """Keep how many rows were found in each file: should one change, reading it will fail."""

@@ -15,7 +15,7 @@ from likelier.array_types import Floats, row_weights
 from likelier.data.chunk import PART_BYTES, Chunk, Part
 from likelier.data.errors import CONTINUOUS, CROWDED, MOST_EXACT
 from likelier.data.files import base
-from likelier.data.files.base import OnCluster, Span, reading
+from likelier.data.files.base import ClusterFiles, Span, reading
 from likelier.data.files.locations import Stamp, check_packing, stamp
 from likelier.data.labels import code, first_seen, label_counts
 from likelier.data.matrix import CSR, Dense, Rows
@@ -24,7 +24,7 @@ from likelier.data.matrix import CSR, Dense, Rows
 
 
 @dataclass(frozen=True, slots=True)
-class Keyed:
+class KeyedRows:
     """Cells by 64-bit keys, row after row; only online models can use them."""
 
     keys: NDArray[np.uint64]
@@ -69,7 +69,7 @@ def keyed(kind: str, block: bytes, crosses: Any, finite: bool) -> tuple[Any, ...
         bad = bad or (1, f"a label is not a number ({problem})", "")
         numbers = [np.nan for _ in parser.labels]
     y = np.array([*numbers, np.nan])[codes]
-    return y, weights, Keyed(keys, values, starts, rows.skipped), bad
+    return y, weights, KeyedRows(keys, values, starts, rows.skipped), bad
 
 
 # Sparse rows in svmlight's and VW's text format, larger than memory: columns that go by number.
@@ -116,7 +116,7 @@ class SparseFile(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Reading:
+class SparseReader:
     """What is made of lines: X of so many columns or nothing, and y as numbers, labels or codes."""
 
     kind: str
@@ -171,7 +171,7 @@ class Reading:
         if self.y == "numbers":
             return Chunk(X, y, w, number + at)
         there = ~np.isnan(y)
-        _refuse(there & (y != np.floor(y)), file, at, f"the label is no whole number. {CONTINUOUS}")
+        _refuse(there & (y != np.floor(y)), file, at, f"the label is not an integer. {CONTINUOUS}")
         _refuse(there & (np.abs(y) >= MOST_EXACT), file, at, f"the label is too large. {CROWDED}")
         labels, counts = label_counts(*first_seen(y[there]), None if w is None else w[there])
         return Chunk(_nothing(len(y)), labels, counts, number + at)
@@ -199,10 +199,10 @@ def scan_lines(paths: Sequence[str], kind: str) -> "SparseScan":
         beside = f", nor in the {len(files) - 1} other files" if len(files) > 1 else ""
         raise ValueError(f"{files[0].path}: no rows{beside}.")
     if kind == "vw":
-        return SparseScan(tuple(files), Reading(kind, 0, 1 << VW_BITS))
+        return SparseScan(tuple(files), SparseReader(kind, 0, 1 << VW_BITS))
     lowest, highest = _indices(files)
     shift = min(lowest, 1)
-    return SparseScan(tuple(files), Reading(kind, shift, highest - shift + 1))
+    return SparseScan(tuple(files), SparseReader(kind, shift, highest - shift + 1))
 
 
 def _indices(files: Sequence[SparseFile]) -> tuple[int, int]:
@@ -213,7 +213,7 @@ def _indices(files: Sequence[SparseFile]) -> tuple[int, int]:
         if low is None or high is None:
             continue
         if high > _LARGEST:  # the pass that reads the lines finds the first that is wrong
-            for _ in Reading("svmlight", 0, _LARGEST).chunks(file, 0, Span(), BLOCK_BYTES):
+            for _ in SparseReader("svmlight", 0, _LARGEST).chunks(file, 0, Span(), BLOCK_BYTES):
                 pass
         found += [low, high]
     if not found:
@@ -222,7 +222,7 @@ def _indices(files: Sequence[SparseFile]) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class SparseScan(OnCluster):
+class SparseScan(ClusterFiles):
     """Sparse rows in svmlight or VW files, as returned by `scan`; files are split into parts at line ends.
 
     Compressed and remote files are one part each.
@@ -242,7 +242,7 @@ class SparseScan(OnCluster):
     """
 
     files: tuple[SparseFile, ...]
-    reading: Reading
+    reading: SparseReader
     cluster: Any = field(default=None, compare=False)  # a Dask client, whose workers read; None: we do
 
     def __repr__(self) -> str:

@@ -30,6 +30,8 @@ from likelier.estimators.base import (
     NOT_ROUTED,
     CallbackSupportMixin,
     Names,
+    attributes_of,
+    column_names,
     followed,
     publish,
     steps,
@@ -40,12 +42,14 @@ from likelier.estimators.common import (
     LinearClassifier,
     share_found,
     warn_of_many,
-    weighed,
+    weighted,
     weights_by_class,
 )
 from likelier.estimators.deprecated import Strength
+from likelier.estimators.design_matrix import DesignMatrix
 from likelier.estimators.discriminative.weights import Weights, begun, by_class
 from likelier.estimators.sources import by_block
+from likelier.estimators.tables import fitted_design
 from likelier.links import Link
 from likelier.losses import Loss
 from likelier.model import ask
@@ -53,7 +57,8 @@ from likelier.objective import Objective
 from likelier.penalties import elastic_net
 from likelier.solve import Terms, posed, solve
 from likelier.solvers import Iterate, Solution, Watch
-from likelier.states import LabelRows, LabelTotals, RowCount, Together
+from likelier.states import LabelRows, LabelTotals, RowCount, StateGroup
+from likelier.states.design_survey import DesignSettings
 from likelier.warning_location import outside
 
 # The rows of a fit: their classes are found and counted by one reading of the labels.
@@ -77,7 +82,7 @@ def labelled(source: Source) -> LabelledRows:
         coded, count = replace(source, y=codes, levels=None), len(codes)
         found = LabelledRows(coded, classes, n, rows, source.X.single)
     else:
-        start = partial(Together.start, (LabelTotals, LabelRows, RowCount))
+        start = partial(StateGroup.start, (LabelTotals, LabelRows, RowCount))
         totals, by_label, every = run(source.labels(), start, counting(source)).states
         classes, count = totals.levels, every.rows
         found = LabelledRows(source.coded(classes), classes, totals.n, by_label.of(classes))
@@ -100,7 +105,7 @@ def labelled_as(source: Source, known: NDArray[Any]) -> LabelledRows:
         of_single = source.X.single
         n, rows = n[1:], sums_by_code(at, None, K + 1)[1:]
     else:
-        start = partial(Together.start, (LabelTotals, LabelRows))
+        start = partial(StateGroup.start, (LabelTotals, LabelRows))
         totals, by_label = run(source.labels(), start).states
         at = code(totals.levels, known)
         new, coded, rows = totals.levels[at < 0], source.coded(known), by_label.of(known)
@@ -149,6 +154,17 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
     classes_: Any
     coef_: Any
     intercept_: Any
+    encode: bool
+
+    # ---- tables that are turned into numbers -------------------------------------------------------
+    def _design_settings(self) -> DesignSettings:
+        """How columns of a table become those of a design matrix."""
+        return DesignSettings()
+
+    @property
+    def design_(self) -> DesignMatrix:
+        """The design matrix that the table of `fit` became; only if it became one."""
+        return fitted_design(self)
 
     # ---- how it becomes fitted, and is shown -------------------------------------------------------
     def _shown(self, model: Weights, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
@@ -157,14 +173,8 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
 
     def _publish(self, model: Any, statistics: Any | None, target: Any, names: Names) -> Self:
         """Become fitted, all at once."""
-        publish(self, self._attributes(model, statistics, target, names))
+        publish(self, self._shown(model, statistics, target), model, statistics, target, names)
         return self
-
-    def _attributes(self, model: Any, statistics: Any | None, target: Any, names: Names) -> dict[str, Any]:
-        """All that makes a fitted estimator."""
-        shown = self._shown(model, statistics, target)
-        named = {} if names is None else {"feature_names_in_": names}
-        return shown | named | {"_model": model, "_statistics": statistics, "_target": target}
 
     def _html_repr(self) -> str:
         return with_caption(super()._html_repr(), self)
@@ -279,9 +289,7 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
         """
         validation.fitted(self)
         model = self._written()
-        return LinearClassifier(
-            model.W, model.intercept, self.classes_, getattr(self, "feature_names_in_", None)
-        )
+        return LinearClassifier(model.W, model.intercept, self.classes_, column_names(self))
 
     def contributions(self, X: Any) -> Contributions:
         """What each feature contributes to the score of each class: w_kj x_j.
@@ -348,7 +356,7 @@ class PenalisedModel(LinearModel):
         """Mean loss plus penalty under the hyper-parameters, which are validated here."""
         source, n, K = compressed(rows.source), rows.n, len(rows.classes)
         if self.class_weight is not None:
-            source, n = weighed(source, n, weights_by_class(self.class_weight, rows.classes, n))
+            source, n = weighted(source, n, weights_by_class(self.class_weight, rows.classes, n))
         return self._posed(source, n, K)
 
     def _posed(
@@ -363,7 +371,7 @@ class PenalisedModel(LinearModel):
         loss, columns = self._loss(K), self._column_penalties(source)
         C, ratio = self._strength()
         validation.weighty(totals)
-        intercept = validation.truth("fit_intercept", self.fit_intercept)
+        intercept = validation.boolean("fit_intercept", self.fit_intercept)
         penalty = partial(elastic_net, C=C, ratio=ratio, columns=columns)
         return posed(
             source, totals, loss, penalty, positive=positive, intercept=intercept, in_units=all_rows
@@ -387,18 +395,19 @@ class PenalisedModel(LinearModel):
             return solve(objective, theta, choice, terms)
         with steps(self, f"{choice.name}-iter") as step, watching(self.verbose, terms.max_iter) as watch:
 
-            def told(number: int, iterate: Iterate) -> None:
+            def report(number: int, iterate: Iterate) -> None:
                 watch(number, iterate)
                 if step is not None:
                     step(None if rows is None else partial(self._under_way, iterate, objective, rows))
 
-            return solve(objective, theta, choice, terms, told)
+            return solve(objective, theta, choice, terms, report)
 
     def _under_way(self, iterate: Iterate, objective: Objective, rows: LabelledRows) -> dict[str, Any]:
         """The attributes of the estimator at an iterate."""
         here = Solution(iterate, np.empty((1, 3)), False, "the fit is under way")
         model = Weights.of(here, objective.setting, single=rows.single)
-        return self._attributes(model, None, rows.classes, rows.source.names)
+        shown = self._shown(model, None, rows.classes)
+        return attributes_of(self, shown, model, None, rows.classes, rows.source.names)
 
     def _start_from(self, rows: LabelledRows) -> Weights | None:
         """Where to begin: what `warm_start` finds, if it fits."""

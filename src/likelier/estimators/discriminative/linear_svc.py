@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.array_types import Floats
-from likelier.choose_solver import Choice, chosen
+from likelier.choose_solver import SolverChoice, chosen
 from likelier.data import Arrays, Source
 from likelier.data.compressed import compressed
 from likelier.engines import reached
 from likelier.estimators import validation
 from likelier.estimators.base import followed, resumable
-from likelier.estimators.common import weighed, weights_by_class
+from likelier.estimators.common import weighted, weights_by_class
 from likelier.estimators.deprecated import Strength
 from likelier.estimators.discriminative.base import LabelledRows, PenalisedModel
-from likelier.estimators.discriminative.weights import Course, Weights
+from likelier.estimators.discriminative.weights import SolverTrace, Weights
 from likelier.losses import LOSSES, Loss, softmaxed
 from likelier.objective import Objective
 from likelier.penalties import ElasticNet
@@ -63,7 +63,7 @@ def crammer_singer(objective: Objective, solve: Solve, tol: float) -> tuple[Weig
             break
         mu = max(mu * FALL, last)
     whole = replace(solution, trace=np.concatenate(traces))
-    return replace(weights, course=Course.of(whole)), whole
+    return replace(weights, course=SolverTrace.of(whole)), whole
 
 
 def _scaled(weights: Weights, factor: float) -> Weights:
@@ -121,6 +121,9 @@ class LinearSVC(PenalisedModel):
         The algorithm: "auto" chooses by loss, penalty and size (see `solver_reason_`). Others are
         "semismooth", "dual", "newton", "newton-cg", "lbfgs", "cg", "gradient", "smoothing" (hinge),
         "proximal" (l1), "sgd" and "averaged"; one that does not suit the loss or penalty is refused.
+    encode : bool, default=True
+        Whether a data frame or a source with categories, dates or missing values becomes a matrix of
+        numbers, as by `DesignMatrix`. False: such a table is refused.
 
     Attributes
     ----------
@@ -132,6 +135,9 @@ class LinearSVC(PenalisedModel):
         Intercepts; 0 if `fit_intercept=False`.
     n_features_in_ : int
         Number of columns seen in `fit`.
+    design_ : DesignMatrix
+        The design matrix that the table of `fit` became, whose `get_feature_names_out` names its columns;
+        only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (p,)
         Names of the columns, if X had names.
     n_iter_ : int
@@ -190,6 +196,7 @@ class LinearSVC(PenalisedModel):
         random_state: Any = None,
         max_iter: int = 1000,
         solver: str = "auto",
+        encode: bool = True,
     ) -> None:
         self.penalty = penalty
         self.loss = loss
@@ -204,6 +211,7 @@ class LinearSVC(PenalisedModel):
         self.random_state = random_state
         self.max_iter = max_iter
         self.solver = solver
+        self.encode = encode
 
     @resumable
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
@@ -294,10 +302,10 @@ class LinearSVC(PenalisedModel):
             return [replace(first, setting=replace(first.setting, positive=k)) for k in range(K)]
         # As in LIBLINEAR, the weight of a class counts where it is the one, not among the rest.
         each = [np.where(np.arange(K) == k, factor, 1.0) for k in range(K)]
-        return [self._posed(*weighed(source, totals, each[k]), 2, k) for k in range(K)]
+        return [self._posed(*weighted(source, totals, each[k]), 2, k) for k in range(K)]
 
     def _at_once(
-        self, first: Objective, choice: Choice, one: int, count: int, factor: Floats | None
+        self, first: Objective, choice: SolverChoice, one: int, count: int, factor: Floats | None
     ) -> tuple[Weights, Solution]:
         """All linear models, from class `one` on, in a single call of the native core."""
         terms = self._terms()
@@ -308,7 +316,7 @@ class LinearSVC(PenalisedModel):
         longest = int(lines.lengths.argmax())
         worst = int(lines.norms.argmax()) if (lines.norms > terms.tol).any() else longest
 
-        def told(k: int, watch: Watch | None = None) -> Solution:
+        def report(k: int, watch: Watch | None = None) -> Solution:
             found = run_solver(
                 lambda objective, theta: lines.iterates(k),
                 first,
@@ -319,8 +327,10 @@ class LinearSVC(PenalisedModel):
             )
             return replace(found, solver=choice.name, why=choice.why)
 
-        end = told(worst)
-        course = Course.of(told(longest, lambda number, iterate: reached("objective", iterate.value)))
+        end = report(worst)
+        course = SolverTrace.of(
+            report(longest, lambda number, iterate: reached("objective", iterate.value))
+        )
         course = replace(course, converged=end.converged, reason=end.reason)
         return Weights.at(lines.theta, first.setting, course), end
 
@@ -359,5 +369,5 @@ def _together(problems: list[Objective], solutions: list[Solution]) -> Weights:
     setting = problems[0].setting
     each = [Weights.of(s, o.setting).theta(setting) for o, s in zip(problems, solutions, strict=True)]
     longest, worst = max(solutions, key=lambda solution: solution.iterations), _worst(solutions)
-    course = replace(Course.of(longest), converged=worst.converged, reason=worst.reason)
+    course = replace(SolverTrace.of(longest), converged=worst.converged, reason=worst.reason)
     return Weights.at(np.array(each), setting, course)

@@ -14,11 +14,12 @@ from likelier.array_types import Floats
 from likelier.data import DegenerateWarning, SeparationWarning, Source
 from likelier.engines import chunks
 from likelier.estimators import deprecated, validation
-from likelier.estimators.base import Names, cheapest, resumable
-from likelier.estimators.common import known_classes, weighed, weights_by_class
+from likelier.estimators.base import Names, cheapest, column_names, resumable
+from likelier.estimators.common import known_classes, weighted, weights_by_class
 from likelier.estimators.deprecated import NOT_GIVEN, Strength, strength_of
 from likelier.estimators.discriminative.base import PenalisedModel, labelled, labelled_as, with_offset
 from likelier.estimators.discriminative.weights import Weights, begun
+from likelier.estimators.encoding import filling_gaps
 from likelier.estimators.posterior_priors import priors_for
 from likelier.estimators.sources import by_block, stored
 from likelier.inference import Information, LikelihoodSummary, Separation, separation_of
@@ -32,6 +33,7 @@ from likelier.penalties import ElasticNet
 from likelier.row_solvers import Descent
 from likelier.solvers import Iterate, Solution
 from likelier.states import Values
+from likelier.states.design_survey import DesignSettings
 from likelier.warning_location import outside
 
 # Probabilities: the softmax of the scores.
@@ -64,7 +66,7 @@ class LogisticModel(PenalisedModel):
         ndarray of shape (n,)
             The predicted labels.
         """
-        best = self._ask(X, links.argmax) if priors is None else self._reweighed(X, priors).argmax(axis=1)
+        best = self._ask(X, links.argmax) if priors is None else self._with_priors(X, priors).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     @by_block
@@ -86,7 +88,7 @@ class LogisticModel(PenalisedModel):
         """
         if priors is None:
             return self._ask(X, links.softmax)
-        Z = self._reweighed(X, priors)
+        Z = self._with_priors(X, priors)
         links.softmax.apply(Z, Z)
         return Z
 
@@ -109,7 +111,7 @@ class LogisticModel(PenalisedModel):
         """
         if priors is None:
             return self._ask(X, links.log_softmax)
-        Z = self._reweighed(X, priors)
+        Z = self._with_priors(X, priors)
         links.log_softmax.apply(Z, Z)
         return Z
 
@@ -168,7 +170,7 @@ class LogisticModel(PenalisedModel):
         logs = partial(self._ask, X, links.log_softmax)
         return priors_for(self, logs, self._training_shares, sample_weight, tol, max_iter)
 
-    def _reweighed(self, X: Any, priors: Any) -> Floats:
+    def _with_priors(self, X: Any, priors: Any) -> Floats:
         """Scores whose softmax are the posteriors under other priors."""
         Z = self._ask(X, links.log_softmax)
         new = validation.priors_of(priors, len(self.classes_), classes=self.classes_)
@@ -208,8 +210,8 @@ def summarised(model: Any, cov: str, level: float) -> Information:
         )
     if found.separation is not None:
         raise ValueError(
-            f"{_said(found.separation, model.classes_, getattr(model, 'feature_names_in_', None))} "
-            "Coefficients that grow without end have no errors: drop columns, or penalise (a finite C) "
+            f"{_said(found.separation, model.classes_, column_names(model))} "
+            "Coefficients that diverge have no standard errors: drop columns, or penalise (a finite C) "
             "for an approximate posterior."
         )
     if cov != "classical" and found.l2.any():
@@ -263,7 +265,7 @@ SETTLED = 10_000_000  # steps that a fit counts for at most: its weight may be a
 
 
 @dataclass(frozen=True)
-class Steps:
+class LogisticSGDState:
     """The state of `partial_fit`: weights, the scales of the columns, and the losses of the batches."""
 
     theta: Floats  # (q, p + 1)
@@ -283,7 +285,7 @@ class Steps:
         return Solution(last, trace, False, f"{self.steps} steps so far", "sgd", WHY)
 
 
-def stepped(posed: Objective, descent: Descent, losses: Floats, totals: Floats) -> Steps:
+def stepped(posed: Objective, descent: Descent, losses: Floats, totals: Floats) -> LogisticSGDState:
     """One step at each row, starting from `descent`; losses: those of the batches before."""
     loss, n = 0.0, 0.0
     for chunk in chunks(posed.source):
@@ -294,10 +296,10 @@ def stepped(posed: Objective, descent: Descent, losses: Floats, totals: Floats) 
         descent.update(chunk)
         n += chunk.X.shape[0] if chunk.w is None else float(chunk.w.sum())
     if not (np.isfinite(descent.theta).all() and np.isfinite(descent.mean).all()):
-        raise ValueError("steps at these rows lead to no numbers: X has cells too large. Rescale it.")
+        raise ValueError("the updates overflow: X has values that are too large. Rescale it.")
     held = {name: getattr(descent, name) for name in HELD}
     losses = np.append(losses, loss / n if n else np.nan)
-    return Steps(**held, intercept=posed.intercept, n=totals, losses=losses)
+    return LogisticSGDState(**held, intercept=posed.intercept, n=totals, losses=losses)
 
 
 def descent_of(
@@ -307,7 +309,7 @@ def descent_of(
 
     before: the statistics of the fit; so_far: the total weight of each class in it.
     """
-    if isinstance(before, Steps) and before.intercept == posed.intercept:
+    if isinstance(before, LogisticSGDState) and before.intercept == posed.intercept:
         assert model is not None
         setting = replace(posed.setting, shift=model.shift)
         held = {name: copy.copy(getattr(before, name)) for name in HELD}
@@ -370,6 +372,9 @@ class LogisticRegression(LogisticModel):
         cores are used.
     penalty_weights : array-like of shape (p,), default=None
         Factor of the penalty for each column; 0 leaves a column without penalty. None: 1 for all.
+    encode : bool, default=True
+        Whether a data frame or a source with categories, dates or missing values becomes a matrix of
+        numbers, as by `DesignMatrix`. False: such a table is refused.
 
     Attributes
     ----------
@@ -381,6 +386,9 @@ class LogisticRegression(LogisticModel):
         Intercepts; 0 if `fit_intercept=False`.
     n_features_in_ : int
         Number of columns seen in `fit`.
+    design_ : DesignMatrix
+        The design matrix that the table of `fit` became, whose `get_feature_names_out` names its columns;
+        only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (p,)
         Names of the columns, if X had names.
     n_iter_ : ndarray of shape (1,)
@@ -448,6 +456,7 @@ class LogisticRegression(LogisticModel):
         warm_start: bool = False,
         n_jobs: int | None = None,
         penalty_weights: Any = None,
+        encode: bool = True,
     ) -> None:
         self.penalty = penalty
         self.C = C
@@ -464,9 +473,15 @@ class LogisticRegression(LogisticModel):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.penalty_weights = penalty_weights
+        self.encode = encode
 
     def _strength(self) -> Strength:
         return strength_of(self)
+
+    def _design_settings(self) -> DesignSettings:
+        """Without a penalty, indicators of all categories would be collinear with an intercept."""
+        free = bool(self.fit_intercept) and np.isinf(self._strength()[0])
+        return DesignSettings(drop="first" if free else None)
 
     def _column_penalties(self, source: Source) -> Floats | None:
         if self.penalty_weights is None:
@@ -535,6 +550,7 @@ class LogisticRegression(LogisticModel):
         separation = statistics.separation if isinstance(statistics, Information) else None
         return {**super()._shown(model, statistics, target), "separation_": separation}
 
+    @filling_gaps
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, offset: Any = None
     ) -> Self:
@@ -577,11 +593,11 @@ class LogisticRegression(LogisticModel):
             validation.weighty(rows.n)
             totals = rows.n + so_far
             factor = weights_by_class(self.class_weight, known, totals)
-            posed = self._posed(*weighed(rows.source, totals, factor), K, all_rows=False)
+            posed = self._posed(*weighted(rows.source, totals, factor), K, all_rows=False)
             descent, losses = descent_of(posed, vars(self).get("_model"), before, so_far)
             steps = stepped(posed, descent, losses, totals)
         model = Weights.of(steps.solution, descent.setting, single=rows.single)
-        names = getattr(self, "feature_names_in_", source.names)
+        names = column_names(self) if "_model" in vars(self) else source.names
         return self._publish(model, steps, known, names)
 
     def summary(
@@ -650,8 +666,8 @@ class LogisticRegression(LogisticModel):
         elif cov != "classical" or found.H is None:
             why = f"cov={cov!r}" if cov != "classical" else f"after solver {self.solver_!r} summary"
             raise ValueError(f"{why} needs the rows of the fit: summary(X, y, cov={cov!r}).")
-        names = getattr(self, "feature_names_in_", None)
-        shown = [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(map(str, names))
+        names = column_names(self)
+        shown = [f"x{j}" for j in range(theta.shape[1] - 1)] if names is None else list(map(str, names))
         at = Point(theta, shift, shown, [str(label) for label in self.classes_], unit)
         summary, left_open = likelihood_summary(found, at, rows, cov=cov, level=level)
         if len(left_open):

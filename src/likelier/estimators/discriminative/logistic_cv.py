@@ -32,7 +32,7 @@ from likelier.estimators.deprecated import (
 )
 from likelier.estimators.discriminative.base import labelled
 from likelier.estimators.discriminative.logistic import LogisticModel, LogisticRegression
-from likelier.estimators.discriminative.weights import Course, Weights
+from likelier.estimators.discriminative.weights import SolverTrace, Weights
 from likelier.estimators.sources import gathered, stored
 from likelier.model import targets
 from likelier.objective import Objective
@@ -59,21 +59,21 @@ def scorer_of(scoring: Any, classes: NDArray[Any] | None = None) -> Scorer:
     asks = {} if score is None else signature(score).parameters
     if classes is None or "labels" not in asks:
         return scorer  # type: ignore[no-any-return]
-    told: dict[str, Any] = {"labels": classes}
+    report: dict[str, Any] = {"labels": classes}
     if len(classes) == 2 and "pos_label" in asks:
-        told["pos_label"] = classes[-1]
+        report["pos_label"] = classes[-1]
     return make_scorer(  # type: ignore[no-any-return]
         score,
         response_method=scorer._response_method,
         greater_is_better=scorer._sign == 1,
-        **{**told, **scorer._kwargs},
+        **{**report, **scorer._kwargs},
     )
 
 
 # Penalties tried fold by fold: a path of solutions on the rows of each, judged on the rows held out.
 
 Rows = NDArray[np.intp]
-Judge = Callable[[Weights, Rows], float]  # a model, and the rows to try it on
+Score = Callable[[Weights, Rows], float]  # a model, and the rows to try it on
 Fits = dict[tuple[int, ...], Weights]  # by the number of the ratio and of C
 
 
@@ -106,7 +106,7 @@ class Trial:
     grid: Grid
     solver: str
     terms: Terms
-    judge: Judge
+    score_of: Score
 
     def run(self, folds: Sequence[tuple[Rows, Rows]], jobs: int | None) -> Results:
         """Every fold, side by side where a pass does not take all cores by itself."""
@@ -119,13 +119,13 @@ class Trial:
             with ThreadPoolExecutor(count) as pool:
                 fits = list(pool.map(self._fits, [train for train, _ in folds]))
         # A scorer may be anyone's, so it is called in order, by one thread.
-        found = [self._judged(models, test) for models, (_, test) in zip(fits, folds, strict=True)]
+        found = [self._scored(models, test) for models, (_, test) in zip(fits, folds, strict=True)]
         return Results(*(np.stack(each) for each in zip(*found, strict=True)))
 
     def _fits(self, train: Rows) -> "Fits":
         return dict(self._models(of_rows(self.objective, train)))
 
-    def _judged(self, models: "Fits", test: Rows) -> Results:
+    def _scored(self, models: "Fits", test: Rows) -> Results:
         (c, r), setting = (len(each) for each in self.grid), self.objective.setting
         paths = np.empty((r, c, setting.q, setting.p + 1))
         scores, steps = np.empty((r, c)), np.empty((r, c), dtype=np.int32)
@@ -133,7 +133,7 @@ class Trial:
         for at in np.ndindex(r, c):
             weights = models[at]
             paths[at] = np.column_stack([weights.W, weights.intercept])
-            scores[at] = self.judge(weights, test)
+            scores[at] = self.score_of(weights, test)
             steps[at], ended[at] = len(weights.course.trace) - 1, weights.course.converged
         return Results(paths, scores, steps, ended)
 
@@ -194,7 +194,7 @@ MEAN = "the mean of the best weights of each fold: refit=False"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tried(Weights):
+class CrossValidatedWeights(Weights):
     """Weights, and the trials by which their penalty was chosen."""
 
     Cs: Floats  # (c,)
@@ -268,6 +268,9 @@ class LogisticRegressionCV(LogisticModel):
     use_legacy_attributes : bool, default="warn"
         The shapes of the attributes. True, and the default: those of scikit-learn 1.9, everything once for
         each class. False: one array each, as below.
+    encode : bool, default=True
+        Whether a data frame or a source with categories, dates or missing values becomes a matrix of
+        numbers, as by `DesignMatrix`. False: such a table is refused.
 
     Attributes
     ----------
@@ -305,6 +308,9 @@ class LogisticRegressionCV(LogisticModel):
         Why it was chosen.
     n_features_in_ : int
         Number of columns seen in `fit`.
+    design_ : DesignMatrix
+        The design matrix that the table of `fit` became, whose `get_feature_names_out` names its columns;
+        only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (p,)
         Names of the columns, if X had names.
 
@@ -351,6 +357,7 @@ class LogisticRegressionCV(LogisticModel):
         intercept_scaling: float = 1.0,
         random_state: Any = None,
         use_legacy_attributes: bool | str = CHANGING,
+        encode: bool = True,
     ) -> None:
         self.Cs = Cs
         self.l1_ratios = l1_ratios
@@ -369,6 +376,7 @@ class LogisticRegressionCV(LogisticModel):
         self.intercept_scaling = intercept_scaling
         self.random_state = random_state
         self.use_legacy_attributes = use_legacy_attributes
+        self.encode = encode
 
     def _strength(self) -> Strength:
         return Strength(np.inf, 0.0)  # penalties are those of the grid
@@ -416,12 +424,12 @@ class LogisticRegressionCV(LogisticModel):
         target = found.classes
         with validation.naming(found.source):
             rows = loaded(found.source)
-            judge = self._judge(target, rows, for_score)
+            score_of = self._score_function(target, rows, for_score)
             # A number of folds needs to know which labels are equal, not what they are.
             y = rows.y if self.cv is None or isinstance(self.cv, Integral) else target[rows.y]
             folds = self._folds(plain(rows.X) if stored(X) else X, y, for_split)
             objective = self._objective(found._replace(source=rows))
-            trial = Trial(objective, grid, self.solver, self._terms(), judge)
+            trial = Trial(objective, grid, self.solver, self._terms(), score_of)
             for ratio in grid.ratios.tolist():  # refused before any work
                 chosen(self.solver, replace(objective, penalty=grid.penalty(objective, 1.0, ratio)))
             objective.gradient(np.zeros(objective.size))  # a bad cell is named by its row among all
@@ -431,7 +439,7 @@ class LogisticRegressionCV(LogisticModel):
         return self._publish(model, None, target, found.source.names)
 
     def _training_shares(self) -> Floats:
-        n = self._model.totals if isinstance(self._model, Tried) else None
+        n = self._model.totals if isinstance(self._model, CrossValidatedWeights) else None
         return super()._training_shares() if n is None else np.asarray(n / n.sum())
 
     # ---- what is asked for -------------------------------------------------------------------------
@@ -448,7 +456,7 @@ class LogisticRegressionCV(LogisticModel):
         ratios = [validation.number("l1_ratios", ratio, 0.0, 1.0) for ratio in ratios]
         if not Cs or not ratios:
             raise ValueError(f"{'l1_ratios' if Cs else 'Cs'} is empty: give at least one number")
-        validation.truth("refit", self.refit)
+        validation.boolean("refit", self.refit)
         legacy_of(self)
         return Grid(np.array(Cs, dtype=np.float64), np.array(ratios, dtype=np.float64))
 
@@ -458,7 +466,7 @@ class LogisticRegressionCV(LogisticModel):
         pairs = check_cv(self.cv, y, classifier=True).split(X, y, **params)
         return [(_numbers(train), _numbers(test)) for train, test in pairs]
 
-    def _judge(self, target: NDArray[Any], source: Arrays, params: dict[str, Any] | None) -> Judge:
+    def _score_function(self, target: NDArray[Any], source: Arrays, params: dict[str, Any] | None) -> Score:
         """A function that scores weights on given rows, by way of an estimator and the scorer.
 
         params: those that scikit-learn routes to the scorer; None: the sample weights, if there are any.
@@ -468,7 +476,7 @@ class LogisticRegressionCV(LogisticModel):
         if params is None:
             params = {} if source.w is None else {"sample_weight": source.w}
 
-        def judge(weights: Weights, rows: Rows) -> float:
+        def score_of(weights: Weights, rows: Rows) -> float:
             model = LogisticRegression()._publish(weights, None, target, None)
             of_rows = {
                 name: np.asarray(value)[rows] if np.ndim(value) and len(value) == len(labels) else value
@@ -477,10 +485,10 @@ class LogisticRegressionCV(LogisticModel):
             with np.errstate(invalid="ignore"):  # scikit-learn asks of floats whether int64 holds them
                 return float(scorer(model, plain(source.X.take(rows)), labels[rows], **of_rows))
 
-        return judge
+        return score_of
 
     # ---- the choice --------------------------------------------------------------------------------
-    def _best(self, grid: Grid, results: Results, objective: Objective) -> Tried:
+    def _best(self, grid: Grid, results: Results, objective: Objective) -> CrossValidatedWeights:
         """Refitted under the penalty whose scores are best in sum; else the mean of each fold's best."""
         each = np.swapaxes(results.scores, 1, 2)  # (folds, c, r): scikit-learn's order, which settles ties
         folds, shape = len(each), each.shape[1:]
@@ -491,7 +499,7 @@ class LogisticRegressionCV(LogisticModel):
         c, r = np.unravel_index(at, shape)
         T = results.paths[np.arange(folds), r, c].mean(axis=0)  # (q, p + 1)
         C, ratio = float(grid.Cs[c].mean()), float(grid.ratios[r].mean())
-        course = Course(np.empty((0, 3)), bool(results.ended.all()), MEAN, self.solver, MEAN)
+        course = SolverTrace(np.empty((0, 3)), bool(results.ended.all()), MEAN, self.solver, MEAN)
         weights = Weights(T[:, :-1].copy(), T[:, -1].copy(), np.zeros(objective.setting.p), course)
         if self.refit:
             C, ratio = float(grid.Cs[c[0]]), float(grid.ratios[r[0]])
@@ -500,7 +508,7 @@ class LogisticRegressionCV(LogisticModel):
             self._warn_of_end(solution)
             weights = Weights.of(solution, objective.setting)
         d = objective.setting.p + objective.intercept
-        return Tried(
+        return CrossValidatedWeights(
             **vars(weights),
             Cs=grid.Cs,
             ratios=grid.ratios,
@@ -564,17 +572,17 @@ class LogisticRegressionCV(LogisticModel):
         """The parameters of the splitter and the scorer; None: not routed, pass the sample weights."""
         from sklearn.utils.metadata_routing import process_routing
 
-        told = {name: value for name, value in given.items() if value is not None}
+        report = {name: value for name, value in given.items() if value is not None}
         if get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, method, **told)
+            routed = process_routing(self, method, **report)
             return dict(routed.splitter.get("split", {})), dict(routed.scorer.score)
-        if told.keys() - set(own):
+        if report.keys() - set(own):
             raise ValueError(
                 f"Passing extra keyword arguments to {type(self).__name__}.{method} is only supported if "
                 "enable_metadata_routing=True, which you can set using `sklearn.set_config`. Extra "
-                f"parameters passed are: {told.keys() - set(own)}"
+                f"parameters passed are: {report.keys() - set(own)}"
             )
-        return {name: told[name] for name in ("groups",) if name in told}, None
+        return {name: report[name] for name in ("groups",) if name in report}, None
 
     def get_metadata_routing(self) -> Any:
         """Which parameters `fit` and `score` pass to the splitter and the scorer (metadata routing).

@@ -15,23 +15,38 @@ from likelier.estimators import validation
 from likelier.estimators.base import Names
 from likelier.estimators.common import Contributions, LinearClassifier
 from likelier.estimators.discriminative.base import LabelledRows, labelled_as
-from likelier.estimators.discriminative.sgd_base import Journey, Route, SGDModel, Strides, course_of, one_of
+from likelier.estimators.discriminative.sgd_base import (
+    EpochsResult,
+    OneVsRest,
+    SGDModel,
+    SGDState,
+    one_of,
+    settings_of,
+)
 from likelier.estimators.discriminative.weights import Weights
-from likelier.evaluation import MistakeBound, Problem, mistake_bound
+from likelier.evaluation import BinaryProblem, MistakeBound, mistake_bound
 from likelier.row_solvers.perceptron import (
-    Draw,
-    Follower,
-    Poll,
+    AllVotes,
+    DrawnVote,
+    EpochRecorder,
     Pool,
-    Record,
     Tally,
+    VoteRecorder,
     Voters,
     Votes,
     curve,
     gathered,
     none_kept,
 )
-from likelier.row_solvers.sklearn_sgd import SPARSE_DECAY, Course, Rows, Stand, Task, Watch, walk_all
+from likelier.row_solvers.sklearn_sgd import (
+    SPARSE_DECAY,
+    Rows,
+    SGDPoint,
+    SGDSettings,
+    Task,
+    Watch,
+    run_all_epochs,
+)
 from likelier.scores import Scores
 from likelier.warning_location import outside
 
@@ -39,7 +54,7 @@ from likelier.warning_location import outside
 
 
 @dataclass(frozen=True, kw_only=True)
-class Voted(Weights):
+class VotedWeights(Weights):
     """All weight vectors vote; W and b are the last of them."""
 
     kept: CSR  # the mistaken rows, each once
@@ -59,7 +74,7 @@ class Voted(Weights):
 
 
 @dataclass(frozen=True)
-class Progress(Strides):
+class PerceptronState(SGDState):
     """The state from which training can continue. Rows that are kept for votes belong to the model."""
 
     kind: str  # which weights are reported
@@ -73,7 +88,7 @@ class Progress(Strides):
     voters: tuple[Voters, ...] = ()
 
     @classmethod
-    def begun(cls, kind: str, at: Strides, *, plain: bool) -> Self:
+    def begun(cls, kind: str, at: SGDState, *, plain: bool) -> Self:
         """Before the first turn."""
         theta, voted = at.theta, kind == "voted"
         q, p = len(theta), theta.shape[1] - 1
@@ -89,10 +104,10 @@ class Progress(Strides):
             voters=tuple(Voters.of(line[:p].copy(), float(line[p])) for line in theta) if voted else (),
         )
 
-    def stands(self, apart: bool) -> list[Stand]:
+    def points(self, apart: bool) -> list[SGDPoint]:
         """Each at a turn of its own: a problem that ended early took fewer."""
         turns = [tally.turns for tally in self.tallies]
-        return [replace(s, t=1.0 + T) for s, T in zip(super().stands(apart), turns, strict=True)]
+        return [replace(s, t=1.0 + T) for s, T in zip(super().points(apart), turns, strict=True)]
 
     @property
     def average(self) -> Floats:
@@ -114,59 +129,64 @@ class Progress(Strides):
 
 
 @dataclass(frozen=True)
-class Followed(Route):
+class RecordingOneVsRest(OneVsRest):
     """A route on which every mistake is noted."""
 
     most: int = 0  # mistakes to keep, of each problem
 
     def whole(
-        self, rows: Rows, start: Strides, seeds: Sequence[int], most: int, watch: Watch | None
-    ) -> Journey:
+        self, rows: Rows, start: SGDState, seeds: Sequence[int], most: int, watch: Watch | None
+    ) -> EpochsResult:
         """Epochs over rows in memory."""
-        assert isinstance(start, Progress)
-        decay = 0.0 if not self.course.intercept else SPARSE_DECAY if isinstance(rows.X, CSR) else 1.0
+        assert isinstance(start, PerceptronState)
+        decay = 0.0 if not self.settings.intercept else SPARSE_DECAY if isinstance(rows.X, CSR) else 1.0
         if start.voters and start.decay not in (None, decay):
             raise ValueError(
                 "the rows so far were dense where these are sparse, or the other way round, or "
-                "fit_intercept was another: intercepts of voters move in one way. Go on as it began."
+                "fit_intercept was another: intercepts of voters move in one way. Continue with "
+                "rows of the same kind."
             )
-        tasks, stands = self.tasks(seeds), self.begun(start.stands(self.apart))
+        tasks, points = self.tasks(seeds), self.begun(start.points(self.apart))
         followers = [self._follower(rows, start, k, task, decay) for k, task in enumerate(tasks)]
-        records = [Record.of(*one) for one in zip(stands, start.tallies, followers, strict=True)]
+        records = [EpochRecorder.of(*one) for one in zip(points, start.tallies, followers, strict=True)]
         epochs = self.epochs_of(most)
-        walks = walk_all(rows, self.courses, stands, tasks, epochs, self.workers, watch, records)
-        found = Journey.of(start, rows, walks)
-        after = found.strides
-        assert isinstance(after, Progress)
+        results = run_all_epochs(
+            rows, self.settings_of_each, points, tasks, epochs, self.workers, watch, records
+        )
+        found = EpochsResult.of(start, rows, results)
+        after = found.state
+        assert isinstance(after, PerceptronState)
         plain = (
             start.plain and start.decay in (None, decay) and (rows.w is None or bool((rows.w == 1).all()))
         )
         out = 0 if rows.held is None else int(rows.held.sum())
         tallies = tuple(
-            replace(record.tally, passed=record.tally.passed + out * len(walk.losses))
-            for record, walk in zip(records, walks, strict=True)
+            replace(record.tally, passed=record.tally.passed + out * len(result.losses))
+            for record, result in zip(records, results, strict=True)
         )
         after = replace(after, tallies=tallies, decay=decay, plain=plain)
-        return found._replace(strides=_with_weights(after, rows, followers))
+        return found._replace(state=_with_weights(after, rows, followers))
 
-    def _follower(self, rows: Rows, start: Progress, k: int, task: Task, decay: float) -> Follower:
+    def _follower(
+        self, rows: Rows, start: PerceptronState, k: int, task: Task, decay: float
+    ) -> VoteRecorder:
         if start.kind not in ("voted", "random"):
-            return Follower()
+            return VoteRecorder()
         own = rows.codes == task.positive
         worth = np.where(own, task.by_class[1], -task.by_class[0]) * (1.0 if rows.w is None else rows.w)
-        worth *= self.course.eta0
+        worth *= self.settings.eta0
         if start.drawn is not None:
-            return Draw(start.drawn[k], rows.X, worth, decay, (task.seed, k))
+            return DrawnVote(start.drawn[k], rows.X, worth, decay, (task.seed, k))
         assert start.kept is not None
-        return Poll(start.voters[k], Pool(start.kept, rows.X), worth, self.most, decay)
+        return AllVotes(start.voters[k], Pool(start.kept, rows.X), worth, self.most, decay)
 
 
-def _with_weights(after: Progress, rows: Rows, followers: Sequence[Follower]) -> Progress:
+def _with_weights(after: PerceptronState, rows: Rows, followers: Sequence[VoteRecorder]) -> PerceptronState:
     """With what the followers have kept."""
-    draws = [one.drawn for one in followers if isinstance(one, Draw)]
+    draws = [one.drawn for one in followers if isinstance(one, DrawnVote)]
     if draws:
         return replace(after, drawn=np.array(draws))
-    polls = [one for one in followers if isinstance(one, Poll)]
+    polls = [one for one in followers if isinstance(one, AllVotes)]
     if not polls:
         return after
     assert after.kept is not None
@@ -184,8 +204,9 @@ KINDS = ("last", "average", "voted", "random")
 def _has_line(self: Any) -> bool:
     if self.weights == "voted":
         raise AttributeError(
-            "weights='voted': no single line answers, but the votes of all weights. Take "
-            "weights='average', which is near it."
+            "weights='voted' has no single weight vector: all of them vote. Use "
+            "weights='average', which is "
+            "close to it."
         )
     return True
 
@@ -241,6 +262,9 @@ class Perceptron(SGDModel):
     max_mistakes : int, default=100000
         For weights="voted", the number of mistakes of each problem to keep: beyond it only the latest
         weights vote.
+    encode : bool, default=True
+        Whether a data frame or a source with categories, dates or missing values becomes a matrix of
+        numbers, as by `DesignMatrix`, with standardised numbers. False: such a table is refused.
 
     Attributes
     ----------
@@ -253,6 +277,9 @@ class Perceptron(SGDModel):
         Intercepts. Not available for weights="voted".
     n_features_in_ : int
         Number of columns seen in `fit`.
+    design_ : DesignMatrix
+        The design matrix that the table of `fit` became, whose `get_feature_names_out` names its columns;
+        only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (p,)
         Names of the columns, if X had names.
     n_iter_ : int
@@ -320,6 +347,7 @@ class Perceptron(SGDModel):
         warm_start: bool = False,
         weights: str = "last",
         max_mistakes: int = 100_000,
+        encode: bool = True,
     ) -> None:
         self.penalty = penalty
         self.alpha = alpha
@@ -339,11 +367,12 @@ class Perceptron(SGDModel):
         self.warm_start = warm_start
         self.weights = weights
         self.max_mistakes = max_mistakes
+        self.encode = encode
 
     # ---- how steps are taken -----------------------------------------------------------------------
-    def _course(self) -> Course:
+    def _sgd_settings(self) -> SGDSettings:
         self._check_kind()
-        return course_of(
+        return settings_of(
             self,
             loss="perceptron",
             rate="constant",
@@ -360,41 +389,47 @@ class Perceptron(SGDModel):
                 "not only at mistakes. SGDClassifier(loss='perceptron', average=True) has means of such."
             )
 
-    def _route(self, course: Course, K: int, factor: Floats | None) -> Route:
+    def _one_vs_rest(self, settings: SGDSettings, K: int, factor: Floats | None) -> OneVsRest:
         most = int(validation.number("max_mistakes", self.max_mistakes, 1, whole=True))
-        return Followed(course, K, self._apart(K), factor, self._workers(), most)
+        return RecordingOneVsRest(settings, K, self._apart(K), factor, self._workers(), most)
 
     # ---- where to begin, and to go on ----------------------------------------------------------------
-    def _begun(self, course: Course, target: NDArray[Any], p: int, coef: Any, intercept: Any) -> Strides:
+    def _begun(
+        self, settings: SGDSettings, target: NDArray[Any], p: int, coef: Any, intercept: Any
+    ) -> SGDState:
         before = vars(self).get("_statistics")
-        warm = validation.truth("warm_start", self.warm_start) and coef is None and intercept is None
+        warm = validation.boolean("warm_start", self.warm_start) and coef is None and intercept is None
         if warm and before and before.theta.shape[1] == p + 1 and np.array_equal(self._target, target):
             # Classes are balanced as they are in these rows.
-            return replace(self._go_on(course, target, p), n=np.zeros(len(target)))
-        fresh = super()._begun(course, target, p, coef, intercept)
-        return Progress.begun(self.weights, fresh, plain=self.penalty is None and self.class_weight is None)
+            return replace(self._go_on(settings, target, p), n=np.zeros(len(target)))
+        fresh = super()._begun(settings, target, p, coef, intercept)
+        return PerceptronState.begun(
+            self.weights, fresh, plain=self.penalty is None and self.class_weight is None
+        )
 
-    def _go_on(self, course: Course, known: NDArray[Any], p: int) -> Strides:
+    def _go_on(self, settings: SGDSettings, known: NDArray[Any], p: int) -> SGDState:
         before = vars(self).get("_statistics")
-        if isinstance(before, Progress) and before.kind != self.weights:
+        if isinstance(before, PerceptronState) and before.kind != self.weights:
             raise ValueError(
                 f"weights={self.weights!r}: what was learned so far is kept for weights={before.kind!r}. "
                 "Set them back, or fit again."
             )
-        found = super()._go_on(course, known, p)
+        found = super()._go_on(settings, known, p)
         plain = self.penalty is None and self.class_weight is None
-        if not isinstance(found, Progress):
-            return Progress.begun(self.weights, found, plain=plain)
+        if not isinstance(found, PerceptronState):
+            return PerceptronState.begun(self.weights, found, plain=plain)
         model = self._model
-        if isinstance(model, Voted):
+        if isinstance(model, VotedWeights):
             found = replace(found, kept=model.kept, voters=model.voters)
         return replace(found, plain=found.plain and plain)
 
-    def _travel(self, rows: LabelledRows, course: Course, start: Strides, most: int) -> Journey:
-        found = super()._travel(rows, course, start, most)
-        before, after = start, found.strides
-        assert isinstance(before, Progress)
-        assert isinstance(after, Progress)
+    def _travel(
+        self, rows: LabelledRows, settings: SGDSettings, start: SGDState, most: int
+    ) -> EpochsResult:
+        found = super()._travel(rows, settings, start, most)
+        before, after = start, found.state
+        assert isinstance(before, PerceptronState)
+        assert isinstance(after, PerceptronState)
         if after.forgotten and not before.forgotten:
             warnings.warn(
                 f"Perceptron: there were more than max_mistakes={self.max_mistakes} mistakes: the weights "
@@ -406,9 +441,9 @@ class Perceptron(SGDModel):
         return found
 
     # ---- what is shown -----------------------------------------------------------------------------
-    def _led(self, found: Journey, course: Course, of_single: bool) -> Weights:
-        model, after = super()._led(found, course, of_single), found.strides
-        assert isinstance(after, Progress)
+    def _led(self, found: EpochsResult, settings: SGDSettings, of_single: bool) -> Weights:
+        model, after = super()._led(found, settings, of_single), found.state
+        assert isinstance(after, PerceptronState)
         theta = after.theta if after.drawn is None else after.drawn
         theta = after.average if after.mean is not None else theta
         way = replace(model.course, solver="perceptron", why="a step at every mistake")
@@ -418,7 +453,7 @@ class Perceptron(SGDModel):
         if after.kept is None:
             return model
         assert after.decay is not None
-        return Voted(**vars(model), kept=after.kept, voters=after.voters, decay=after.decay)
+        return VotedWeights(**vars(model), kept=after.kept, voters=after.voters, decay=after.decay)
 
     def _publish(self, model: Any, statistics: Any | None, target: Any, names: Names) -> Self:
         if statistics is not None:  # the model has them
@@ -510,7 +545,7 @@ class Perceptron(SGDModel):
         """
         validation.fitted(self)
         counted = self._statistics
-        if not isinstance(counted, Progress) or counted.decay is None or not counted.plain:
+        if not isinstance(counted, PerceptronState) or counted.decay is None or not counted.plain:
             raise ValueError(
                 "bounds hold for weights that start at 0, without a penalty and without weights of rows or "
                 "classes, of rows all dense or all sparse, and where mistakes were counted: fit a "
@@ -523,7 +558,7 @@ class Perceptron(SGDModel):
         labels = [str(label) for label in self._target]
         labels = labels[1:] if len(labels) == 2 else labels
         problems = [
-            Problem(label, k, tally.turns + tally.passed, tally.mistakes)
+            BinaryProblem(label, k, tally.turns + tally.passed, tally.mistakes)
             for k, (label, tally) in enumerate(
                 zip(labels, counted.tallies, strict=True), len(self._target) - len(labels)
             )

@@ -12,35 +12,34 @@ from sklearn.utils.metaestimators import available_if
 
 from likelier import links
 from likelier.array_types import Floats
-from likelier.choose_solver import Choice
+from likelier.choose_solver import SolverChoice
 from likelier.data import Chunk, Source
 from likelier.data.transforms import cluster_of
 from likelier.engines import run
 from likelier.estimators import deprecated, validation
 from likelier.estimators.base import cheapest
-from likelier.estimators.common import weighed, weights_by_class
+from likelier.estimators.common import weighted, weights_by_class
 from likelier.estimators.discriminative.base import LabelledRows
 from likelier.estimators.discriminative.sgd_base import (
     SEEDS,
     Epochs,
-    Journey,
-    Route,
+    EpochsResult,
+    OneVsRest,
     SGDModel,
-    Strides,
-    course_of,
+    SGDState,
     one_of,
+    settings_of,
 )
-from likelier.estimators.discriminative.weights import Course as Way
-from likelier.estimators.discriminative.weights import Weights
+from likelier.estimators.discriminative.weights import SolverTrace, Weights
 from likelier.estimators.posterior_priors import learned_shares, priors_for
 from likelier.estimators.sources import by_block
 from likelier.losses import LOSSES as BATCH
 from likelier.losses import Loss, logistic
 from likelier.objective import Objective, shift_of
 from likelier.penalties import ElasticNet
-from likelier.row_solvers.averaged import Pooled
+from likelier.row_solvers.averaged import PooledWeights
 from likelier.row_solvers.sgd import column_squares
-from likelier.row_solvers.sklearn_sgd import LOSSES, RATES, Course, Rows, Watch
+from likelier.row_solvers.sklearn_sgd import LOSSES, RATES, Rows, SGDSettings, Watch
 from likelier.solve import Terms, solve
 from likelier.solvers import Solution
 from likelier.states import Setting
@@ -51,21 +50,21 @@ from likelier.states import Setting
 # Losses that are smooth, and that sums over rows are known of.
 SMOOTH: dict[str, Loss] = {name: loss for name, loss in BATCH.items() if loss.smooth and name in LOSSES}
 TOL = 1e-4  # of the gradient's norm, where no tol is asked for
-CHOICE = Choice("averaged", "steps in each part, averaged, then a batch solver")
+CHOICE = SolverChoice("averaged", "steps in each part, averaged, then a batch solver")
 
 
-def polished(route: Route, source: Source, start: Strides, most: int, seed: int) -> Journey:
+def polished(one_vs_rest: OneVsRest, source: Source, start: SGDState, most: int, seed: int) -> EpochsResult:
     """Weights at the optimum: of averaged steps, which find their own pace, then of a batch solver.
 
     Σ w ℓ / Σ w + α R(w), the weights of classes beside those of rows: with rows that weigh 1 it is what
     stochastic steps descend.
     """
-    course, theta, n = route.course, start.theta, start.n.sum()
-    objectives = problems(route, source, float(n), len(theta))
-    tol = TOL if course.tol is None else course.tol
+    settings, theta, n = one_vs_rest.settings, start.theta, start.n.sum()
+    objectives = problems(one_vs_rest, source, float(n), len(theta))
+    tol = TOL if settings.tol is None else settings.tol
     solutions, rows = [], []
     for number, objective in enumerate(objectives):
-        part = theta[number : number + 1] if route.apart else theta
+        part = theta[number : number + 1] if one_vs_rest.apart else theta
         solutions.append(
             solve(
                 objective, _about(part, objective.setting), CHOICE, Terms(tol, most, seed, not part.any())
@@ -74,24 +73,28 @@ def polished(route: Route, source: Source, start: Strides, most: int, seed: int)
         rows.append(_about_zero(solutions[-1], objective.setting))
     end = np.concatenate(rows)
     mean = None if start.mean is None else end
-    strides = replace(start, theta=end, mean=mean, t=start.t + int(n))
-    return Journey(strides, np.empty(0), True, 0, 0, pooled=True, way=_way(solutions, course))
+    state = replace(start, theta=end, mean=mean, t=start.t + int(n))
+    return EpochsResult(state, np.empty(0), True, 0, 0, pooled=True, trace=_trace(solutions, settings))
 
 
-def problems(route: Route, source: Source, n: float, q: int) -> list[Objective]:
+def problems(one_vs_rest: OneVsRest, source: Source, n: float, q: int) -> list[Objective]:
     """One, or one for each class against the rest."""
-    course, K = route.course, route.K
-    shift = shift_of(source) if course.intercept else np.zeros(source.p)
-    loss = logistic if q == 1 and course.loss == "softmax" else SMOOTH[course.loss]
-    scores = 1 if route.apart else q
-    penalty = ElasticNet.of(scores, source.p, course.strength * course.l2, course.strength * course.l1)
+    settings, K = one_vs_rest.settings, one_vs_rest.K
+    shift = shift_of(source) if settings.intercept else np.zeros(source.p)
+    loss = logistic if q == 1 and settings.loss == "softmax" else SMOOTH[settings.loss]
+    scores = 1 if one_vs_rest.apart else q
+    penalty = ElasticNet.of(
+        scores, source.p, settings.strength * settings.l2, settings.strength * settings.l1
+    )
     found = []
-    for k in range(K) if route.apart else [1]:
-        factor = route.factor
-        if factor is not None and route.apart:  # as in scikit-learn it counts where the class is the one
+    for k in range(K) if one_vs_rest.apart else [1]:
+        factor = one_vs_rest.factor
+        if (
+            factor is not None and one_vs_rest.apart
+        ):  # as in scikit-learn it counts where the class is the one
             factor = np.where(np.arange(K) == k, factor, 1.0)
-        rows, _ = weighed(source, np.zeros(K), factor)
-        found.append(Objective(rows, Setting(loss, scores, shift, k), penalty, n, course.intercept))
+        rows, _ = weighted(source, np.zeros(K), factor)
+        found.append(Objective(rows, Setting(loss, scores, shift, k), penalty, n, settings.intercept))
     return found
 
 
@@ -106,12 +109,12 @@ def _about_zero(solution: Solution, setting: Setting) -> Floats:
     return np.column_stack([model.W, model.intercept])
 
 
-def _way(solutions: list[Solution], course: Course) -> Way:
+def _trace(solutions: list[Solution], settings: SGDSettings) -> SolverTrace:
     """Of the problem that took longest; converged, if all did."""
     longest = max(solutions, key=lambda solution: (not solution.converged, solution.iterations))
-    then = "L-BFGS" if not course.l1 else "proximal Newton"
+    then = "L-BFGS" if not settings.l1 else "proximal Newton"
     reason = f"steps in each part, averaged, then {then}: {longest.reason}"
-    return replace(Way.of(longest), reason=reason)
+    return replace(SolverTrace.of(longest), reason=reason)
 
 
 # Steps where the rows are: each part from the same weights, and the average of where they led.
@@ -133,27 +136,36 @@ class Tally(NamedTuple):
 
 
 @dataclass
-class Apart:
+class PartSGDState:
     """Weights that the rows of each part have moved, averaged by what each part knows of a column: a state.
 
     That is Σ x², with AdaGrad Σ g², and for the intercept the number of rows. Merging is associative up to
     rounding; what comes out depends on how the rows are cut into parts.
     """
 
-    route: Route
-    begun: Strides
+    one_vs_rest: OneVsRest
+    begun: SGDState
     seed: int
-    now: Strides
+    now: SGDState
     known: Floats  # (p + 1,)
     own: Tally
-    others: Pooled
+    others: PooledWeights
     tally: Tally  # of others
 
     @classmethod
-    def start(cls, route: Route, begun: Strides, seed: int) -> Self:
+    def start(cls, one_vs_rest: OneVsRest, begun: SGDState, seed: int) -> Self:
         stacked = _stacked(begun)
         q, width = stacked.shape
-        return cls(route, begun, seed, begun, np.zeros(width), Tally(), Pooled.start(q, width), Tally())
+        return cls(
+            one_vs_rest,
+            begun,
+            seed,
+            begun,
+            np.zeros(width),
+            Tally(),
+            PooledWeights.start(q, width),
+            Tally(),
+        )
 
     @property
     def nbytes(self) -> int:
@@ -164,12 +176,12 @@ class Apart:
         if not rows.coded:
             return
         rng = np.random.default_rng([self.seed, int(self.begun.t), chunk.first])
-        seeds = rng.integers(SEEDS, size=len(self.begun.theta) if self.route.apart else 1).tolist()
-        found = self.route.whole(rows, self.now, seeds, 1, None)
+        seeds = rng.integers(SEEDS, size=len(self.begun.theta) if self.one_vs_rest.apart else 1).tolist()
+        found = self.one_vs_rest.whole(rows, self.now, seeds, 1, None)
         squares, _ = column_squares(chunk, np.zeros(chunk.X.shape[1]))
         self.known = self.known + np.append(squares, rows.coded)
-        mistakes, turns = found.strides.mistakes - self.now.mistakes, rows.coded
-        loss, self.now = float(found.losses[0]) * turns, found.strides
+        mistakes, turns = found.state.mistakes - self.now.mistakes, rows.coded
+        loss, self.now = float(found.losses[0]) * turns, found.state
         self.own = self.own.plus(Tally(0, turns, loss, mistakes, found.clipped, found.steps))
         self.own = self.own._replace(parts=1, squares=_squares(self.now))
 
@@ -177,16 +189,16 @@ class Apart:
         self.others = self.others.merged(other._pooled())
         self.tally = self.tally.plus(other.tally).plus(other.own)
 
-    def _pooled(self) -> Pooled:
+    def _pooled(self) -> PooledWeights:
         known = self.known[None] if self.now.squares is None else _repeated(self.now, self.now.squares)
         return self.others.plus(_stacked(self.now), known * (self.own.parts > 0))
 
     @property
-    def journey(self) -> Journey:
+    def epochs_result(self) -> EpochsResult:
         """Where the epoch has led."""
         all_of, q = self.tally.plus(self.own), len(self.begun.theta)
         found = self._pooled().mean(_stacked(self.begun))
-        strides = replace(
+        state = replace(
             self.begun,
             theta=found[:q],
             mean=None if self.begun.mean is None else found[q:],
@@ -195,39 +207,44 @@ class Apart:
             mistakes=self.begun.mistakes + all_of.mistakes,
         )
         losses = np.array([all_of.loss / max(1, all_of.turns)])
-        return Journey(strides, losses, False, all_of.clipped, all_of.steps)
+        return EpochsResult(state, losses, False, all_of.clipped, all_of.steps)
 
 
-def _squares(strides: Strides) -> Any:
-    return 0.0 if strides.squares is None else strides.squares
+def _squares(state: SGDState) -> Any:
+    return 0.0 if state.squares is None else state.squares
 
 
-def _stacked(strides: Strides) -> Floats:
+def _stacked(state: SGDState) -> Floats:
     """θ, and below it its mean over turns, if there is one."""
-    return strides.theta if strides.mean is None else np.concatenate([strides.theta, strides.mean])
+    return state.theta if state.mean is None else np.concatenate([state.theta, state.mean])
 
 
-def _repeated(strides: Strides, known: Floats) -> Floats:
-    return known if strides.mean is None else np.concatenate([known, known])
+def _repeated(state: SGDState, known: Floats) -> Floats:
+    return known if state.mean is None else np.concatenate([known, known])
 
 
 @dataclass(frozen=True)
-class Pooling:
+class PooledEpochs:
     """A reading of a source: an epoch of steps, averaged."""
 
     source: Source
     seed: int
 
-    def __call__(self, route: Route, strides: Strides) -> Journey:
-        alone = replace(route, workers=1)  # parts are side by side already
-        return run(self.source, partial(Apart.start, alone, strides, self.seed)).journey
+    def __call__(self, one_vs_rest: OneVsRest, state: SGDState) -> EpochsResult:
+        alone = replace(one_vs_rest, workers=1)  # parts are side by side already
+        return run(self.source, partial(PartSGDState.start, alone, state, self.seed)).epochs_result
 
 
 def averaged_epochs(
-    route: Route, source: Source, start: Strides, seeds: Sequence[int], most: int, watch: Watch | None
-) -> Journey:
+    one_vs_rest: OneVsRest,
+    source: Source,
+    start: SGDState,
+    seeds: Sequence[int],
+    most: int,
+    watch: Watch | None,
+) -> EpochsResult:
     """Epochs, each from the average of the one before (McDonald, Hall & Mann 2010)."""
-    return route.epochs(Pooling(source, seeds[0]), start, most, watch)._replace(pooled=True)
+    return one_vs_rest.epochs(PooledEpochs(source, seeds[0]), start, most, watch)._replace(pooled=True)
 
 
 # Linear classifiers by stochastic gradient descent.
@@ -240,7 +257,7 @@ OWN = ("softmax",)  # losses that scikit-learn's class has not
 def _probable(self: Any) -> bool:
     if self.loss not in PROBABLE:
         raise AttributeError(
-            f"probability estimates are not available for loss={self.loss!r}: take one of "
+            f"probability estimates are not available for loss={self.loss!r}: use one of "
             f"{', '.join(PROBABLE)}"
         )
     return True
@@ -312,6 +329,9 @@ class SGDClassifier(SGDModel):
     average : bool or int, default=False
         True: report the mean of the weights over all steps. An integer: averaging begins once that many
         rows were seen.
+    encode : bool, default=True
+        Whether a data frame or a source with categories, dates or missing values becomes a matrix of
+        numbers, as by `DesignMatrix`, with standardised numbers. False: such a table is refused.
 
     Attributes
     ----------
@@ -323,6 +343,9 @@ class SGDClassifier(SGDModel):
         Intercepts; 0 if `fit_intercept=False`.
     n_features_in_ : int
         Number of columns seen in `fit`.
+    design_ : DesignMatrix
+        The design matrix that the table of `fit` became, whose `get_feature_names_out` names its columns;
+        only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (p,)
         Names of the columns, if X had names.
     n_iter_ : int
@@ -395,6 +418,7 @@ class SGDClassifier(SGDModel):
         class_weight: Any = None,
         warm_start: bool = False,
         average: bool | int = False,
+        encode: bool = True,
     ) -> None:
         self.loss = loss
         self.penalty = penalty
@@ -417,12 +441,13 @@ class SGDClassifier(SGDModel):
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.average = average
+        self.encode = encode
 
-    def _course(self) -> Course:
+    def _sgd_settings(self) -> SGDSettings:
         self._check_words()
         deprecated.warn(deprecated.of_sgd(self))
         average = int(self.average) if isinstance(self.average, bool | np.bool_) else self.average
-        return course_of(
+        return settings_of(
             self,
             loss=self.loss,
             rate=self.learning_rate,
@@ -446,19 +471,21 @@ class SGDClassifier(SGDModel):
         return K > 2 and self.loss != "softmax"
 
     # ---- on a cluster ------------------------------------------------------------------------------
-    def _fitted(self, rows: LabelledRows, course: Course, start: Strides, most: int) -> Journey:
+    def _fitted(
+        self, rows: LabelledRows, settings: SGDSettings, start: SGDState, most: int
+    ) -> EpochsResult:
         source, K = rows.source, len(rows.classes)
         if cluster_of(source) is None or self.loss not in SMOOTH:
-            return super()._fitted(rows, course, start, most)
+            return super()._fitted(rows, settings, start, most)
         start = replace(start, n=rows.rows)
         factor = weights_by_class(self.class_weight, rows.classes, start.n)
         seed = self._seeds(K, None)[0][0]
-        return polished(self._route(course, K, factor), source, start, most, seed)
+        return polished(self._one_vs_rest(settings, K, factor), source, start, most, seed)
 
-    def _epochs(self, route: Route, source: Source) -> Epochs:
+    def _epochs(self, one_vs_rest: OneVsRest, source: Source) -> Epochs:
         if cluster_of(source) is None:
-            return super()._epochs(route, source)
-        return partial(averaged_epochs, route)
+            return super()._epochs(one_vs_rest, source)
+        return partial(averaged_epochs, one_vs_rest)
 
     # ---- probabilities -----------------------------------------------------------------------------
     @available_if(_probable)  # type: ignore[untyped-decorator]

@@ -20,12 +20,21 @@ from likelier.array_types import Floats
 from likelier.data import Arrays, Chunk, Source
 from likelier.engines import chunks
 from likelier.estimators import validation
-from likelier.estimators.base import called, listened_to, steps
+from likelier.estimators.base import called, column_names, listened_to, steps
 from likelier.estimators.common import known_classes, weights_by_class
 from likelier.estimators.discriminative.base import LabelledRows, LinearModel, labelled, labelled_as
-from likelier.estimators.discriminative.weights import Course as Way
-from likelier.estimators.discriminative.weights import Weights
-from likelier.row_solvers.sklearn_sgd import Course, Rows, Stand, Task, Walk, Watch, walk_all
+from likelier.estimators.discriminative.weights import SolverTrace, Weights
+from likelier.estimators.encoding import filling_gaps
+from likelier.row_solvers.sklearn_sgd import (
+    EpochResult,
+    Rows,
+    SGDPoint,
+    SGDSettings,
+    Task,
+    Watch,
+    run_all_epochs,
+)
+from likelier.states.design_survey import DesignSettings
 from likelier.threads import cores
 from likelier.warning_location import outside
 
@@ -54,18 +63,18 @@ def at_once(random_state: Any) -> np.random.RandomState:
 PENALTIES = ("l2", "l1", "elasticnet", None)
 
 
-def course_of(estimator: Any, **own: Any) -> Course:
+def settings_of(estimator: Any, **own: Any) -> SGDSettings:
     """The settings of an estimator, validated, together with those that it has in addition."""
     alpha = validation.number("alpha", estimator.alpha, 0)
     l2, l1 = shares(estimator.penalty, estimator.l1_ratio)
-    return Course(
+    return SGDSettings(
         eta0=validation.number("eta0", estimator.eta0, np.finfo(np.float64).tiny),
         alpha=alpha,
         strength=alpha,
         l2=l2,
         l1=l1,
-        intercept=validation.truth("fit_intercept", estimator.fit_intercept),
-        shuffle=validation.truth("shuffle", estimator.shuffle),
+        intercept=validation.boolean("fit_intercept", estimator.fit_intercept),
+        shuffle=validation.boolean("shuffle", estimator.shuffle),
         tol=None if estimator.tol is None else validation.number("tol", estimator.tol, 0),
         patience=int(validation.number("n_iter_no_change", estimator.n_iter_no_change, 1, whole=True)),
         **own,
@@ -98,7 +107,7 @@ NEVER = 1 << 62  # epochs without a gain, of who is not to end
 
 
 @dataclass(frozen=True)
-class Strides:
+class SGDState:
     """The state from which training can continue."""
 
     theta: Floats  # (q, p + 1)
@@ -108,7 +117,7 @@ class Strides:
     n: Floats  # (K,), rows of each class so far
     mistakes: int
 
-    def stands(self, apart: bool) -> list[Stand]:
+    def points(self, apart: bool) -> list[SGDPoint]:
         """Of one problem, or of one for each class."""
         parts = [slice(k, k + 1) for k in range(len(self.theta))] if apart else [slice(None)]
 
@@ -116,45 +125,45 @@ class Strides:
             return None if array is None else np.ascontiguousarray(array[part])
 
         return [
-            Stand(self.theta[part].copy(), of(self.mean, part), of(self.squares, part), self.t)
+            SGDPoint(self.theta[part].copy(), of(self.mean, part), of(self.squares, part), self.t)
             for part in parts
         ]
 
-    def after(self, walks: Sequence[Walk], turns: int) -> "Strides":
+    def after(self, results: Sequence[EpochResult], turns: int) -> "SGDState":
         def all_of(arrays: list[Floats | None]) -> Floats | None:
             kept = [array for array in arrays if array is not None]
             return np.concatenate(kept) if kept else None
 
         return replace(
             self,
-            theta=np.concatenate([walk.stand.theta for walk in walks]),
-            mean=all_of([walk.stand.mean for walk in walks]),
-            squares=all_of([walk.stand.squares for walk in walks]),
+            theta=np.concatenate([result.point.theta for result in results]),
+            mean=all_of([result.point.mean for result in results]),
+            squares=all_of([result.point.squares for result in results]),
             t=self.t + turns,
-            mistakes=self.mistakes + int(sum(walk.mistakes.sum() for walk in walks)),
+            mistakes=self.mistakes + int(sum(result.mistakes.sum() for result in results)),
         )
 
 
-class Journey(NamedTuple):
+class EpochsResult(NamedTuple):
     """Where epochs have led, the mean loss of each, and whether they ended by themselves."""
 
-    strides: Strides
+    state: SGDState
     losses: Floats
     ended: bool
     clipped: int  # steps that had to be cut
     steps: int  # rows that moved weights
     pooled: bool = False  # each part by itself, averaged
-    way: Way | None = None  # of a solver that went on from there
-    walks: Sequence[Walk] = ()  # of each problem, over rows in memory
+    trace: SolverTrace | None = None  # of a solver that went on from there
+    results: Sequence[EpochResult] = ()  # of each problem, over rows in memory
 
     @classmethod
-    def of(cls, start: Strides, rows: Rows, walks: Sequence[Walk]) -> "Journey":
+    def of(cls, start: SGDState, rows: Rows, results: Sequence[EpochResult]) -> "EpochsResult":
         """Over rows in memory."""
-        losses = mean_losses([walk.losses for walk in walks if len(walk.losses)])
-        strides = start.after(walks, len(losses) * rows.coded)
-        ended, clipped = all(walk.ended for walk in walks), sum(walk.clipped for walk in walks)
-        steps = int(sum(walk.steps.sum() for walk in walks))
-        return cls(strides, losses, ended, clipped, steps, walks=walks)
+        losses = mean_losses([result.losses for result in results if len(result.losses)])
+        state = start.after(results, len(losses) * rows.coded)
+        ended, clipped = all(result.ended for result in results), sum(result.clipped for result in results)
+        steps = int(sum(result.steps.sum() for result in results))
+        return cls(state, losses, ended, clipped, steps, results=results)
 
 
 def mean_losses(of_problems: Sequence[Any]) -> Floats:
@@ -166,11 +175,11 @@ def mean_losses(of_problems: Sequence[Any]) -> Floats:
 
 
 @dataclass
-class Ending:
+class EpochStopping:
     """Of one problem whose epochs are read part by part: when it ends, as over rows in memory."""
 
-    course: Course
-    stepped: Any = None  # as in `Stand`
+    settings: SGDSettings
+    stepped: Any = None  # as in `SGDPoint`
     losses: list[float] = field(default_factory=list)  # by epoch
     best: float = np.inf
     idle: int = 0
@@ -179,61 +188,61 @@ class Ending:
     objective: float = 0.0
     steps: int = 0
 
-    def add(self, walk: Walk, rows: int) -> None:
+    def add(self, result: EpochResult, rows: int) -> None:
         """The steps at some rows of an epoch."""
         if self.ended:
             return
-        self.stepped = walk.stand.stepped
-        self.loss += float(walk.losses[0]) * rows
-        self.objective += walk.objective
-        self.steps += int(walk.steps[0])
+        self.stepped = result.point.stepped
+        self.loss += float(result.losses[0]) * rows
+        self.objective += result.objective
+        self.steps += int(result.steps[0])
 
     def close(self, rows: int) -> None:
         """The epoch is over: so many rows had their turn."""
         if self.ended:
             return
-        cost, course = self.objective / rows, self.course
-        gained = course.tol is None or not cost > self.best - course.tol
+        cost, settings = self.objective / rows, self.settings
+        gained = settings.tol is None or not cost > self.best - settings.tol
         self.idle = 0 if gained else self.idle + 1
         self.best = min(self.best, cost)
-        if self.idle >= course.patience:
-            self.ended = course.rate != "adaptive" or course.eta0 <= 1e-6
-            self.course, self.idle = replace(course, eta0=course.eta0 / 5), 0
-        self.ended = self.ended or (course.still and self.steps == 0)
+        if self.idle >= settings.patience:
+            self.ended = settings.rate != "adaptive" or settings.eta0 <= 1e-6
+            self.settings, self.idle = replace(settings, eta0=settings.eta0 / 5), 0
+        self.ended = self.ended or (settings.still and self.steps == 0)
         self.losses.append(self.loss / rows)
         self.loss, self.objective, self.steps = 0.0, 0.0, 0
 
 
-Reading = Callable[["Route", Strides], Journey]  # of all rows, once
+Reading = Callable[["OneVsRest", SGDState], EpochsResult]  # of all rows, once
 
 
 # Source, where to start, a seed for each problem, the most epochs, and who wants to hear of each.
-Epochs = Callable[[Source, Strides, Sequence[int], int, Watch | None], "Journey"]
+Epochs = Callable[[Source, SGDState, Sequence[int], int, Watch | None], "EpochsResult"]
 
 
 @dataclass(frozen=True)
-class Route:
+class OneVsRest:
     """The one-vs-rest problems, or the single one, and how they are trained."""
 
-    course: Course
+    settings: SGDSettings
     K: int
     apart: bool
     factor: Floats | None  # (K,)
     workers: int
-    endings: Sequence[Ending] = field(default=(), kw_only=True)  # of the problems, read part by part
+    endings: Sequence[EpochStopping] = field(default=(), kw_only=True)  # of the problems, read part by part
 
     @property
-    def courses(self) -> list[Course]:
+    def settings_of_each(self) -> list[SGDSettings]:
         """Of each problem. Those that are read part by part end when their epoch is over, not before."""
         if self.endings:
-            return [replace(one.course, patience=NEVER) for one in self.endings]
-        return [self.course] * (self.K if self.apart else 1)
+            return [replace(one.settings, patience=NEVER) for one in self.endings]
+        return [self.settings] * (self.K if self.apart else 1)
 
-    def begun(self, stands: list[Stand]) -> list[Stand]:
+    def begun(self, points: list[SGDPoint]) -> list[SGDPoint]:
         """With what is left over from steps at rows before these."""
         if not self.endings:
-            return stands
-        return [replace(s, stepped=one.stepped) for s, one in zip(stands, self.endings, strict=True)]
+            return points
+        return [replace(s, stepped=one.stepped) for s, one in zip(points, self.endings, strict=True)]
 
     def epochs_of(self, most: int) -> list[int]:
         """Of each problem, how many at most."""
@@ -248,51 +257,55 @@ class Route:
         return [Task(seed, 1, tuple(factor.tolist())) for seed in seeds]
 
     def whole(
-        self, rows: Rows, start: Strides, seeds: Sequence[int], most: int, watch: Watch | None
-    ) -> Journey:
+        self, rows: Rows, start: SGDState, seeds: Sequence[int], most: int, watch: Watch | None
+    ) -> EpochsResult:
         """Epochs over rows in memory."""
-        stands, tasks = self.begun(start.stands(self.apart)), self.tasks(seeds)
-        walks = walk_all(rows, self.courses, stands, tasks, self.epochs_of(most), self.workers, watch)
-        return Journey.of(start, rows, walks)
+        points, tasks = self.begun(start.points(self.apart)), self.tasks(seeds)
+        results = run_all_epochs(
+            rows, self.settings_of_each, points, tasks, self.epochs_of(most), self.workers, watch
+        )
+        return EpochsResult.of(start, rows, results)
 
     def by_parts(
-        self, source: Source, start: Strides, seeds: Sequence[int], most: int, watch: Watch | None
-    ) -> Journey:
+        self, source: Source, start: SGDState, seeds: Sequence[int], most: int, watch: Watch | None
+    ) -> EpochsResult:
         """Epochs over rows that are read part by part, and shuffled within a part; each problem ends by
         itself, as it does over rows in memory.
         """
         rngs = [check_random_state(seed) for seed in seeds]
-        endings = [Ending(self.course) for _ in seeds]
-        once, strides, clipped, steps = replace(self, endings=endings), start, 0, 0
+        endings = [EpochStopping(self.settings) for _ in seeds]
+        once, state, clipped, steps = replace(self, endings=endings), start, 0, 0
         while not all(one.ended or len(one.losses) == most for one in endings):
-            found = once.one_reading(source, strides, rngs)
-            strides, clipped, steps = found.strides, clipped + found.clipped, steps + found.steps
+            found = once.one_reading(source, state, rngs)
+            state, clipped, steps = found.state, clipped + found.clipped, steps + found.steps
             if watch is not None:
                 watch(float(np.mean([one.losses[-1] for one in endings])))
         ended = all(one.ended for one in endings)
-        return Journey(strides, mean_losses([one.losses for one in endings]), ended, clipped, steps)
+        return EpochsResult(state, mean_losses([one.losses for one in endings]), ended, clipped, steps)
 
-    def epochs(self, reading: Reading, start: Strides, most: int, watch: Watch | None) -> Journey:
+    def epochs(self, reading: Reading, start: SGDState, most: int, watch: Watch | None) -> EpochsResult:
         """Readings of all rows, each an epoch, until nothing more is gained."""
-        course, strides, losses, values = self.course, start, list[float](), list[float]()
+        settings, state, losses, values = self.settings, start, list[float](), list[float]()
         idle, ended, clipped, steps = 0, False, 0, 0
         while len(losses) < most and not ended:
-            once = replace(self, course=replace(course, tol=None))
-            found = reading(once, strides)
-            strides, clipped, steps = found.strides, clipped + found.clipped, steps + found.steps
+            once = replace(self, settings=replace(settings, tol=None))
+            found = reading(once, state)
+            state, clipped, steps = found.state, clipped + found.clipped, steps + found.steps
             losses.append(float(found.losses[0]))
-            values.append(losses[-1] + self.penalty(strides))
+            values.append(losses[-1] + self.penalty(state))
             if watch is not None:
                 watch(losses[-1])
-            ended = course.still and not found.steps
-            gained = course.tol is None or not values[-1] > min(values[:-1], default=np.inf) - course.tol
+            ended = settings.still and not found.steps
+            gained = (
+                settings.tol is None or not values[-1] > min(values[:-1], default=np.inf) - settings.tol
+            )
             idle = 0 if gained else idle + 1
-            if idle >= course.patience:
-                ended = ended or course.rate != "adaptive" or course.eta0 <= 1e-6
-                course, idle = replace(course, eta0=course.eta0 / 5), 0
-        return Journey(strides, np.array(losses), ended, clipped, steps)
+            if idle >= settings.patience:
+                ended = ended or settings.rate != "adaptive" or settings.eta0 <= 1e-6
+                settings, idle = replace(settings, eta0=settings.eta0 / 5), 0
+        return EpochsResult(state, np.array(losses), ended, clipped, steps)
 
-    def one_reading(self, source: Source, strides: Strides, rngs: Sequence[Any]) -> Journey:
+    def one_reading(self, source: Source, state: SGDState, rngs: Sequence[Any]) -> EpochsResult:
         """An epoch, each part in an order of its own."""
         n, clipped, steps = 0, 0, 0
         for chunk in chunks(source):
@@ -300,19 +313,19 @@ class Route:
             rows = Rows.of(chunk)
             if not rows.coded:
                 continue
-            found = self.whole(rows, strides, seeds, 1, None)
-            strides, clipped, steps = found.strides, clipped + found.clipped, steps + found.steps
+            found = self.whole(rows, state, seeds, 1, None)
+            state, clipped, steps = found.state, clipped + found.clipped, steps + found.steps
             n += rows.coded
-            for one, walk in zip(self.endings, found.walks, strict=True):
-                one.add(walk, rows.coded)
+            for one, result in zip(self.endings, found.results, strict=True):
+                one.add(result, rows.coded)
         for one in self.endings:
             one.close(n)
-        return Journey(strides, np.empty(0), False, clipped, steps)
+        return EpochsResult(state, np.empty(0), False, clipped, steps)
 
-    def penalty(self, strides: Strides) -> float:
+    def penalty(self, state: SGDState) -> float:
         """Of the weights as they are: the mean of the problems', as their losses are."""
-        W, course = strides.theta[:, :-1], self.course
-        whole = course.strength * (course.l2 / 2 * np.sum(W**2) + course.l1 * np.abs(W).sum())
+        W, settings = state.theta[:, :-1], self.settings
+        whole = settings.strength * (settings.l2 / 2 * np.sum(W**2) + settings.l1 * np.abs(W).sum())
         return float(whole) / (len(W) if self.apart else 1)
 
 
@@ -320,7 +333,7 @@ class Route:
 
 
 class SGDModel(LinearModel):
-    """Linear classifiers by stochastic gradient steps; a subclass defines the steps (`_course`)."""
+    """Linear classifiers by stochastic gradient steps; a subclass defines the steps (`_sgd_settings`)."""
 
     max_iter: int
     tol: float | None
@@ -331,10 +344,10 @@ class SGDModel(LinearModel):
     validation_fraction: float
     class_weight: Any
     warm_start: bool
-    _statistics: Strides | None
+    _statistics: SGDState | None
 
     @abstractmethod
-    def _course(self) -> Course:
+    def _sgd_settings(self) -> SGDSettings:
         """How steps are taken, checked."""
 
     def _apart(self, K: int) -> bool:
@@ -342,6 +355,11 @@ class SGDModel(LinearModel):
         return K > 2
 
     # ---- fitting -----------------------------------------------------------------------------------
+    def _design_settings(self) -> DesignSettings:
+        """Steps of one size for all columns want columns of one size."""
+        return DesignSettings(standardize=True)
+
+    @filling_gaps
     def fit(
         self,
         X: Any,
@@ -380,7 +398,7 @@ class SGDModel(LinearModel):
             given = (X, y, coef_init, intercept_init)
             called(SGDModel.fit, self, given, {"sample_weight": sample_weight})
             return self
-        course = self._course()
+        settings = self._sgd_settings()
         most = int(validation.number("max_iter", self.max_iter, 1, whole=True))
         source = validation.training(self, X, y, sample_weight)
         rows = labelled(source)
@@ -390,16 +408,19 @@ class SGDModel(LinearModel):
                 f"{type(self).__name__} needs samples of at least 2 classes in the data: the number of "
                 f"classes has to be greater than one; got one class: {target[0]}"
             )
-        start = self._begun(course, target, source.p, coef_init, intercept_init)
+        start = self._begun(settings, target, source.p, coef_init, intercept_init)
         with validation.naming(source):
-            found = self._fitted(rows, course, start, most)
+            found = self._fitted(rows, settings, start, most)
         self._warn_of_end(found, most)
-        return self._publish(self._led(found, course, rows.single), found.strides, target, source.names)
+        return self._publish(self._led(found, settings, rows.single), found.state, target, source.names)
 
-    def _fitted(self, rows: LabelledRows, course: Course, start: Strides, most: int) -> Journey:
+    def _fitted(
+        self, rows: LabelledRows, settings: SGDSettings, start: SGDState, most: int
+    ) -> EpochsResult:
         """Steps, and whatever follows them."""
-        return self._travel(rows, course, start, most)
+        return self._travel(rows, settings, start, most)
 
+    @filling_gaps
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Update the model with more rows: one epoch, starting from the current weights.
 
@@ -424,8 +445,8 @@ class SGDModel(LinearModel):
         With class_weight="balanced" the frequencies are those of all rows so far. `early_stopping` must be
         False.
         """
-        course = self._course()
-        if validation.truth("early_stopping", self.early_stopping):
+        settings = self._sgd_settings()
+        if validation.boolean("early_stopping", self.early_stopping):
             raise ValueError(
                 "early_stopping should be False with partial_fit: one epoch has nothing to stop"
             )
@@ -434,19 +455,21 @@ class SGDModel(LinearModel):
             raise ValueError(f"the number of classes has to be greater than one; got {known.tolist()}")
         source = validation.training(self, X, y, sample_weight, known="_model" in vars(self))
         rows = labelled_as(source, known)
-        start = self._go_on(course, known, source.p)
+        start = self._go_on(settings, known, source.p)
         with validation.naming(source):
-            found = self._travel(rows, course, start, 1)
+            found = self._travel(rows, settings, start, 1)
         self._warn_of_end(found, 0)
-        names = getattr(self, "feature_names_in_", source.names)
-        return self._publish(self._led(found, course, rows.single), found.strides, known, names)
+        names = column_names(self) if "_model" in vars(self) else source.names
+        return self._publish(self._led(found, settings, rows.single), found.state, known, names)
 
-    def _travel(self, rows: LabelledRows, course: Course, start: Strides, most: int) -> Journey:
+    def _travel(
+        self, rows: LabelledRows, settings: SGDSettings, start: SGDState, most: int
+    ) -> EpochsResult:
         """At most so many epochs over all rows."""
         source, K = rows.source, len(rows.classes)
         start = replace(start, n=start.n + rows.rows)
         factor = weights_by_class(self.class_weight, rows.classes, start.n)
-        route = self._route(course, K, factor)
+        one_vs_rest = self._one_vs_rest(settings, K, factor)
         if not isinstance(source, Arrays):
             if self.early_stopping:
                 raise ValueError(
@@ -454,13 +477,15 @@ class SGDModel(LinearModel):
                     "or set early_stopping=False."
                 )
             with self._watching(most) as watch:
-                return self._epochs(route, source)(source, start, self._seeds(K, None)[0], most, watch)
+                return self._epochs(one_vs_rest, source)(
+                    source, start, self._seeds(K, None)[0], most, watch
+                )
         if source.w is not None:
             validation.weighty(source.w)
         (chunk,) = source.parts(len(source) * source.X.row_bytes)[0]()
         seeds, held = self._seeds(K, chunk)
         with self._watching(most * len(seeds)) as watch:
-            return route.whole(Rows.of(chunk, held), start, seeds, most, watch)
+            return one_vs_rest.whole(Rows.of(chunk, held), start, seeds, most, watch)
 
     @contextmanager
     def _watching(self, most: int) -> Iterator[Watch | None]:
@@ -474,19 +499,19 @@ class SGDModel(LinearModel):
                 return
             step(None)
 
-            def told(loss: float) -> None:
+            def report(loss: float) -> None:
                 if watch is not None:
                     watch(loss)
                 step(None)
 
-            yield told
+            yield report
 
-    def _epochs(self, route: Route, source: Source) -> Epochs:
+    def _epochs(self, one_vs_rest: OneVsRest, source: Source) -> Epochs:
         """How rows that are not in memory are gone through."""
-        return route.by_parts
+        return one_vs_rest.by_parts
 
-    def _route(self, course: Course, K: int, factor: Floats | None) -> "Route":
-        return Route(course, K, self._apart(K), factor, self._workers())
+    def _one_vs_rest(self, settings: SGDSettings, K: int, factor: Floats | None) -> "OneVsRest":
+        return OneVsRest(settings, K, self._apart(K), factor, self._workers())
 
     def _workers(self) -> int:
         if self.n_jobs is None:
@@ -513,7 +538,7 @@ class SGDModel(LinearModel):
         return [int(rng.randint(SEEDS))], held
 
     def _held(self, chunk: Chunk | None) -> NDArray[np.uint8] | None:
-        if chunk is None or not validation.truth("early_stopping", self.early_stopping):
+        if chunk is None or not validation.boolean("early_stopping", self.early_stopping):
             return None
         share = validation.number("validation_fraction", self.validation_fraction, 0, 1)
         assert chunk.y is not None
@@ -536,9 +561,11 @@ class SGDModel(LinearModel):
         return held
 
     # ---- where to begin ----------------------------------------------------------------------------
-    def _begun(self, course: Course, target: NDArray[Any], p: int, coef: Any, intercept: Any) -> Strides:
+    def _begun(
+        self, settings: SGDSettings, target: NDArray[Any], p: int, coef: Any, intercept: Any
+    ) -> SGDState:
         before: Weights | None = vars(self).get("_model")
-        if validation.truth("warm_start", self.warm_start) and before is not None:
+        if validation.boolean("warm_start", self.warm_start) and before is not None:
             coef = before.W if coef is None else coef
             intercept = before.intercept if intercept is None else intercept
         K = len(target)
@@ -546,10 +573,10 @@ class SGDModel(LinearModel):
         theta = np.zeros((q, p + 1))
         theta[:, :p] = _given("coef_init", coef, (q, p))
         theta[:, p] = _given("intercept_init", intercept, (q,))
-        return _fresh(course, theta, K)
+        return _fresh(settings, theta, K)
 
-    def _go_on(self, course: Course, known: NDArray[Any], p: int) -> Strides:
-        before: Strides | None = vars(self).get("_statistics")
+    def _go_on(self, settings: SGDSettings, known: NDArray[Any], p: int) -> SGDState:
+        before: SGDState | None = vars(self).get("_statistics")
         K = len(known)
         if before is None:
             if "_model" in vars(self):
@@ -557,33 +584,33 @@ class SGDModel(LinearModel):
                     f"this {type(self).__name__} was saved without statistics: it predicts, and cannot "
                     "continue training. Save it with them."
                 )
-            return _fresh(course, np.zeros((1 if K == 2 else K, p + 1)), K)
-        if course.average and before.mean is None:
+            return _fresh(settings, np.zeros((1 if K == 2 else K, p + 1)), K)
+        if settings.average and before.mean is None:
             raise ValueError(
                 "average: no mean of the weights so far was kept. Set average=False, or fit again with it."
             )
         # Settings may have changed since: what is no longer wanted goes, and sums of squares begin here.
-        begun = _fresh(course, before.theta, K)
+        begun = _fresh(settings, before.theta, K)
         squares = begun.squares if before.squares is None or begun.squares is None else before.squares
-        return replace(before, mean=before.mean if course.average else None, squares=squares)
+        return replace(before, mean=before.mean if settings.average else None, squares=squares)
 
     # ---- what is shown -----------------------------------------------------------------------------
-    def _led(self, found: Journey, course: Course, of_single: bool) -> Weights:
-        strides = found.strides
-        averaged = strides.mean is not None and course.average <= strides.t - 1
-        theta = strides.mean if averaged else strides.theta
+    def _led(self, found: EpochsResult, settings: SGDSettings, of_single: bool) -> Weights:
+        state = found.state
+        averaged = state.mean is not None and settings.average <= state.t - 1
+        theta = state.mean if averaged else state.theta
         assert theta is not None
         epochs = len(found.losses)
         trace = np.full((epochs + 1, 3), np.nan)
         trace[1:, 0] = found.losses
         reason = "nothing more was gained" if found.ended else f"{epochs} epochs made"
         reason += "; steps in each part, averaged" if found.pooled else ""
-        way = found.way or Way(trace, found.ended, reason, "sgd", "a step at every row")
+        way = found.trace or SolverTrace(trace, found.ended, reason, "sgd", "a step at every row")
         return Weights(
             theta[:, :-1].copy(), theta[:, -1].copy(), np.zeros(theta.shape[1] - 1), way, of_single
         )
 
-    def _shown(self, model: Weights, statistics: Strides | None, target: NDArray[Any]) -> dict[str, Any]:
+    def _shown(self, model: Weights, statistics: SGDState | None, target: NDArray[Any]) -> dict[str, Any]:
         shown = super()._shown(model, statistics, target) | {"n_iter_": len(model.course.trace) - 1}
         for name in ("solver_", "solver_reason_"):
             del shown[name]
@@ -593,18 +620,19 @@ class SGDModel(LinearModel):
                 shown["mistakes_"] = statistics.mistakes
         return shown
 
-    def _warn_of_end(self, found: Journey, most: int) -> None:
+    def _warn_of_end(self, found: EpochsResult, most: int) -> None:
         if found.clipped:
             warnings.warn(
-                f"{type(self).__name__}: steps diverge: {found.clipped} of them were so steep (1e12) that "
-                "they were cut. Scale the columns (StandardScaler), or lower eta0: smaller steps.",
+                f"{type(self).__name__}: the updates diverge: {found.clipped} of them had "
+                "gradients above 1e12 "
+                "and were clipped. Scale the columns (StandardScaler), or lower eta0.",
                 ConvergenceWarning,
                 stacklevel=outside(),
             )
-        elif found.way is not None and not found.way.converged:
+        elif found.trace is not None and not found.trace.converged:
             warnings.warn(
-                f"{type(self).__name__}: {found.way.reason}. Raise max_iter, loosen tol, or penalise more "
-                "(a larger alpha).",
+                f"{type(self).__name__}: {found.trace.reason}. Raise max_iter, loosen tol, or penalise "
+                "more (a larger alpha).",
                 ConvergenceWarning,
                 stacklevel=outside(),
             )
@@ -618,10 +646,10 @@ class SGDModel(LinearModel):
             )
 
 
-def _fresh(course: Course, theta: Floats, K: int) -> Strides:
+def _fresh(settings: SGDSettings, theta: Floats, K: int) -> SGDState:
     q, width = theta.shape
-    stand = Stand.start(q, width - 1, course, theta)
-    return Strides(stand.theta, stand.mean, stand.squares, 1.0, np.zeros(K), 0)
+    point = SGDPoint.start(q, width - 1, settings, theta)
+    return SGDState(point.theta, point.mean, point.squares, 1.0, np.zeros(K), 0)
 
 
 def _given(name: str, value: Any, shape: tuple[int, ...]) -> Floats:

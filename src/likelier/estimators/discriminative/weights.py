@@ -16,7 +16,7 @@ from likelier.states import Setting
 
 
 @dataclass(frozen=True)
-class Course:
+class SolverTrace:
     """The trace of a solver: objective, gradient norm and step of each iteration, and why it stopped."""
 
     trace: Floats  # (steps + 1, 3)
@@ -49,7 +49,7 @@ class Weights:
     W: Floats  # (q, p)
     b: Floats  # (q,)
     shift: Floats  # (p,)
-    course: Course
+    course: SolverTrace
     single: bool = False  # the rows were of single precision: so are the weights that are shown
 
     @property
@@ -60,11 +60,11 @@ class Weights:
     @classmethod
     def of(cls, solution: Solution, setting: Setting, *, single: bool = False) -> Self:
         return cls.at(
-            solution.last.theta.reshape(setting.q, -1), setting, Course.of(solution), single=single
+            solution.last.theta.reshape(setting.q, -1), setting, SolverTrace.of(solution), single=single
         )
 
     @classmethod
-    def at(cls, T: Floats, setting: Setting, course: Course, *, single: bool = False) -> Self:
+    def at(cls, T: Floats, setting: Setting, course: SolverTrace, *, single: bool = False) -> Self:
         """From a row [w, b] for each score, in the units of a fit."""
         W, b, shift = T[:, :-1].copy(), T[:, -1].copy(), setting.shift
         if setting.unit is not None:

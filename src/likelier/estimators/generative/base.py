@@ -14,7 +14,7 @@ from likelier import links
 from likelier.array_types import Floats
 from likelier.data import Dense, SkippedWarning, Source
 from likelier.estimators import validation
-from likelier.estimators.base import Names, attributes_of, publish, with_caption
+from likelier.estimators.base import Names, publish, warn, with_caption
 from likelier.estimators.frames import check_library, filled_in, is_frame, new_frame
 from likelier.estimators.generative.outliers import scored
 from likelier.estimators.priors import adapted, warn_of_priors
@@ -23,6 +23,7 @@ from likelier.families import Support
 from likelier.links import Link
 from likelier.model import Bayes, ask, log_of
 from likelier.scores import Scores
+from likelier.states.units import Scaled
 from likelier.warning_location import outside
 
 
@@ -30,7 +31,7 @@ def seen_only(prior: Floats, n: Floats) -> Floats:
     """Priors without the classes that have no rows, their sum 1 again."""
     left = np.where(n > 0, prior, 0.0)
     if not left.any():
-        raise ValueError("the priors leave no class of which a row has been seen")
+        raise ValueError("the priors are 0 for every class that has training rows")
     return np.asarray(left / left.sum())
 
 
@@ -44,7 +45,9 @@ def prior_of(given: Any, n: Floats, classes: NDArray[Any], **how: Any) -> Floats
 def warn_of_skipped(estimator: Any, skipped: Mapping[int, int], support: Support) -> None:
     """Say which cells counted as missing, because their families cannot have such values."""
     names = getattr(estimator, "feature_names_in_", None)
-    counts = (f"{skipped[j]} of column {validation.named(names, [j])} ({support.said(j)})" for j in skipped)
+    counts = (
+        f"{skipped[j]} of column {validation.named(names, [j])} ({support.described(j)})" for j in skipped
+    )
     warnings.warn(
         f"{type(estimator).__name__}: cells outside the support of their family count as missing: "
         f"{', '.join(counts)}.",
@@ -86,8 +89,16 @@ class GenerativeModel(BaseEstimator, ABC):
 
     def _publish(self, model: Any, statistics: Any | None, target: Any, names: Names) -> Self:
         """Become fitted, all at once."""
-        publish(self, attributes_of(self, model, statistics, target, names))
+        counted = statistics.state if isinstance(statistics, Scaled) else statistics
+        publish(self, self._shown(model, counted, target), model, statistics, target, names)
         return self
+
+    def _warn(self, model: Any, statistics: Any | None, target: Any, names: Names) -> None:
+        """Warn of hyper-parameters that were not taken as they are, and of what the rows left open."""
+        counted = statistics.state if isinstance(statistics, Scaled) else statistics
+        remarks = [*self._settings(), *self._remarks(model, counted, target, names)]
+        if remarks:
+            warn(self, remarks)
 
     def _html_repr(self) -> str:
         return with_caption(super()._html_repr(), self)
@@ -389,6 +400,7 @@ class GenerativeModel(BaseEstimator, ABC):
         else:
             codes = self._class_numbers(y, n_samples)
         check_library(output)
+        self._of_table("sample")
         rows = self._shown_rows(self._model.sample(codes, rng))
         if output is not None:
             rows = new_frame(rows, getattr(self, "feature_names_in_", None), output)
@@ -423,12 +435,17 @@ class GenerativeModel(BaseEstimator, ABC):
         >>> model.impute([[5.1, 3.5, 1.4, np.nan]]).round(2)
         array([[5.1 , 3.5 , 1.4 , 0.24]])
         """
+        self._of_table("impute")
         filled, missing = self._imputed(X)
         return filled_in(X, filled, missing) if is_frame(X) else filled
 
+    def _class_shares(self, X: Any) -> Floats:
+        """p(C_k | x) (n, K), by which expectations of the classes are averaged."""
+        return self.predict_proba(X)
+
     def _imputed(self, X: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """(n, p) all cells as users know them, and which of them were missing."""
-        P = self.predict_proba(X)
+        P = self._class_shares(X)
         rows = self._known_rows(X)
         with validation.naming(rows):
             given, support = validation.all_rows(rows, gaps=True), self._model.params.support
@@ -467,6 +484,7 @@ class GenerativeModel(BaseEstimator, ABC):
         array([0])
         """
         validation.fitted(self)
+        self._of_table("marginal")
         at = validation.columns_of(self, columns)
         if len(at) == 0:
             raise ValueError("marginal needs at least one column")
@@ -511,6 +529,7 @@ class GenerativeModel(BaseEstimator, ABC):
         array([0.  , 0.33, 0.67])
         """
         validation.fitted(self)
+        self._of_table("condition")
         at, names = validation.columns_of(self, given.keys()), getattr(self, "feature_names_in_", None)
         values = [self._number(j, v) for j, v in zip(at.tolist(), given.values(), strict=True)]
         if not np.isfinite(values).all():
@@ -531,6 +550,16 @@ class GenerativeModel(BaseEstimator, ABC):
         )
 
     # ---- how ---------------------------------------------------------------------------------------
+    def _of_table(self, what: str) -> None:
+        """Refuse what is about columns of X where these became others."""
+        if "_design" in vars(self):
+            raise ValueError(
+                f"{what} is about the columns that a model was fitted to, and this {type(self).__name__} "
+                "was fitted to the design matrix of a table with categories or dates: fit it to "
+                "DesignMatrix(drop='first').fit_transform(X), or take NaiveBayes, which has a density for "
+                "each column of the table."
+            )
+
     def _ask(self, X: Any, which: Literal["posterior", "joint"], link: Link) -> NDArray[Any]:
         validation.fitted(self)
         scores: Scores = getattr(self._model, which)
@@ -541,7 +570,7 @@ class GenerativeModel(BaseEstimator, ABC):
             return self._ask(X, "posterior", link)
         validation.fitted(self)
         given = validation.priors_of(priors, len(self._target), classes=self._target)
-        scores = self._model.reweighed(log_of(self._of_seen(given)))
+        scores = self._model.with_priors(log_of(self._of_seen(given)))
         return self._answers(scores, X, link)
 
     def _number(self, column: int, value: Any) -> float:
@@ -560,7 +589,7 @@ class GenerativeModel(BaseEstimator, ABC):
 
     def _known_rows(self, X: Any, sample_weight: Any = None) -> Source:
         """Rows to answer, as the model takes them."""
-        return validation.weighed_rows(self, X, sample_weight)
+        return validation.weighted_rows(self, X, sample_weight)
 
     def _answers(self, scores: Scores, X: Any, link: Link) -> NDArray[Any]:
         rows = self._known_rows(X)
@@ -583,7 +612,9 @@ class GenerativeModel(BaseEstimator, ABC):
             row[0, columns] = values
             for j in support.outside(Dense(row))[1][:1].tolist():
                 name = validation.named(getattr(self, "feature_names_in_", None), [j])
-                raise ValueError(f"condition: column {name} cannot be {row[0, j]:g}; {support.said(j)}")
+                raise ValueError(
+                    f"condition: column {name} cannot be {row[0, j]:g}; {support.described(j)}"
+                )
 
     def _of_seen(self, prior: Floats) -> Floats:
         """A class of which no row has been seen has no density: no prior can make it likely."""
@@ -603,7 +634,7 @@ class GenerativeModel(BaseEstimator, ABC):
             raise ValueError(f"no class {missing[0]!r}; classes: {self._target.tolist()}")
         codes = np.array([known[v] for v in labels.tolist()], dtype=np.intp)
         if self._statistics is not None and not (self._statistics.n[codes] > 0).all():
-            raise ValueError("no row of that class has been seen: there is nothing to draw from")
+            raise ValueError("the training data had no row of that class: it cannot be sampled")
         if len(codes) not in (1, n):
             raise ValueError(f"y lists {len(codes)} labels for n_samples={n}")
         return np.broadcast_to(codes, n) if len(codes) == 1 else codes

@@ -25,7 +25,7 @@ from likelier.estimators import validation
 from likelier.estimators.base import Estimator, cheapest
 from likelier.estimators.generative.base import seen_only, warn_of_skipped
 from likelier.estimators.generative.units import scaling_of, units_for
-from likelier.estimators.priors import Belonging, likeliest, warn_of_priors
+from likelier.estimators.priors import PosteriorSums, likeliest, warn_of_priors
 from likelier.estimators.sources import by_block, stored
 from likelier.families import Family, Params
 from likelier.links import identity
@@ -109,7 +109,7 @@ class FamilyDensities:
 
 # ---- others --------------------------------------------------------------------------------------
 @dataclass
-class OwnDensities:
+class UserDensities:
     """Objects with `fit` and `score_samples`, one for each class."""
 
     each: list[Any]
@@ -225,14 +225,16 @@ def _checked(z: Any, n: int, name: str) -> Floats:
     bad = np.flatnonzero(np.isnan(found) | (found == np.inf))
     if len(bad):
         row = bad[0]
-        raise ValueError(f"{name}.score_samples gives {found[row]} for row {row}: that is no ln p(x).")
+        raise ValueError(
+            f"{name}.score_samples gives {found[row]} for row {row}: that is not a log density."
+        )
     return found
 
 
 def _drawn(density: Any, n: int, seed: int) -> Any:
     """n rows of a density that can draw some."""
     if not hasattr(density, "sample"):
-        raise ValueError(f"{type(density).__name__} has no sample: there is nothing to draw from.")
+        raise ValueError(f"{type(density).__name__} has no sample: it cannot be sampled.")
     if "random_state" in inspect.signature(density.sample).parameters:
         drawn = density.sample(n, random_state=seed)
     elif "random_state" in getattr(density, "get_params", dict)():
@@ -356,7 +358,7 @@ class BayesClassifier(ClassifierMixin, Estimator):
     def _densities(
         self, X: Any, codes: NDArray[np.int32], w: Floats | None, classes: NDArray[Any]
     ) -> Densities:
-        kind: Any = FamilyDensities if is_family(self.density) else OwnDensities
+        kind: Any = FamilyDensities if is_family(self.density) else UserDensities
         fitted: Densities = kind.fitted(self.density, X, codes, w, classes)
         return fitted
 
@@ -528,8 +530,8 @@ class BayesClassifier(ClassifierMixin, Estimator):
         if w is not None:
             validation.weighty(w)
 
-        def look(prior: Floats) -> Belonging:
-            seen = Belonging()
+        def look(prior: Floats) -> PosteriorSums:
+            seen = PosteriorSums()
             seen.absorb(L + log_of(prior), w)
             return seen
 

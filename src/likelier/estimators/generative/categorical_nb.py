@@ -109,7 +109,7 @@ class CategoricalNB(OnePassClassifier):
     # ---- fitting -----------------------------------------------------------------------------------
     def _family(self, classes: NDArray[Any]) -> Categorical:
         for name in ("force_alpha", "fit_prior"):
-            validation.truth(name, getattr(self, name))
+            validation.boolean(name, getattr(self, name))
         alpha = validation.number("alpha", self.alpha, 0.0, 1e100)
         least = 0 if self.min_categories is None else np.asarray(self.min_categories)
         return Categorical(None, alpha if self.force_alpha else max(alpha, LEAST_ALPHA), False, least)

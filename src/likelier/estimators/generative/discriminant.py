@@ -20,6 +20,7 @@ from likelier.estimators.generative.one_pass import Count, OnePassClassifier, Su
 from likelier.estimators.generative.units import Scaling
 from likelier.estimators.one_pass import Start
 from likelier.estimators.sources import by_block
+from likelier.estimators.tables import TakesTablesWithGaps
 from likelier.families import (
     LOG_2PI,
     Discriminants,
@@ -63,7 +64,7 @@ class Covariances:
         return True
 
 
-class Discriminant(OnePassClassifier):
+class Discriminant(TakesTablesWithGaps, OnePassClassifier):
     """What the two share: their parameters, and covariances by an estimator of the user's."""
 
     solver: str
@@ -196,6 +197,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         Object with `fit` and `covariance_`, such as sklearn.covariance.OAS(), that estimates the covariance
         of each class. It needs all rows in memory and no weights, and excludes `partial_fit`, `merge` and
         `cross_validate`. Not for solver="svd", nor together with `shrinkage`.
+    encode : bool, default=True
+        Whether a data frame or a source with columns of categories or dates becomes a matrix of numbers, as
+        by `DesignMatrix`, without the first category of each column. False: such a table is refused.
 
     Attributes
     ----------
@@ -220,6 +224,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         Share of the variance between the classes along each axis; not with solver="lsqr".
     n_features_in_ : int
         Number of columns seen in `fit`.
+    design_ : DesignMatrix
+        The design matrix that the table of `fit` became, whose `get_feature_names_out` names its columns;
+        only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Column names seen in `fit`; only if X has names.
 
@@ -267,6 +274,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         store_covariance: bool = False,
         tol: float = 1e-4,
         covariance_estimator: Any = None,
+        encode: bool = True,
     ) -> None:
         self.solver = solver
         self.shrinkage = shrinkage
@@ -275,6 +283,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.store_covariance = store_covariance
         self.tol = tol
         self.covariance_estimator = covariance_estimator
+        self.encode = encode
 
     def _family(self, classes: NDArray[Any]) -> TiedGaussian:
         self._check_solver(("svd", "lsqr", "eigen"))
@@ -355,8 +364,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             shown["scalings_"] = np.ascontiguousarray(model.outside(lines.scalings.T, -1).T)
             shown["explained_variance_ratio_"] = lines.explained[:most]
         if self.solver == "svd" and self.store_covariance:
-            weighed = replace(self._family(target), weights=model.prior)
-            cov = model.params.cov if statistics is None else weighed.within(statistics)
+            weighted = replace(self._family(target), weights=model.prior)
+            cov = model.params.cov if statistics is None else weighted.within(statistics)
             shown["covariance_"] = model.covariance(cov)
         return shown
 
@@ -513,6 +522,9 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         Object with `fit` and `covariance_`, such as sklearn.covariance.OAS(), that estimates the covariance
         of each class. It needs all rows in memory and no weights, and excludes `partial_fit`, `merge` and
         `cross_validate`. Not for solver="svd", nor together with `shrinkage`.
+    encode : bool, default=True
+        Whether a data frame or a source with columns of categories or dates becomes a matrix of numbers, as
+        by `DesignMatrix`, without the first category of each column. False: such a table is refused.
 
     Attributes
     ----------
@@ -530,6 +542,9 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         Principal axes of each class, in columns.
     n_features_in_ : int
         Number of columns seen in `fit`.
+    design_ : DesignMatrix
+        The design matrix that the table of `fit` became, whose `get_feature_names_out` names its columns;
+        only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Column names seen in `fit`; only if X has names.
 
@@ -570,6 +585,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         store_covariance: bool = False,
         tol: float = 1e-4,
         covariance_estimator: Any = None,
+        encode: bool = True,
     ) -> None:
         self.solver = solver
         self.shrinkage = shrinkage
@@ -578,6 +594,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         self.store_covariance = store_covariance
         self.tol = tol
         self.covariance_estimator = covariance_estimator
+        self.encode = encode
 
     def _family(self, classes: NDArray[Any]) -> FullGaussian:
         self._check_solver(("svd", "eigen"))
@@ -636,7 +653,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
             For binary problems the log-odds of classes_[1].
         """
         Z = super().decision_function(X)
-        return Z if Z.ndim == 1 else Z + 0.5 * self.n_features_in_ * LOG_2PI
+        return Z if Z.ndim == 1 else Z + 0.5 * self._model.params.shape[1] * LOG_2PI
 
     # An eigendecomposition costs more than all the rest of a fit, and only these two need it.
     @property

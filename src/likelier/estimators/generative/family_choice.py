@@ -14,13 +14,12 @@ from likelier.data import Block, Columns, Source
 from likelier.data.transforms import Recoded
 from likelier.engines import run
 from likelier.engines.row_numbers import numbered
-from likelier.estimators.generative.family_evaluation import Judge
-from likelier.estimators.generative.family_evaluation import Together as InSum
+from likelier.estimators.generative.family_evaluation import FamilyEvaluator, JointScores
 from likelier.families import MixedFamily
 from likelier.families.base import Family
 from likelier.families.registry import (
     FAMILIES,
-    Settled,
+    ColumnFamily,
     Smoothing,
     candidates,
     family_names,
@@ -29,7 +28,7 @@ from likelier.families.registry import (
     mixed_family,
 )
 from likelier.model import Bayes
-from likelier.states import Extent, Levels, Parts, Sample, Together
+from likelier.states import Extent, Levels, Parts, RowSample, StateGroup
 from likelier.states.counts import Bins, bins_for, edges_of_each
 
 # Which family each column has, settled once: by what users say, or by the rows themselves.
@@ -55,6 +54,8 @@ class Choice:
         Log loss of each candidate family; "pooled" is that of ignoring the column.
     chance : float or None
         p-value of a χ² test of independence from the class, for pooled columns.
+    weight : float or None
+        Weight of the column in class probabilities, if columns have any; 0: it is left out.
     """
 
     column: Any  # its number, or its name
@@ -62,6 +63,7 @@ class Choice:
     picked: str
     losses: dict[str, float]  # "pooled": of a family that is the same in all classes, whichever it is
     chance: float | None = None  # of the χ² of a pooled column, if it is the same in all classes
+    weight: float | None = None
 
     @property
     def gain(self) -> float:
@@ -76,15 +78,19 @@ class Choice:
 
     def __str__(self) -> str:
         losses = ", ".join(f"{name} {loss:.4f}" for name, loss in self.losses.items())
-        how = f"by {self.margin:.4f}" if self.margin >= 0 else "beside the other columns"
-        return f"column {self.column} ({self.kind}): {self.picked} {how} ({losses})"
+        how, weight = f"by {self.margin:.4f}", ""
+        if self.margin < 0:
+            how = "beside the other columns" if self.weight is None else "within a standard error"
+        if self.weight is not None:
+            weight = f", weight {self.weight:.2f}" if self.weight > 0 else ", weight 0: left out"
+        return f"column {self.column} ({self.kind}): {self.picked} {how} ({losses}){weight}"
 
 
 class Part(NamedTuple):
     """Columns that one family is for: what is settled of each, and the `Family`, if users gave one."""
 
     columns: NDArray[np.intp]
-    settled: tuple[Settled, ...]
+    settled: tuple[ColumnFamily, ...]
     own: Any = None
 
     def same(self, other: "Part") -> bool:
@@ -106,7 +112,7 @@ class Plan:
         """Of each column of categories."""
         return {j: s.levels for j, s in self.settled() if s.levels is not None}
 
-    def settled(self) -> list[tuple[int, Settled]]:
+    def settled(self) -> list[tuple[int, ColumnFamily]]:
         """Each column, and what is settled of it."""
         each = (zip(part.columns.tolist(), part.settled, strict=True) for part in self.parts)
         return sorted(chain.from_iterable(each), key=itemgetter(0))
@@ -114,9 +120,10 @@ class Plan:
     def families(self, named: Callable[[int], Any]) -> dict[Any, Any]:
         """As users say it: {column: what is settled, (column, column): of a group}."""
         found: list[tuple[int, Any, Any]] = []
-        for part in self.parts:
+        grouped = [part.own is not None or is_grouped(part.settled[0].family) for part in self.parts]
+        for part, together in zip(self.parts, grouped, strict=True):
             columns, first = part.columns.tolist(), part.settled[0]
-            if part.own is None and not is_grouped(first.family):
+            if not together:
                 found += ((j, named(j), one) for j, one in zip(columns, part.settled, strict=True))
             else:
                 key = tuple(named(j) for j in columns)
@@ -165,10 +172,12 @@ class PlannedParts(Parts):
         return cls(parts.columns, parts.states, plan)
 
     def mergeable(self, other: Any) -> bool:
-        return super().mergeable(other) and self.plan.same(other.plan)
+        return type(other) is type(self) and super().mergeable(other) and self.plan.same(other.plan)
 
     def unlike(self, other: Any, names: NDArray[Any] | None = None) -> str:
         """Why they cannot be merged."""
+        if type(other) is not type(self):
+            return "only one of them was counted with weighting='discriminative'"
         ours, theirs = dict(self.plan.settled()), dict(other.plan.settled())
         j = next((j for j in ours if ours[j] != theirs.get(j)), 0)
         which = str(j) if names is None else repr(str(names[j]))
@@ -181,7 +190,7 @@ class PlannedParts(Parts):
         return replace(self, states=tuple(state.widened(K, at) for state in self.states))
 
 
-def _settled(ours: Settled, theirs: Settled | None) -> str:
+def _settled(ours: ColumnFamily, theirs: ColumnFamily | None) -> str:
     """How two columns are settled, in words that differ."""
     if repr(ours) != repr(theirs) or theirs is None:
         return f"{ours!r} and {theirs!r}"
@@ -210,7 +219,7 @@ class PlannedBayes(Bayes):
 
 
 def grouped(
-    settled: Mapping[int, Settled], groups: Sequence[tuple[Sequence[int], str, Any]]
+    settled: Mapping[int, ColumnFamily], groups: Sequence[tuple[Sequence[int], str, Any]]
 ) -> tuple[Part, ...]:
     """Columns of one family together; and the groups that have one family among them."""
     parts = []
@@ -218,7 +227,7 @@ def grouped(
         columns = sorted(j for j, s in settled.items() if (s.family, s.pooled) == kind)
         parts.append(Part(np.array(columns, dtype=np.intp), tuple(settled[j] for j in columns)))
     for group, name, family in groups:
-        parts.append(Part(np.array(group, dtype=np.intp), (Settled(name),) * len(group), family))
+        parts.append(Part(np.array(group, dtype=np.intp), (ColumnFamily(name),) * len(group), family))
     return tuple(parts)
 
 
@@ -231,27 +240,27 @@ MOST_ROWS = 1 << 14  # of which families are judged, and bins made: a sample of 
 OF_NUMBERS = ("counts", "positive numbers", "numbers")
 
 
-class Asked(NamedTuple):
+class FamilyRequest(NamedTuple):
     """What users say of families."""
 
-    columns: Mapping[int, str | Settled]  # "auto" for those of which nothing is said
+    columns: Mapping[int, str | ColumnFamily]  # "auto" for those of which nothing is said
     groups: Sequence[tuple[Sequence[int], str, Family | None]]
 
 
-def asked_for(families: Any, p: int, number_of: Any) -> Asked:
+def asked_for(families: Any, p: int, number_of: Any) -> FamilyRequest:
     """`families`, checked: a name for all columns, or {column or columns: name or `Family`}.
 
     number_of: a column's number from its name or number.
     """
     if isinstance(families, str):
         _known(families, "families")
-        return Asked(dict.fromkeys(range(p), families), ())
+        return FamilyRequest(dict.fromkeys(range(p), families), ())
     if not isinstance(families, Mapping):
         raise ValueError(
             "families must be 'auto', the name of a family, or a dict {column: family, (column, column): "
             f"family}}; got {families!r:.80}."
         )
-    columns: dict[int, str | Settled] = dict.fromkeys(range(p), "auto")
+    columns: dict[int, str | ColumnFamily] = dict.fromkeys(range(p), "auto")
     groups: list[tuple[Sequence[int], str, Family | None]] = []
     named: set[int] = set()
     for key, family in families.items():
@@ -261,7 +270,7 @@ def asked_for(families: Any, p: int, number_of: Any) -> Asked:
         if named.intersection(at):
             raise ValueError(f"families: a column of {key!r} has two families")
         named.update(at)
-        name = family.family if isinstance(family, Settled) else family
+        name = family.family if isinstance(family, ColumnFamily) else family
         if hasattr(family, "stats") and hasattr(family, "estimate") and not isinstance(family, type):
             groups.append((at, type(family).__name__, family))
         elif isinstance(key, tuple) and is_grouped(name):
@@ -272,7 +281,7 @@ def asked_for(families: Any, p: int, number_of: Any) -> Asked:
             continue
         for j in at:
             del columns[j]
-    return Asked(columns, groups)
+    return FamilyRequest(columns, groups)
 
 
 def _known(name: Any, where: str) -> None:
@@ -285,24 +294,30 @@ def _known(name: Any, where: str) -> None:
     raise ValueError(f"{where}: there is no family {name!r:.80}; there are: {known}")
 
 
-def plan_of(source: Source, classes: NDArray[Any], asked: Asked, how: Smoothing) -> Plan:
-    """The families of all columns, from one pass over the rows: what they can be, levels, and a sample."""
+def plan_of(
+    source: Source, classes: NDArray[Any], asked: FamilyRequest, how: Smoothing, *, joint: bool = True
+) -> Plan:
+    """The families of all columns, from one pass over the rows: what they can be, levels, and a sample.
+
+    joint: whether families are chosen by what columns say together, after what each says alone.
+    """
     as_categories = frozenset(j for j, name in asked.columns.items() if name == "categorical")
     rows = Recoded(source, as_categories).coded(classes)
-    starts = (partial(Extent.start, source.p), Levels, partial(Sample, MOST_ROWS))
-    extent, levels, sample = run(numbered(rows), partial(Together.start, starts)).states
+    starts = (partial(Extent.start, source.p), Levels, partial(RowSample, MOST_ROWS))
+    extent, levels, sample = run(numbered(rows), partial(StateGroup.start, starts)).states
     if sample.rows() is None or not np.isfinite(extent.n):  # the pass that counts will say so
-        return Plan(grouped({j: Settled("gaussian") for j in asked.columns}, asked.groups))
+        return Plan(grouped({j: ColumnFamily("gaussian") for j in asked.columns}, asked.groups))
     keys, some = sample.drawn()
     some = some._replace(X=_levelled(some.X, levels.levels))
     for group, kind, _ in asked.groups:
         for j in levels.levels.keys() & set(group):
             raise _no_categories(source, j, kind)
     unit = 1.0 if some.w is None else min(1.0, float(some.w.mean()))
-    chooser = Chooser(Judge(some, len(classes), replace(how, unit=unit), keys), extent, levels.levels)
-    settled: dict[int, Settled] = {}
+    evaluator = FamilyEvaluator(some, len(classes), replace(how, unit=unit), keys)
+    chooser = Chooser(evaluator, extent, levels.levels, joint)
+    settled: dict[int, ColumnFamily] = {}
     for j, family in asked.columns.items():
-        if isinstance(family, Settled):
+        if isinstance(family, ColumnFamily):
             settled[j] = family
         elif family == "auto":
             continue
@@ -335,7 +350,7 @@ def kind_of(extent: Extent, j: int) -> str:
     if low > high:
         return "nothing"
     if whole(extent, j) and low >= 0:
-        return "truths" if high <= 1 else "counts"
+        return "booleans" if high <= 1 else "counts"
     if low > 0:
         return "shares" if high < 1 else "positive numbers"
     return "numbers"
@@ -345,14 +360,15 @@ def kind_of(extent: Extent, j: int) -> str:
 class Chooser:
     """The families that columns could have, and which of them tells most of the class."""
 
-    judge: Judge
+    evaluator: FamilyEvaluator
     extent: Extent
     levels: Mapping[int, NDArray[Any]]  # of columns of categories
+    joint: bool = True  # columns have no weights, so that families must not be too sure together
 
     @cached_property
     def weight(self) -> float:
         """Of the sample."""
-        return float(self.judge.every.sum())
+        return float(self.evaluator.every.sum())
 
     @cached_property
     def grown(self) -> float:
@@ -360,28 +376,28 @@ class Chooser:
         found = self.extent.n / self.weight
         return found if np.isfinite(found) else 1.0
 
-    def settled(self, name: str, j: int) -> Settled:
+    def settled(self, name: str, j: int) -> ColumnFamily:
         """With levels or bins, if it needs any."""
         if name == "categorical":
-            return Settled(name, self.levels[j] if j in self.levels else self._values(j))
-        return Settled(name, bins=self.bins([j])[j]) if name == "histogram" else Settled(name)
+            return ColumnFamily(name, self.levels[j] if j in self.levels else self._values(j))
+        return ColumnFamily(name, bins=self.bins([j])[j]) if name == "histogram" else ColumnFamily(name)
 
     def bins(self, columns: Sequence[int]) -> dict[int, Bins]:
         """As many of each column as all rows can fill.
 
         A weight above 1 is so many rows; rows that weigh less are still rows.
         """
-        w = self.judge.every
-        w = np.minimum(w / self.judge.how.unit, MOST_WEIGHT)
+        w = self.evaluator.every
+        w = np.minimum(w / self.evaluator.how.unit, MOST_WEIGHT)
         found: dict[int, Bins] = {}
-        for block in self.judge.blocks(columns):
+        for block in self.evaluator.blocks(columns):
             X = self._numbers(block)
             most = [bins_for(float(rows) * self.grown) for rows in w @ ~np.isnan(X)]
             found |= zip(block, edges_of_each(X, w, most), strict=True)
         return found
 
     def _numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
-        return self.judge.rows.X.select(np.array(columns, dtype=np.intp)).to_array()
+        return self.evaluator.rows.X.select(np.array(columns, dtype=np.intp)).to_array()
 
     def _values(self, j: int) -> NDArray[Any]:
         """The numbers that a column has, as the levels of categories."""
@@ -391,25 +407,27 @@ class Chooser:
         levels[:] = [int(v) if v == int(v) else v for v in found]
         return levels
 
-    def _names(self, j: int, kind: str) -> tuple[str, ...]:
-        """The candidates of a column, the simplest first."""
+    def _names(self, j: int, kind: str, suited: tuple[str, ...]) -> tuple[str, ...]:
+        """The candidates of a column, the simplest first; suited: those of its kind."""
         with np.errstate(invalid="ignore"):  # infinite numbers will be refused
             few = self.extent.high[j] - self.extent.low[j] < MOST_VALUES
-        if kind != "truths" and kind in OF_NUMBERS and whole(self.extent, j) and few:
-            return (*candidates(kind), "categorical")
-        return candidates(kind)
+        if kind != "booleans" and kind in OF_NUMBERS and whole(self.extent, j) and few:
+            return (*suited, "categorical")
+        return suited
 
-    def _candidates(self, kinds: Mapping[int, str]) -> dict[tuple[int, str], Settled]:
+    def _candidates(
+        self, kinds: Mapping[int, str], suited: Mapping[str, tuple[str, ...]]
+    ) -> dict[tuple[int, str], ColumnFamily]:
         """By column and name."""
-        names = {j: self._names(j, kind) for j, kind in kinds.items()}
+        names = {j: self._names(j, kind, suited[kind]) for j, kind in kinds.items()}
         bins = self.bins([j for j in kinds if "histogram" in names[j]])
         return {
-            (j, name): Settled(name, bins=bins[j]) if name == "histogram" else self.settled(name, j)
+            (j, name): ColumnFamily(name, bins=bins[j]) if name == "histogram" else self.settled(name, j)
             for j in kinds
             for name in names[j]
         }
 
-    def choices(self, columns: Sequence[int]) -> list[tuple[Settled, Choice]]:
+    def choices(self, columns: Sequence[int]) -> list[tuple[ColumnFamily, Choice]]:
         """The family of each of these columns, by its held-out −ln p(y | x_j): it has no unit.
 
         (Densities change with the unit of x, and cannot be compared with the masses of counts.) If no
@@ -417,40 +435,45 @@ class Chooser:
         Those that are left are then judged together: families that are sharp alone may be too sure in sum.
         """
         kinds = {j: "categories" if j in self.levels else kind_of(self.extent, j) for j in columns}
-        settled = self._candidates(kinds)
+        suited = {kind: candidates(kind) for kind in dict.fromkeys(kinds.values())}
+        settled = self._candidates(kinds, suited)
         excess = {key: self._excess(one, key[0]) for key, one in settled.items()}
-        losses, together = self._judged(settled, excess, self._risks(settled))
+        losses, together = self._evaluated(settled, excess, self._risks(settled))
         picked = self._picked(losses, together)
-        ignored = {j: settled[j, candidates(kind)[-1]] for j, kind in kinds.items() if j not in picked}
+        ignored = {j: settled[j, suited[kind][-1]] for j, kind in kinds.items() if j not in picked}
         chances = self._chances(ignored)
         result = []
         for j, kind in kinds.items():
             one = replace(ignored[j], pooled=True) if j in ignored else settled[j, picked[j]]
-            every = losses[j] | {"pooled": self.judge.without}
+            every = losses[j] | {"pooled": self.evaluator.without}
             result.append((one, Choice(j, kind, picked.get(j, "pooled"), every, chances.get(j))))
         return result
 
-    def _picked(self, losses: Mapping[int, Mapping[str, float]], together: InSum | None) -> dict[int, str]:
+    def _picked(
+        self, losses: Mapping[int, Mapping[str, float]], together: JointScores | None
+    ) -> dict[int, str]:
         """The family of each column that tells something: alone, and then beside the others."""
         telling = {
-            j: {name: loss for name, loss in found.items() if loss < self.judge.without}
+            j: {name: loss for name, loss in found.items() if loss < self.evaluator.without}
             for j, found in losses.items()
         }
         if together is None:
             return {j: min(found, key=found.__getitem__) for j, found in telling.items() if found}
         picked = together.safer(together.alone(telling), telling)
+        if not self.joint:
+            return picked
         told = sorted(picked, key=lambda j: losses[j][picked[j]])
         return together.improved(picked, {j: tuple(losses[j]) for j in told if len(losses[j]) > 1})
 
-    def _chances(self, ignored: Mapping[int, Settled]) -> dict[int, float | None]:
+    def _chances(self, ignored: Mapping[int, ColumnFamily]) -> dict[int, float | None]:
         """Of columns that tell nothing: how likely their χ² is, if they truly do not."""
         found: dict[int, float | None] = {}
         for name in ("categorical", "histogram"):
-            for block in self.judge.blocks([j for j, one in ignored.items() if one.family == name]):
-                found |= zip(block, self.judge.chance(block, [ignored[j] for j in block]), strict=True)
+            for block in self.evaluator.blocks([j for j, one in ignored.items() if one.family == name]):
+                found |= zip(block, self.evaluator.chance(block, [ignored[j] for j in block]), strict=True)
         return found
 
-    def _risks(self, settled: Mapping[tuple[int, str], Settled]) -> dict[tuple[int, str], float]:
+    def _risks(self, settled: Mapping[tuple[int, str], ColumnFamily]) -> dict[tuple[int, str], float]:
         """What curves lose, more than tables, at values that a class has not shown yet, in nats a row.
 
         Of columns whose values are few. Rows left out cannot show it: none of them has such a value.
@@ -463,35 +486,37 @@ class Chooser:
         found: dict[tuple[int, str], float] = {}
         for name in dict.fromkeys(name for j, name in settled if j in few and not is_table(name)):
             columns = [j for j, other in settled if other == name and j in few]
-            for block in self.judge.blocks(columns):
-                risks = self.judge.risks(block, [settled[j, name] for j in block], [few[j] for j in block])
+            for block in self.evaluator.blocks(columns):
+                risks = self.evaluator.risks(
+                    block, [settled[j, name] for j in block], [few[j] for j in block]
+                )
                 found |= {(j, name): risk for j, risk in zip(block, risks, strict=True)}
         return found
 
-    def _judged(
+    def _evaluated(
         self,
-        settled: Mapping[tuple[int, str], Settled],
+        settled: Mapping[tuple[int, str], ColumnFamily],
         excess: Mapping[tuple[int, str], float],
         risks: Mapping[tuple[int, str], float],
-    ) -> "tuple[dict[int, dict[str, float]], InSum | None]":
+    ) -> "tuple[dict[int, dict[str, float]], JointScores | None]":
         """The losses of candidates, by column and name; and their scores, if there is room for them."""
-        judge = self.judge
+        evaluator = self.evaluator
         losses: dict[int, dict[str, float]] = {j: {} for j, _ in settled}
         for j, name in settled:  # in the order of the candidates
             losses[j][name] = 0.0
         kept: dict[tuple[int, str], NDArray[np.float64]] = {}
-        rows = judge.some(len(settled))
+        rows = evaluator.some(len(settled))
         for name in dict.fromkeys(name for _, name in settled):
-            for block in judge.blocks([j for j, other in settled if other == name]):
-                Z = judge.scores(block, [settled[j, name] for j in block])
-                found = judge.mean(judge.losses(Z + judge.prior[:, :, None])).tolist()
+            for block in evaluator.blocks([j for j, other in settled if other == name]):
+                Z = evaluator.scores(block, [settled[j, name] for j in block])
+                found = evaluator.mean(evaluator.losses(Z + evaluator.prior[:, :, None])).tolist()
                 for i, j in enumerate(block):
                     losses[j][name] = found[i] - excess[j, name]
                     if rows is not None:
                         kept[j, name] = Z[rows, :, i]
-        return losses, None if rows is None else InSum(judge, rows, kept, excess, risks)
+        return losses, None if rows is None else JointScores(evaluator, rows, kept, excess, risks)
 
-    def _excess(self, settled: Settled, j: int) -> float:
+    def _excess(self, settled: ColumnFamily, j: int) -> float:
         """How much of the loss is due to the sample: d parameters cost d/2m nats, if m rows estimate them.
 
         All rows are more: n in the end. Of categories only those count that five rows have: how many are so
@@ -508,4 +533,4 @@ class Chooser:
             d = max(int((np.bincount(codes[codes >= 0].astype(np.intp)) >= 5).sum()) - 1, 0)
         elif settled.levels is not None:
             d = len(settled.levels) - 1
-        return (self.judge.K - 1) * d / 2 * (1 / m - 1 / n)
+        return (self.evaluator.K - 1) * d / 2 * (1 / m - 1 / n)

@@ -14,9 +14,10 @@ from likelier.data import Chunk, Columns, Factor
 from likelier.data.labels import numbers_among
 from likelier.data.units import block_in_units, magnitudes
 from likelier.data.units import needed as needed_units
-from likelier.families.categorical import Categorical, Histogram, left_out
-from likelier.families.registry import Settled, Smoothing, is_table, named_family
-from likelier.states.counts import codes_of
+from likelier.families.categorical import Categorical, Histogram
+from likelier.families.leave_one_out import Rows
+from likelier.families.left_out_columns import each_left_out
+from likelier.families.registry import ColumnFamily, Smoothing, is_table, named_family
 
 AT_ONCE = 1 << 20  # scores that are computed together: they stay in the cache
 MOST_ASKED = 1 << 12  # rows whose classes are told, by the statistics of all
@@ -31,7 +32,7 @@ SAFE = 0.5  # if it is a table, and the other a curve
 
 
 @dataclass(frozen=True)
-class Judge:
+class FamilyEvaluator:
     """Rows by which families are judged: each by the statistics of all others.
 
     Nothing but the rows decides: neither their order, nor how a column stands among others. A row of
@@ -94,25 +95,19 @@ class Judge:
         """Of all rows, by their weights."""
         return self.w @ losses / self.w.sum()
 
-    def scores(self, columns: Sequence[int], settled: Sequence[Settled]) -> Floats:
+    def scores(self, columns: Sequence[int], settled: Sequence[ColumnFamily]) -> Floats:
         """ln p(x_j | C_k) (n, K, q) by one family, but for what all classes share."""
         rows = self.rows._replace(X=self._cells(columns, settled))
         family: Any = named_family(settled[0].family, settled, self.how)
         stats: Any = family.stats(self.K, len(columns))
         stats.update(rows)
         asked = rows if isinstance(self.asked, slice) else rows.take(self.asked)
-        out = np.minimum(self.w, 1.0)
-        if isinstance(family, Categorical | Histogram):
-            found = stats.counts if isinstance(family, Histogram) else stats
-            return left_out(family, found, _entries(asked, settled, found.sizes), self.y, out)
-        X = asked.X.to_array()
-        Z: Floats = family.estimate(stats).parts(X)
-        own = family.estimate(stats.without(X, self.y, out), stats).each(X)
-        Z[np.arange(len(Z)), self.y] = np.nan_to_num(own, nan=0.0)
-        return Z
+        found = each_left_out(family, stats, Rows(asked.X, self.y, np.minimum(self.w, 1.0)))
+        assert found is not None  # families of a column each
+        return found
 
     def risks(
-        self, columns: Sequence[int], settled: Sequence[Settled], values: Sequence[NDArray[Any]]
+        self, columns: Sequence[int], settled: Sequence[ColumnFamily], values: Sequence[NDArray[Any]]
     ) -> list[float]:
         """What a family loses, more than a table, at values (q of them) that a class has not shown yet.
 
@@ -134,7 +129,7 @@ class Judge:
             for i, some in enumerate(values)
         ]
 
-    def _cells(self, columns: Sequence[int], settled: Sequence[Settled]) -> Any:
+    def _cells(self, columns: Sequence[int], settled: Sequence[ColumnFamily]) -> Any:
         """The cells of these columns, numbers as codes where they are categories."""
         X: Any = self.rows.X.select(np.array(columns, dtype=np.intp))
         if settled[0].family == "gaussian":  # squares are numbers; what a unit adds, classes share
@@ -145,7 +140,7 @@ class Judge:
         arrays = X.arrays if isinstance(X, Columns) else X.to_array().T
         return Columns(tuple(_coded(x, one.levels) for x, one in zip(arrays, settled, strict=True)))
 
-    def chance(self, columns: Sequence[int], settled: Sequence[Settled]) -> list[float | None]:
+    def chance(self, columns: Sequence[int], settled: Sequence[ColumnFamily]) -> list[float | None]:
         """Of the χ² of each column's levels or bins and the classes, if these have nothing to do with it.
 
         Levels that are rare are taken together, and classes that are rare are left out. None: too few rows.
@@ -214,32 +209,20 @@ def _coded(x: Any, levels: Any) -> Factor:
     return found
 
 
-def _entries(rows: Chunk, settled: Sequence[Settled], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where cells stand in a table, (n, q); -1: missing."""
-    X: Any = rows.X if settled[0].bins is None else codes_of([one.bins for one in settled], rows)  # type: ignore[misc]
-    codes = np.stack([x.codes if isinstance(x, Factor) else x for x in X.arrays], axis=1)
-    return np.where(codes < 0, -1, codes + (np.cumsum(sizes) - sizes))
-
-
-def needed(held: str, other: str) -> float:
-    """By how many standard errors another family must be better than the one that is held.
-
-    A curve may be sure, far from all rows, of what no row has shown; a table is not.
-    """
-    if is_table(held) == is_table(other):
-        return SURE
-    return SAFE if is_table(other) else DARING
-
-
 @dataclass
-class Together:
+class JointScores:
     """Scores of candidates, those of a column in one sum with those of all others."""
 
-    judge: Judge
+    evaluator: FamilyEvaluator
     rows: NDArray[np.intp]
     scores: Mapping[tuple[int, str], Floats]  # (rows, K), by column and family
     excess: Mapping[tuple[int, str], float]  # how much of the loss is due to the sample
     risks: Mapping[tuple[int, str], float]  # how much more there will be than rows left out have shown
+
+    @cached_property
+    def _tables(self) -> set[str]:
+        """The families whose scores are those of a table."""
+        return {name for name in dict.fromkeys(name for _, name in self.scores) if is_table(name)}
 
     def improved(self, picked: Mapping[int, str], names: Mapping[int, Sequence[str]]) -> dict[int, str]:
         """Families that tell more together, from those that tell most alone; of columns that have others.
@@ -252,10 +235,10 @@ class Together:
             alike = {j: family if family in names.get(j, ()) else name for j, name in picked.items()}
             found = self._losses(alike)
             difference = found - held + self._excess(alike) - self._excess(best)
-            if self._better(difference, SAFE if is_table(family) else DARING):
+            if self._better(difference, SAFE if family in self._tables else DARING):
                 best, held = alike, found
         S = self._sum(best)
-        held = self.judge.losses(S, self.rows)
+        held = self.evaluator.losses(S, self.rows)
         for _ in range(3):
             before = dict(best)
             for j, candidates in names.items():
@@ -277,10 +260,10 @@ class Together:
         tables = {
             j: min(some, key=losses[j].__getitem__)
             for j, best in alone.items()
-            if not is_table(best) and (some := [name for name in losses[j] if is_table(name)])
+            if best not in self._tables and (some := [name for name in losses[j] if name in self._tables])
         }
         found = dict(alone)
-        for block in self.judge.blocks(list(tables)):
+        for block in self.evaluator.blocks(list(tables)):
             curves, others = (self._losses_alone(block, names) for names in (alone, tables))
             risks = np.array([self.risks.get((j, alone[j]), 0.0) for j in block])
             better = self._better(curves - others + risks, SURE)
@@ -290,7 +273,7 @@ class Together:
     def _losses_alone(self, columns: Sequence[int], names: Mapping[int, str]) -> Floats:
         """Of each of these columns by itself, (rows, q)."""
         Z = np.stack([self.scores[j, names[j]] for j in columns], axis=2)
-        return self.judge.losses(Z + self.judge.prior[self.rows][:, :, None], self.rows)
+        return self.evaluator.losses(Z + self.evaluator.prior[self.rows][:, :, None], self.rows)
 
     def _exchange(
         self, S: Floats, held: Floats, best: dict[int, str], j: int, candidates: Sequence[str]
@@ -299,18 +282,27 @@ class Together:
         name = best[j]
         rest = S - self.scores[j, name]
         gains = {
-            other: self.judge.losses(rest + self.scores[j, other], self.rows)
+            other: self.evaluator.losses(rest + self.scores[j, other], self.rows)
             - held
             + (self._more(j, other) - self._more(j, name))
             for other in candidates
             if other != name
         }
-        sure = [other for other, gain in gains.items() if self._better(gain, needed(name, other))]
+        sure = [other for other, gain in gains.items() if self._better(gain, self._needed(name, other))]
         if not sure:
             return held
         best[j] = min(sure, key=lambda other: float(self._w @ gains[other]))
         S += self.scores[j, best[j]] - self.scores[j, name]
-        return self.judge.losses(S, self.rows)
+        return self.evaluator.losses(S, self.rows)
+
+    def _needed(self, held: str, other: str) -> float:
+        """By how many standard errors another family must be better than the one that is held.
+
+        A curve may be sure, far from all rows, of what no row has shown; a table is not.
+        """
+        if (held in self._tables) == (other in self._tables):
+            return SURE
+        return SAFE if other in self._tables else DARING
 
     def _better(self, difference: Floats, errors: float) -> Any:
         """Whether losses (rows, …) differ for the better, by so many standard errors."""
@@ -321,16 +313,16 @@ class Together:
 
     @cached_property
     def _w(self) -> Floats:
-        return self.judge.w[self.rows]
+        return self.evaluator.w[self.rows]
 
     def _sum(self, picked: Mapping[int, str]) -> Floats:
-        S = self.judge.prior[self.rows].copy()
+        S = self.evaluator.prior[self.rows].copy()
         for j, name in picked.items():
             S += self.scores[j, name]
         return S
 
     def _losses(self, picked: Mapping[int, str]) -> Floats:
-        return self.judge.losses(self._sum(picked), self.rows)
+        return self.evaluator.losses(self._sum(picked), self.rows)
 
     def _excess(self, picked: Mapping[int, str]) -> float:
         return sum(self._more(j, name) for j, name in picked.items())

@@ -15,12 +15,12 @@ from likelier.estimators import validation
 from likelier.estimators.base import Names
 from likelier.estimators.generative.base import prior_of
 from likelier.estimators.generative.one_pass import OnePassClassifier
-from likelier.estimators.generative.outliers import Unscored
+from likelier.estimators.generative.outliers import LazyReferenceScores
 from likelier.estimators.one_pass import needs_statistics
 from likelier.families import LOG_2PI, Kernels, ProductKernel
-from likelier.families.kernel import NAMES, Spread, judged
+from likelier.families.kernel import NAMES, Spread, left_out_scores
 from likelier.model import Bayes, log_of
-from likelier.states import Kept, Typical
+from likelier.states import ReferenceScores, StoredRows
 from likelier.states.rows import MOST
 
 TRIED = 500  # rows on which a fit is compared with Gaussians
@@ -122,19 +122,19 @@ class KernelDensityClassifier(OnePassClassifier):
     def _sampling(self, source: Source, survey: Any, earlier: Any) -> None:
         """No sample is needed: all rows are kept."""
 
-    def _typical(self, model: Bayes, statistics: Kept, *others: Any) -> Unscored:
+    def _typical(self, model: Bayes, statistics: StoredRows, *others: Any) -> LazyReferenceScores:
         """The scores of all rows, put off until they are asked for.
 
         Under its own kernel a row is likelier than any other row can be, the more the more columns.
         """
-        return Unscored(len(statistics.w), partial(self._judged, model, statistics))
+        return LazyReferenceScores(len(statistics.w), partial(self._left_out_scores, model, statistics))
 
-    def _judged(self, model: Bayes, statistics: Kept) -> Typical:
+    def _left_out_scores(self, model: Bayes, statistics: StoredRows) -> ReferenceScores:
         assert isinstance(model.params, Kernels)
-        codes, w, Z = judged(statistics, model.params.h, MOST)
+        codes, w, Z = left_out_scores(statistics, model.params.h, MOST)
         scores = np.empty(len(codes))
         links.log_sum_exp.apply(Z + self._log_prior_without(model, statistics, codes, w), scores)
-        return Typical(keys_of(np.arange(len(codes)), 0), scores, w, len(statistics.w))
+        return ReferenceScores(keys_of(np.arange(len(codes)), 0), scores, w, len(statistics.w))
 
     def _model_of(self, statistics: Any, classes: NDArray[Any]) -> Bayes:
         prior = prior_of(self.priors, statistics.n, classes)
@@ -180,7 +180,7 @@ class KernelDensityClassifier(OnePassClassifier):
         needs_statistics(self, "leave_one_out")
         most = int(validation.number("max_rows", max_rows, 1, whole=True))
         assert isinstance(self._model.params, Kernels)
-        codes, w, Z = judged(self._statistics, self._model.params.h, most)
+        codes, w, Z = left_out_scores(self._statistics, self._model.params.h, most)
         own = np.arange(len(codes)), codes
         inside = Z[own]
         Z = Z + self._log_prior_without(self._model, self._statistics, codes, w)
@@ -192,7 +192,7 @@ class KernelDensityClassifier(OnePassClassifier):
         return LeaveOneOut(likelihood, log_loss, error, len(codes))
 
     def _log_prior_without(
-        self, model: Bayes, statistics: Kept, codes: NDArray[np.int32], w: Floats
+        self, model: Bayes, statistics: StoredRows, codes: NDArray[np.int32], w: Floats
     ) -> Floats:
         """ln p(C_k) without each row, (n, K), or as it is given, (K,)."""
         if self.priors is not None:
@@ -237,7 +237,7 @@ def _still(spread: Spread, seen: NDArray[np.bool_], target: NDArray[Any], names:
         )
 
 
-def _behind_gaussians(statistics: Kept, params: Kernels, spread: Spread) -> float:
+def _behind_gaussians(statistics: StoredRows, params: Kernels, spread: Spread) -> float:
     """By how much a Gaussian per class is better: nats a row, each row judged by the others.
 
     That of the Gaussians by Akaike's correction: their mean ln p less the number of their parameters a row.
@@ -247,7 +247,7 @@ def _behind_gaussians(statistics: Kept, params: Kernels, spread: Spread) -> floa
     judgeable = (statistics.n > p + 1) & ~spread.borrowed.any(axis=1)
     if p < 2 or not judgeable.any():
         return 0.0
-    codes, w, Z = judged(statistics, params.h, TRIED)
+    codes, w, Z = left_out_scores(statistics, params.h, TRIED)
     kernels = Z[np.arange(len(codes)), codes]
     behind = []
     for k in np.flatnonzero(judgeable & np.isin(np.arange(len(Z[0])), codes)):
@@ -259,7 +259,7 @@ def _behind_gaussians(statistics: Kept, params: Kernels, spread: Spread) -> floa
     return float(np.average(gap, weights=n))
 
 
-def _gaussian(statistics: Kept, k: int, spread: Spread) -> float:
+def _gaussian(statistics: StoredRows, k: int, spread: Spread) -> float:
     """The mean of ln N(x; m, Σ) over a class, corrected: the better of a full and a diagonal Σ."""
     sd, n = spread.sd[k], statistics.n[k]
     p = len(sd)

@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from likelier.em import Blend, Selection
+from likelier.em import FittedMixture, Selection
 from likelier.estimators import validation
 from likelier.estimators.base import Names
 from likelier.estimators.generative import mixture_init
-from likelier.estimators.generative.mixture_base import Candidate, Components, check_starts
+from likelier.estimators.generative.mixture_base import Components, MixtureCandidate, check_starts
+from likelier.estimators.tables import TakesTablesWithGaps
 from likelier.families import SHAPES, Family, ridged, variances_exceed
 from likelier.families.registry import family_of
 from likelier.model import Bayes, log_of
 
 
-class GaussianMixture(Components):
+class GaussianMixture(TakesTablesWithGaps, Components):
     """Gaussian mixture, fitted by EM: p(x) = Σ_m w_m N(x; μ_m, Σ_m).
 
     Drop-in for scikit-learn's class, from the same starts by the same steps, with sample weights, missing
@@ -59,6 +60,9 @@ class GaussianMixture(Components):
     select : {"bic", "aic"} or None, default=None
         Fit 1 to `n_components` components with each covariance type, and keep the fit with the least BIC
         (or AIC) on the training rows.
+    encode : bool, default=True
+        Whether a data frame or a source with columns of categories or dates becomes a matrix of numbers, as
+        by `DesignMatrix`, without the first category of each column. False: such a table is refused.
 
     Attributes
     ----------
@@ -94,6 +98,9 @@ class GaussianMixture(Components):
         Why EM stopped.
     n_features_in_ : int
         Number of columns seen in `fit`.
+    design_ : DesignMatrix
+        The design matrix that the table of `fit` became, whose `get_feature_names_out` names its columns;
+        only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Column names seen in `fit`; only if X has names.
 
@@ -145,6 +152,7 @@ class GaussianMixture(Components):
         verbose: int = 0,
         verbose_interval: int = 10,
         select: str | None = None,
+        encode: bool = True,
     ) -> None:
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -161,9 +169,10 @@ class GaussianMixture(Components):
         self.verbose = verbose
         self.verbose_interval = verbose_interval
         self.select = select
+        self.encode = encode
 
     # ---- what is tried -----------------------------------------------------------------------------
-    def _candidates(self, names: Names) -> list[Candidate]:
+    def _candidates(self, names: Names) -> list[MixtureCandidate]:
         check_starts(self, mixture_init.INITS)
         most = int(validation.number("n_components", self.n_components, 1, whole=True))
         ridge = validation.number("reg_covar", self.reg_covar, 0.0)
@@ -171,10 +180,12 @@ class GaussianMixture(Components):
             if self.covariance_type not in SHAPES:
                 known = ", ".join(map(repr, SHAPES))
                 raise ValueError(f"covariance_type must be one of {known}; got {self.covariance_type!r}.")
-            return [Candidate(most, self.covariance_type, ridged(self.covariance_type, ridge))]
+            return [MixtureCandidate(most, self.covariance_type, ridged(self.covariance_type, ridge))]
         self._check_select()
         kinds = [shape for shape in SHAPES if self._wanted(shape)]
-        return [Candidate(M, shape, ridged(shape, ridge)) for shape in kinds for M in range(1, most + 1)]
+        return [
+            MixtureCandidate(M, shape, ridged(shape, ridge)) for shape in kinds for M in range(1, most + 1)
+        ]
 
     def _check_select(self) -> None:
         if self.select not in ("bic", "aic"):
@@ -206,7 +217,7 @@ class GaussianMixture(Components):
         given = (self.weights_init, self.means_init, self.precisions_init)
         return bool(self.warm_start) or any(each is not None for each in given)
 
-    def _given(self, candidate: Candidate, p: int) -> Bayes | None:
+    def _given(self, candidate: MixtureCandidate, p: int) -> Bayes | None:
         if self.weights_init is None or self.means_init is None or self.precisions_init is None:
             return None
         M, shape = candidate.M, candidate.shape
@@ -214,7 +225,7 @@ class GaussianMixture(Components):
         params = mixture_init.gaussians(mixture_init.means_of(self.means_init, M, p), cov, shape)
         return Bayes(params, log_of(mixture_init.weights_of(self.weights_init, M)))
 
-    def _adjusted(self, start: Bayes, candidate: Candidate) -> Bayes:
+    def _adjusted(self, start: Bayes, candidate: MixtureCandidate) -> Bayes:
         params: Any = start.params
         (M, p), shape = params.shape, candidate.shape
         if self.weights_init is not None:
@@ -226,8 +237,8 @@ class GaussianMixture(Components):
             cov = mixture_init.covariances_of(self.precisions_init, shape, M, p)
         return replace(start, params=mixture_init.gaussians(mean, cov, shape))
 
-    def _from_before(self, candidate: Candidate) -> Blend | None:
-        before: Blend | None = vars(self).get("_model")
+    def _from_before(self, candidate: MixtureCandidate) -> FittedMixture | None:
+        before: FittedMixture | None = vars(self).get("_model")
         if not self.warm_start or before is None:
             return None
         same = (len(before.log_prior), before.shape) == (candidate.M, candidate.shape)
@@ -238,7 +249,7 @@ class GaussianMixture(Components):
             )
         return before
 
-    def _family_of(self, model: Blend, names: Names) -> Family:
+    def _family_of(self, model: FittedMixture, names: Names) -> Family:
         return ridged(model.shape, float(self.reg_covar))  # type: ignore[arg-type]
 
     def _floor_acts(self, params: Any) -> bool:
@@ -248,7 +259,7 @@ class GaussianMixture(Components):
         return mixture_init.free_parameters(shape, M, model.params.shape[1])
 
     # ---- what is shown -----------------------------------------------------------------------------
-    def _shown(self, model: Blend, statistics: Any | None, target: Any) -> dict[str, Any]:
+    def _shown(self, model: FittedMixture, statistics: Any | None, target: Any) -> dict[str, Any]:
         params: Any = model.params
         cov = mixture_init.covariances(params, model.shape)
         roots = mixture_init.root_precisions(cov, model.shape)
@@ -260,7 +271,7 @@ class GaussianMixture(Components):
             "covariance_type_": model.shape,
         }
 
-    def _remarks(self, model: Blend, statistics: Any, target: Any, names: Names) -> Iterator[str]:
+    def _remarks(self, model: FittedMixture, statistics: Any, target: Any, names: Names) -> Iterator[str]:
         yield from super()._remarks(model, statistics, target, names)
         floor = 2 * float(self.reg_covar)
         if getattr(model.params, "deficient", ()) or not variances_exceed(model.params, floor):
@@ -404,10 +415,10 @@ class Mixture(Components):
         self.verbose = verbose
         self.verbose_interval = verbose_interval
 
-    def _candidates(self, names: Names) -> list[Candidate]:
+    def _candidates(self, names: Names) -> list[MixtureCandidate]:
         check_starts(self, ("kmeans", "random"))
         M = int(validation.number("n_components", self.n_components, 1, whole=True))
-        return [Candidate(M, "", family_of(self.families, names))]
+        return [MixtureCandidate(M, "", family_of(self.families, names))]
 
-    def _family_of(self, model: Blend, names: Names) -> Family:
+    def _family_of(self, model: FittedMixture, names: Names) -> Family:
         return family_of(self.families, names)

@@ -14,10 +14,20 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from likelier.data import Arrays, Source
+from likelier.data.chunk import single
 from likelier.data.units import Units, log_units, source_in_units
-from likelier.display import Part, Shown, Table
-from likelier.em import Blend, Climb, MixtureClimb, Problem, Selection, Stepwise, Way, Weight
-from likelier.engines import Beside, run
+from likelier.display import Displayable, Part, Table
+from likelier.em import (
+    EMProblem,
+    EMResult,
+    EMTrace,
+    FittedMixture,
+    Selection,
+    Stepwise,
+    StoppingRule,
+    Weight,
+)
+from likelier.engines import SideState, run
 from likelier.engines.row_numbers import numbered
 from likelier.estimators import validation
 from likelier.estimators.base import (
@@ -26,21 +36,20 @@ from likelier.estimators.base import (
     Names,
     Step,
     attributes_of,
+    column_names,
     resumable,
     steps,
-    warn_of_fit,
 )
 from likelier.estimators.generative import mixture_init
 from likelier.estimators.generative.base import GenerativeModel
-from likelier.estimators.generative.outliers import Expected, Sampling, joined, scored
+from likelier.estimators.generative.outliers import ExpectedModel, RowSampling, joined, scored
 from likelier.estimators.generative.units import least, scaling_of, units_for
-from likelier.estimators.precision import single
 from likelier.families import Family
 from likelier.model import Bayes
 from likelier.warning_location import outside
 
 
-class Candidate(NamedTuple):
+class MixtureCandidate(NamedTuple):
     """A mixture that may be fitted."""
 
     M: int
@@ -48,7 +57,7 @@ class Candidate(NamedTuple):
     family: Family
 
 
-class Tried(Shown, dict[str, Any]):
+class MixtureTrials(Displayable, dict[str, Any]):
     """Mixtures that were tried, as a dict of columns; prints as a table with the chosen one marked."""
 
     def __init__(self, columns: dict[str, Any], criterion: str) -> None:
@@ -106,24 +115,24 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
     verbose_interval: int
 
     __metadata_request__fit: ClassVar[dict[str, str]] = NOT_ROUTED
-    _model: Blend
+    _model: FittedMixture
     _starts_at_random = True
     _smoothed = False  # whether families have pseudo-counts of their own
     _scaled = False  # whether starts measure distances in standardised columns
 
     @abstractmethod
-    def _candidates(self, names: Names) -> list[Candidate]:
+    def _candidates(self, names: Names) -> list[MixtureCandidate]:
         """The mixtures to choose from; hyper-parameters are checked here."""
 
-    def _adjusted(self, start: Bayes, candidate: Candidate) -> Bayes:
+    def _adjusted(self, start: Bayes, candidate: MixtureCandidate) -> Bayes:
         """The start, with what the user has given in its place."""
         return start
 
-    def _given(self, candidate: Candidate, p: int) -> Bayes | None:
+    def _given(self, candidate: MixtureCandidate, p: int) -> Bayes | None:
         """The start, where the user has given all of it."""
         return None
 
-    def _from_before(self, candidate: Candidate) -> Blend | None:
+    def _from_before(self, candidate: MixtureCandidate) -> FittedMixture | None:
         """Where an earlier fit came to, if this one is to go on from there."""
         return None
 
@@ -161,20 +170,20 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
         source = validation.unlabelled(self, X, sample_weight, known=False)
         candidates = self._candidates(source.names)
         with validation.naming(source):
-            units, sample = self._units(source, candidates), Sampling(source)
+            units, sample = self._units(source, candidates), RowSampling(source)
             rows = counted_in(numbered(source), units)
             model, statistics = self._best(rows, candidates, sample.beside)
             model = model.counted_in(units, mean_log_unit(source, units), _weight(source))
             counted = (
                 None
                 if statistics is None
-                else Expected(self._family_of(model, source.names), statistics.stats)
+                else ExpectedModel(self._family_of(model, source.names), statistics.stats)
             )
-            model = replace(model, typical=sample.drawn().typical(model, counted), single=single(source))
+            model = replace(model, typical=sample.typical(model, counted), single=single(source))
         self._say(model, statistics, source.names)
         return self._publish(model, statistics, np.arange(len(model.log_prior)), source.names)
 
-    def _units(self, source: Source, candidates: list[Candidate]) -> Units | None:
+    def _units(self, source: Source, candidates: list[MixtureCandidate]) -> Units | None:
         """Of rows in memory: starts from distances between rows need one unit for all columns."""
         if self._given_starts() or not isinstance(source, Arrays):
             return None
@@ -186,8 +195,8 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
         return False
 
     def _best(
-        self, source: Source, candidates: list[Candidate], beside: Beside | None
-    ) -> tuple[Blend, Stepwise | None]:
+        self, source: Source, candidates: list[MixtureCandidate], beside: SideState | None
+    ) -> tuple[FittedMixture, Stepwise | None]:
         rows = mixture_init.rows_for(source)
         X = mixture_init.cells_of(rows)
         found = []
@@ -201,17 +210,17 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
         model, stats, way = found[at]
         kept = None if stats is None else Stepwise(stats)
         shape = candidates[at].shape
-        return Blend(model.params, model.log_prior, shape=shape, way=way, selection=table), kept
+        return FittedMixture(model.params, model.log_prior, shape=shape, way=way, selection=table), kept
 
     def _climbed(
-        self, source: Source, rows: Arrays, candidate: Candidate, beside: Beside | None
-    ) -> MixtureClimb:
+        self, source: Source, rows: Arrays, candidate: MixtureCandidate, beside: SideState | None
+    ) -> EMResult:
         """The best of several starts."""
         M, family = candidate.M, candidate.family
-        problem = Problem(source, family, M, beside=beside)
+        problem = EMProblem(source, family, M, beside=beside)
         random_state = check_random_state(self.random_state)
         before = self._from_before(candidate)
-        best: MixtureClimb | None = None
+        best: EMResult | None = None
         for number in range(1 if before is not None else self.n_init):
             self._print(f"start {number + 1} of {self.n_init}, {M} components {candidate.shape}")
             start: Bayes | None = before if before is not None else self._given(candidate, source.p)
@@ -222,7 +231,7 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
                 )
             with steps(self, "em-iter") as step:
                 watch = self._watch if step is None else partial(self._tell, step, candidate, source.names)
-                climb = Climb(self.tol, self.max_iter, self._floor_acts, self._smoothed, watch)
+                climb = StoppingRule(self.tol, self.max_iter, self._floor_acts, self._smoothed, watch)
                 end = climb(problem, start, -np.inf if before is None else before.way.last)
             if best is None or end.way.last > best.way.last:
                 best = end
@@ -231,7 +240,7 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
         return best
 
     def _compared(
-        self, source: Source, candidates: list[Candidate], found: list[MixtureClimb]
+        self, source: Source, candidates: list[MixtureCandidate], found: list[EMResult]
     ) -> Selection:
         """BIC = -2 ln p(rows) + d ln n (Schwarz 1978), AIC with 2 d, d the number of free parameters.
 
@@ -239,7 +248,7 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
         """
         pairs, n = list(zip(candidates, found, strict=True)), _weight(source)
         mean = np.array(
-            [Problem(source, one.family, one.M).log_likelihood(end.model) for one, end in pairs]
+            [EMProblem(source, one.family, one.M).log_likelihood(end.model) for one, end in pairs]
         )
         d = np.array([self._free(one.shape, one.M, end.model) for one, end in pairs])
         return Selection(
@@ -296,16 +305,16 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
             )
         source = validation.unlabelled(self, X, sample_weight, known=True)
         model = self._model
-        names = getattr(self, "feature_names_in_", None)
+        names = column_names(self)
         family, M = self._family_of(model, names), len(model.log_prior)
         inside = replace(model, units=None)  # as statistics are counted
 
         before = scored(model.typical)
         with validation.naming(source):
-            weight, sample = _weight(source), Sampling(source, before)
+            weight, sample = _weight(source), RowSampling(source, before)
             validation.weighty(weight)
             rows = counted_in(numbered(source), model.units)
-            problem = Problem(rows, family, M, beside=sample.beside)
+            problem = EMProblem(rows, family, M, beside=sample.beside)
             statistics, mean = self._statistics.step(problem, inside, weight)
             mean -= mean_log_unit(source, model.units)
         if not (statistics.finite() and np.isfinite(mean)):
@@ -313,22 +322,24 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
                 "Input X or sample_weight contains values so large that their squares overflow, or rows "
                 "that no component allows: divide such columns, or leave such rows out."
             )
-        way = Way(
+        way = EMTrace(
             np.append(model.way.log_likelihood, mean),
             np.append(model.way.floored, False),
             model.way.converged,
             f"{statistics.batches} batches were taken in by partial_fit",
         )
-        new = Problem(source, family, M).maximise(statistics.stats)
-        blend = Blend(new.params, new.log_prior, shape=model.shape, way=way, selection=model.selection)
+        new = EMProblem(source, family, M).maximise(statistics.stats)
+        blend = FittedMixture(
+            new.params, new.log_prior, shape=model.shape, way=way, selection=model.selection
+        )
         blend = replace(blend, units=model.units, single=model.single and single(source))
         scale = float(statistics.n.sum() - self._statistics.n.sum()) / weight
-        now = sample.drawn().typical(blend, Expected(family, statistics.stats, scale))
+        now = sample.typical(blend, ExpectedModel(family, statistics.stats, scale))
         blend = replace(blend, typical=joined([before, now]))
         return self._publish(blend, statistics, self._target, names)
 
     @abstractmethod
-    def _family_of(self, model: Blend, names: Names) -> Family:
+    def _family_of(self, model: FittedMixture, names: Names) -> Family:
         """The family that a fitted model is of."""
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[Any]:
@@ -415,7 +426,7 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
         seed = self.random_state if random_state is None else random_state
         return super().sample(n_samples, y, seed, output=output)
 
-    def _shown(self, model: Blend, statistics: Any | None, target: Any) -> dict[str, Any]:
+    def _shown(self, model: FittedMixture, statistics: Any | None, target: Any) -> dict[str, Any]:
         way = model.way
         shown = {
             "weights_": model.prior / model.prior.sum(),
@@ -438,10 +449,10 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
             }
             if table.aic is not None:
                 columns["aic"] = table.aic
-            shown["selection_"] = Tried(columns, getattr(self, "select", None) or "bic")
+            shown["selection_"] = MixtureTrials(columns, getattr(self, "select", None) or "bic")
         return shown
 
-    def _say(self, model: Blend, statistics: Stepwise | None, names: Names) -> None:
+    def _say(self, model: FittedMixture, statistics: Stepwise | None, names: Names) -> None:
         if not model.way.converged and self.max_iter > 0:
             warnings.warn(
                 "Best performing initialization did not converge. Try different init parameters, or "
@@ -449,9 +460,9 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
                 ConvergenceWarning,
                 stacklevel=outside(),
             )
-        warn_of_fit(self, model, statistics, None, names)
+        self._warn(model, statistics, None, names)
 
-    def _remarks(self, model: Blend, statistics: Any, target: Any, names: Names) -> Iterator[str]:
+    def _remarks(self, model: FittedMixture, statistics: Any, target: Any, names: Names) -> Iterator[str]:
         if statistics is None:
             return
         few = collapsed(model, statistics)
@@ -462,12 +473,27 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
             )
 
     def _tell(
-        self, told: Step, candidate: Candidate, names: Names, step: int, log_likelihood: float, at: Bayes
+        self,
+        told: Step,
+        candidate: MixtureCandidate,
+        names: Names,
+        step: int,
+        log_likelihood: float,
+        at: Bayes,
     ) -> None:
         """The same to callbacks, which may ask for the mixture so far."""
         self._watch(step, log_likelihood, at)
-        so_far = Blend(at.params, at.log_prior, shape=candidate.shape)
-        told(lambda: attributes_of(self, so_far, None, np.arange(candidate.M), names))
+        so_far = FittedMixture(at.params, at.log_prior, shape=candidate.shape)
+        told(
+            lambda: attributes_of(
+                self,
+                self._shown(so_far, None, np.arange(candidate.M)),
+                so_far,
+                None,
+                np.arange(candidate.M),
+                names,
+            )
+        )
 
     def _watch(self, step: int, log_likelihood: float, at: Bayes) -> None:
         if self.verbose and step % self.verbose_interval == 0:
@@ -478,13 +504,13 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
             print(line)
 
 
-def collapsed(model: Blend, statistics: Any) -> NDArray[np.intp]:
+def collapsed(model: FittedMixture, statistics: Any) -> NDArray[np.intp]:
     """The components that have less than half a row of the mean weight: its scale does not matter."""
     rows = max(1, model.typical.rows)
     return np.flatnonzero(statistics.n < 0.5 * statistics.n.sum() / rows)
 
 
-def check_sound(end: MixtureClimb) -> None:
+def check_sound(end: EMResult) -> None:
     """Refuse what is no mixture."""
     if end.stats is not None and not (end.stats.finite() and np.isfinite(end.way.last)):
         raise ValueError(

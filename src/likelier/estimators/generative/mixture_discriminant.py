@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from likelier.array_types import Floats
 from likelier.data import Arrays
-from likelier.em import Blend, Climb, MixtureClimb, Problem, by_class
+from likelier.em import EMProblem, EMResult, FittedMixture, StoppingRule, by_class
 from likelier.engines.row_numbers import numbered
 from likelier.estimators import validation
 from likelier.estimators.base import (
@@ -26,7 +26,6 @@ from likelier.estimators.base import (
     cheapest,
     resumable,
     steps,
-    warn_of_fit,
 )
 from likelier.estimators.generative import mixture_init
 from likelier.estimators.generative.base import GenerativeModel
@@ -37,9 +36,10 @@ from likelier.estimators.generative.mixture_base import (
     counted_in,
     mean_log_unit,
 )
-from likelier.estimators.generative.outliers import Expected, Sampling
+from likelier.estimators.generative.outliers import ExpectedModel, RowSampling
 from likelier.estimators.generative.units import scaling_of, units_for
 from likelier.estimators.sources import by_block
+from likelier.estimators.tables import TakesTablesWithGaps
 from likelier.families import SHAPES, Family, Mixture, ridged, variances_exceed
 from likelier.families.mixture import Owners
 from likelier.families.registry import family_of
@@ -47,7 +47,9 @@ from likelier.model import Bayes, log_of
 from likelier.warning_location import outside
 
 
-class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, GenerativeModel):
+class MixtureDiscriminantAnalysis(
+    TakesTablesWithGaps, CallbackSupportMixin, ClassifierMixin, GenerativeModel
+):
     """Mixture discriminant analysis: each class is a mixture, p(x | C_k) = Σ_m w_m p_m(x), fitted by EM.
 
     Semi-supervised: rows without a label take part by their probabilities over all components of all
@@ -79,6 +81,9 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
         Seed of the random starts. An int gives the same result each time; `checkpoint` needs one.
     unlabelled : label, default=None
         Value of y that marks rows without a label, such as -1. None and NaN always do.
+    encode : bool, default=True
+        Whether a data frame or a source with columns of categories or dates becomes a matrix of numbers, as
+        by `DesignMatrix`, without the first category of each column. False: such a table is refused.
 
     Attributes
     ----------
@@ -105,6 +110,9 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
         Why EM stopped.
     n_features_in_ : int
         Number of columns seen in `fit`.
+    design_ : DesignMatrix
+        The design matrix that the table of `fit` became, whose `get_feature_names_out` names its columns;
+        only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Column names seen in `fit`; only if X has names.
 
@@ -135,7 +143,7 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
 
     assumes = "generative; each class a mixture of Gaussians; boundary of any form"
     __metadata_request__fit: ClassVar[dict[str, str]] = NOT_ROUTED
-    _model: Blend
+    _model: FittedMixture
     _starts_at_random = True
 
     def __init__(
@@ -151,6 +159,7 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
         priors: Any = None,
         random_state: Any = None,
         unlabelled: Any = None,
+        encode: bool = True,
     ) -> None:
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -162,6 +171,7 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
         self.priors = priors
         self.random_state = random_state
         self.unlabelled = unlabelled
+        self.encode = encode
 
     # ---- fitting -----------------------------------------------------------------------------------
     @resumable
@@ -198,24 +208,24 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
         owner = np.repeat(np.arange(len(classes)), self._counts(classes))
         log_prior = self._log_prior(classes)
         units = units_for(source, scaling_of(family)) if isinstance(source, Arrays) else None
-        sample = Sampling(source)
+        sample = RowSampling(source)
         with validation.naming(source):
             rows = counted_in(numbered(source), units)
-            problem = Problem(rows, family, len(owner), owner, log_prior, sample.beside)
+            problem = EMProblem(rows, family, len(owner), owner, log_prior, sample.beside)
             end = self._best(problem, owner, classes, source.names)
         mixtures = by_class(end.model, owner, len(classes))
         shape = self.covariance_type if self.families is None else ""
-        model = Blend(mixtures.params, mixtures.log_prior, shape=shape, way=end.way)
+        model = FittedMixture(mixtures.params, mixtures.log_prior, shape=shape, way=end.way)
         model = model.counted_in(units, mean_log_unit(source, units), 0.0)
-        counted = None if end.stats is None else Expected(family, end.stats)
-        model = replace(model, typical=sample.drawn().typical(model, counted))
+        counted = None if end.stats is None else ExpectedModel(family, end.stats)
+        model = replace(model, typical=sample.typical(model, counted))
         if not end.way.converged and self.max_iter > 0:
             warnings.warn(
                 f"{type(self).__name__}: EM did not converge ({end.way.reason}). Increase max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=outside(),
             )
-        warn_of_fit(self, model, end.stats, classes, source.names)
+        self._warn(model, end.stats, classes, source.names)
         return self._publish(model, None, classes, source.names)
 
     def _family(self) -> Family:
@@ -256,7 +266,7 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
             )
         return [int(validation.number("n_components", each, 1, whole=True)) for each in listed]
 
-    def _best(self, problem: Problem, owner: Owners, classes: NDArray[Any], names: Names) -> MixtureClimb:
+    def _best(self, problem: EMProblem, owner: Owners, classes: NDArray[Any], names: Names) -> EMResult:
         """The best of several starts."""
         rows, random_state = mixture_init.rows_for(problem.source), check_random_state(self.random_state)
         ends = []
@@ -264,7 +274,7 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
             codes = self._start(rows, owner, classes, random_state)
             stats = mixture_init.counted(rows, codes, problem.family, problem.M)
             with steps(self, "em-iter") as step:
-                climb = Climb(self.tol, self.max_iter, self._floor_acts, self.families is not None)
+                climb = StoppingRule(self.tol, self.max_iter, self._floor_acts, self.families is not None)
                 if step is not None:
                     climb = replace(climb, watch=partial(self._tell, step, owner, classes, names))
                 ends.append(climb(problem, problem.maximise(stats)))
@@ -285,8 +295,8 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
         """Callbacks hear of each step, and may ask for the classes so far."""
         mixtures = by_class(at, owner, len(classes))
         shape = self.covariance_type if self.families is None else ""
-        so_far = Blend(mixtures.params, mixtures.log_prior, shape=shape)
-        told(lambda: attributes_of(self, so_far, None, classes, names))
+        so_far = FittedMixture(mixtures.params, mixtures.log_prior, shape=shape)
+        told(lambda: attributes_of(self, self._shown(so_far, None, classes), so_far, None, classes, names))
 
     def _start(
         self, rows: Arrays, owner: Owners, classes: NDArray[Any], random_state: Any
@@ -356,7 +366,7 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
         )
 
     # ---- what is shown -----------------------------------------------------------------------------
-    def _shown(self, model: Blend, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
+    def _shown(self, model: FittedMixture, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
         params, way = model.params, model.way
         assert isinstance(params, Mixture)
         shown = {
@@ -378,7 +388,7 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
             }
         return shown
 
-    def _covariances(self, model: Blend, cov: Floats) -> Floats:
+    def _covariances(self, model: FittedMixture, cov: Floats) -> Floats:
         match model.shape:
             case "spherical":
                 return mixture_init.outside(model, cov, 2)
@@ -386,7 +396,9 @@ class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, Generat
                 return model.outside(cov, 2)
         return model.covariance(cov)
 
-    def _remarks(self, model: Blend, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
+    def _remarks(
+        self, model: FittedMixture, statistics: Any, target: NDArray[Any], names: Names
+    ) -> Iterator[str]:
         if len(target) == 1:
             yield f"all rows are of class {target[0]}: every answer will be that class"
         params = model.params

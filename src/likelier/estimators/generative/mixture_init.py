@@ -18,7 +18,7 @@ from likelier.engines.row_numbers import numbered
 from likelier.estimators import validation
 from likelier.families import Diagonal, Family, Full, Tied
 from likelier.model import Bayes
-from likelier.states import PatternMoments, Sample
+from likelier.states import PatternMoments, RowSample
 
 # Covariances of four shapes as scikit-learn shows them, and as users hand them in.
 
@@ -154,7 +154,7 @@ SMALL = 1 << 20  # cells, times components, that one thread takes less than a mi
 def rows_for(source: Source) -> Arrays:
     """All rows that have a weight; of a source that is not in memory, or sparse, a sample of them."""
     if not isinstance(source, Arrays) or isinstance(source.X, CSR):
-        some = run(numbered(source), partial(Sample, MOST_ROWS)).rows()
+        some = run(numbered(source), partial(RowSample, MOST_ROWS)).rows()
         validation.weighty(some is not None)
         assert some is not None
         return Arrays(Dense(some.X.to_array()), some.y, some.w, names=source.names)

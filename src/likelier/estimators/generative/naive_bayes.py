@@ -27,7 +27,7 @@ from likelier.families import (
     Poisson,
     Poissons,
 )
-from likelier.model import Bayes, Unweighed, log_of
+from likelier.model import Bayes, UnweightedBayes, log_of
 
 # Naive Bayes for counts and booleans.
 
@@ -144,7 +144,7 @@ def _possible(params: Any, X: Floats) -> Floats:
 def added(estimator: Any) -> float | Floats:
     """The alpha that a count model adds to its sums; its hyper-parameters are checked."""
     for name in ("force_alpha", "fit_prior"):
-        validation.truth(name, getattr(estimator, name))
+        validation.boolean(name, getattr(estimator, name))
     alpha = smoothing(estimator.alpha)
     return alpha if estimator.force_alpha else np.maximum(alpha, LEAST_ALPHA)
 
@@ -564,11 +564,11 @@ class ComplementNB(AffineNB):
         return self._ask(X, "posterior", links.log_softmax)
 
     def _family(self, classes: NDArray[Any]) -> Complement:
-        return Complement(added(self), validation.truth("norm", self.norm))
+        return Complement(added(self), validation.boolean("norm", self.norm))
 
     def _model_of(self, statistics: Any, classes: NDArray[Any]) -> Bayes:
         found = count_model(self, statistics, classes)
-        return Unweighed(found.params, found.log_prior)
+        return UnweightedBayes(found.params, found.log_prior)
 
     def _offset(self, model: Bayes) -> Floats:
         return np.zeros(len(model.log_prior))
@@ -752,14 +752,13 @@ class GaussianNB(OnePassClassifier):
         params = model.params
         assert isinstance(params, Diagonal)
         shown = super()._shown(model, statistics, target)
-        theta, var = model.outside(params.mean), model.outside(params.var, 2)
-        shown |= {"theta_": theta, "var_": var, "class_prior_": model.prior}
         if statistics is not None:
-            shown["class_count_"] = statistics.n.copy()
             floor = DiagonalGaussian(self.var_smoothing).floor(statistics)
             # With smoothing, all columns are in one unit.
-            shown["epsilon_"] = float(model.outside(np.full_like(theta[0], floor), 2)[0])
-        return shown
+            shown["epsilon_"] = float(model.outside(np.full_like(params.mean[0], floor), 2)[0])
+            shown["class_count_"] = statistics.n.copy()
+        theta, var = model.outside(params.mean), model.outside(params.var, 2)
+        return shown | {"theta_": theta, "var_": var, "class_prior_": model.prior}
 
     def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
         yield from super()._remarks(model, statistics, target, names)

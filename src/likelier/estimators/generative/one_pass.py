@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 
 from likelier.data import Arrays, Source, levels_of
+from likelier.data.chunk import single
 from likelier.data.transforms import KnownLabelsOnly, UnknownLabel
 from likelier.data.units import Units
 from likelier.em import completed_by_passes
@@ -21,32 +22,31 @@ from likelier.estimators.base import (
     NOT_ROUTED,
     Names,
     cheapest,
+    column_names,
     resumable,
-    warn_of_fit,
-    warn_of_settings,
+    warn,
 )
 from likelier.estimators.common import (
+    check_sound,
     classes_in,
     known_classes,
     refuse_new,
     share_found,
 )
 from likelier.estimators.generative.base import GenerativeModel
-from likelier.estimators.generative.outliers import Counted, Sampling, joined, scored
+from likelier.estimators.generative.outliers import CountedModel, RowSampling, joined, scored
 from likelier.estimators.generative.units import Scaling, units_for
 from likelier.estimators.one_pass import (
-    Named,
+    NamedModel,
     Start,
     check,
-    check_sound,
     check_statistics,
     merged,
     needs_statistics,
     numbered_models,
 )
-from likelier.estimators.precision import single
 from likelier.estimators.sources import by_block
-from likelier.evaluation import CrossValidation, LabelCard
+from likelier.evaluation import CrossValidation, LabelFoldMetrics
 from likelier.families import Completed, Family, completed
 from likelier.model import Bayes, glimpse
 from likelier.scores import Scores
@@ -67,7 +67,7 @@ class Count(NamedTuple):
 
     statistics: Any  # of which the model is a function
     kept: Any  # the same, or None where they can neither absorb more rows nor merge
-    sample: Sampling | None  # of the rows
+    sample: RowSampling | None  # of the rows
 
 
 class OnePassClassifier(ClassifierMixin, GenerativeModel):
@@ -78,7 +78,7 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
     """
 
     __metadata_request__fit: ClassVar[dict[str, str]] = NOT_ROUTED
-    _card = LabelCard  # how its predictions are judged
+    _card = LabelFoldMetrics  # how its predictions are judged
     _settled: ClassVar[tuple[str, ...]] = ()  # hyper-parameters that statistics have the last word on
 
     # ---- what a subclass says ----------------------------------------------------------------------
@@ -148,9 +148,9 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
                 count = self._count(source, survey, final=True)
             self._check_enough(count.statistics, source, survey.classes)
             model = self._estimate(count.statistics, survey.classes)
-        typical = self._typical(model, count.kept, survey.classes, count.sample)
-        model = replace(model, typical=typical, single=single(source))
-        warn_of_fit(self, model, count.kept, survey.classes, source.names)
+        model = replace(model, single=single(source))
+        model = replace(model, typical=self._typical(model, count.kept, survey.classes, count.sample))
+        self._warn(model, count.kept, survey.classes, source.names)
         return self._publish(model, count.kept, survey.classes, source.names)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -196,7 +196,7 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         known = known_classes(self, classes)
         if not first:
             needs_statistics(self, "partial_fit")
-        warn_of_settings(self)
+        warn(self, self._settings())
         source = self._source(X, y, sample_weight, known=not first)
         found = refuse_new(source, known)
         with validation.naming(source, type(self).__name__):
@@ -205,7 +205,7 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         names, all_single, before = source.names, single(source), []
         if not first:
             statistics = merged([self._statistics, statistics])
-            names = getattr(self, "feature_names_in_", None)
+            names = column_names(self)
             all_single, before = all_single and self._model.single, [self._model.typical]
         model = self._estimate(statistics, known)
         typical = self._typical(model, statistics, known, sample, before)
@@ -244,7 +244,7 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         """
         return self._join(numbered_models(self, others), classes)
 
-    def _join(self, models: Sequence[Named], classes: Any = None) -> Self:
+    def _join(self, models: Sequence[NamedModel], classes: Any = None) -> Self:
         """A new estimator, equal to one fitted to the rows of all these; self is the first of them."""
         check(models)
         joint = _joint_classes(models, classes)
@@ -252,10 +252,10 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         counted = [(model._statistics, np.searchsorted(joint, model._target)) for _, model in models]
         statistics = merged([state.widened(len(joint), at) for state, at in counted])
         new: Self = clone(self)
-        names = getattr(self, "feature_names_in_", None)
+        names = column_names(self)
         model = new._estimate(statistics, joint)
         model = replace(model, single=all(one._model.single for _, one in models))
-        warn_of_fit(new, model, statistics, joint, names)
+        new._warn(model, statistics, joint, names)
         typical = new._typical(model, statistics, joint, None, [one._model.typical for _, one in models])
         return new._publish(replace(model, typical=typical), statistics, joint, names)
 
@@ -323,7 +323,9 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         ({'var_smoothing': 0.01}, 0.126)
         """
         source = numbered(self._source(X, y, sample_weight, known=False))
-        asked = cross_validation.Asked(cv, param_grid, scoring, groups, random_state, return_predictions)
+        asked = cross_validation.CrossValidationRequest(
+            cv, param_grid, scoring, groups, random_state, return_predictions
+        )
         return cross_validation.validated(self, source, (X, y), asked)
 
     # ---- how ---------------------------------------------------------------------------------------
@@ -381,8 +383,8 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         final: no rows will follow, so that statistics which cannot be kept are enough.
         """
         rows, sample = self._labelled(source, survey), self._sampling(source, survey, earlier)
-        start = self._start(rows, survey, earlier)
         beside = None if sample is None else sample.beside
+        start = self._start(rows, survey, earlier)
         if beside is not None:
             rows = numbered(rows)
         try:
@@ -399,36 +401,37 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
     def _estimate(self, statistics: Any, classes: NDArray[Any]) -> Bayes:
         """The model that statistics make, which are checked."""
         check_sound(statistics)
-        model = self._model_of(plain(statistics), classes)
-        return replace(model, units=statistics.units) if isinstance(statistics, Scaled) else model
+        if isinstance(statistics, Scaled):
+            return replace(self._model_of(statistics.state, classes), units=statistics.units)
+        return self._model_of(statistics, classes)
 
     def _scores(self, model: Bayes) -> Scores:
         """What a model predicts from."""
         return model.posterior
 
     # ---- how likely the training rows are ------------------------------------------------------------
-    def _sampling(self, source: Source, survey: Survey, earlier: Any) -> Sampling | None:
+    def _sampling(self, source: Source, survey: Survey, earlier: Any) -> RowSampling | None:
         """Draws the rows by whose scores `is_outlier` decides; None: they are not needed."""
         kept = None if earlier is None else scored(earlier._model.typical)
-        return Sampling(source, kept, survey.classes)
+        return RowSampling(source, kept, survey.classes)
 
     def _typical(
         self,
         model: Bayes,
         statistics: Any,
         classes: NDArray[Any],
-        sample: Sampling | None,
+        sample: RowSampling | None,
         before: Sequence[Any] = (),
     ) -> Any:
         """The scores of the sample under a model, with those that were kept before."""
         if sample is None:
             return joined(before)
-        now = sample.drawn().typical(model, self._counted(model, statistics, classes))
+        now = sample.typical(model, self._counted(model, statistics, classes))
         return joined([*before, now]) if before else now
 
-    def _counted(self, model: Bayes, statistics: Any, classes: NDArray[Any]) -> Counted | None:
+    def _counted(self, model: Bayes, statistics: Any, classes: NDArray[Any]) -> CountedModel | None:
         """What rows can be taken out of; None: no statistics were kept."""
-        return None if statistics is None else Counted(self._family(classes), statistics)
+        return None if statistics is None else CountedModel(self._family(classes), statistics)
 
     # ---- what is shown -------------------------------------------------------------------------------
     def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
@@ -523,7 +526,7 @@ def _unseen(columns: ColumnMoments, target: NDArray[Any], names: Names) -> Itera
         )
 
 
-def _joint_classes(models: Sequence[Named], classes: Any) -> NDArray[Any]:
+def _joint_classes(models: Sequence[NamedModel], classes: Any) -> NDArray[Any]:
     """The classes of all models: the same, or, asked for, their union."""
     if classes not in (None, "union"):
         raise ValueError(f"classes must be None (all models have the same) or 'union'; got {classes!r}.")

@@ -14,12 +14,12 @@ from likelier import _core
 from likelier.array_types import Floats
 from likelier.data import Arrays, Block, Chunk, Source, code
 from likelier.data.units import block_in_units
-from likelier.engines import Beside, run
+from likelier.engines import SideState, run
 from likelier.families import Family, Mixture, TiedGaussian
 from likelier.families.leave_one_out import Rows, change
 from likelier.links import identity, log_sum_exp
-from likelier.model import Bayes, Question
-from likelier.states import Sample, Typical
+from likelier.model import Bayes, Query
+from likelier.states import ReferenceScores, RowSample
 from likelier.states.rows import MOST
 from likelier.states.units import plain
 
@@ -27,7 +27,7 @@ AT_ONCE = 1 << 20  # cells or scores that are computed together
 MOST_BYTES = 1 << 25  # of rows that are kept until their scores are asked for
 
 
-class Drawing:
+class RowSampler:
     """How a sample is drawn from rows, of which the first has the number `before`: makes its states.
 
     Rows with hashes from `below` on are among so many no more: known by whichever state of this process
@@ -38,15 +38,16 @@ class Drawing:
         self.before, self.most, self.below = before, most, 1 << 64
         self.enough = self.below if rows is None else self.least(rows)  # where each row has a weight
 
-    def __call__(self) -> "Drawn":
-        return Drawn(self, Sample(self.most, below=self.below))
+    def __call__(self) -> "RowSampleState":
+        return RowSampleState(self, RowSample(self.most, below=self.below))
 
-    def of_all(self, source: Arrays, classes: Any = None) -> "Drawn":
+    def of_all(self, rows: Chunk, classes: Any = None) -> "RowSampleState":
         """Rows in memory need not pass by: that would cost more than to pick them."""
-        rows = len(source)
-        n = rows if source.w is None else int(np.count_nonzero(source.w))
-        found = Drawn(self, Sample(self.most, below=min(self.below, self.least(n))), classes=classes)
-        found.update(Chunk(source.X, source.y, source.w))
+        n = rows.X.shape[0] if rows.w is None else int(np.count_nonzero(rows.w))
+        found = RowSampleState(
+            self, RowSample(self.most, below=min(self.below, self.least(n))), classes=classes
+        )
+        found.update(rows)
         return found
 
     def least(self, n: int) -> int:
@@ -56,11 +57,11 @@ class Drawing:
 
 
 @dataclass
-class Drawn:
+class RowSampleState:
     """A sample of rows, and how many rows there were: a state."""
 
-    drawing: Drawing
-    sample: Sample
+    drawing: RowSampler
+    sample: RowSample
     rows: int = 0
     classes: Any = None  # that y are labels of; None: they are codes
 
@@ -84,25 +85,21 @@ class Drawn:
         if self.sample.below < self.drawing.below:
             self.drawing.below = self.sample.below
 
-    def typical(self, model: Bayes, counted: "Counted | Expected | None" = None) -> "Unscored":
-        """How likely the sample is under a model; each row without itself, if its statistics are known."""
-        return Unscored(self.rows, partial(_scores, self, model, counted))
 
+class LazyReferenceScores:
+    """`ReferenceScores` that are computed when first used: most fits never need them."""
 
-class Unscored:
-    """What a `Typical` is, once somebody asks: to score rows takes a share of a fit that few need."""
-
-    def __init__(self, rows: int, score: Callable[[], Typical]) -> None:
+    def __init__(self, rows: int, score: Callable[[], ReferenceScores]) -> None:
         self.rows = rows
-        self._score: Callable[[], Typical] | None = score
+        self._score: Callable[[], ReferenceScores] | None = score
         self._lock = Lock()
 
     @cached_property
-    def scored(self) -> Typical:
+    def scored(self) -> ReferenceScores:
         with self._lock:
             return self._scored()
 
-    def _scored(self) -> Typical:
+    def _scored(self) -> ReferenceScores:
         if self._score is None:  # another thread was here
             return self.scored
         found = self._score()
@@ -113,10 +110,10 @@ class Unscored:
     def __reduce__(self) -> tuple[Any, ...]:
         """In files and copies: the scores."""
         held = self.scored
-        return Typical, (held.keys, held.scores, held.w, held.rows)
+        return ReferenceScores, (held.keys, held.scores, held.w, held.rows)
 
 
-class Counted(NamedTuple):
+class CountedModel(NamedTuple):
     """What a model was estimated from: a row can be taken out of it again."""
 
     family: Family
@@ -126,7 +123,7 @@ class Counted(NamedTuple):
         """ln p(x, C_k) (n, K), each row left out of its class: once, if its weight is more than 1."""
         assert rows.y is not None
         Z, stats = np.empty((len(rows.y), len(model.log_prior))), plain(self.statistics)
-        Question(model.joint, identity, model.params.support).answer(rows, Z)
+        Query(model.joint, identity, model.params.support).answer(rows, Z)
         known = np.flatnonzero(rows.y >= 0)
         some = rows if len(known) == len(rows.y) else rows.take(known)
         w = np.ones(len(known)) if some.w is None else np.minimum(some.w, 1.0)
@@ -148,7 +145,7 @@ class Counted(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedModel:
     """What a mixture was estimated from: a row is taken out of each component by its responsibility.
 
     Responsibilities stay as they are: to fit anew without each row would take a fit for each.
@@ -162,7 +159,7 @@ class Expected:
         """ln p(x, m) (n, M) of components."""
         parts, n = by_component(model), self.statistics.n
         Z = np.empty((rows.X.shape[0], len(n)))
-        Question(parts.joint, identity, parts.params.support).answer(rows, Z)
+        Query(parts.joint, identity, parts.params.support).answer(rows, Z)
         R = Z.copy()
         owner = getattr(model.params, "owner", None)
         if owner is not None and rows.y is not None:
@@ -198,15 +195,18 @@ def by_component(model: Bayes) -> Bayes:
     return Bayes(params.components, params.log_weight + model.log_prior[params.owner], units=model.units)
 
 
-def _scores(drawn: Drawn, model: Bayes, counted: Counted | Expected | None) -> Typical:
+def _scores(
+    draw: Callable[[], RowSampleState], model: Bayes, counted: CountedModel | ExpectedModel | None
+) -> ReferenceScores:
+    drawn = draw()
     if not drawn.sample.pieces:
-        return Typical(np.empty(0, np.uint64), np.empty(0), np.empty(0), drawn.rows)
+        return ReferenceScores(np.empty(0, np.uint64), np.empty(0), np.empty(0), drawn.rows)
     keys, chunk = drawn.sample.drawn()
     if drawn.classes is not None and chunk.y is not None:
         chunk = chunk._replace(y=code(chunk.y, drawn.classes))
     scores = np.empty(len(keys))
-    if counted is None or (chunk.y is None and isinstance(counted, Counted)):
-        Question(model.joint, log_sum_exp, model.params.support).answer(chunk, scores)
+    if counted is None or (chunk.y is None and isinstance(counted, CountedModel)):
+        Query(model.joint, log_sum_exp, model.params.support).answer(chunk, scores)
     else:
         step = max(1, AT_ONCE // len(model.log_prior))
         for i in range(0, len(keys), step):
@@ -214,53 +214,65 @@ def _scores(drawn: Drawn, model: Bayes, counted: Counted | Expected | None) -> T
             log_sum_exp.apply(counted.joint(model, chunk.take(some)), scores[some])
     w = np.ones(len(keys)) if chunk.w is None else np.asarray(chunk.w, dtype=np.float64)
     good = ~np.isnan(scores)  # densities that have overflowed say nothing
-    return Typical(keys[good], scores[good], w[good], drawn.rows)
+    return ReferenceScores(keys[good], scores[good], w[good], drawn.rows)
 
 
-def scored(kept: Any) -> Typical | None:
+def scored(kept: Any) -> ReferenceScores | None:
     """The scores, whether or not they have been asked for before; None: they were not kept."""
-    return kept.scored if isinstance(kept, Unscored) else kept
+    return kept.scored if isinstance(kept, LazyReferenceScores) else kept
 
 
-class Sampling:
+class RowSampling:
     """A sample of the rows of a source, drawn while a fit reads them.
 
     kept: of earlier rows, among whose sample these may take a place. classes: those that the y of rows in
-    memory are labels of. Such rows are picked when the fit is done; of all others the pass that reads them
-    keeps a sample beside what it counts (`beside`).
+    memory are labels of. Such rows are picked when the fit is done, or, if they are few, copied then and
+    picked when somebody asks; of all others the pass that reads them keeps a sample beside what it counts
+    (`beside`).
     """
 
-    def __init__(self, source: Source, kept: Typical | None = None, classes: Any = None) -> None:
+    def __init__(self, source: Source, kept: ReferenceScores | None = None, classes: Any = None) -> None:
         self.source, self.kept, self.classes = source, kept, classes
-        self._last: Drawn | None = None  # of the last pass
+        self._last: RowSampleState | None = None  # of the last pass
 
     @cached_property
-    def drawing(self) -> Drawing:
+    def drawing(self) -> RowSampler:
         """How it is drawn."""
         source, kept = self.source, self.kept
         width = source.X.row_bytes if isinstance(source, Arrays) else 8 * source.p
         most = min(MOST, max(1, MOST_BYTES // max(1, width)))
-        found = Drawing(0 if kept is None else kept.rows, most, source.rows)
+        found = RowSampler(0 if kept is None else kept.rows, most, source.rows)
         if kept is not None and len(kept.keys) >= MOST:
             found.below = int(kept.keys.max()) + 1
         return found
 
     @property
-    def beside(self) -> Beside | None:
+    def beside(self) -> SideState | None:
         """What a pass has to keep; None: the rows are in memory."""
-        return None if isinstance(self.source, Arrays) else Beside(self.drawing, self._take)
+        return None if isinstance(self.source, Arrays) else SideState(self.drawing, self._take)
 
-    def _take(self, drawn: Drawn) -> None:
+    def _take(self, drawn: RowSampleState) -> None:
         self._last = drawn
 
-    def drawn(self) -> Drawn:
-        """The sample; where no pass has kept one, it takes a pass of its own."""
-        if isinstance(self.source, Arrays):
-            return self.drawing.of_all(self.source, self.classes)
-        return run(self.source, self.drawing) if self._last is None else self._last
+    def typical(self, model: Bayes, counted: CountedModel | ExpectedModel | None) -> LazyReferenceScores:
+        """How likely the sample is under a model; each row without itself, if its statistics are known."""
+        draw, rows = self._drawn()
+        return LazyReferenceScores(rows, partial(_scores, draw, model, counted))
+
+    def _drawn(self) -> tuple[Callable[[], RowSampleState], int]:
+        """What gives the sample, and the number of rows; where no pass has kept one, it takes one."""
+        source, drawing = self.source, self.drawing
+        if not isinstance(source, Arrays):
+            last = run(source, drawing) if self._last is None else self._last
+            return lambda: last, last.rows
+        rows, n = Chunk(source.X, source.y, source.w), source.rows
+        if drawing.least(n) == 1 << 64:  # all: a copy takes less time than a sample, for which few ask
+            return partial(drawing.of_all, rows.take(np.arange(n)), self.classes), n
+        found = drawing.of_all(rows, self.classes)
+        return lambda: found, n
 
 
-def joined(kept: Sequence[Any]) -> Typical | None:
+def joined(kept: Sequence[Any]) -> ReferenceScores | None:
     """The scores of all; None: some were not kept."""
     found = [each for each in map(scored, kept) if each is not None]
     if len(found) < len(kept):

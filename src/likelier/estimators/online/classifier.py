@@ -19,7 +19,15 @@ from likelier.data.transforms import cluster_of
 from likelier.engines import run
 from likelier.estimators import validation
 from likelier.estimators.base import Estimator, cheapest
-from likelier.estimators.online.rows import Batching, Marks, Scanned, hashable, labels_in, marked, rows_of
+from likelier.estimators.online.rows import (
+    BatchReader,
+    RowLabels,
+    ScannedRows,
+    hashable,
+    labels_in,
+    marked,
+    rows_of,
+)
 from likelier.estimators.online.shuffle import pooled, shuffled
 from likelier.estimators.posterior_priors import learned_shares, priors_for
 from likelier.estimators.predictions import found_share
@@ -117,7 +125,7 @@ HEAD, PAIR = 16, 8  # bytes of a slot: what it knows of its feature, and of each
 
 
 @dataclass
-class Taught:
+class TrainedParts:
     """A model trained on the rows of one part, all parts from the same start; merged: their average.
 
     Models are weighted by their numbers of rows. Merging is associative up to rounding (in single
@@ -126,7 +134,7 @@ class Taught:
     """
 
     model: Online
-    batching: Batching
+    batching: BatchReader
     seed: int | None = None  # of the order in which the rows of a chunk are taken; None: as they come
     rows: int = 0
     parts: int = 0
@@ -134,7 +142,7 @@ class Taught:
     sorted_: int = 0  # parts merged so far that had rows of one class alone
 
     @classmethod
-    def start(cls, batching: Batching, model: Online, seed: int | None = None) -> Self:
+    def start(cls, batching: BatchReader, model: Online, seed: int | None = None) -> Self:
         return cls(model.copy(), batching, seed)
 
     @property
@@ -169,11 +177,13 @@ class Taught:
         self.sorted_, self.met = self.alone + other.alone, frozenset()
 
 
-def taught(scanned: Scanned, model: Online, passes: int, rng: np.random.RandomState | None) -> Online:
+def train_parts(
+    scanned: ScannedRows, model: Online, passes: int, rng: np.random.RandomState | None
+) -> Online:
     """The average of the models of all parts; further passes start from the average of the one before."""
     for _ in range(passes):
         seed = None if rng is None else int(rng.randint(np.iinfo(np.int32).max))
-        found = run(scanned.coded, partial(Taught.start, scanned.batching, model, seed))
+        found = run(scanned.coded, partial(TrainedParts.start, scanned.batching, model, seed))
         model = recounted(found.model, model, found.parts)
     if model.K > 1 and 2 * found.alone > found.parts:
         warnings.warn(
@@ -486,7 +496,7 @@ class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
         instead and keeps their order.
         """
         validation.number("passes", self.passes, 1, whole=True)
-        rng = check_random_state(self.random_state) if validation.truth("shuffle", self.shuffle) else None
+        rng = check_random_state(self.random_state) if validation.boolean("shuffle", self.shuffle) else None
         settings = self._settings()
         X, y, sample_weight = gathered(X, y, sample_weight)
         rows = rows_of(self, X, known=False)
@@ -495,8 +505,8 @@ class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
         model = Online(settings, found.tolist())
         shown = rows.shown
         rows, marks = marked(rows, found, y, w, model.codes)
-        if isinstance(rows, Scanned) and cluster_of(rows.source) is not None:
-            model = taught(rows, model, self.passes, rng)
+        if isinstance(rows, ScannedRows) and cluster_of(rows.source) is not None:
+            model = train_parts(rows, model, self.passes, rng)
         else:
             for _ in range(self.passes):
                 batches = rows.hashed(model.intake, marks)
@@ -594,7 +604,7 @@ class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
         """
         validation.fitted(self)
         rows = rows_of(self, X, known=True)
-        batches = [self._learner.predict(batch) for batch in rows.hashed(self._intake, Marks())]
+        batches = [self._learner.predict(batch) for batch in rows.hashed(self._intake, RowLabels())]
         P = np.concatenate(batches) if len(batches) != 1 else batches[0]
         return P if self._model.K > 1 else np.ones((len(P), 1))
 
@@ -692,7 +702,7 @@ class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
         """
         validation.fitted(self)
         K, found = self._model.K, []
-        for batch in rows_of(self, X, known=True).hashed(self._intake, Marks()):
+        for batch in rows_of(self, X, known=True).hashed(self._intake, RowLabels()):
             found.append(np.empty((len(batch), K if K > 2 else 1)))
             _core.online_scores(self._learner, batch, found[-1])
         Z = np.concatenate(found)

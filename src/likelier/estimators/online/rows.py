@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 from likelier import _core
 from likelier.array_types import Floats
 from likelier.data import CSR, Chunk, Source, Stored, columns_of, levels_of
-from likelier.data.files.svmlight import Keyed, SparseScan
+from likelier.data.files.svmlight import KeyedRows, SparseScan
 from likelier.data.frames import block_columns, frame_columns
 from likelier.data.labels import first_seen
 from likelier.engines import chunks
@@ -31,19 +31,19 @@ Batches = Iterator["_core.HashedRows"]
 Reader = Callable[[int, int], "_core.HashedRows"]  # of the rows from one number to another
 
 
-class Marks(NamedTuple):
+class RowLabels(NamedTuple):
     """Codes of labels, and weights, of rows to learn from; None: rows to predict, and weights of 1."""
 
     codes: NDArray[np.int32] | None = None
     weights: Floats | None = None
 
-    def rows(self, start: int, stop: int) -> "Marks":
+    def rows(self, start: int, stop: int) -> "RowLabels":
         """Those of some rows."""
         codes = None if self.codes is None else self.codes[start:stop]
-        return Marks(codes, None if self.weights is None else self.weights[start:stop])
+        return RowLabels(codes, None if self.weights is None else self.weights[start:stop])
 
 
-class Rows(Protocol):
+class HashableRows(Protocol):
     """Rows to hash."""
 
     @property
@@ -54,7 +54,7 @@ class Rows(Protocol):
     def shown(self) -> Mapping[str, Any]:
         """What a model fitted to them says of their columns."""
 
-    def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches: ...
+    def hashed(self, intake: "_core.Intake", marks: RowLabels) -> Batches: ...
 
 
 def cuts(n: int, rows: int = ROWS) -> Iterator[tuple[int, int]]:
@@ -63,7 +63,7 @@ def cuts(n: int, rows: int = ROWS) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(frozen=True)
-class Dicts:
+class DictRows:
     """Features by name, a dict for each row."""
 
     X: list[Any]
@@ -76,13 +76,13 @@ class Dicts:
     def shown(self) -> Mapping[str, Any]:
         return {}
 
-    def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
+    def hashed(self, intake: "_core.Intake", marks: RowLabels) -> Batches:
         for start, stop in cuts(self.n):
             yield intake.dicts(self.X[start:stop], *marks.rows(start, stop), start)
 
 
 @dataclass(frozen=True)
-class Table:
+class TableRows:
     """Columns of one type each."""
 
     columns: list["_core.Column"]
@@ -93,15 +93,15 @@ class Table:
     def cells(self) -> int:
         return self.n * len(self.columns)
 
-    def reader(self, intake: "_core.Intake", marks: Marks) -> Reader:
+    def reader(self, intake: "_core.Intake", marks: RowLabels) -> Reader:
         return lambda start, stop: intake.columns(self.columns, start, stop, *marks.rows(start, stop))
 
-    def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
+    def hashed(self, intake: "_core.Intake", marks: RowLabels) -> Batches:
         return starmap(self.reader(intake, marks), cuts(self.n))
 
 
 @dataclass(frozen=True)
-class Sparse:
+class SparseRows:
     """Compressed sparse rows; columns without names go by number."""
 
     X: CSR
@@ -116,7 +116,7 @@ class Sparse:
     def cells(self) -> int:
         return int(self.X.starts[-1] - self.X.starts[0])
 
-    def reader(self, intake: "_core.Intake", marks: Marks) -> Reader:
+    def reader(self, intake: "_core.Intake", marks: RowLabels) -> Reader:
         names, p = list(self.names), self.X.p
         # Keys of all columns, once, where each is met once on average; else of the cells, as they come.
         often = bool(names) or self.cells >= p
@@ -128,12 +128,12 @@ class Sparse:
 
         return read
 
-    def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
+    def hashed(self, intake: "_core.Intake", marks: RowLabels) -> Batches:
         return starmap(self.reader(intake, marks), cuts(self.n))
 
 
 @dataclass(frozen=True)
-class Scanned:
+class ScannedRows:
     """Rows of files, with the labels and weights that are in them; a cell that is missing is NaN."""
 
     source: Stored
@@ -150,8 +150,8 @@ class Scanned:
         return {"n_features_in_": self.source.p} | shown
 
     @property
-    def batching(self) -> "Batching":
-        return Batching(columns_of(self.source), self.codes)
+    def batching(self) -> "BatchReader":
+        return BatchReader(columns_of(self.source), self.codes)
 
     @property
     def coded(self) -> Source:
@@ -160,14 +160,14 @@ class Scanned:
             return self.source.taking(columns_of(self.source), y=False).worded()
         return self.source.coded(self.found)
 
-    def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
+    def hashed(self, intake: "_core.Intake", marks: RowLabels) -> Batches:
         batching = self.batching
         for chunk in chunks(self.coded):
             yield from batching.hashed(chunk, intake)
 
 
 @dataclass(frozen=True)
-class Batching:
+class BatchReader:
     """How chunks of a source are hashed: all that has to travel with its parts."""
 
     columns: Sequence[Any]
@@ -176,20 +176,20 @@ class Batching:
     def hashed(self, chunk: Chunk, intake: "_core.Intake") -> Batches:
         return self.rows(chunk).hashed(intake, self.marks(chunk))
 
-    def rows(self, chunk: Chunk) -> "Table | Sparse | Lines":
+    def rows(self, chunk: Chunk) -> "TableRows | SparseRows | TextRows":
         return of_block(self.columns, chunk.X)
 
-    def marks(self, chunk: Chunk) -> Marks:
+    def marks(self, chunk: Chunk) -> RowLabels:
         if self.codes is None or chunk.y is None:
-            return Marks()
-        return Marks(np.append(self.codes, np.int32(-1))[chunk.y], chunk.w)
+            return RowLabels()
+        return RowLabels(np.append(self.codes, np.int32(-1))[chunk.y], chunk.w)
 
 
 @dataclass(frozen=True)
-class Lines:
+class TextRows:
     """Rows of text of which the features have their keys already."""
 
-    X: Keyed
+    X: KeyedRows
 
     @property
     def n(self) -> int:
@@ -199,48 +199,48 @@ class Lines:
     def shown(self) -> Mapping[str, Any]:
         return {}  # a feature goes by what is written, and any may come
 
-    def hashed(self, intake: "_core.Intake", marks: Marks) -> Batches:
+    def hashed(self, intake: "_core.Intake", marks: RowLabels) -> Batches:
         intake.skipped += self.X.skipped
         yield self.X.hashed(*marks)
 
 
-def of_block(columns: Sequence[Any], X: Any) -> "Table | Sparse | Lines":
+def of_block(columns: Sequence[Any], X: Any) -> "TableRows | SparseRows | TextRows":
     """The rows of a chunk: columns by their names or numbers, or features by their keys."""
-    if isinstance(X, Keyed):
-        return Lines(X)
+    if isinstance(X, KeyedRows):
+        return TextRows(X)
     if isinstance(X, CSR):
-        return Sparse(X, [], {})
-    return Table(block_columns(X, [str(column) for column in columns], gaps=True), X.shape[0], {})
+        return SparseRows(X, [], {})
+    return TableRows(block_columns(X, [str(column) for column in columns], gaps=True), X.shape[0], {})
 
 
 # ---- X -----------------------------------------------------------------------------------------------
-def rows_of(estimator: Any, X: Any, *, known: bool) -> Rows:
+def rows_of(estimator: Any, X: Any, *, known: bool) -> HashableRows:
     """X, whatever it is. known: arrays are to have the columns that they had before."""
-    if isinstance(X, Table | Sparse | Lines):  # of a chunk: it has been here before
+    if isinstance(X, TableRows | SparseRows | TextRows):  # of a chunk: it has been here before
         return X
-    if isinstance(X, Keyed):
-        return Lines(X)
+    if isinstance(X, KeyedRows):
+        return TextRows(X)
     if stored(X):
         if known and X.names is None and not isinstance(X, SparseScan):
             _array_names(estimator, X.p)
-        return Scanned(worded(estimator, X))
+        return ScannedRows(worded(estimator, X))
     if isinstance(X, Mapping) and not issparse(X):
         raise TypeError("X is one dict: many rows are a list of dicts; for one, learn_one and predict_one.")
     if isinstance(X, list) and X and isinstance(X[0], Mapping):
-        return Dicts(X)
+        return DictRows(X)
     frame = validation.opened(X)
     if isinstance(frame, nw.DataFrame):
         return _frame(estimator, frame)
     if isinstance(frame, np.ndarray) and frame.dtype.kind in "OU" and frame.ndim == 2 and frame.size:
         n, p = frame.shape
         names = _array_names(estimator, p) if known else []
-        return Table(_objects(estimator, frame, names), n, _unnamed(names, p))
+        return TableRows(_objects(estimator, frame, names), n, _unnamed(names, p))
     block = validation.rows_of(estimator, frame)
     n, p = block.shape
     names = _array_names(estimator, p) if known else []
     if isinstance(block, CSR):
-        return Sparse(block, names, _unnamed(names, p))
-    return Table(block_columns(block, names or None, gaps=False), n, _unnamed(names, p))
+        return SparseRows(block, names, _unnamed(names, p))
+    return TableRows(block_columns(block, names or None, gaps=False), n, _unnamed(names, p))
 
 
 def _objects(estimator: Any, X: NDArray[Any], names: list[str]) -> list["_core.Column"]:
@@ -272,7 +272,7 @@ def worded(estimator: Any, X: Stored) -> Stored:
     return source
 
 
-def _frame(estimator: Any, frame: Any) -> Table:
+def _frame(estimator: Any, frame: Any) -> TableRows:
     if frame.shape[0] == 0:
         raise ValueError(f"Found array with 0 sample(s) (shape={frame.shape}): a minimum of 1 is required.")
     nameless = hasattr(estimator, "n_features_in_") and not hasattr(estimator, "feature_names_in_")
@@ -283,7 +283,7 @@ def _frame(estimator: Any, frame: Any) -> Table:
         )
     columns = frame_columns(frame, strict=estimator.non_finite == "raise")
     names = np.asarray([str(name) for name in frame.columns], dtype=object)
-    return Table(columns, frame.shape[0], {"n_features_in_": len(names), "feature_names_in_": names})
+    return TableRows(columns, frame.shape[0], {"n_features_in_": len(names), "feature_names_in_": names})
 
 
 def _numbered(names: Sequence[Any]) -> bool:
@@ -305,15 +305,15 @@ def _array_names(estimator: Any, p: int) -> list[str]:
 
 # ---- y -----------------------------------------------------------------------------------------------
 def labels_in(
-    estimator: Any, rows: Rows, y: Any, sample_weight: Any, *, all_rows: bool = False
+    estimator: Any, rows: HashableRows, y: Any, sample_weight: Any, *, all_rows: bool = False
 ) -> tuple[NDArray[Any], Any, Any]:
     """The labels of rows with a positive weight, sorted; y and the weights, validated.
 
     all_rows: no further rows will follow, so that a class for most of them is warned of.
     """
-    if isinstance(rows, Scanned):
+    if isinstance(rows, ScannedRows):
         if y is not None or sample_weight is not None:
-            raise ValueError("X is a source, and brings y and weights along: pass neither of them.")
+            raise ValueError("X is a source, which includes y and weights: pass neither of them.")
         if len(rows.source.targets) != 1:
             raise ValueError("the source needs one target: name its column, as in scan(path, target='y').")
         found, n = surveyed(rows.source)
@@ -333,14 +333,16 @@ def labels_in(
     return found, y, w
 
 
-def marked(rows: Rows, found: NDArray[Any], y: Any, w: Any, codes: Mapping[Any, int]) -> tuple[Rows, Marks]:
+def marked(
+    rows: HashableRows, found: NDArray[Any], y: Any, w: Any, codes: Mapping[Any, int]
+) -> tuple[HashableRows, RowLabels]:
     """Rows with their labels coded; rows with other labels have weight 0 and are not learned from."""
-    if isinstance(rows, Scanned):
+    if isinstance(rows, ScannedRows):
         table = np.array([codes.get(label, -1) for label in found.tolist()], dtype=np.int32)
-        return Scanned(rows.source, found, table), Marks()
+        return ScannedRows(rows.source, found, table), RowLabels()
     places, seen = first_seen(y)
     table = np.array([codes.get(label, -1) for label in seen.tolist()], dtype=np.int32)
-    return rows, Marks(table[places], w)
+    return rows, RowLabels(table[places], w)
 
 
 def hashable(model: Any, X: Stored, y: Any, sample_weight: Any) -> tuple[Source, Opening]:

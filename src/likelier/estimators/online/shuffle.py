@@ -15,17 +15,17 @@ import numpy as np
 
 from likelier import _core
 from likelier.data import CSR, Chunk
-from likelier.data.files.svmlight import Keyed
+from likelier.data.files.svmlight import KeyedRows
 from likelier.engines import chunks, scattered
 from likelier.estimators.online.rows import (
     ROWS,
     Batches,
-    Batching,
-    Marks,
-    Rows,
-    Scanned,
-    Sparse,
-    Table,
+    BatchReader,
+    HashableRows,
+    RowLabels,
+    ScannedRows,
+    SparseRows,
+    TableRows,
     cuts,
 )
 
@@ -38,11 +38,11 @@ Intake = _core.Intake
 Draws = np.random.RandomState
 
 
-def shuffled(rows: Rows, intake: Intake, marks: Marks, rng: Draws) -> Batches:
+def shuffled(rows: HashableRows, intake: Intake, marks: RowLabels, rng: Draws) -> Batches:
     """Batches of all rows, each once, in a random order."""
-    if isinstance(rows, Scanned):
+    if isinstance(rows, ScannedRows):
         return _of_files(rows, intake, rng)
-    if isinstance(rows, Table | Sparse) and rows.cells > POOL:
+    if isinstance(rows, TableRows | SparseRows) and rows.cells > POOL:
         return _of_runs(rows, intake, marks, rng)
     return _dealt(list(rows.hashed(intake, marks)), intake, rng)
 
@@ -69,7 +69,7 @@ def _dealt(held: list[_core.HashedRows], intake: Intake, rng: Draws) -> Batches:
         yield _core.dealt(held, order[start:stop])
 
 
-def _of_runs(rows: Table | Sparse, intake: Intake, marks: Marks, rng: Draws) -> Batches:
+def _of_runs(rows: TableRows | SparseRows, intake: Intake, marks: RowLabels, rng: Draws) -> Batches:
     read, runs = rows.reader(intake, marks), list(cuts(rows.n, RUN))
     order = rng.permutation(len(runs))
     for start, stop in cuts(len(order), ROWS // RUN):
@@ -77,7 +77,7 @@ def _of_runs(rows: Table | Sparse, intake: Intake, marks: Marks, rng: Draws) -> 
 
 
 # ---- files -----------------------------------------------------------------------------------------
-def _of_files(rows: Scanned, intake: Intake, rng: Draws) -> Batches:
+def _of_files(rows: ScannedRows, intake: Intake, rng: Draws) -> Batches:
     source, batching = rows.coded, rows.batching
     known = None if source.rows is None else source.rows * source.p
     many = len(source.parts(0)) >= OPEN
@@ -98,7 +98,7 @@ def _of_files(rows: Scanned, intake: Intake, rng: Draws) -> Batches:
         yield from pooled(scattered(source, rng, some, OPEN), intake, rng, 2 * POOL)
 
 
-def _held(rows: Scanned, intake: Intake) -> tuple[list[_core.HashedRows], int]:
+def _held(rows: ScannedRows, intake: Intake) -> tuple[list[_core.HashedRows], int]:
     """All rows, if there is room for them; and how many cells they have."""
     held: list[_core.HashedRows] = []
     cells, batching = 0, rows.batching
@@ -112,19 +112,19 @@ def _held(rows: Scanned, intake: Intake) -> tuple[list[_core.HashedRows], int]:
 
 
 def _cells(X: Any) -> int:
-    if isinstance(X, Keyed):
+    if isinstance(X, KeyedRows):
         return len(X.keys)
     n, p = X.shape
     return int(X.starts[-1] - X.starts[0]) if isinstance(X, CSR) else n * p
 
 
 def _some(
-    batching: Batching, intake: Intake, seed: int, rounds: int, now: int, chunk: Chunk
+    batching: BatchReader, intake: Intake, seed: int, rounds: int, now: int, chunk: Chunk
 ) -> Iterator[_core.HashedRows]:
     """The runs of a chunk whose round it is."""
     rows, marks = batching.rows(chunk), batching.marks(chunk)
     draws = np.random.default_rng([seed, chunk.first])
-    if isinstance(rows, Table | Sparse):
+    if isinstance(rows, TableRows | SparseRows):
         read, runs = rows.reader(intake, marks), list(cuts(rows.n, RUN))
         chosen = np.flatnonzero(draws.integers(rounds, size=len(runs)) == now)
         yield from (read(*runs[i]) for i in chosen)
