@@ -12,7 +12,7 @@ import numpy as np
 
 from likelier.array_types import Floats
 from likelier.comparison.assumptions import Checks, Verdict
-from likelier.comparison.result import Comparison, Metric, Result, seconds
+from likelier.comparison.result import Comparison, Metric, Result, how_split, next_code, seconds
 from likelier.display import counted, some_of
 from likelier.report import figures
 from likelier.report.charts import Labels, champions, evaluated_charts, planes, residuals
@@ -211,9 +211,11 @@ def notes(comparison: Comparison) -> str:
 def about(comparison: Comparison) -> str:
     """How it was made."""
     return (
-        f"{counted(len(comparison.rows), 'row')}, {comparison.cv}-fold cross-validation, seed "
-        f"{comparison.seed}. Figures are those of rows that were held out; pictures of one model are of a "
-        "fit to all rows, or to a sample of them."
+        f"{counted(len(comparison.rows), 'row')}, {how_split(comparison)}. Figures are those of rows that "
+        "were held out; pictures of one model are of a fit to all rows, or to a sample of them. The best "
+        "model, fitted to all rows and saved: "
+        f"<code>{escape('; '.join(map(str.strip, next_code('X, y').splitlines())))}</code>, or <code>likelier train DATA --target "
+        f"{escape(comparison.rows.target or 'Y')} -o best.lk</code>."
     )
 
 

@@ -460,6 +460,10 @@ class Scan(ClusterFiles):
         known_columns(self.files, roles.columns)
         return replace(self, roles=roles)
 
+    def without_target(self) -> Self:
+        """The same rows and weights, without y."""
+        return replace(self, roles=replace(self.roles, targets=(), y="numbers", levels=None))
+
     def lacking(self, columns: Sequence[str], texts: Collection[str]) -> tuple[Self, list[str]]:
         """The same files, with these columns in all of them, and which ones some lack: every cell of those
         is missing there. texts: columns of text."""
