@@ -4,7 +4,7 @@ BIN := .venv/bin
 CORE := $(wildcard src/core/*/*) CMakeLists.txt pyproject.toml
 SANITIZED := build/sanitized
 
-.PHONY: demo docs test check compat coverage lint format sanitize race cliffs scale kernels solvers clean help
+.PHONY: demo docs images test check compat coverage lint format sanitize race cliffs scale kernels solvers clean help
 
 demo: .venv/.installed ## compare the classifiers on the wine data, and write report.html
 	$(BIN)/likelier compare
@@ -12,6 +12,9 @@ demo: .venv/.installed ## compare the classifiers on the wine data, and write re
 docs: .venv/.docs ## the documentation, into build/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "open build/site/index.html"
+
+images: .venv/.dev ## the images of README.md, from the report and docs/benchmarks.md
+	$(BIN)/python docs/site/images.py
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -54,12 +57,14 @@ compat: .venv/.dev ## scikit-learn's own tests, on likelier's classes
 coverage: .venv/.dev ## the tests, with the lines that none of them meets
 	$(BIN)/python -m pytest -n auto --cov --cov-report=term --doctest-modules src/likelier tests
 
-lint: .venv/.dev ## ruff, mypy, import-linter, clang-format
+lint: .venv/.dev ## ruff, mypy, import-linter, clang-format, spelling and words
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run --Werror src/core/*/*
+	$(BIN)/codespell
+	$(BIN)/python tests/prose.py
 
 format: .venv/.dev ## lay out the code
 	$(BIN)/ruff check --fix .

@@ -1,4 +1,4 @@
-"""The tables of docs/scaling.md: costs, limits, passes beside what these allow, and what they foretell."""
+"""The tables of docs/scaling.md: costs, limits, measured passes and predictions."""
 
 import argparse
 import os
@@ -13,7 +13,16 @@ from benchmarks.race.report import DISTURBED, table
 from benchmarks.race.runner import SCRATCH
 from benchmarks.race.tables import P, Tables
 from benchmarks.scale import limits, passes
-from benchmarks.scale.costs import BY_NAME, COSTS, SPARSE, Cluster, Cost, Foretold, Machine, foretell
+from benchmarks.scale.costs import (
+    BY_NAME,
+    COSTS,
+    SPARSE,
+    Cluster,
+    Cost,
+    Machine,
+    PredictedCost,
+    predicted_cost,
+)
 
 ROWS = 4_000_000
 TEXT_ROWS = 500_000
@@ -78,10 +87,10 @@ def measured_limits(dense: Tables, text: Tables, threads: int) -> tuple[Machine,
     return machine, table([f"limit, {threads} threads", "measured"], list(found.items()))
 
 
-def _line(name: str, K: int, where: str, foretold: float, took: float, n: int) -> list[str]:
-    """foretold: seconds for a row; took: for all."""
+def _line(name: str, K: int, where: str, predicted: float, took: float, n: int) -> list[str]:
+    """predicted: seconds for a row; took: for all."""
     speed = f"{n / took / 1e6:.1f}"
-    return [name, str(K), where, f"{1e-6 / foretold:.1f}", speed, f"{n * foretold / took:.0%}"]
+    return [name, str(K), where, f"{1e-6 / predicted:.1f}", speed, f"{n * predicted / took:.0%}"]
 
 
 def measured_passes(
@@ -93,12 +102,12 @@ def measured_passes(
         K, files, rows = tables.K, passes.in_files(tables), passes.at_hand(tables)
         for name, walk in passes.PASSES.items():
             cost = BY_NAME[name]
-            for where, source, foretold in (
+            for where, source, predicted in (
                 ("memory", rows, machine.computing(cost, P, K)),
                 ("Parquet", files, machine.over_parquet(cost, P, K)),
             ):
                 took = limits.best(lambda walk=walk, source=source, K=K: walk(source, K), 3)
-                yield _line(name, K, where, foretold, took, tables.n)
+                yield _line(name, K, where, predicted, took, tables.n)
     lines = passes.in_files(text)
     for name in ("GaussianNB", "LDA"):
         took = limits.best(lambda name=name: passes.PASSES[name](lines, text.K), 3)
@@ -128,15 +137,15 @@ def rack(machine: Machine, workers: int = 100, threads: int = 2) -> Cluster:
     return Cluster(workers, threads, min(machine.decode, NETWORK), machine.flops, machine.gather, NETWORK)
 
 
-def foretold(machine: Machine, workers: int = 100) -> str:
+def predicted(machine: Machine, workers: int = 100) -> str:
     """A pass, and a fit, of 1 TB."""
-    lines = [_foretold_line(BY_NAME[name], *asked, rack(machine, workers)) for name, *asked in ASKED]
+    lines = [_predicted_line(BY_NAME[name], *asked, rack(machine, workers)) for name, *asked in ASKED]
     heads = ["model", "p", "K", "rows", "parts", "tasks", "reading", "computing", "scheduler", "merging"]
     return table([*heads, "state", "moved", "a pass", "passes", "a fit"], lines)
 
 
-def _foretold_line(cost: Cost, p: int, K: int, group: float, machines: Cluster) -> list[str]:
-    found: Foretold = foretell(cost, p, K, TERABYTE, machines, group)
+def _predicted_line(cost: Cost, p: int, K: int, group: float, machines: Cluster) -> list[str]:
+    found: PredictedCost = predicted_cost(cost, p, K, TERABYTE, machines, group)
     seconds = (found.reading, found.computing, found.scheduling, found.merging)
     name = cost.name + (", row groups of 1M rows" if group else "")
     return [
@@ -200,7 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "costs": formulas(),
         "limits": shown,
         "passes": table(heads, lines),
-        "foretold": foretold(machine),
+        "predicted": predicted(machine),
     }
     for name, each in found.items():
         print(f"## {name}\n\n{each}\n")

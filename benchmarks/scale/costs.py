@@ -127,7 +127,7 @@ class Cluster:
 
 
 @dataclass(frozen=True)
-class Foretold:
+class PredictedCost:
     """A pass on a cluster: seconds by what they go to, and sizes."""
 
     rows: float
@@ -146,7 +146,9 @@ class Foretold:
         return max(self.reading + self.computing, self.scheduling) + self.merging
 
 
-def foretell(cost: Cost, p: int, K: int, total: float, cluster: Cluster, group: float = 0) -> Foretold:
+def predicted_cost(
+    cost: Cost, p: int, K: int, total: float, cluster: Cluster, group: float = 0
+) -> PredictedCost:
     """A pass over so many bytes of rows; group: bytes of a row group, which is not cut."""
     from likelier.engines.dask import MERGED, run_length
 
@@ -161,7 +163,7 @@ def foretell(cost: Cost, p: int, K: int, total: float, cluster: Cluster, group: 
     row = max(cost.flops(p, K) / cluster.flops, cost.gathers(K) / cluster.gather)
     computing = n * row / cluster.workers
     depth = ceil(log(leaves, MERGED))
-    return Foretold(
+    return PredictedCost(
         rows=n,
         parts=parts,
         tasks=leaves + merges,

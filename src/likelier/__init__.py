@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 # By its name, for this module belongs to no layer: all of them import it.
 _WHERE = {
     **import_module("likelier.estimators.catalogue").public(),
+    "AsyncClient": "likelier.service.client",
+    "Client": "likelier.service.client",
     "ClippedWarning": "likelier.streams.model",
     "DegenerateWarning": "likelier.data",
     "Pending": "likelier.streams.delayed",
@@ -19,6 +21,7 @@ _WHERE = {
     "progressive": "likelier.evaluation.progressive",
     "save": "likelier.saving.models",
     "scan": "likelier.data.files.scan",
+    "scan_folder": "likelier.data.files.folder",
 }
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from likelier.data import DegenerateWarning as DegenerateWarning
     from likelier.data import SeparationWarning as SeparationWarning
     from likelier.data import SkippedWarning as SkippedWarning
+    from likelier.data.files.folder import scan_folder as scan_folder
     from likelier.data.files.scan import scan as scan
     from likelier.estimators.design_matrix import DesignMatrix as DesignMatrix
     from likelier.estimators.discriminative.linear_svc import LinearSVC as LinearSVC
@@ -69,6 +73,8 @@ if TYPE_CHECKING:
     from likelier.evaluation.progressive import progressive as progressive
     from likelier.saving.models import load as load
     from likelier.saving.models import save as save
+    from likelier.service.client import AsyncClient as AsyncClient
+    from likelier.service.client import Client as Client
     from likelier.streams.delayed import Pending as Pending
     from likelier.streams.model import ClippedWarning as ClippedWarning
 

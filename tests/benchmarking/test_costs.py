@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from benchmarks.race.runner import ROOT
 from benchmarks.scale import cli, passes
-from benchmarks.scale.costs import BY_NAME, COSTS, PART, Cluster, Machine, foretell
+from benchmarks.scale.costs import BY_NAME, COSTS, PART, Cluster, Machine, predicted_cost
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,24 +54,24 @@ def test_a_part_is_that_of_sources():
 )
 def test_more_of_anything_takes_no_less(cost, p, K, total, workers):
     cluster = replace(CLUSTER, workers=workers)
-    found = foretell(cost, p, K, total, cluster)
+    found = predicted_cost(cost, p, K, total, cluster)
     assert found.rows * cost.row(p) == pytest.approx(total)
     assert found.tasks <= 2 * found.parts
     assert found.reading >= total / (workers * cluster.read) * (1 - 1e-12)
     assert found.seconds >= max(found.reading + found.computing, found.scheduling)
-    assert foretell(cost, p, K, 2 * total, cluster).scheduling >= found.scheduling / 2
+    assert predicted_cost(cost, p, K, 2 * total, cluster).scheduling >= found.scheduling / 2
     assert MACHINE.computing(cost, p, K) <= MACHINE.computing(cost, p + 1, K)
     assert MACHINE.over_parquet(cost, p, K) > cost.row(p) / MACHINE.decode
 
 
 def test_one_task_has_nothing_to_merge():
-    found = foretell(BY_NAME["LDA"], 100, 2, 1e6, replace(CLUSTER, workers=1, threads=1))
+    found = predicted_cost(BY_NAME["LDA"], 100, 2, 1e6, replace(CLUSTER, workers=1, threads=1))
     assert (found.parts, found.tasks, found.merging, found.moved) == (1, 1, 0, 0)
     assert found.reading == pytest.approx(1e6 / 1e9)
 
 
 def test_row_groups_are_not_cut():
-    fine, coarse = (foretell(BY_NAME["GaussianNB"], 100, 2, 1e12, CLUSTER, g) for g in (0, 8e8))
+    fine, coarse = (predicted_cost(BY_NAME["GaussianNB"], 100, 2, 1e12, CLUSTER, g) for g in (0, 8e8))
     assert coarse.parts == 1250
     assert fine.parts > 100_000
     assert fine.tasks > coarse.tasks
@@ -79,7 +79,7 @@ def test_row_groups_are_not_cut():
 
 def test_tables_show_every_model(tmp_path):
     assert all(cost.name in cli.formulas() for cost in COSTS)
-    assert cli.foretold(MACHINE).count("\n") == len(cli.ASKED) + 1
+    assert cli.predicted(MACHINE).count("\n") == len(cli.ASKED) + 1
     *dense, text = cli.written(tmp_path, 1e-9)
     lines = list(cli.measured_passes(dense, text, MACHINE, 1e-9))
     assert len(lines) == 2 * len(dense) * len(passes.PASSES) + 3
@@ -88,7 +88,7 @@ def test_tables_show_every_model(tmp_path):
 
 def test_tables_have_their_places_in_the_page():
     page = (ROOT / "docs" / "scaling.md").read_text()
-    tables = {"costs": "a", "limits": "b", "passes": "c", "foretold": "d"}
+    tables = {"costs": "a", "limits": "b", "passes": "c", "predicted": "d"}
     found = cli.put(tables, page)
     assert "<!-- passes -->\nc\n<!-- end of passes -->" in found
     assert cli.put(tables, found) == found

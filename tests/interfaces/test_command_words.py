@@ -319,9 +319,7 @@ def test_a_model_is_chosen_and_said(folder, capsys):
     assert "note: Ridge, the best of 2 models by RMSE in 5-fold" in capsys.readouterr().err
     Path("rows.svm").write_text("1 1:2 3:1\n0 2:1\n1 1:1\n0 2:2 3:1\n")
     assert main(["train", "rows.svm", "-o", "m.lk"]) == 0
-    assert (
-        "--model logistic-regression, without a comparison: 4 rows for 5 folds" in capsys.readouterr().err
-    )
+    assert "--model logistic-regression, without a comparison: " in capsys.readouterr().err
 
 
 def test_a_stream_is_told_what_columns_are(folder, capsys):

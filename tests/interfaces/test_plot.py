@@ -256,7 +256,7 @@ def test_calibration_is_of_the_larger_of_two_labels(first):
     np.testing.assert_array_equal(diagonal.get_xydata(), [[0, 0], [1, 1]])
     expected = found.figures.calibration(5, positive=found.classes.index("b"))
     np.testing.assert_array_equal(points.get_xydata(), np.column_stack([expected.p, expected.rate]))
-    assert ax.get_xlabel() == "probability of b"
+    assert ax.get_xlabel() == "predicted probability of b"
     share = expected.weight @ expected.rate / expected.weight.sum()
     assert share == pytest.approx((20 + (first == "b")) / 81)
     other = lk.plot.calibration(found, groups=5, positive="a").get_lines()[1]
@@ -264,14 +264,14 @@ def test_calibration_is_of_the_larger_of_two_labels(first):
 
 
 def test_calibration_is_of_the_second_of_labels_without_an_order():
-    assert lk.plot.calibration(labels([1, "a", 1])).get_xlabel() == "probability of a"
+    assert lk.plot.calibration(labels([1, "a", 1])).get_xlabel() == "predicted probability of a"
 
 
 def test_calibration_of_more_classes_is_that_of_the_likeliest():
     found = labels(["a", "b", "c"] * 20)
     ax = lk.plot.calibration(found)
     np.testing.assert_array_equal(ax.get_lines()[1].get_xdata(), found.figures.calibration().p)
-    assert "likeliest" in ax.get_xlabel()
+    assert ax.get_xlabel() == "probability of the predicted class"
 
 
 def test_progress_that_cannot_be_drawn():

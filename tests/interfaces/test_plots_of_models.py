@@ -360,6 +360,29 @@ def test_values_that_are_common_have_probabilities_of_their_own():
     assert stem[1, 1] * width == pytest.approx(mass)
 
 
+def test_whole_numbers_have_bars_of_their_own_beside_a_curve():
+    """A density of a column of counts: bars are centred on the counts, and as wide as 1."""
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 2
+    X = rng.poisson(2 + y, size=(1, 300)).T.astype(float)
+    ax = lk.plot.class_densities(lk.GaussianNB().fit(X, y), X, y)
+    counts = np.arange(X.max() + 1)
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == [f"{value:g}" for value in counts]
+    heights = np.array([bar.get_height() for bar in ax.patches]).reshape(2, -1)
+    for k in (0, 1):
+        shares = [np.mean(X[y == k, 0] == value) for value in counts]
+        np.testing.assert_allclose(heights[k], shares)
+    for line in ax.get_lines():  # densities integrate to about 1 in the units of the axis
+        assert np.trapezoid(line.get_ydata(), line.get_xdata()) == pytest.approx(1, abs=0.12)
+
+
+def test_categories_that_are_not_drawn_are_counted():
+    names = [f"c{i % 30:02}" for i in range(300)] + ["c00"] * 20
+    X = pd.DataFrame({"town": names})
+    ax = lk.plot.class_densities(None, X, np.arange(320) % 2, "town")
+    assert ax.get_xlabel() == "town (20 most frequent of 30 categories)"
+
+
 def test_rows_alone_and_odd_ones():
     ax = lk.plot.class_densities(None, np.array([[1.0], [np.nan], [2.0], [1.5]]), ["a", "a", "b", "b"])
     assert len(ax.patches) == 2
@@ -370,7 +393,7 @@ def test_rows_alone_and_odd_ones():
         model = lk.GaussianNB().fit(X, y)
     assert np.isfinite(lk.plot.class_densities(model, X, y, "flat").get_ylim()).all()
     spiked = lk.plot.class_densities(model, X, y, "x")  # of variance 0
-    highest = max(each.get_data()[0].max() for each in spiked.patches)
+    highest = max(bar.get_height() for bar in spiked.patches)
     assert spiked.get_ylim()[1] <= 3 * highest + 1e-9
     assert len(lk.plot.class_densities(model, X[3:], y[3:], "x").get_lines()) == 2  # rows of one class
 

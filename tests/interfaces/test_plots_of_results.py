@@ -119,7 +119,7 @@ def test_classifiers_are_judged_by_the_rows_given():
         np.testing.assert_array_equal(line.get_xydata(), np.column_stack([points.p, points.rate]))
         low, high = wilson(points.rate, points.weight)
         np.testing.assert_allclose(np.array(ends)[:, :, 1], np.column_stack([low, high]))
-        assert line.get_label() == f"{name}: off by {found.calibration_error:.4f}"
+        assert line.get_label() == f"{name}: ECE {found.calibration_error:.4f}"
     alone = lk.plot.calibration(lk.evaluate(models["one"], X[1::2], y[1::2]), groups=6)
     np.testing.assert_array_equal(alone.get_lines()[1].get_xydata(), lines[0].get_xydata())
     (steps,) = alone.patches

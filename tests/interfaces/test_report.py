@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import confusion_matrix, roc_auc_score, roc_curve
 from sklearn.tree import DecisionTreeClassifier
@@ -21,7 +22,7 @@ from likelier.comparison.cross_validate import roc_points
 from likelier.report import written
 from likelier.report.charts import FAR, GRID, informative, wilson
 from likelier.report.figures import _order, coefficients, picture
-from likelier.report.page import page
+from likelier.report.page import Scale, metric_of, page
 
 HOSTILE = ["</script><script>alert(1)</script>", "<b>&amp;\"'", "x' onload='y", "年齢 $title ${style}"]
 LIKE_MARKUP = ["$\\frac{$", "#ff0000", 'id="a" href="#b" url(#c)', "a $ b $ c"]
@@ -104,7 +105,7 @@ def test_table_says_what_the_comparison_says(wine, wine_page):
     cells = [a["data-value"] for tag, a, _ in found.elements if tag == "td" and "data-value" in a]
     per_row = len(wine.metrics) + 3
     for i, result in enumerate(running):
-        for j, metric in enumerate(wine.metrics):
+        for j, metric in enumerate(sorted(wine.metrics, key=lambda m: m.name != wine.metric)):
             cell = cells[i * per_row + j]
             value = result.mean(metric.name)
             assert cell == "" if np.isnan(value) else float(cell) == pytest.approx(value, rel=1e-5)
@@ -113,7 +114,7 @@ def test_table_says_what_the_comparison_says(wine, wine_page):
 
 
 def test_reasons_notes_and_assumptions_are_said(wine_page):
-    assert "Sitting out" in wine_page
+    assert "Skipped models" in wine_page
     assert "needs counts, but" in wine_page
     said = " ".join(Page(wine_page).text("td", "said"))
     assert said.count("Assumes that") == 3
@@ -178,7 +179,7 @@ def test_words_of_pictures_stay_as_they_are():
 def test_rows_fewer_than_the_folds_of_a_plane_have_a_report():
     X = np.array([[0.0, 2.3], [4.6, 3.9], [5.2, 7.0], [8.8, 10.1]])
     found = lk.compare(X, [0, 1, 0, 1], ["lda"], cv=2)
-    assert "Where the lines are drawn" in page(found)
+    assert "Decision boundaries" in page(found)
 
 
 def test_curves_are_scikit_learns(wine, wine_page):
@@ -307,7 +308,9 @@ def test_categories_missing_cells_and_text_have_fallbacks():
     assert f"{np.isnan(x).sum()}</dd>" in said  # missing cells
     assert "text: yes" in said  # a word among the coefficients
     said = page(compared(pa.table({"colour": colour}), y, models=["naive-bayes", "categorical-nb"]))
-    assert "No column holds numbers" in said
+    densities = said[said.index('id="densities"') :]
+    assert 'aria-label="colour in each class"' in densities  # bars of a category
+    assert "Lines and points: NaiveBayes" in densities or "Lines and points: CategoricalNB" in densities
 
 
 def test_many_classes_are_limited_and_it_is_said():
@@ -367,3 +370,37 @@ def test_a_report_changes_no_settings_of_matplotlib():
         dark = picture(lambda ax: ax.plot([1, 2]), name="one", say="a line")
     assert dict(matplotlib.rcParams) == before
     assert dark == picture(lambda ax: ax.plot([1, 2]), name="one", say="a line")
+
+
+def test_small_plots_end_at_the_baseline():
+    """A bad model is an arrow at the end of the axis, and does not squeeze the others together."""
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    X = rng.normal(size=(200, 2)) + y[:, None]
+
+    class Wrong(DummyClassifier):
+        def predict_proba(self, X):
+            return np.tile([1e-9, 1 - 1e-9], (len(X), 1))
+
+    found = lk.compare(
+        X, y, {"nb": lk.GaussianNB(), "lda": lk.LinearDiscriminantAnalysis(), "bad": Wrong()}
+    )
+    drawn = page(found)
+    assert drawn.count('class="beyond"') == 1
+    base = next(result for result in found.results if result.baseline)
+    scale = Scale.of(found.results, metric_of(found))
+    assert scale.high == pytest.approx(base.mean("log_loss") + base.error_of("log_loss"))
+    assert scale.at(base.mean("log_loss")) - scale.at(found.best.mean("log_loss")) > 40  # of 120 pixels
+
+
+def test_informative_columns_are_numbers_and_categories_by_one_measure():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    strong = np.where(rng.random(400) < 0.95, y, 1 - y).astype(str)
+    many = np.array([f"id{i}" for i in rng.integers(0, 300, 400)])  # says nothing, in many levels
+    x = rng.normal(size=400) + 0.8 * y
+    frame = pa.table({"many": many, "x": x, "strong": strong})
+    found = lk.compare(frame, y, ["naive-bayes"], cv=2)
+    names = [column.name for column in informative(found, 3, ("number", "category"))]
+    assert names == ["strong", "x", "many"]
+    assert [column.name for column in informative(found, 3)] == ["x"]

@@ -137,12 +137,12 @@ def test_headings_sort(opened):
     before = page.locator(names).all_text_contents()
     page.click("table.results thead button:text('error')")
     values = page.eval_on_selector_all(
-        "table.results tbody tr", "all => all.map(r => +r.children[2].dataset.value)"
+        "table.results tbody tr", "all => all.map(r => +r.children[3].dataset.value)"
     )
     assert values == sorted(values)
     page.click("table.results thead button:text('error')")
     down = page.eval_on_selector_all(
-        "table.results tbody tr", "all => all.map(r => +r.children[2].dataset.value)"
+        "table.results tbody tr", "all => all.map(r => +r.children[3].dataset.value)"
     )
     assert down == values[::-1]
     assert page.locator("th[aria-sort=descending]").count() == 1

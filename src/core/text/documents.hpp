@@ -1,11 +1,11 @@
-// Documents as rows of counts: by a vocabulary that grows, by one that is given, or by hashes of the terms.
+// Documents as rows of counts of their terms: by a vocabulary that grows, or by one that is given.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
+#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <numeric>
+#include <queue>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
@@ -18,25 +18,28 @@ namespace likelier {
 constexpr int64_t kDocumentsAtOnce = 64;
 constexpr const char* kTooMany = "there are more than 2147483647 terms";
 
-// MurmurHash3 of 32 bits with seed 0 (Appleby): scikit-learn's columns are by it.
-inline int32_t murmur(const char* text, size_t length) {
-    const auto turned = [](uint32_t x, int by) { return x << by | x >> (32 - by); };
-    const auto mixed = [&](uint32_t word) { return turned(word * 0xCC9E2D51u, 15) * 0x1B873593u; };
-    uint32_t hash = 0, word;
-    size_t left = length;
-    for (; left >= 4; left -= 4, text += 4) {
-        std::memcpy(&word, text, 4);
-        hash = turned(hash ^ mixed(word), 13) * 5 + 0xE6546B64u;
-    }
-    if (left > 0) {
-        word = 0;
-        std::memcpy(&word, text, left);
-        hash ^= mixed(word);
-    }
-    hash ^= static_cast<uint32_t>(length);
-    hash = (hash ^ hash >> 16) * 0x85EBCA6Bu;
-    hash = (hash ^ hash >> 13) * 0xC2B2AE35u;
-    return static_cast<int32_t>(hash ^ hash >> 16);
+// A text: UTF-8 (size 0), or code points of 1, 2 or 4 bytes, as Python has them.
+struct Document {
+    const void* data;
+    size_t length;
+    int size;
+};
+
+template <class Code>
+void append_codes(const void* data, size_t length, TextBuffer& to) {
+    const auto* codes = static_cast<const Code*>(data);
+    to.room(length);
+    for (size_t i = 0; i < length; ++i) to.append(codes[i]);
+}
+
+// The text as UTF-8, of which lone surrogates are three bytes; `buffer` holds it if it must be made.
+inline std::string_view utf8_of(const Document& document, TextBuffer& buffer) {
+    if (document.size == 0) return {static_cast<const char*>(document.data), document.length};
+    buffer.resize(0);
+    if (document.size == 1) append_codes<uint8_t>(document.data, document.length, buffer);
+    if (document.size == 2) append_codes<uint16_t>(document.data, document.length, buffer);
+    if (document.size == 4) append_codes<uint32_t>(document.data, document.length, buffer);
+    return {buffer.data(), buffer.size()};
 }
 
 // Cells of a row, one after the other: how many, and for each the number of its term and its count.
@@ -44,47 +47,51 @@ struct CountedRows {
     std::vector<int64_t> sizes;
     std::vector<int32_t> terms;
     std::vector<int32_t> counts;
+
+    void clear() {
+        sizes.clear();
+        terms.clear();
+        counts.clear();
+    }
 };
 
-// What one thread has counted.
-struct Share {
-    struct Seen {
-        int64_t document = -1;
-        size_t cell = 0;
-        int64_t documents = 0, times = 0;
-    };
-
-    Terms own;
-    std::vector<Seen> seen;
-};
+// Looks the pieces of a text up in a table, in three rounds, so that memory is waited for once for many.
+template <class Table, class Each>
+void look_up(const Table& table, const char* text, const Piece* pieces, size_t n, Each&& each) {
+    TermKey keys[kPieces];
+    for (size_t i = 0; i < n; ++i) {
+        keys[i] = key_of(text + pieces[i].start, pieces[i].length);
+        table.prefetch_slot(keys[i]);
+    }
+    for (size_t i = 0; i < n; ++i) table.prefetch_record(keys[i]);
+    for (size_t i = 0; i < n; ++i) each(text + pieces[i].start, keys[i]);
+}
 
 // How often each document has each term. Documents are handed in batch by batch.
 class DocumentCounts {
   public:
-    // vocabulary: null if it is to be found.
-    DocumentCounts(const Analysis& analysis, const Terms* vocabulary)
-        : analysis(analysis), vocabulary(vocabulary) {}
+    // vocabulary: null if it is to be found; rows: whether they are kept, or the vocabulary is all.
+    DocumentCounts(const Analysis& analysis, const Terms* vocabulary, bool rows_kept)
+        : analysis(analysis), vocabulary(vocabulary), rows_kept(rows_kept) {}
     DocumentCounts(const DocumentCounts&) = delete;
 
-    void add(const std::vector<std::string_view>& documents, int threads) {
+    void add(const std::vector<Document>& documents, int threads) {
         const auto n = static_cast<int64_t>(documents.size());
         const int64_t tasks = (n + kDocumentsAtOnce - 1) / kDocumentsAtOnce;
         const size_t before = blocks.size();
-        blocks.resize(before + static_cast<size_t>(tasks));
+        if (rows_kept) blocks.resize(before + static_cast<size_t>(tasks));
         std::atomic<int> workers{0};
         std::atomic<bool> full{false};
         reserve_shares(static_cast<size_t>(std::max<int64_t>(1, std::min<int64_t>(threads, tasks))));
         among_threads(tasks, threads, [&](auto&& next) {
             const int mine = workers.fetch_add(1);
             Share& share = *shares[static_cast<size_t>(mine)];
-            Analyzer analyzer(analysis);
             for (int64_t task = next(); task >= 0; task = next()) {
-                Block& block = blocks[before + static_cast<size_t>(task)];
-                block.share = mine;
                 const int64_t first = task * kDocumentsAtOnce;
+                share.made.clear();
                 for (int64_t i = first; i < std::min(n, first + kDocumentsAtOnce); ++i)
-                    if (!count(analyzer, documents[static_cast<size_t>(i)], rows + i, share, block.rows))
-                        full = true;
+                    if (!count(documents[static_cast<size_t>(i)], rows + i, share)) full = true;
+                if (rows_kept) blocks[before + static_cast<size_t>(task)] = {mine, share.made};
             }
         });
         if (full) throw std::length_error(kTooMany);
@@ -93,9 +100,14 @@ class DocumentCounts {
 
     // All terms in the order of their code points; the documents that have each, and how often they do.
     void finish() {
-        if (vocabulary != nullptr || shares.empty()) return;
-        merge_terms();
-        sort_terms();
+        if (vocabulary != nullptr || !totals.empty()) return;
+        std::vector<std::vector<int32_t>> sorted(shares.size());
+        const auto count = static_cast<int64_t>(shares.size());
+        among_threads(count, static_cast<int>(count), [&](auto&& next) {
+            for (int64_t s = next(); s >= 0; s = next())
+                sorted[static_cast<size_t>(s)] = shares[static_cast<size_t>(s)]->own.sorted();
+        });
+        merge_terms(sorted);
     }
 
     struct Total {
@@ -108,28 +120,47 @@ class DocumentCounts {
         return vocabulary != nullptr ? vocabulary->size() : static_cast<int64_t>(totals.size());
     }
 
-    // The number of cells in each row if term j is column columns[j], -1: it is left out.
-    void row_sizes(const int64_t* columns, int64_t* sizes, int threads) const {
+    // The columns of the terms, each of so many, -1: it is left out; and from it the sizes of rows.
+    void choose(const int64_t* chosen, int64_t* sizes, int threads) {
+        const auto n = static_cast<size_t>(terms());
+        const bool all = std::all_of(chosen, chosen + n, [](int64_t to) { return to >= 0; });
+        columns.assign(std::max<size_t>(1, vocabulary != nullptr ? 1 : shares.size()), {});
+        for (size_t s = 0; s < columns.size(); ++s) {
+            if (vocabulary != nullptr) {
+                columns[s].assign(chosen, chosen + n);
+                continue;
+            }
+            if (s >= numbers.size()) continue;
+            columns[s].resize(numbers[s].size());
+            for (size_t t = 0; t < numbers[s].size(); ++t)
+                columns[s][t] = static_cast<int32_t>(chosen[numbers[s][t]]);
+        }
         each_block(threads, [&](const Block& block, int64_t row) {
+            if (all) {
+                std::copy(block.rows.sizes.begin(), block.rows.sizes.end(), sizes + row);
+                return;
+            }
+            const std::vector<int32_t>& to = columns_of(block);
             const int32_t* term = block.rows.terms.data();
             for (int64_t size : block.rows.sizes) {
                 int64_t kept = 0;
-                for (int64_t i = 0; i < size; ++i) kept += column(columns, block, *term++) >= 0;
+                for (int64_t i = 0; i < size; ++i) kept += to[static_cast<size_t>(*term++)] >= 0;
                 sizes[row++] = kept;
             }
         });
     }
 
+    // The cells of all rows, which are forgotten.
     template <class T, class Index>
-    void fill(const int64_t* columns, const Index* starts, Index* indices, T* values, bool binary,
-              int threads) const {
-        each_block(threads, [&](const Block& block, int64_t row) {
+    void fill(const Index* starts, Index* indices, T* values, bool binary, int threads) {
+        each_block(threads, [&](Block& block, int64_t row) {
+            const std::vector<int32_t>& columns = columns_of(block);
             std::vector<uint64_t> cells;
             size_t at = 0;
             for (int64_t size : block.rows.sizes) {
                 cells.clear();
                 for (int64_t i = 0; i < size; ++i, ++at) {
-                    const int64_t to = column(columns, block, block.rows.terms[at]);
+                    const int64_t to = columns[static_cast<size_t>(block.rows.terms[at])];
                     if (to >= 0)
                         cells.push_back(static_cast<uint64_t>(to) << 32 |
                                         static_cast<uint32_t>(block.rows.counts[at]));
@@ -141,6 +172,7 @@ class DocumentCounts {
                     values[out++] = binary ? T{1} : static_cast<T>(static_cast<uint32_t>(cell));
                 }
             }
+            block.rows = {};
         });
     }
 
@@ -152,88 +184,118 @@ class DocumentCounts {
         CountedRows rows;
     };
 
+    // The last document that had a term, and which of its cells that is.
+    struct Place {
+        int64_t document = -1;
+        uint32_t cell = 0;
+    };
+
+    struct Seen {
+        Place place;
+        int64_t documents = 0, times = 0;
+    };
+
+    // What one thread has counted, and works with.
+    struct Share {
+        explicit Share(const Analysis& analysis) : analyzer(analysis) {}
+        TermTable<Seen> own;
+        std::vector<Place> places;  // of a vocabulary that is given
+        Analyzer analyzer;
+        TextBuffer encoded;
+        CountedRows made;
+    };
+
     void reserve_shares(size_t count) {
         while (shares.size() < count) {
-            shares.push_back(std::make_unique<Share>());
-            if (vocabulary != nullptr) shares.back()->seen.resize(static_cast<size_t>(vocabulary->size()));
+            shares.push_back(std::make_unique<Share>(analysis));
+            if (vocabulary != nullptr)
+                shares.back()->places.resize(static_cast<size_t>(vocabulary->size()));
         }
     }
 
-    bool count(Analyzer& analyzer, std::string_view document, int64_t number, Share& share,
-               CountedRows& out) {
-        const size_t before = out.terms.size();
+    bool count(const Document& document, int64_t number, Share& share) {
+        const size_t before = share.made.terms.size();
         bool room = true;
-        analyzer.each_term(document, [&](const char* text, size_t length) {
-            int64_t term;
-            if (vocabulary != nullptr) {
-                term = vocabulary->find(text, length);
-                if (term < 0) return;
-            } else {
-                if (share.own.size() == INT32_MAX) {
-                    room = false;
-                    return;
-                }
-                term = share.own.find_or_add(text, length);
-                if (static_cast<size_t>(term) == share.seen.size()) share.seen.emplace_back();
+        const auto met = [&](Place& place, int64_t term) {
+            if (place.document == number) {
+                if (rows_kept) share.made.counts[before + place.cell]++;
+                return false;
             }
-            Share::Seen& seen = share.seen[static_cast<size_t>(term)];
-            seen.times++;
-            if (seen.document == number) {
-                out.counts[seen.cell]++;
+            place.document = number;
+            if (rows_kept) {
+                place.cell = static_cast<uint32_t>(share.made.terms.size() - before);
+                share.made.terms.push_back(static_cast<int32_t>(term));
+                share.made.counts.push_back(1);
+            }
+            return true;
+        };
+        const auto find = [&](const char* text, const TermKey& key) {
+            const int64_t term = vocabulary->find(text, key);
+            if (term >= 0) met(share.places[static_cast<size_t>(term)], term);
+        };
+        const auto add = [&](const char* text, const TermKey& key) {
+            if (share.own.size() == INT32_MAX) {
+                room = false;
                 return;
             }
-            seen.document = number;
-            seen.cell = out.terms.size();
-            seen.documents++;
-            out.terms.push_back(static_cast<int32_t>(term));
-            out.counts.push_back(1);
-        });
-        out.sizes.push_back(static_cast<int64_t>(out.terms.size() - before));
+            const int64_t term = share.own.find_or_add(text, key);
+            Seen& seen = share.own.extra(term);
+            seen.times++;
+            seen.documents += met(seen.place, term);
+        };
+        share.analyzer.each_term(utf8_of(document, share.encoded),
+                                 [&](const char* text, const Piece* pieces, size_t n) {
+                                     if (vocabulary != nullptr)
+                                         look_up(*vocabulary, text, pieces, n, find);
+                                     else
+                                         look_up(share.own, text, pieces, n, add);
+                                 });
+        if (rows_kept) share.made.sizes.push_back(static_cast<int64_t>(share.made.terms.size() - before));
         return room;
     }
 
-    // One table of all terms, that of the first share; numbers[s][t]: the place in it of term t of share s.
-    void merge_terms() {
-        Terms& all = shares[0]->own;
-        numbers.resize(shares.size());
-        for (int32_t t = 0; t < static_cast<int32_t>(all.size()); ++t) numbers[0].push_back(t);
-        for (size_t s = 1; s < shares.size(); ++s)
-            for (int64_t t = 0; t < shares[s]->own.size(); ++t) {
-                if (all.size() == INT32_MAX) throw std::length_error(kTooMany);
-                const std::string_view text = shares[s]->own.text(t);
-                numbers[s].push_back(static_cast<int32_t>(all.find_or_add(text.data(), text.size())));
-            }
-    }
-
-    void sort_terms() {
-        const Terms& all = shares[0]->own;
-        std::vector<int32_t> order(static_cast<size_t>(all.size()));
-        std::iota(order.begin(), order.end(), 0);
-        // Bytes of UTF-8 are in the order of their code points.
-        std::sort(order.begin(), order.end(),
-                  [&](int32_t a, int32_t b) { return all.text(a) < all.text(b); });
-        std::vector<int32_t> place(order.size());
-        totals.resize(order.size());
-        for (size_t i = 0; i < order.size(); ++i) {
-            place[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
-            totals[i] = {all.text(order[i]), 0, 0};
+    // The terms of all shares, each once; numbers[s][t]: the place among them of term t of share s.
+    void merge_terms(const std::vector<std::vector<int32_t>>& sorted) {
+        struct Head {
+            std::string_view text;
+            size_t share;
+            bool operator<(const Head& other) const { return other.text < text; }  // the least is on top
+        };
+        std::priority_queue<Head> heads;
+        std::vector<size_t> at(sorted.size());
+        const auto advance = [&](size_t s) {
+            if (at[s] < sorted[s].size()) heads.push({shares[s]->own.text(sorted[s][at[s]]), s});
+        };
+        numbers.resize(sorted.size());
+        size_t most = 0;
+        for (size_t s = 0; s < sorted.size(); ++s) {
+            numbers[s].resize(sorted[s].size());
+            most = std::max(most, sorted[s].size());
+            advance(s);
         }
-        for (size_t s = 0; s < shares.size(); ++s)
-            for (size_t t = 0; t < numbers[s].size(); ++t) {
-                numbers[s][t] = place[static_cast<size_t>(numbers[s][t])];
-                Total& total = totals[static_cast<size_t>(numbers[s][t])];
-                total.documents += shares[s]->seen[t].documents;
-                total.times += shares[s]->seen[t].times;
+        totals.reserve(most + most / 4);
+        while (!heads.empty()) {
+            const Head head = heads.top();
+            heads.pop();
+            if (totals.empty() || totals.back().text != head.text) {
+                if (totals.size() == INT32_MAX) throw std::length_error(kTooMany);
+                totals.push_back({head.text, 0, 0});
             }
+            const auto term = static_cast<size_t>(sorted[head.share][at[head.share]++]);
+            const Seen& seen = shares[head.share]->own.extra(static_cast<int64_t>(term));
+            totals.back().documents += seen.documents;
+            totals.back().times += seen.times;
+            numbers[head.share][term] = static_cast<int32_t>(totals.size() - 1);
+            advance(head.share);
+        }
     }
 
-    int64_t column(const int64_t* columns, const Block& block, int32_t term) const {
-        if (vocabulary != nullptr) return columns[term];
-        return columns[numbers[static_cast<size_t>(block.share)][static_cast<size_t>(term)]];
+    const std::vector<int32_t>& columns_of(const Block& block) const {
+        return columns[vocabulary != nullptr ? 0 : static_cast<size_t>(block.share)];
     }
 
     template <class Work>
-    void each_block(int threads, Work&& work) const {
+    void each_block(int threads, Work&& work) {
         std::vector<int64_t> firsts;
         int64_t row = 0;
         for (const Block& block : blocks) {
@@ -248,52 +310,12 @@ class DocumentCounts {
 
     const Analysis& analysis;
     const Terms* vocabulary;
+    const bool rows_kept;
     std::vector<std::unique_ptr<Share>> shares;
     std::vector<Block> blocks;
     std::vector<std::vector<int32_t>> numbers;
+    std::vector<std::vector<int32_t>> columns;
     std::vector<Total> totals;
 };
-
-// The sum of signs of the terms that fall into each column.
-inline void hash_documents(const Analysis& analysis, const std::vector<std::string_view>& documents,
-                           int64_t columns, bool alternate, int threads, std::vector<int64_t>& ends,
-                           std::vector<int32_t>& indices, std::vector<int32_t>& values) {
-    const auto n = static_cast<int64_t>(documents.size());
-    std::vector<CountedRows> blocks(static_cast<size_t>((n + kDocumentsAtOnce - 1) / kDocumentsAtOnce));
-    among_threads(static_cast<int64_t>(blocks.size()), threads, [&](auto&& next) {
-        Analyzer analyzer(analysis);
-        std::vector<uint32_t> cells;  // a column, and whether its sign is positive
-        for (int64_t task = next(); task >= 0; task = next()) {
-            CountedRows& out = blocks[static_cast<size_t>(task)];
-            const int64_t first = task * kDocumentsAtOnce;
-            for (int64_t i = first; i < std::min(n, first + kDocumentsAtOnce); ++i) {
-                cells.clear();
-                analyzer.each_term(documents[static_cast<size_t>(i)], [&](const char* text, size_t length) {
-                    const int32_t hash = murmur(text, length);
-                    const int64_t size = hash < 0 ? -static_cast<int64_t>(hash) : hash;
-                    cells.push_back(static_cast<uint32_t>(size % columns) << 1 |
-                                    static_cast<uint32_t>(!alternate || hash >= 0));
-                });
-                std::sort(cells.begin(), cells.end());
-                const size_t before = out.terms.size();
-                for (uint32_t cell : cells) {
-                    const auto column = static_cast<int32_t>(cell >> 1);
-                    if (out.terms.size() == before || out.terms.back() != column) {
-                        out.terms.push_back(column);
-                        out.counts.push_back(0);
-                    }
-                    out.counts.back() += cell & 1 ? 1 : -1;
-                }
-                out.sizes.push_back(static_cast<int64_t>(out.terms.size() - before));
-            }
-        }
-    });
-    auto cells = static_cast<int64_t>(indices.size());
-    for (const CountedRows& block : blocks) {
-        for (int64_t size : block.sizes) ends.push_back(cells += size);
-        indices.insert(indices.end(), block.terms.begin(), block.terms.end());
-        values.insert(values.end(), block.counts.begin(), block.counts.end());
-    }
-}
 
 }  // namespace likelier

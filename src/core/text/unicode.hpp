@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -48,6 +49,7 @@ inline const char* previous_start(const char* at) {
 class TextBuffer {
   public:
     char* data() { return bytes.data(); }
+    const char* data() const { return bytes.data(); }
     size_t size() const { return used; }
     void resize(size_t to) { used = to; }
 
@@ -107,13 +109,12 @@ class Characters {
             }
             begin = ends[i];
         }
-        for (uint32_t code = 0; code < 0x80; ++code) {
-            ascii[code] = static_cast<uint8_t>(becomes[code]);
-            if (is(ascii[code], kWord)) in_words[code] = static_cast<char>(ascii[code]);
-        }
+        for (uint32_t code = 0; code < 0x80; ++code) ascii[code] = static_cast<uint8_t>(becomes[code]);
+        check_ascii();
     }
 
     bool is(uint32_t code, uint8_t what) const { return flags[code] & what; }
+    bool lowers_ascii() const { return ascii['A'] == 'a'; }
 
     // Hands `take` what the code point that starts at `at` becomes; gives where the next one starts.
     template <class Take>
@@ -134,9 +135,20 @@ class Characters {
 
     std::vector<uint8_t> flags;
     uint8_t ascii[0x80];
-    char in_words[0x100] = {};  // what a byte becomes if it is part of words; 0: it is not, or no ASCII
 
   private:
+    // Of ASCII many are looked at together: letters, digits and the underscore are part of words, and
+    // letters become small ones, all or none.
+    void check_ascii() const {
+        for (uint32_t code = 0; code < 0x80; ++code) {
+            const bool capital = code >= 'A' && code <= 'Z', small = code >= 'a' && code <= 'z';
+            const bool word = capital || small || (code >= '0' && code <= '9') || code == '_';
+            const uint32_t to = capital && lowers_ascii() ? code | 0x20 : code;
+            if (becomes[code] != to || is(code, kWord) != word)
+                throw std::invalid_argument("ASCII is not as Python has it");
+        }
+    }
+
     static constexpr uint32_t kRun = 0x80000000u, kNothing = kRun - 1;
 
     // The one letter whose lower case hangs on its neighbours: at the end of a word it has a form of its

@@ -174,8 +174,9 @@ def _zsh_words(name: str, words: list[Word]) -> str:
     for word in words:
         of = f":value:{_zsh_values(word)}" if word.takes else ""
         lines += [_quoted(f"{flag}[{_plain(word.help)}]{of}") for flag in word.flags]
-    (*_, last) = (_zsh_values(word) for word in words if not word.flags)  # several may be DATA: say it once
-    lines.append(_quoted(f"*:argument:{'_likelier_data' if name in DATA else last}"))
+    arguments = [_zsh_values(word) for word in words if not word.flags]
+    if arguments:  # several may be DATA: say it once
+        lines.append(_quoted(f"*:argument:{'_likelier_data' if name in DATA else arguments[-1]}"))
     return " \\\n".join(f"            {line}" for line in lines)
 
 

@@ -41,6 +41,7 @@ def add(commands: Any) -> None:
             "likelier stream day2.csv --from clicks.lk -o clicks.lk --quiet",
             "likelier stream - --format csv --target y --types zip=category --predictions answers.csv",
             "likelier stream - --from clicks.lk --no-learn --predictions -",
+            "likelier stream events.db -o model.lk",
         ),
     )
     _add_rows(parser.add_argument_group("what is read"))
@@ -63,7 +64,9 @@ def _add_rows(group: Any) -> None:
         "data",
         nargs="+",
         metavar="DATA",
-        help="CSV, TSV, JSON lines, svmlight, VW or Parquet files, gzip as well; - is standard input",
+        help="CSV, TSV, JSON lines, svmlight, VW or Parquet files, gzip as well; - is standard input; "
+        "or the "
+        "log of likelier serve",
     )
     group.add_argument("--format", choices=[*TEXT, "parquet"], help="where names do not say it")
     group.add_argument("--no-header", action="store_true", help="the columns are called 0, 1, 2, ...")
@@ -108,6 +111,11 @@ def run(options: Namespace) -> None:
     """Learn, print, save. A stream that ends before its time leaves the model of the rows that came."""
     # Nothing here multiplies matrices, and the threads of a BLAS take a while to start.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if any(_is_log(path) for path in options.data):
+        from likelier.cli.stream_log import replay
+
+        replay(options)
+        return
     from likelier.cli.stream_output import StreamOutput
     from likelier.saving.format import place_for
     from likelier.saving.online import save_online
@@ -139,6 +147,16 @@ def run(options: Namespace) -> None:
         watching.summarise(seconds, options.output)
     if problem is not None:
         raise problem
+
+
+def _is_log(path: str) -> bool:
+    """Whether it is the log of a service: an SQLite file, or the URL of a PostgreSQL database."""
+    if path.startswith(("postgresql://", "postgres://")):
+        return True
+    if not Path(path).is_file():
+        return False
+    with Path(path).open("rb") as file:
+        return file.read(16) == b"SQLite format 3\0"
 
 
 def _check_learned(session: "Session", options: Namespace) -> None:

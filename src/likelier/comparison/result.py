@@ -104,7 +104,12 @@ def how_split(comparison: "Comparison") -> str:
 
 def next_code(table: str) -> str:
     """The code that gives the best model of a comparison."""
-    return f'  import likelier as lk\n  found = lk.compare({table})\n  lk.save(found.best_estimator_, "best.lk")'
+    lines = (
+        "import likelier as lk",
+        f"found = lk.compare({table})",
+        'lk.save(found.best_estimator_, "best.lk")',
+    )
+    return "\n".join(f"  {line}" for line in lines)
 
 
 # ---- figures -------------------------------------------------------------------------------------

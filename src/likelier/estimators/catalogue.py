@@ -93,7 +93,7 @@ _LISTED = (
         f"{_GENERATIVE}.mixed_nb",
         "generative",
         "naive-bayes",
-        Saved(("plan.PlannedBayes",), ("families.Mixed",)),
+        Saved(("plan.PlannedBayes", "plan.WeightedBayes"), ("families.Mixed",)),
         (
             _naive(
                 "NaiveBayes",
@@ -102,6 +102,16 @@ _LISTED = (
                 f"{_INDEPENDENT}; which distribution each has, the data choose",
                 "independent",
                 boundary="as the families",
+                most_columns=WIDEST,
+            ),
+            _naive(
+                "NaiveBayes, weighted",
+                "table",
+                "a family and a weight for each column",
+                "that class scores are sums over columns; their dependence is allowed for by weights",
+                "independent_weighted",
+                boundary="as the families",
+                settings={"weighting": "discriminative"},
                 most_columns=WIDEST,
             ),
         ),

@@ -90,15 +90,15 @@ def calibration(
             )
         code = each.classes.index(positive) if two else 1
         points = each.figures.calibration(groups, positive=code)
-        label = f"{name}: off by {each.figures.calibration_error:.4f}"
+        label = f"{name}: ECE {each.figures.calibration_error:.4f}"
         ax.plot(points.p, points.rate, color=color(i), marker=marker(i), markersize=5, label=label)
         if intervals or (intervals is None and len(several) <= FEW):
             ends = wilson(points.rate, points.weight)
             ax.vlines(points.p, *ends, color=color(i), linewidth=1, alpha=0.6)
         _shares(ax, i, each.figures, code, alone=len(several) == 1)
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-    ax.set_xlabel(f"probability of {positive}" if two else "probability of the likeliest class")
-    ax.set_ylabel(f"share of {positive}" if two else "share of rows where it is right")
+    ax.set_xlabel(f"predicted probability of {positive}" if two else "probability of the predicted class")
+    ax.set_ylabel(f"observed frequency of {positive}" if two else "share of correct predictions")
     ax.legend(framealpha=0.9, loc="upper left")
     return ax
 
@@ -262,11 +262,11 @@ def learning_curve(
         raise ValueError(f"none of {', '.join(found.models)} has a finite {found.metric}: nothing to draw")
     if np.isfinite(found.baseline):
         style = {"color": ink(ax, MUTED), "linestyle": "--", "linewidth": 1, "zorder": 0}
-        ax.axhline(found.baseline, label="knows y alone", **style)
+        ax.axhline(found.baseline, label="baseline", **style)
     ax.set_xscale("log")
     ax.set_xticks(found.sizes, [f"{size:,}" for size in found.sizes])
     ax.minorticks_off()
-    ax.set_xlabel("rows learned from")
+    ax.set_xlabel("training rows")
     ax.set_ylabel(NAMES.get(found.metric, found.metric))
     ax.legend(framealpha=0.9)
     return ax

@@ -70,11 +70,13 @@ def class_densities(
     if density is not None and density.threshold is not None:
         values = np.where(np.isnan(values), np.nan, values > density.threshold)
     held = _levels(values)
-    if values.dtype.kind == "f" and (density is None or not density.stepwise or len(held) > MOST_LEVELS):
+    counted = _is_counted(held)
+    stepwise = counted if density is None else density.stepwise or counted
+    if values.dtype.kind == "f" and (not stepwise or len(held) > MOST_LEVELS):
         _curves(ax, density, table.numbers(int(places[0])), labels, classes, bins)
     else:
         _bars(ax, density, values, held, labels, classes)
-    ax.set_xlabel(table.name(int(places[0])))
+    ax.set_xlabel(table.name(int(places[0])) + _left_out(values, held))
     ax.set_ylim(bottom=0)
     if len(classes) > 1:
         ax.legend(framealpha=0.9)
@@ -160,6 +162,21 @@ def _levels(values: NDArray[Any]) -> NDArray[Any]:
     return np.array([kept[level] for level in levels[common]], dtype=object)
 
 
+def _left_out(values: NDArray[Any], held: NDArray[Any]) -> str:
+    """How many categories there are, where not all of them are drawn."""
+    if values.dtype.kind == "f":
+        return ""
+    count = len({str(value) for value in values.tolist() if value is not None})
+    return f" ({len(held)} most frequent of {count:,} categories)" if count > len(held) else ""
+
+
+def _is_counted(held: NDArray[Any]) -> bool:
+    """Whether these are all whole numbers of a range, of which each has its own bar."""
+    if held.dtype.kind != "f" or not 1 < len(held) <= MOST_LEVELS:
+        return False
+    return bool((held == np.floor(held)).all() and held[-1] - held[0] == len(held) - 1)
+
+
 def _by_class(values: NDArray[Any], labels: NDArray[Any], classes: NDArray[Any]) -> Iterator[Any]:
     for k, label in enumerate(classes):
         own = values[labels == label]
@@ -175,16 +192,28 @@ def _bars(
     labels: NDArray[Any],
     classes: NDArray[Any],
 ) -> None:
-    """The share of each value in each class, beside each other."""
-    K, at = len(classes), np.arange(len(held))
-    P = None if density is None else density.at(_asked(density, held))
+    """The share of each value in each class, beside each other, with the probabilities of the model.
+
+    A model that has a density of whole numbers is drawn as a curve: bars are 1 wide, so that shares and
+    densities have the same unit.
+    """
+    K, at, highest = len(classes), np.arange(len(held)), 0.0
+    curved = density is not None and not density.stepwise
+    asked = np.linspace(held[0] - 0.5, held[-1] + 0.5, GRID) if curved else held
+    P = None if density is None else density.at(_asked(density, asked))
     for k, label, own in _by_class(values, labels, classes):
         shift = (k - (K - 1) / 2) * 0.8 / K
         share = np.array([np.mean(own == value) if len(own) else 0.0 for value in held])
-        ax.bar(at + shift, share, 0.8 / K, color=tint(ax, k, 0.45), label=label if P is None else None)
-        if P is not None:
+        highest = max(highest, float(share.max(initial=0.0)))
+        name = label if P is None else None  # else the points or the line have it
+        ax.bar(at + shift, share, 0.8 / K, color=tint(ax, k, 0.45), label=name)
+        if P is not None and curved:
+            ax.plot(asked - held[0], P[:, k], color=color(k), label=label)
+        elif P is not None:
             style = {"markeredgecolor": ax.get_facecolor(), "markeredgewidth": 0.5, "linestyle": "none"}
             ax.plot(at + shift, P[:, k], color=color(k), marker=marker(k), label=label, **style)
+    if P is not None and curved and np.nanmax(P) > HIGHEST * highest > 0:
+        ax.set_ylim(top=HIGHEST * highest)
     names = [f"{value:g}" if isinstance(value, float) else str(value) for value in held.tolist()]
     if density is not None and density.threshold is not None:
         names = [f"{'>' if value else '≤'} {density.threshold:g}" for value in held]
@@ -194,7 +223,7 @@ def _bars(
 
 
 def _asked(density: Density, held: NDArray[Any]) -> NDArray[Any]:
-    """Truths as numbers to either side of their threshold."""
+    """Booleans as numbers on either side of their threshold."""
     return held if density.threshold is None else density.threshold + np.asarray(held, dtype=np.float64)
 
 
@@ -207,7 +236,10 @@ def _curves(
         edges = np.histogram_bin_edges(there, MOST_BINS)
     low, high = edges[[0, -1]]
     around = AROUND * (high - low)
-    grid = np.linspace(low - around, high + around, GRID)
+    below = (
+        low - around if low < 0 else max(low - around, -0.02 * (high - low))
+    )  # counts and lengths: from 0
+    grid = np.linspace(below, high + around, GRID)
     if density is not None and density.discrete:
         grid = np.unique(np.floor(grid))
     P = None if density is None else density.at(grid)

@@ -18,8 +18,8 @@ from likelier.comparison.cross_validate import Folds, commonest, gathered, roc_p
 from likelier.comparison.cross_validate import evaluated as on_folds
 from likelier.comparison.models import CandidateModel
 from likelier.comparison.result import Comparison, Result
-from likelier.comparison.rows import Column, Rows
-from likelier.data import code
+from likelier.comparison.rows import Column, Kind, Rows
+from likelier.data import Factor, code
 
 # What the held-out answers of each model show, as plain values for the page to draw.
 
@@ -144,20 +144,41 @@ def _short(values: Any) -> list[float]:
 MOST_RANKED_ROWS = 4000  # that columns are told by
 
 
-def informative(comparison: Comparison, most: int) -> list[Column]:
-    """The columns of numbers that tell most: by η² of their ranks, the share of variance between classes
-    (Kruskal & Wallis 1952), or by Spearman's ρ² where numbers are to be found.
+def informative(comparison: Comparison, most: int, kinds: Sequence[Kind] = ("number",)) -> list[Column]:
+    """The columns that say most about the target, each by itself.
+
+    Numbers by η² of their ranks, the share of variance between classes (Kruskal & Wallis 1952), or by
+    Spearman's ρ² where the target is numeric; categories by Cramér's V², corrected for its bias, so that
+    a column of many levels does not come first because it has many (Bergsma 2013).
     """
     rows = some(comparison.rows, MOST_RANKED_ROWS, comparison.seed)
-    columns = rows.of("number")
-    told = [_explained(column.values, rows.y, comparison.classes) for column in columns]
-    order = np.argsort(-np.array(told), kind="stable")[:most]
-    names = [columns[j].name for j in order]
-    held = {column.name: column for column in comparison.rows.of("number")}
-    return [held[name] for name in names]
+    columns = [column for column in rows.columns if column.kind in kinds]
+    scores = [_explained(column.values, rows.y, comparison.classes) for column in columns]
+    order = np.argsort(-np.array(scores), kind="stable")[:most]
+    held = {column.name: column for column in comparison.rows.columns}
+    return [held[columns[j].name] for j in order]
+
+
+def _cramer(factor: Factor, codes: NDArray[Any], K: int) -> float:
+    """V² of two columns of categories without its bias: φ² less what independent columns would have."""
+    there = (factor.codes >= 0) & (factor.codes < len(factor.levels))
+    n = int(there.sum())
+    table = np.zeros((len(factor.levels), K))
+    np.add.at(table, (factor.codes[there], codes[there]), 1.0)
+    table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+    rows, columns = table.shape
+    if min(rows, columns) < 2:
+        return 0.0
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / n
+    phi = float(((table - expected) ** 2 / expected).sum()) / n
+    phi = max(0.0, phi - (rows - 1) * (columns - 1) / (n - 1))
+    least = min(size - (size - 1) ** 2 / (n - 1) for size in (rows, columns)) - 1
+    return min(1.0, phi / least) * float(there.mean()) if least > 0 else 0.0
 
 
 def _explained(x: Any, y: NDArray[Any], classes: NDArray[Any] | None) -> float:
+    if isinstance(x, Factor):
+        return 0.0 if classes is None else _cramer(x, code(y, classes), len(classes))
     there = ~np.isnan(x)
     if there.sum() < 2:
         return 0.0
@@ -216,7 +237,7 @@ def planes(comparison: Comparison) -> dict[str, Any]:
     if len(columns) < 2:
         return {"none": "There are no two columns of numbers, so there is no plane to draw."}
     if len(classes) > MOST_CLASSES:
-        return {"none": f"{len(classes)} classes are too many to tell apart in one picture."}
+        return {"none": f"{len(classes)} classes are too many for one plot."}
     rows = some(comparison.rows, MOST_ROWS, comparison.seed)
     held = {column.name: column for column in rows.columns}
     kinds = champions(comparison, MODELS)

@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from html import escape
 from io import StringIO
@@ -19,6 +19,7 @@ from likelier.comparison.cross_validate import grow_training_rows
 from likelier.comparison.models import CandidateModel
 from likelier.comparison.result import Comparison, Result
 from likelier.comparison.rows import Rows
+from likelier.data import Factor
 from likelier.display import counted
 from likelier.evaluation.progressive import progressive
 from likelier.plot.axes import color
@@ -213,37 +214,58 @@ def fitted(candidate_model: CandidateModel, rows: Rows) -> Fit:
 
 # ---- densities -----------------------------------------------------------------------------------
 def densities(comparison: Comparison, models: Sequence[Result]) -> str:
-    """The most telling columns, class by class, as the best generative model has them."""
+    """The most informative columns by class, with the densities of the best model that has them."""
     assert comparison.classes is not None
-    columns = informative(comparison, DENSITIES)
+    columns = informative(comparison, DENSITIES, ("number", "category"))
     if not columns:
-        return "<p>No column holds numbers: there are no densities to draw.</p>"
+        return "<p>There are no columns of numbers or categories to draw.</p>"
     if len(comparison.classes) > MOST_CLASSES:
-        return f"<p>{len(comparison.classes)} classes are too many to tell apart in one picture.</p>"
+        return f"<p>{len(comparison.classes)} classes are too many for one plot.</p>"
     rows = some(comparison.rows, MOST_ROWS, comparison.seed)
-    fit, said = None, "Bars: the rows of each class."
-    for result in models:
-        if result.traits.kind == "generative" and result.candidate_model is not None:
+    fits = _density_models(comparison, models, rows)
+    drawn = [_density(fits, rows, column.name, i) for i, column in enumerate(columns)]
+    words = "The most informative columns, each by itself. Bars: relative frequencies in each class."
+    return f'<p>{words}</p><div class="stills">{"".join(drawn)}</div>'
+
+
+def _density_models(comparison: Comparison, models: Sequence[Result], rows: Rows) -> dict[str, Fit]:
+    """The best generative model, and NaiveBayes, which has a density for every kind of column."""
+    best = [result for result in models if result.traits.kind == "generative"]
+    general = [result for result in comparison.results if result.model == "NaiveBayes" and result.folds]
+    found = {}
+    for result in [*best, *general]:
+        if result.candidate_model is not None and result.model not in found:
             fit = _quietly(partial(fitted, result.candidate_model, rows))
-            said = f"{said} Lines, or points: as <b>{escape(result.model)}</b> has them."
-    drawn = [_density(fit, rows, column.name, i) for i, column in enumerate(columns)]
-    return f'<p>{said}</p><div class="stills">{"".join(drawn)}</div>'
+            if fit is not None:
+                found[result.model] = fit
+    return found
 
 
-def _density(fit: Fit | None, rows: Rows, name: str, i: int) -> str:
-    def draw(ax: Any) -> None:
-        if fit is None or name not in fit.names:
-            plot.class_densities(None, alone, rows.y, 0, ax=ax)
-        else:
+def _density(fits: Mapping[str, Fit], rows: Rows, name: str, i: int) -> str:
+    """The column as the first of these models that has it; without any, the rows alone."""
+    say = f"{name} in each class"
+    for model, fit in fits.items():
+        if name not in fit.names:
+            continue
+
+        def draw(ax: Any, fit: Fit = fit) -> None:
             plot.class_densities(fit.model, fit.X, rows.y, fit.names.index(name), ax=ax)
-        ax.set_xlabel(short(name, LINE))
+            ax.set_xlabel(fill(short(ax.get_xlabel(), 2 * LINE), LINE))
 
-    alone = next(column.values for column in rows.columns if column.name == name)[:, None]
-    say = f"Densities of {name} in each class"
-    found = _quietly(lambda: picture(draw, name=f"density-{i}", say=say, size=(4.8, 2.8)))
-    if found is None:  # the model has no density of this column: the rows have
-        fit = None
-        found = _quietly(lambda: picture(draw, name=f"density-{i}", say=say, size=(4.8, 2.8)))
+        found = _quietly(partial(picture, draw, name=f"density-{i}", say=say, size=(4.8, 2.8)))
+        if found is not None:
+            words = f"Lines and points: {escape(model)}"
+            return f'<figure class="still">{found}<p class="under">{words}</p></figure>'
+
+    def bars(ax: Any) -> None:
+        plot.class_densities(None, alone, rows.y, 0, ax=ax)
+        ax.set_xlabel(fill(short(ax.get_xlabel().replace("column 0", name), 2 * LINE), LINE))
+
+    values = next(column.values for column in rows.columns if column.name == name)
+    if isinstance(values, Factor):
+        values = np.array([*values.levels, None, None], dtype=object)[values.codes]
+    alone = values[:, None]
+    found = _quietly(partial(picture, bars, name=f"density-{i}", say=say, size=(4.8, 2.8)))
     return "" if found is None else f'<figure class="still">{found}</figure>'
 
 
@@ -252,7 +274,7 @@ def coefficients(comparison: Comparison, models: Sequence[Result]) -> str:
     """What each column adds, with intervals where there are some: of the best models that are sums."""
     K = 1 if comparison.classes is None else len(comparison.classes)
     if K > MOST_CLASSES:
-        return f"<p>Weights for each of {K} classes are too many for one picture.</p>"
+        return f"<p>Weights for each of {K} classes are too many for one plot.</p>"
     if not models:
         return "<p>No model took part that has coefficients.</p>"
     rows = some(comparison.rows, MOST_ROWS, comparison.seed)
@@ -269,10 +291,10 @@ def _of_kind(comparison: Comparison, best: Result, rows: Rows, K: int, i: int) -
             continue
         caption = f"<figcaption>{escape(result.model)}</figcaption>"
         if result is not best:
-            why = f"{escape(best.model)} has no weights by column to draw; this is the next best that has."
+            why = f"{escape(best.model)} has no weights of columns; this is the next best model that has."
             caption += f'<p class="under">{why}</p>'
         return f'<figure class="still">{caption}{found}</figure>'
-    why = "Its scores are no sums over columns: there are no coefficients to draw."
+    why = "Its scores are not sums over columns: there are no coefficients to draw."
     return f'<figure><figcaption>{escape(best.model)}</figcaption><p class="under">{why}</p></figure>'
 
 
@@ -313,8 +335,8 @@ def learning(comparison: Comparison, models: Sequence[Result]) -> str:
 
     say = f"{comparison.metric} on rows held out against rows learned from: {', '.join(names)}"
     found = _quietly(lambda: picture(draw, name="learning", say=say))
-    words = "On the same folds, with fewer of the rows to learn from. Bands: one standard error."
-    return "" if found is None else _figure("Would more rows help?", words, found)
+    words = "On the same folds, trained on fewer rows. Bands: one standard error."
+    return "" if found is None else _figure("Learning curve", words, found)
 
 
 def _sizes(comparison: Comparison, models: Sequence[Result]) -> list[int]:
@@ -350,7 +372,7 @@ def over_time(comparison: Comparison) -> str:
     say = "; ".join(f"{name}: {each.mistakes:.0f} mistakes" for name, each in curves.items())
     found = _quietly(lambda: picture(draw, name="mistakes", say=say))
     n = counted(len(rows), "row")
-    words = f"One pass over {n} {why}, each answered before it is learned from."
+    words = f"One pass over {n} {why}: each row is predicted before it is learned."
     return "" if found is None else _figure("Mistakes over time", words, found)
 
 

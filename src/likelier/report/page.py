@@ -28,7 +28,7 @@ HEADS = (
     "what it models",
     "independent columns",
     "boundary",
-    "is it supported by the data?",
+    "supported by the data?",
 )
 
 
@@ -64,7 +64,7 @@ def _evidence(checks: Checks) -> str:
     if len(columns) > len(shown):
         shown.append(f"and {len(columns) - len(shown)} more columns")
     pairs = [*checks.dependences().values()]
-    found = [("Columns within classes", shown), ("What depends on each other", pairs)]
+    found = [("Columns within classes", shown), ("Dependent columns", pairs)]
     lists = "".join(_list(title, lines) for title, lines in found if lines)
     return lists + "".join(f'<p class="under small">{escape(note)}</p>' for note in checks.notes)
 
@@ -111,20 +111,19 @@ def verdict(comparison: Comparison) -> str:
     """The answer, in three sentences."""
     metric, best = metric_of(comparison), comparison.best
     if not best.folds:
-        return "<p>No model could take these rows: each says why below.</p>"
+        return "<p>Every model was skipped; the reasons are listed below.</p>"
     said = [f"<b>{escape(best.model)}</b> does best: {heading(metric)} {figure(best, metric)}."]
     ties = [result.model for result in comparison.results[1:] if comparison.is_tied(result)]
     if ties:
         verb = "is" if len(ties) == 1 else "are"
-        said.append(
-            f"{listed(ties)} {verb} not significantly different: the difference may be luck of the folds."
-        )
+        said.append(f"{listed(ties)} {verb} not significantly different from it (corrected t-test, 5 %).")
     elif sum(bool(result.folds) for result in comparison.results) > 1:
-        said.append("No other model comes as close: the difference is more than luck of the folds.")
+        said.append("All other models are significantly worse (corrected t-test, 5 %).")
     base = next((result for result in comparison.results if result.baseline and result.folds), None)
     if base is not None and base is not best:
-        what = "the mean" if comparison.classes is None else "how common each class is"
-        said.append(f"Knowing nothing but {what} gives {metric.shown(base.mean(metric.name))}.")
+        what = "the mean" if comparison.classes is None else "the class frequencies"
+        value = metric.shown(base.mean(metric.name))
+        said.append(f"The baseline, which predicts {what} alone, has {value}.")
     return f'<p class="lead">{" ".join(said)}</p>'
 
 
@@ -180,13 +179,13 @@ def shares(comparison: Comparison, weight: Floats) -> str:
 
 def skipped_models(comparison: Comparison) -> str:
     """Who did not take part, and why; each reason once."""
-    return _grouped("Sitting out", [(r.model, r.skipped) for r in comparison.results if r.skipped])
+    return _grouped("Skipped models", [(r.model, r.skipped) for r in comparison.results if r.skipped])
 
 
 def remarks(comparison: Comparison) -> str:
     """What models had to say while they were fitted; each remark once."""
     said = [(result.model, note) for result in comparison.results for note in result.notes]
-    return _grouped("What the models said", said)
+    return _grouped("Warnings", said)
 
 
 def _grouped(title: str, said: Sequence[tuple[str, str | None]]) -> str:
@@ -209,13 +208,13 @@ def notes(comparison: Comparison) -> str:
 
 
 def about(comparison: Comparison) -> str:
-    """How it was made."""
+    """How it was made, and how to get the model."""
+    code = map(str.strip, next_code("X, y").splitlines())
     return (
-        f"{counted(len(comparison.rows), 'row')}, {how_split(comparison)}. Figures are those of rows that "
-        "were held out; pictures of one model are of a fit to all rows, or to a sample of them. The best "
-        "model, fitted to all rows and saved: "
-        f"<code>{escape('; '.join(map(str.strip, next_code('X, y').splitlines())))}</code>, or <code>likelier train DATA --target "
-        f"{escape(comparison.rows.target or 'Y')} -o best.lk</code>."
+        f"{counted(len(comparison.rows), 'row')}, {how_split(comparison)}. All metrics are for held-out "
+        "rows; plots of a single model show a fit to all rows, or to a sample of them. The best model, "
+        f"fitted to all rows and saved: <code>{escape('; '.join(code))}</code>, or <code>likelier train "
+        f"DATA --target {escape(comparison.rows.target or 'Y')} -o best.lk</code>."
     )
 
 
@@ -228,9 +227,9 @@ ROOM = 6  # about it
 def results(comparison: Comparison) -> str:
     """Models by figures; what is not there is left empty."""
     running = [result for result in comparison.results if result.folds]
-    metric = metric_of(comparison)
-    heads = ["model", *(heading(m) for m in comparison.metrics), "fit", "predict", "parameters"]
-    classes = ["name", *("metric" if m is metric else "" for m in comparison.metrics), "", "", ""]
+    metric, metrics = metric_of(comparison), _ranking_first(comparison)
+    heads = ["model", *(heading(m) for m in metrics), "fit", "predict", "parameters"]
+    classes = ["name", *("metric" if m is metric else "" for m in metrics), "", "", ""]
     name, *others = (
         f'<th scope="col" class="{kind}"><button type="button">{escape(text)}</button></th>'
         for text, kind in zip(heads, classes, strict=True)
@@ -249,12 +248,17 @@ def results(comparison: Comparison) -> str:
     )
 
 
+def _ranking_first(comparison: Comparison) -> list[Metric]:
+    """The metrics; the one that ranks the models comes first, where a narrow screen shows it."""
+    return sorted(comparison.metrics, key=lambda metric: metric.name != comparison.metric)
+
+
 def _row(comparison: Comparison, result: Result, scale: "Scale") -> str:
     best, tied = result is comparison.best, comparison.is_tied(result)
     badge = '<span class="best">best</span>' if best else '<span class="tied">tied</span>' if tied else ""
     cells = [f'<th scope="row" class="name">{escape(result.model)} {badge}</th>']
     cells.append(f'<td class="drawn">{scale.drawn(result, best)}</td>')
-    for metric in comparison.metrics:
+    for metric in _ranking_first(comparison):
         value = result.mean(metric.name)
         kind = "metric" if metric.name == comparison.metric else ""
         cells.append(f'<td class="{kind}" data-value="{_value(value)}">{figure(result, metric)}</td>')
@@ -272,7 +276,11 @@ def _value(value: float) -> str:
 
 
 class Scale:
-    """Where a figure lies in the picture; by its logarithm where figures differ by orders of magnitude."""
+    """Where a metric lies in the small plot of its row.
+
+    The axis ends at the baseline, so that bad models do not squeeze the good ones together: what is worse
+    is drawn as an arrow at that end. It is logarithmic where metrics differ by orders of magnitude.
+    """
 
     def __init__(self, low: float, high: float, metric: Metric, log: bool) -> None:
         self.low, self.high, self.metric, self.log = low, high, metric, log
@@ -281,14 +289,19 @@ class Scale:
     def of(cls, results: Sequence[Result], metric: Metric) -> "Scale":
         means = np.array([result.mean(metric.name) for result in results])
         errors = np.array([result.error_of(metric.name) for result in results])
+        base = np.array([result.baseline for result in results], dtype=np.bool_)
         there = np.isfinite(means)
-        means, errors = means[there], np.nan_to_num(errors[there])
+        means, errors, base = means[there], np.nan_to_num(errors[there]), base[there]
         if not len(means):
             return cls(0.0, 1.0, metric, False)
-        log = bool(means.min() > 0 and means.max() > 20 * means.min() and not metric.rising)
-        if log:
-            return cls(float(means.min()) / 2, float((means + errors).max()), metric, True)
-        return cls(float((means - errors).min()), float((means + errors).max()), metric, False)
+        low, high = float((means - errors).min()), float((means + errors).max())
+        if base.any() and metric.rising and means.max() > means[base][0]:
+            low = max(low, float((means - errors)[base][0]))
+        elif base.any() and not metric.rising and means.min() < means[base][0]:
+            high = min(high, float((means + errors)[base][0]))
+        if means.min() > 0 and high > 20 * means.min() and not metric.rising:
+            return cls(float(means.min()) / 2, high, metric, True)
+        return cls(low, high, metric, False)
 
     @property
     def said(self) -> str:
@@ -308,21 +321,27 @@ class Scale:
         error = error if np.isfinite(error) else 0.0
         ends = [self.at(value - error), self.at(value + error)]
         y = HIGH / 2
+        outside = 1 if value > self.high else -1 if value < self.low else 0
+        if outside:
+            tip = WIDE - 1 if outside > 0 else 1
+            back = tip - 8 * outside
+            mark = f'<path class="beyond" d="M{back} {y - 4}L{tip} {y}L{back} {y + 4}Z"/>'
+        else:
+            mark = (
+                f'<line class="bar" x1="{ends[0]:.1f}" x2="{ends[1]:.1f}" y1="{y}" y2="{y}"/>'
+                f'<circle class="{"top" if best else ""}" cx="{self.at(value):.1f}" cy="{y}" r="4"/>'
+            )
         return (
             f'<svg width="{WIDE}" height="{HIGH}" viewBox="0 0 {WIDE} {HIGH}" aria-hidden="true">'
-            f'<line class="rail" x1="0" x2="{WIDE}" y1="{y}" y2="{y}"/>'
-            f'<line class="bar" x1="{ends[0]:.1f}" x2="{ends[1]:.1f}" y1="{y}" y2="{y}"/>'
-            f'<circle class="{"top" if best else ""}" cx="{self.at(value):.1f}" cy="{y}" r="4"/></svg>'
+            f'<line class="rail" x1="0" x2="{WIDE}" y1="{y}" y2="{y}"/>{mark}</svg>'
         )
 
 
 # The parts of the page, one below the other, and the data that its script draws.
 
 FEW = 6  # classes whose confusion has room beside other charts
-UNSEEN = "Every row was answered by a model that had not seen it."
-NEEDS_SCRIPT = (
-    "<noscript><p>These charts are drawn by a script, and scripts are switched off.</p></noscript>"
-)
+UNSEEN = "All predictions are for rows that were held out from training."
+NEEDS_SCRIPT = "<noscript><p>These charts need JavaScript, which is switched off.</p></noscript>"
 
 
 class Section(NamedTuple):
@@ -348,7 +367,7 @@ def classified(comparison: Comparison) -> tuple[list[Section], dict[str, Any]]:
         _results(comparison),
         _evaluated(data["judged"]),
         _planes(data["planes"], data["classes"]),
-        Section("densities", "The classes, column by column", figures.densities(comparison, best)),
+        Section("densities", "Densities by class", figures.densities(comparison, best)),
         *_looked_at(comparison, best, figures.over_time(comparison)),
     ]
     return sections, data
@@ -368,11 +387,11 @@ def _results(comparison: Comparison) -> Section:
 
 
 def _looked_at(comparison: Comparison, best: Sequence[Result], over_time: str) -> list[Section]:
-    found = [Section("coefficients", "What the columns add", figures.coefficients(comparison, best))]
+    found = [Section("coefficients", "Feature effects", figures.coefficients(comparison, best))]
     rows = figures.learning(comparison, best) + over_time
     if rows:
-        found.append(Section("rows", "Row by row", f'<div class="stills">{rows}</div>'))
-    return [*found, Section("assumptions", "What each model assumes", model_traits(comparison))]
+        found.append(Section("rows", "Learning curve and mistakes", f'<div class="stills">{rows}</div>'))
+    return [*found, Section("assumptions", "Assumptions", model_traits(comparison))]
 
 
 # ---- charts that the script draws ----------------------------------------------------------------
@@ -382,11 +401,11 @@ def _evaluated(found: dict[str, Any]) -> Section:
         _chart("ROC", '<div id="roc"></div><div id="roc-key" class="keys"></div>'),
         _chart(
             "Calibration",
-            '<div id="calibration"></div><p class="under">Groups of equal size, with 95 % intervals: on '
-            "the diagonal, probabilities mean what they say.</p>",
+            '<div id="calibration"></div><p class="under">Groups of equal size, with 95 % intervals. On '
+            "the diagonal, predicted probabilities equal observed frequencies.</p>",
         ),
         _chart(
-            "Confusion",
+            "Confusion matrix",
             '<div id="confusion" class="scroll" tabindex="0" role="region" aria-label="Confusion matrix">'
             "</div>",
             room,
@@ -397,14 +416,14 @@ def _evaluated(found: dict[str, Any]) -> Section:
 
 
 def _planes(found: dict[str, Any], classes: Sequence[str]) -> Section:
-    heading = "Where the lines are drawn"
+    heading = "Decision boundaries"
     if "none" in found:
         return Section("regions", heading, f"<p>{escape(found['none'])}</p>")
     pairs = [" and ".join(pair["names"]) for pair in found["pairs"]]
     names = [model["name"] for model in found["pairs"][0]["models"]]
     charts = [
         _chart(
-            _options(f"plane-{i}-model", [names[m] for m in panel], panel, f"Model of picture {i + 1}"),
+            _options(f"plane-{i}-model", [names[m] for m in panel], panel, f"Model of plot {i + 1}"),
             f'<div id="plane-{i}"></div><p class="under" id="plane-{i}-said"></p>',
         )
         for i, panel in enumerate(found["panels"])
@@ -413,9 +432,9 @@ def _planes(found: dict[str, Any], classes: Sequence[str]) -> Section:
         f'<li><i class="fill-{k % COLORS}"></i>{escape(name)}</li>' for k, name in enumerate(classes)
     )
     words = (
-        "<p>The best models of each kind, fitted again to two columns alone, of those that tell most. "
-        "Lines are where the likeliest class changes; tints are steps of its probability, at 0.6, 0.75, "
-        "0.9 and 0.99.</p>"
+        "<p>The best models of each kind, fitted to two of the most informative columns only. Lines are "
+        "where the most probable class changes; shades are steps of its probability: 0.6, 0.75, 0.9 and "
+        "0.99.</p>"
     )
     chooser = _chooser("pair", "Columns", pairs) + f'<ul class="key">{keys}</ul>'
     return Section("regions", heading, words + _live(chooser, charts))
@@ -425,11 +444,11 @@ def _residuals(found: dict[str, Any]) -> Section:
     drawn, n = found["drawn"], found["rows"]
     some = f" {drawn:,} of {n:,} rows are drawn." if drawn < n else ""
     charts = [
-        _chart("True against said", '<div id="said"></div>'),
+        _chart("Observed and predicted values", '<div id="said"></div>'),
         _chart("Residuals", '<div id="residuals"></div>'),
     ]
     chooser = _chooser("model", "Model", [each["name"] for each in found["models"]])
-    return Section("answers", "How close the answers are", f"<p>{UNSEEN}{some}</p>{_live(chooser, charts)}")
+    return Section("answers", "Predictions and residuals", f"<p>{UNSEEN}{some}</p>{_live(chooser, charts)}")
 
 
 def _live(chooser: str, charts: Sequence[str]) -> str:

@@ -122,8 +122,8 @@
       ? `ROC of ${model.name}: ` + curves.map((c) => `${data.classes[c.k]} AUC ${c.auc}`).join(", ")
       : `${model.name} has no ROC curve`;
     const labels = two
-      ? [`share of ${data.classes[0]} taken for ${data.classes[1]}`, `share of ${data.classes[1]} found`]
-      : ["share of other rows taken for the class", "share of the class found"];
+      ? ["false positive rate", `true positive rate (${data.classes[1]})`]
+      : ["false positive rate", "true positive rate"];
     const at = frame(node, { x: [0, 1], y: [0, 1], labels: labels.map(cut), say });
     at.root.append(svg("path", { class: "chance", d: path(at.to, [0, 1], [0, 1]) }));
     if (two || only !== null) {
@@ -140,7 +140,7 @@
     if (!curves.length) return absent(at, "no scores: no curve");
     return nearest(at, points, ({ x, y, curve }) => [
       two ? model.name : data.classes[curve.k],
-      `found ${percent(y)}, false ${percent(x)}`,
+      `true positives ${percent(y)}, false positives ${percent(x)}`,
       `AUC ${curve.auc}`,
     ]);
   }
@@ -149,7 +149,7 @@
   function key(node, model) {
     if (data.classes.length === 2) {
       const curve = model.roc[0];
-      return node.replaceChildren(curve ? `AUC ${curve.auc}, of all held-out rows together; faint: the other models` : "");
+      return node.replaceChildren(curve ? `AUC ${curve.auc} over all held-out rows; grey: the other models` : "");
     }
     const buttons = model.roc.map((curve) => {
       const pressed = only === curve.k;
@@ -181,10 +181,10 @@
 
   function calibration(node, model) {
     const two = data.classes.length === 2;
-    const what = two ? data.classes[1] : "the likeliest class";
+    const what = two ? data.classes[1] : "the predicted class";
     const found = model.calibration;
-    const say = found ? `Calibration of ${model.name}: off by ${found.off} on average` : `${model.name} gives no probabilities`;
-    const labels = [`probability of ${what}`, two ? `share of ${what}` : "share of rows where it is right"];
+    const say = found ? `Calibration of ${model.name}: expected calibration error ${found.off}` : `${model.name} gives no probabilities`;
+    const labels = [`predicted probability of ${what}`, two ? `observed frequency of ${what}` : "share of correct predictions"];
     const at = frame(node, { x: [0, 1], y: [0, 1], labels: labels.map(cut), say });
     at.root.append(svg("path", { class: "chance", d: path(at.to, [0, 1], [0, 1]) }));
     if (!found) return absent(at, "no probabilities");
@@ -200,7 +200,7 @@
     const points = found.p.map((x, i) => ({ x, y: found.rate[i], i }));
     for (const { x, y } of points) at.root.append(svg("circle", { class: "dot fill-0", cx: at.to.x(x), cy: at.to.y(y), r: 3.5 }));
     return nearest(at, points, ({ x, y, i }) => [
-      `said ${percent(x)}, came ${percent(y)}`,
+      `predicted ${percent(x)}, observed ${percent(y)}`,
       `95 %: ${percent(found.low[i])} to ${percent(found.high[i])}`,
       `${number(found.n[i])} rows`,
     ]);
@@ -217,14 +217,14 @@
         const kind = i === j ? "right" : "wrong";
         const cell = html("td", { class: `${kind}${n ? "" : " none"}`, style: `--share: ${Math.sqrt(share).toFixed(3)}` }, number(n, 6));
         cell.addEventListener("pointermove", (event) =>
-          show(event, [`${names[i]} taken for ${names[j]}`, `${number(n, 6)} rows, ${percent(share)} of ${names[i]}`]),
+          show(event, [`true ${names[i]}, predicted ${names[j]}`, `${number(n, 6)} rows, ${percent(share)} of ${names[i]}`]),
         );
         cell.addEventListener("pointerleave", hide);
         return cell;
       });
       return html("tr", {}, html("th", { scope: "row" }, names[i]), ...cells);
     });
-    const caption = html("caption", {}, "rows: the class; columns: what it was taken for");
+    const caption = html("caption", {}, "rows: true class; columns: predicted class");
     node.replaceChildren(html("table", { class: `confusion${names.length > 12 ? " many" : ""}` }, caption, html("thead", {}, head), html("tbody", {}, ...rows)));
   }
 
@@ -404,17 +404,17 @@
     const { y, models } = data.residuals;
     const model = models[+find("#model").value];
     const both = ends([...y, ...model.said]);
-    scatter(find("#said"), model.said, y, { x: both, y: both, labels: ["said when held out", "true"], line: both });
+    scatter(find("#said"), model.said, y, { x: both, y: both, labels: ["predicted (held out)", "observed"], line: both });
     const off = y.map((value, i) => value - model.said[i]);
     const far = Math.max(...ends(off).map(Math.abs));
-    scatter(find("#residuals"), model.said, off, { x: ends(model.said), y: [-far, far], labels: ["said when held out", "true − said"], line: [0, 0] });
+    scatter(find("#residuals"), model.said, off, { x: ends(model.said), y: [-far, far], labels: ["predicted (held out)", "residual"], line: [0, 0] });
 
     function scatter(node, xs, ys, { x, y: range, labels, line }) {
       const at = frame(node, { x, y: range, labels, say: `${labels[1]} against ${labels[0]}, ${model.name}` });
       at.root.append(svg("path", { class: "chance", d: path(at.to, x, line) }));
       const points = xs.map((value, i) => ({ x: value, y: ys[i], i }));
       for (const point of points) at.root.append(svg("circle", { class: "dot fill-0", cx: at.to.x(point.x), cy: at.to.y(point.y), r: 3.2 }));
-      nearest(at, points, ({ i }) => [`true ${number(y[i])}`, `said ${number(model.said[i])}`, `off by ${number(y[i] - model.said[i])}`]);
+      nearest(at, points, ({ i }) => [`observed ${number(y[i])}`, `predicted ${number(model.said[i])}`, `residual ${number(y[i] - model.said[i])}`]);
     }
   }
 

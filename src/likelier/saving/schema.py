@@ -29,6 +29,7 @@ from likelier.estimators.discriminative.logistic_cv import CrossValidatedWeights
 from likelier.estimators.discriminative.perceptron import PerceptronState, VotedWeights
 from likelier.estimators.discriminative.sgd_base import SGDState
 from likelier.estimators.discriminative.weights import SolverTrace, Weights
+from likelier.estimators.generative.column_weights import WeightedBayes, WeightedParts
 from likelier.estimators.generative.discriminant import LinearBayes
 from likelier.estimators.generative.family_choice import Choice, Part, Plan, PlannedBayes, PlannedParts
 from likelier.estimators.linear_regression import LinearParams
@@ -86,6 +87,7 @@ from likelier.states import (
     Survey,
     Triangle,
 )
+from likelier.states.reservoir import Reservoir
 from likelier.states.rows import MOST
 from likelier.states.units import Scaled
 from likelier.storing.files import field_names
@@ -270,8 +272,13 @@ def _normal(params: Any) -> Any:
     return np.allclose(totals, 1, rtol=1e-6)
 
 
-def _kept(state: StoredRows) -> Any:
+def _kept(state: StoredRows | Reservoir) -> Any:
     return np.all(state.w > 0) and np.all((state.codes >= 0) & (state.codes < state.K))
+
+
+def _sampled_rows(state: Reservoir) -> Any:
+    counted = len(state.keys) <= state.most and state.before >= 0 and len(state.keys) <= state.rows
+    return counted and state.enough > 0 and _kept(state)
 
 
 def _pointed(params: Kernels) -> Any:
@@ -458,6 +465,9 @@ RECORDS = {
     ),
     "states.Sums": Kind(Sums, {"n": "K", "total": "K p", "gone": "K p"}, _summed),
     "states.Kept": Kind(StoredRows, {"K": "K", "X": "m p", "codes": "m", "w": "m"}, _kept, gaps=("X",)),
+    "states.Reservoir": Kind(
+        Reservoir, {"K": "K", "keys": "m", "X": "m p", "codes": "m", "w": "m"}, _sampled_rows, gaps=("X",)
+    ),
     "states.Survey": Kind(Survey, {"levels": "K"}),
     "states.LabelTotals": Kind(LabelTotals, {"levels": "K", "n": "K"}),
     "states.LabelRows": Kind(LabelRows, {"labels": "l", "rows": "l"}),
@@ -523,6 +533,18 @@ RECORDS = {
     ),
     "plan.PlannedBayes": Kind(
         PlannedBayes, {"log_prior": "K", "units": "p"}, _possible, logs=("log_prior",)
+    ),
+    "plan.WeightedParts": Kind(
+        WeightedParts,
+        {"columns": "c"},
+        _apart,
+        within=lambda parts: [(parts.plan, {}), (parts.reservoir, {}), *_each(parts)],
+    ),
+    "plan.WeightedBayes": Kind(
+        WeightedBayes,
+        {"log_prior": "K", "units": "p", "weights": "p", "bias": "K"},
+        lambda model: _possible(model) and (model.weights >= 0).all() and model.strength > 0,
+        logs=("log_prior",),
     ),
     "scores.Scores": Kind(Scores, {}, lambda scores: scores.terms),
     "scores.Affine": Kind(Affine, {"b": "K", "W": "K p", "shift": "p"}),

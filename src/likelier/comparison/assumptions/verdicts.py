@@ -256,6 +256,10 @@ def jointly_gaussian(found: Evidence) -> Finding:
     return Finding("violated" if worst.far else "doubtful", why)
 
 
+TWICE = "what they share is counted twice"
+LESS = "weights make what they share count for less"
+
+
 def independent(found: Evidence, numbers_only: bool = False) -> Finding:
     """Pairs of columns within classes."""
     if found.pairs is None or not len((pairs := found.pairs.among(numbers_only)).one):
@@ -268,14 +272,21 @@ def independent(found: Evidence, numbers_only: bool = False) -> Finding:
     diffuse = pairs.overall >= DIFFUSE and bool((pairs.sphericity < LEVEL).any())
     if not worst and not diffuse:
         return Finding("supported", "no two columns depend much on each other within a class")
-    twice = "what they share is counted twice"
     if not worst:
-        why = f"columns depend a little on each other within classes (|r| ≈ {pairs.overall:.2f}): {twice}"
+        why = f"columns depend a little on each other within classes (|r| ≈ {pairs.overall:.2f}): {TWICE}"
         return Finding("doubtful", why)
     many = f"{pairs.touched.sum()} of {len(pairs.names)} columns depend strongly on another"
     head = f"{many if pairs.touched.any() else 'some columns depend on others'} within classes"
     much = pairs.touched.mean() >= MANY or pairs.overall >= DENSE
-    return Finding("violated" if much else "doubtful", f"{head}: {said(worst[0])}; {twice}")
+    return Finding("violated" if much else "doubtful", f"{head}: {said(worst[0])}; {TWICE}")
+
+
+def independent_weighted(found: Evidence) -> Finding:
+    """The same, where columns have weights: what several share then counts for less."""
+    one = independent(found)
+    if one.verdict not in ("violated", "doubtful"):
+        return one
+    return Finding("doubtful", f"{one.why.removesuffix('; ' + TWICE).removesuffix(': ' + TWICE)}; {LESS}")
 
 
 def independent_numbers(found: Evidence) -> Finding:

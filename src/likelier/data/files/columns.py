@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from likelier.array_types import Floats
 from likelier.data import frames
 from likelier.data.chunk import Chunk
+from likelier.data.documents import Documents
 from likelier.data.errors import CONTINUOUS, CROWDED, MOST_EXACT
 from likelier.data.files.base import File, Span
 from likelier.data.labels import label_counts
@@ -95,6 +96,7 @@ class Roles:
     y: Literal["numbers", "labels", "codes"] = "numbers"
     levels: NDArray[Any] | None = None
     partly: bool = False  # labels may be missing
+    text: bool = False  # the feature is documents
 
     def __post_init__(self) -> None:
         twice = [name for name, times in Counter(self.columns).items() if times > 1]
@@ -112,9 +114,10 @@ class Roles:
     def chunks(self, file: File, number: int, span: Span, size: int, rows: int) -> Iterator[Chunk]:
         """The rows of a span, `number` being that of the file's first row."""
         as_numbers = self.y == "numbers"
-        numeric = (name for name in self.features if name not in self.categories)
+        words = self.features if self.text else self.categories
+        numeric = (name for name in self.features if name not in words)
         numbers = (*numeric, *(self.targets if as_numbers else ()), *self._weights)
-        others = tuple(name for name in self.features if name in self.categories)
+        others = tuple(name for name in self.features if name in words)
         at = span.first
         for batch in file.read(numbers, (*others, *(() if as_numbers else self.targets)), span, size, rows):
             if batch.num_rows:
@@ -129,15 +132,29 @@ class Roles:
         if self.y == "labels":
             labels, counts = self._labels(batch, w, file, at)
             return Chunk(_nothing(batch.num_rows), labels, counts, number + at)
-        columns = tuple(
-            (frames.arrow_factor if name in self.categories else frames.arrow_numbers)(batch.column(name))
-            for name in self.features
-        )
-        X = Columns(columns) if columns else _nothing(batch.num_rows)
+        X = self._features(batch, file, at)
         if self.levels is not None:
             column = batch.column(self.targets[0])
             return Chunk(X, frames.recoded(column, self.levels), w, number + at)
         return Chunk(X, self._numbers(batch, file, at), w, number + at)
+
+    def _features(self, batch: Any, file: File, at: int) -> Any:
+        if not self.features:
+            return _nothing(batch.num_rows)
+        if self.text:
+            column = frames.plain(batch.column(self.features[0]))
+            if column.null_count:
+                gone = column.is_null().to_numpy(zero_copy_only=False)
+                _refuse_rows(gone, None, file, at, self.features[0], "Every row needs a document.")
+            return Documents(column)
+        return Columns(
+            tuple(
+                (frames.arrow_factor if name in self.categories else frames.arrow_numbers)(
+                    batch.column(name)
+                )
+                for name in self.features
+            )
+        )
 
     def _labels(self, batch: Any, w: Floats | None, file: File, at: int) -> tuple[NDArray[Any], Floats]:
         """The labels, each once, and the weight and number of their rows: all that a survey needs."""

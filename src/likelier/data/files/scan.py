@@ -131,6 +131,7 @@ def _near(name: str, names: Sequence[str]) -> str:
 Batches = Callable[[], Iterator[tuple[int, Any]]]
 # A glimpse of labels: from so many places, the first block or so many rows of each.
 PLACES, GLIMPSE = 8, 1 << 14
+DOCUMENT = 1 << 10  # bytes that a document is taken to have, where files are cut by rows
 
 
 def scan(
@@ -140,6 +141,7 @@ def scan(
     weight: str | None = None,
     format: str | None = None,
     *,
+    text: str | None = None,
     types: Mapping[str, Kind] | None = None,
     missing: str | Sequence[str] | None = None,
     encoding: str | None = None,
@@ -166,6 +168,9 @@ def scan(
         The column of the sample weights.
     format : {"parquet", "csv", "tsv", "jsonl", "svmlight", "vw"}, default=None
         The format of all files. None goes by the endings of the file names.
+    text : str, default=None
+        A column of documents as X, in place of `features`: for `TextClassifier`, and for vectorizers, which
+        make columns of its terms as the files are read.
     types : dict of str to {"number", "category", "text", "date"}, default=None
         The types of columns, by name, where the file does not declare them or declares another type.
         Dates become days since 1970.
@@ -214,13 +219,22 @@ def scan(
     """
     paths, kind = find(path, format)
     if FORMATS[kind].delimiter is None:
-        text = {"missing": missing, "encoding": encoding, "delimiter": delimiter, "header": header and None}
-        _refuse_text(paths[0], kind, **text)
+        cells = {
+            "missing": missing,
+            "encoding": encoding,
+            "delimiter": delimiter,
+            "header": header and None,
+        }
+        _refuse_text(paths[0], kind, **cells)
     if FORMATS[kind].sparse:
-        _refuse_columns(paths[0], kind, target=target, features=features, weight=weight, types=types)
+        named = {"target": target, "features": features, "weight": weight, "text": text, "types": types}
+        _refuse_columns(paths[0], kind, **named)
         return scan_lines(paths, kind)
     files = READERS[kind](paths, _Cells(kind, missing, encoding, delimiter, bool(header)))
-    return _table(_declared(files, kinds(types)) if types else files, target, features, weight)
+    files = _declared(files, kinds(types)) if types else files
+    if text is not None:
+        return _texts(files, target, text, features, weight)
+    return _table(files, target, features, weight)
 
 
 def names_in(path: Any, format: str | None, how: Mapping[str, Any]) -> tuple[str, ...]:
@@ -287,6 +301,25 @@ def _table(files: tuple[File, ...], target: Any, features: Any, weight: str | No
     if not any(file.rows is None or file.rows for file in files):
         raise ValueError(f"{files[0].path}: no rows{_beside(files)}.")
     return Scan(files, roles)
+
+
+def _texts(files: tuple[File, ...], target: Any, text: str, features: Any, weight: str | None) -> "Scan":
+    """A column of documents."""
+    if features is not None:
+        raise ValueError(
+            f"text={text!r} makes the documents X, and features={features!r} other columns: pass one of "
+            "them."
+        )
+    known_columns(files, [text])
+    if isinstance(files[0], Delimited):  # what looks like numbers are documents, too
+        files = _declared(files, {text: "text"})
+    if not frames.is_text(files[0].types[text]):
+        raise ValueError(
+            f"{files[0].path}: text={text!r} is a column of type {files[0].described(text)}: documents are "
+            "strings."
+        )
+    source = _table(files, target, [text], weight)
+    return replace(source, roles=replace(source.roles, text=True))
 
 
 def _listed(names: Any) -> tuple[str, ...]:
@@ -367,7 +400,8 @@ class Scan(ClusterFiles):
         )
         y = f", target={targets!r}" if self.roles.targets else ""
         w = f", weight={self.roles.weight!r}" if self.roles.weight is not None else ""
-        return f"<Scan of {self._held}: {rows}{p} features ({shown}){y}{w}>"
+        what = "documents" if self.roles.text else f"{p} features"
+        return f"<Scan of {self._held}: {rows}{what} ({shown}){y}{w}>"
 
     @property
     def p(self) -> int:
@@ -456,7 +490,7 @@ class Scan(ClusterFiles):
         """The same rows with these columns as X, with or without y and weights."""
         roles = replace(self.roles, features=tuple(features))
         if not y:
-            roles = Roles(roles.features)
+            roles = Roles(roles.features, text=roles.text)
         known_columns(self.files, roles.columns)
         return replace(self, roles=roles)
 
@@ -480,7 +514,9 @@ class Scan(ClusterFiles):
         return {name: first.described(name) for name in columns if not frames.is_number(first.types[name])}
 
     def texts(self, columns: Sequence[str]) -> frozenset[str]:
-        """Which of these columns are text, and could be categories."""
+        """Which of these columns are text, and could be categories: documents could not."""
+        if self.roles.text:
+            return frozenset()
         return frozenset(name for name in columns if frames.is_text(self.files[0].types[name]))
 
     def dates(self, columns: Sequence[str]) -> list[str]:
@@ -501,11 +537,18 @@ class Scan(ClusterFiles):
 
     def parts(self, state_bytes: int) -> Sequence[Part]:
         types, four = self.files[0].types, 4 * state_bytes
+        if self.roles.text:  # documents are read in small pieces, whatever becomes of them
+            return self._parts(
+                max(1, max(PART_BYTES, four) // DOCUMENT), BLOCK_BYTES, BLOCK_BYTES // DOCUMENT
+            )
         wide = sum(frames.width(types[name]) for name in self.roles.features or self.roles.columns)
         rows = max(1, max(PART_BYTES, four) // wide)
-        size = max(BLOCK_BYTES, four)
+        return self._parts(rows, max(BLOCK_BYTES, four), rows)
+
+    def _parts(self, rows: int, size: int, most: int) -> list[Part]:
+        """Parts of so many rows, chunks of about so many bytes of text, or of so many rows at most."""
         return [
-            partial(self.roles.chunks, file, number, span, size, rows)
+            partial(self.roles.chunks, file, number, span, size, most)
             for file, number in zip(self.files, firsts(self._lengths(self.exact)), strict=True)
             for span in file.spans(rows)
         ]

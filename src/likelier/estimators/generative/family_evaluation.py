@@ -14,9 +14,10 @@ from likelier.data import Chunk, Columns, Factor
 from likelier.data.labels import numbers_among
 from likelier.data.units import block_in_units, magnitudes
 from likelier.data.units import needed as needed_units
-from likelier.families.categorical import Categorical, Histogram, left_out
+from likelier.families.categorical import Categorical, Histogram
+from likelier.families.leave_one_out import Rows
+from likelier.families.left_out_columns import each_left_out
 from likelier.families.registry import ColumnFamily, Smoothing, is_table, named_family
-from likelier.states.counts import codes_of
 
 AT_ONCE = 1 << 20  # scores that are computed together: they stay in the cache
 MOST_ASKED = 1 << 12  # rows whose classes are told, by the statistics of all
@@ -101,15 +102,9 @@ class FamilyEvaluator:
         stats: Any = family.stats(self.K, len(columns))
         stats.update(rows)
         asked = rows if isinstance(self.asked, slice) else rows.take(self.asked)
-        out = np.minimum(self.w, 1.0)
-        if isinstance(family, Categorical | Histogram):
-            found = stats.counts if isinstance(family, Histogram) else stats
-            return left_out(family, found, _entries(asked, settled, found.sizes), self.y, out)
-        X = asked.X.to_array()
-        Z: Floats = family.estimate(stats).parts(X)
-        own = family.estimate(stats.without(X, self.y, out), stats).each(X)
-        Z[np.arange(len(Z)), self.y] = np.nan_to_num(own, nan=0.0)
-        return Z
+        found = each_left_out(family, stats, Rows(asked.X, self.y, np.minimum(self.w, 1.0)))
+        assert found is not None  # families of a column each
+        return found
 
     def risks(
         self, columns: Sequence[int], settled: Sequence[ColumnFamily], values: Sequence[NDArray[Any]]
@@ -214,23 +209,6 @@ def _coded(x: Any, levels: Any) -> Factor:
     return found
 
 
-def _entries(rows: Chunk, settled: Sequence[ColumnFamily], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where cells stand in a table, (n, q); -1: missing."""
-    X: Any = rows.X if settled[0].bins is None else codes_of([one.bins for one in settled], rows)  # type: ignore[misc]
-    codes = np.stack([x.codes if isinstance(x, Factor) else x for x in X.arrays], axis=1)
-    return np.where(codes < 0, -1, codes + (np.cumsum(sizes) - sizes))
-
-
-def needed(held: str, other: str) -> float:
-    """By how many standard errors another family must be better than the one that is held.
-
-    A curve may be sure, far from all rows, of what no row has shown; a table is not.
-    """
-    if is_table(held) == is_table(other):
-        return SURE
-    return SAFE if is_table(other) else DARING
-
-
 @dataclass
 class JointScores:
     """Scores of candidates, those of a column in one sum with those of all others."""
@@ -240,6 +218,11 @@ class JointScores:
     scores: Mapping[tuple[int, str], Floats]  # (rows, K), by column and family
     excess: Mapping[tuple[int, str], float]  # how much of the loss is due to the sample
     risks: Mapping[tuple[int, str], float]  # how much more there will be than rows left out have shown
+
+    @cached_property
+    def _tables(self) -> set[str]:
+        """The families whose scores are those of a table."""
+        return {name for name in dict.fromkeys(name for _, name in self.scores) if is_table(name)}
 
     def improved(self, picked: Mapping[int, str], names: Mapping[int, Sequence[str]]) -> dict[int, str]:
         """Families that tell more together, from those that tell most alone; of columns that have others.
@@ -252,7 +235,7 @@ class JointScores:
             alike = {j: family if family in names.get(j, ()) else name for j, name in picked.items()}
             found = self._losses(alike)
             difference = found - held + self._excess(alike) - self._excess(best)
-            if self._better(difference, SAFE if is_table(family) else DARING):
+            if self._better(difference, SAFE if family in self._tables else DARING):
                 best, held = alike, found
         S = self._sum(best)
         held = self.evaluator.losses(S, self.rows)
@@ -277,7 +260,7 @@ class JointScores:
         tables = {
             j: min(some, key=losses[j].__getitem__)
             for j, best in alone.items()
-            if not is_table(best) and (some := [name for name in losses[j] if is_table(name)])
+            if best not in self._tables and (some := [name for name in losses[j] if name in self._tables])
         }
         found = dict(alone)
         for block in self.evaluator.blocks(list(tables)):
@@ -305,12 +288,21 @@ class JointScores:
             for other in candidates
             if other != name
         }
-        sure = [other for other, gain in gains.items() if self._better(gain, needed(name, other))]
+        sure = [other for other, gain in gains.items() if self._better(gain, self._needed(name, other))]
         if not sure:
             return held
         best[j] = min(sure, key=lambda other: float(self._w @ gains[other]))
         S += self.scores[j, best[j]] - self.scores[j, name]
         return self.evaluator.losses(S, self.rows)
+
+    def _needed(self, held: str, other: str) -> float:
+        """By how many standard errors another family must be better than the one that is held.
+
+        A curve may be sure, far from all rows, of what no row has shown; a table is not.
+        """
+        if (held in self._tables) == (other in self._tables):
+            return SURE
+        return SAFE if other in self._tables else DARING
 
     def _better(self, difference: Floats, errors: float) -> Any:
         """Whether losses (rows, …) differ for the better, by so many standard errors."""

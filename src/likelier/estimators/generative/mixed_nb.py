@@ -1,24 +1,26 @@
-"""Naive Bayes in which every column has a family of its own."""
+"""Naive Bayes in which every column has a family of its own, and may have a weight."""
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from likelier import links
 from likelier.array_types import Floats
-from likelier.data import Columns, DegenerateWarning, Dense, Factor, Source
-from likelier.data.transforms import Recoded
+from likelier.data import Arrays, Columns, DegenerateWarning, Dense, Factor, Source
+from likelier.data.transforms import Recoded, innermost
 from likelier.engines import chunks
 from likelier.estimators import validation
 from likelier.estimators.base import Names
 from likelier.estimators.common import Contributions, LinearClassifier
 from likelier.estimators.generative.base import prior_of
+from likelier.estimators.generative.column_weights import WeightedBayes, WeightedParts, rows_kept, weighted
 from likelier.estimators.generative.family_choice import (
     Choice,
     Plan,
@@ -33,16 +35,28 @@ from likelier.estimators.generative.outliers import CountedModel
 from likelier.estimators.generative.units import Scaling
 from likelier.estimators.one_pass import Start
 from likelier.families import Mixed, MixedFamily
-from likelier.families.affine_view import AffineView, reading_of
+from likelier.families.affine_view import AffineView
+from likelier.families.left_out_columns import NotByRow
 from likelier.families.registry import Smoothing
+from likelier.families.weighted import weighted_reading
 from likelier.model import Bayes, log_of
+from likelier.states.reservoir import Reservoir
+from likelier.states.units import plain
 from likelier.warning_location import outside
 
+NOT_KEPT = (
+    "weighting was None when the first rows were counted, so that no rows were kept to fit weights to: "
+    "call fit anew."
+)
 UNLIKELY = 0.01  # a chance below which a column is not taken for independent of the class
 
 
 class NaiveBayes(OnePassClassifier):
     """Naive Bayes for mixed tables: a_k(x) = ln p(C_k) + Σ_j ln p_j(x_j | C_k), a family for each column.
+
+    With `weighting="discriminative"`: a_k(x) = b_k + ln p(C_k) + Σ_j w_j ln p_j(x_j | C_k), in which the
+    weights w_j >= 0 of the columns and the biases b_k of the classes are fitted to predict the classes of
+    rows left out.
 
     Takes real, count, boolean and categorical columns together, without encoding. Columns of strings are
     categories; NaN and None are missing values. By default the family of each column is chosen from the
@@ -65,6 +79,11 @@ class NaiveBayes(OnePassClassifier):
         Pseudo-counts that smooth the families of categories, bins, counts and booleans.
     var_smoothing : float, default=1e-9
         Share of a column's variance that is added to the variances of Gaussian columns.
+    weighting : {"discriminative"} or None, default=None
+        Weights of the columns in class probabilities. None: all are 1, which is naive Bayes. With
+        "discriminative" they minimise the log loss −ln p(y | x) of the training rows, each by the densities
+        of a model without it, and a penalty that draws them towards a common weight. Class probabilities
+        are then better where columns are correlated; densities do not change.
 
     Attributes
     ----------
@@ -79,7 +98,14 @@ class NaiveBayes(OnePassClassifier):
         The family of each column, by name or by number.
     selection_ : tuple of Choice
         For each column that was chosen automatically: type of the column, family, and the held-out log loss
-        of each candidate; `str` of an item is a sentence.
+        of each candidate, and the weight if there are any; `str` of an item is a sentence.
+    column_weights_ : ndarray of shape (n_features_in_,)
+        Weight of each column; 0: the column is left out of class probabilities. This and the next two exist
+        only with `weighting="discriminative"`.
+    class_bias_ : ndarray of shape (n_classes,)
+        What is added to the logarithm of each class prior.
+    weight_penalty_ : float
+        Strength of the penalty, chosen by the evidence of the training rows.
     statistic_names_ : ndarray of shape (n_statistics,)
         Names of the columns of `statistics`. This and the next two exist only if all families are linear
         in their statistics (not Gaussian or kernel).
@@ -104,6 +130,21 @@ class NaiveBayes(OnePassClassifier):
     five rows. Families, categories and bins are chosen from the first rows and stay the same in
     `partial_fit`.
 
+    With weights, families are chosen column by column. `predict`, `predict_proba`, `decision_function`,
+    `contributions`, `adapt_priors` and `score` answer by the weighted scores; `score_samples`,
+    `predict_joint_log_proba`, `sample`, `impute`, `condition` and `is_outlier` by the densities alone.
+    `marginal` keeps the weights of its columns; `condition` returns a model without weights. Weights are
+    fitted to at most 32,768 rows, a random sample of all, which the model keeps for `partial_fit` and
+    `merge`: both fit them anew to a sample of all rows so far, by the statistics of all of them. With other
+    `priors` than the frequencies, the weights are those of the frequencies.
+
+    References
+    ----------
+    .. [1] Raina, R., Shen, Y., Ng, A. Y. and McCallum, A. (2003). Classification with hybrid
+       generative/discriminative models. NIPS 16.
+    .. [2] Zaidi, N. A., Cerquides, J., Carman, M. J. and Webb, G. I. (2013). Alleviating naive Bayes
+       attribute independence assumption by attribute weighting. JMLR 14, 1947-1988.
+
     Examples
     --------
     >>> import pandas as pd
@@ -127,11 +168,13 @@ class NaiveBayes(OnePassClassifier):
         priors: Any = None,
         alpha: float = 1.0,
         var_smoothing: float = 1e-9,
+        weighting: str | None = None,
     ) -> None:
         self.families = families
         self.priors = priors
         self.alpha = alpha
         self.var_smoothing = var_smoothing
+        self.weighting = weighting
 
     # ---- rows --------------------------------------------------------------------------------------
     def _may_be(self, classes: NDArray[Any]) -> bool:
@@ -141,7 +184,7 @@ class NaiveBayes(OnePassClassifier):
     def _plan_for(self, source: Source, classes: NDArray[Any]) -> Plan:
         asked = asked_for(self.families, source.p, partial(validation.numbers_of, source.p, source.names))
         with np.errstate(all="ignore"):  # what overflows is refused with the statistics of all rows
-            return plan_of(source, classes, asked, self._smoothing())
+            return plan_of(source, classes, asked, self._smoothing(), joint=not self._weighted)
 
     def _known_plan(self) -> Plan:
         return self._plan
@@ -181,8 +224,18 @@ class NaiveBayes(OnePassClassifier):
             None if statistics is None else CountedModel(model.plan.family(self._smoothing()), statistics)
         )
 
+    @property
+    def _weighted(self) -> bool:
+        """Whether columns have weights; the hyper-parameter is checked."""
+        if self.weighting not in (None, "discriminative"):
+            raise ValueError(f"weighting must be None or 'discriminative'; got {self.weighting!r:.80}.")
+        return self.weighting is not None
+
     def _start(self, rows: Source, survey: Survey, earlier: Any = None) -> Start:
-        start = partial(PlannedParts.start, survey.plan, self._smoothing(), len(survey.classes), rows.p)
+        counted = survey.plan, self._smoothing(), len(survey.classes), rows.p
+        start: Start = partial(PlannedParts.start, *counted)
+        if self._weighted:
+            start = partial(WeightedParts.beside, *counted, _reservoir(rows, len(survey.classes), earlier))
         return self._in_units(rows, survey, earlier, start)
 
     def _scaling(self) -> Scaling:
@@ -204,14 +257,33 @@ class NaiveBayes(OnePassClassifier):
             )
 
     def _model_of(self, statistics: PlannedParts, classes: NDArray[Any]) -> Bayes:
-        prior = prior_of(self.priors, statistics.n, classes)
-        params = statistics.plan.family(self._smoothing()).estimate(statistics)
-        return PlannedBayes(params, log_of(prior), plan=statistics.plan)
+        prior, family = (
+            prior_of(self.priors, statistics.n, classes),
+            statistics.plan.family(self._smoothing()),
+        )
+        model = PlannedBayes(family.estimate(statistics), log_of(prior), plan=statistics.plan)
+        if not self._weighted:
+            return model
+        if not isinstance(statistics, WeightedParts):
+            raise ValueError(
+                "weighting was None when the first rows were counted: fit anew to have weights."
+            )
+        try:
+            return weighted(model, family, statistics)
+        except NotByRow as problem:
+            raise ValueError(
+                f"weighting needs the density of each training row without that row, which the family of "
+                f"column {', '.join(map(str, problem.columns))} cannot give: choose another family for it, "
+                "or weighting=None."
+            ) from None
 
     def _shown(self, model: Bayes, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
         assert isinstance(model, PlannedBayes)
         shown = super()._shown(model, statistics, target)
-        shown |= {"class_prior_": model.prior, "selection_": model.plan.choices}
+        shown |= {"class_prior_": model.prior, "selection_": _chosen(model)}
+        if isinstance(model, WeightedBayes):
+            shown |= {"column_weights_": model.weights, "class_bias_": model.bias}
+            shown["weight_penalty_"] = model.strength
         shown["families_"] = model.plan.families(int)
         if statistics is not None:
             shown["class_count_"] = statistics.n.copy()
@@ -222,7 +294,8 @@ class NaiveBayes(OnePassClassifier):
         super()._publish(model, statistics, target, names)
         if names is not None:
             self.families_ = self._plan.families(lambda j: str(names[j]))
-            self.selection_ = tuple(replace(c, column=str(names[c.column])) for c in self._plan.choices)
+            chosen = _chosen(model)
+            self.selection_ = tuple(replace(c, column=str(names[c.column])) for c in chosen)
         return self
 
     def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
@@ -241,11 +314,12 @@ class NaiveBayes(OnePassClassifier):
 
     # ---- answers -----------------------------------------------------------------------------------
     def contributions(self, X: Any) -> Contributions:
-        """How much each column adds to the score of each class: ln p(x_j | C_k).
+        """How much each column adds to the score of each class: ln p(x_j | C_k), or w_j ln p(x_j | C_k).
 
-        The base is ln p(C_k); base and contributions add up to ln p(x, C_k). A missing value contributes 0.
-        What a group of columns contributes only jointly is divided equally among its columns that are not
-        missing.
+        The base is ln p(C_k); base and contributions add up to ln p(x, C_k). With weights, the base is
+        b_k + ln p(C_k), and they add up to the score a_k(x), of which `predict_proba` is the softmax. A
+        missing value contributes 0. What a group of columns contributes only jointly is divided equally
+        among its columns that are not missing.
 
         Parameters
         ----------
@@ -259,11 +333,13 @@ class NaiveBayes(OnePassClassifier):
             base + values.sum(axis=2) is the score of each class. `to_frame()` gives a pandas table.
         """
         validation.fitted(self)
-        params = self._model.params
+        model, params = self._model, self._model.params
         assert isinstance(params, Mixed)
-        return Contributions.of(
-            self, self._model.parts(self._cells(X), params.parts), self._model.log_prior
-        )
+        parts, base = model.parts(self._cells(X), params.parts), model.log_prior
+        if isinstance(model, WeightedBayes):
+            parts = np.where(model.weights > 0, parts * model.weights, 0.0)
+            base = base + model.bias
+        return Contributions.of(self, parts, base)
 
     def _cells(self, X: Any) -> Floats:
         """Rows as numbers and codes; what a family cannot have is missing, as in every answer, and said."""
@@ -281,7 +357,8 @@ class NaiveBayes(OnePassClassifier):
         validation.fitted(self)
         params = self._model.params
         assert isinstance(params, Mixed)
-        found = [(columns, reading_of(part)) for columns, part in params.groups]
+        weights = getattr(self._model, "weights", np.ones(self.n_features_in_))
+        found = [(columns, weighted_reading(part, weights[columns])) for columns, part in params.groups]
         curved = [int(j) for columns, reading in found if reading is None for j in columns]
         if curved:
             names = validation.named(getattr(self, "feature_names_in_", None), curved)
@@ -335,6 +412,7 @@ class NaiveBayes(OnePassClassifier):
     def _lines(self) -> tuple[Floats, Floats]:
         readings = [reading for _, reading in self._readings()]
         b = self._model.log_prior + np.sum([reading.b for reading in readings], axis=0)
+        b += getattr(self._model, "bias", 0.0)
         return np.hstack([reading.W for reading in readings]), b
 
     @property
@@ -371,6 +449,18 @@ class NaiveBayes(OnePassClassifier):
         return tags
 
     # ---- rows as users know them -------------------------------------------------------------------
+    def _class_shares(self, X: Any) -> Floats:
+        """By the densities, whatever weights there are."""
+        model = self._model
+        if not isinstance(model, WeightedBayes):
+            return super()._class_shares(X)
+        return self._answers(model.unweighted(model.log_prior), X, links.softmax)
+
+    def _derived(self, model: Bayes, columns: NDArray[np.intp], given: Mapping[str, Any]) -> Self:
+        """What `condition` returns is the model of densities: it has no weights."""
+        new = super()._derived(model, columns, given)
+        return new if isinstance(model, WeightedBayes) else new.set_params(weighting=None)
+
     def _imputed(self, X: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         filled, missing = super()._imputed(X)
         levels = self._plan.levels
@@ -410,6 +500,26 @@ class NaiveBayes(OnePassClassifier):
             name = validation.named(getattr(self, "feature_names_in_", None), [column])
             raise ValueError(f"column {name} has no category {value!r}; it has {shown}{more}")
         return float(found[0])
+
+
+def _reservoir(rows: Source, K: int, earlier: Any) -> Callable[[], Reservoir]:
+    """Makes room for the rows to which weights are fitted."""
+    before = 0
+    if earlier is not None:
+        if not isinstance(plain(earlier._statistics), WeightedParts):
+            raise ValueError(NOT_KEPT)
+        before = plain(earlier._statistics).reservoir.rows
+    held = innermost(rows)
+    weights = held.w if isinstance(held, Arrays) else None
+    expected = rows.rows if weights is None else int(np.count_nonzero(weights))
+    return partial(Reservoir.start, K, rows.p, rows_kept(K, rows.p), before, expected)
+
+
+def _chosen(model: PlannedBayes) -> tuple[Choice, ...]:
+    """What was chosen of each column, and the weight that it has."""
+    if not isinstance(model, WeightedBayes):
+        return model.plan.choices
+    return tuple(replace(one, weight=float(model.weights[one.column])) for one in model.plan.choices)
 
 
 def _remarks_on(choices: Sequence[Choice], names: Names) -> Iterator[str]:

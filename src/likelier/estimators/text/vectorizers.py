@@ -4,69 +4,28 @@ Parameters, matrices and names of features are scikit-learn's, cell for cell. Wh
 tokenizer, preprocessor, analyzer or pattern of one's own) is left to scikit-learn's Python.
 """
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
-from sklearn import get_config
 from sklearn.feature_extraction import text as peer
-from sklearn.preprocessing import normalize
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likelier import _core
-from likelier.estimators.text.characters import characters
+from likelier.data.documents import Texts
+from likelier.estimators.sources import stored
+from likelier.estimators.text.counting import (
+    NO_STRING,
+    TermList,
+    analysis_of,
+    batches,
+    counted,
+    hashed,
+    kept,
+    matrix,
+)
+from likelier.estimators.text.streaming import Vectorized, documents_of, vocabulary_of
 from likelier.threads import cores
-
-BATCH = 8192  # documents that are encoded at a time
-UNITS = {"word": 0, "char": 1, "char_wb": 2}
-SHORTEST = {r"(?u)\b\w\w+\b": 2, r"(?u)\b\w+\b": 1}  # characters of a word, by the pattern that says so
-# Whoever overrides one of these wants it to be called.
-STEPS = ("build_analyzer", "build_preprocessor", "build_tokenizer", "decode", "get_stop_words")
-NO_STRING = "Iterable over raw text documents expected, string object received."
-
-
-def _analysis(vectorizer: Any) -> "_core.Analysis | None":
-    """How the core cuts documents for it; None: scikit-learn has to do it."""
-    v = vectorizer
-    least, most = v.ngram_range
-    plain = (
-        isinstance(v.analyzer, str)
-        and v.preprocessor is None
-        and (v.analyzer != "word" or (v.tokenizer is None and v.token_pattern in SHORTEST))
-        and v.strip_accents in (None, "ascii", "unicode")
-        and least >= 1
-        and all(getattr(type(v), name) is getattr(peer.CountVectorizer, name) for name in STEPS)
-    )
-    if not plain:
-        return None
-    v.build_analyzer()  # which warns of stop words that cannot be found
-    ignored = v.get_stop_words() if v.analyzer == "word" else None
-    return _core.Analysis(
-        UNITS[v.analyzer],
-        least,
-        most,
-        SHORTEST.get(v.token_pattern, 1),
-        characters(lower=bool(v.lowercase), accents=v.strip_accents),
-        sorted(word for word in ignored or () if isinstance(word, str)),
-    )
-
-
-def _batches(vectorizer: Any, documents: Iterable[Any]) -> Iterator[list[str]]:
-    """The documents as strings, some thousands at a time."""
-    rest = iter(documents)
-    while batch := list(islice(rest, BATCH)):
-        if vectorizer.input != "content" or not all(type(document) is str for document in batch):
-            batch = [_string(vectorizer, document) for document in batch]
-        yield batch
-
-
-def _string(vectorizer: Any, document: Any) -> str:
-    decoded = vectorizer.decode(document)
-    if not isinstance(decoded, str):
-        raise AttributeError(f"{type(decoded).__name__!r} object has no attribute 'lower'")
-    return str(decoded)
 
 
 class CountVectorizer(peer.CountVectorizer):
@@ -152,20 +111,21 @@ class CountVectorizer(peer.CountVectorizer):
         """
         if isinstance(raw_documents, str):
             raise ValueError(NO_STRING)
+        if stored(raw_documents):
+            return self.fit(raw_documents).transform(raw_documents)
         self._validate_params()
         self._validate_ngram_range()
-        analysis = None if self.vocabulary is not None else _analysis(self)
+        analysis = None if self.vocabulary is not None else analysis_of(self)
         if analysis is None:  # a vocabulary that is given needs nothing but its checks, and `transform`
             return super().fit_transform(raw_documents, y)
         self._warn_for_unused_params()
         self._validate_vocabulary()
-        counts = _counted(self, analysis, None, raw_documents)
+        counts = counted(self, analysis, None, raw_documents)
         documents, times = counts.totals()
-        if not len(documents):
-            raise ValueError("empty vocabulary; perhaps the documents only contain stop words")
-        keep = _kept(self, documents, documents if self.binary else times, counts.rows)
-        X = _matrix(counts, np.where(keep, np.cumsum(keep) - 1, -1), int(keep.sum()), self)
-        self.vocabulary_ = {term: j for j, term in enumerate(counts.texts(keep.view(np.uint8)))}
+        keep = kept(self, documents, documents if self.binary else times, counts.rows)
+        terms = TermList(*counts.terms(keep.view(np.uint8)))
+        X = matrix(counts, np.where(keep, np.cumsum(keep) - 1, -1), len(terms), self, cores())
+        self._learned(terms)
         return X
 
     def fit(self, raw_documents: Any, y: Any = None) -> Any:
@@ -183,61 +143,102 @@ class CountVectorizer(peer.CountVectorizer):
         CountVectorizer
             The vectorizer itself.
         """
-        self.fit_transform(raw_documents)
+        if stored(raw_documents):
+            self._learn_of(raw_documents)
+        else:
+            self.fit_transform(raw_documents)
         return self
+
+    def transform(self, raw_documents: Any) -> Any:
+        """Count the terms of the vocabulary.
+
+        Parameters
+        ----------
+        raw_documents : iterable or source
+            The documents, as `input` says: strings, file names or open files; or a source of documents.
+
+        Returns
+        -------
+        sparse matrix of shape (n_documents, n_terms) or source
+            The counts; of a source, one that counts them as it is read.
+        """
+        if not stored(raw_documents):
+            return super().transform(raw_documents)
+        self._check_vocabulary()
+        return Vectorized(documents_of(self, raw_documents), self, self._width())
+
+    def _learn_of(self, source: Any) -> tuple[Any, int]:
+        """Find the vocabulary of a source; how many documents have each of its terms, and all documents."""
+        self._validate_params()
+        self._validate_ngram_range()
+        self._warn_for_unused_params()
+        self._validate_vocabulary()
+        found = vocabulary_of(self, source)
+        if self.fixed_vocabulary_:
+            known = self.vocabulary_
+            counts = np.zeros(len(known), np.int64)
+            held = found.terms.columns()
+            for term, column in known.items():
+                counts[column] = found.documents[held[term]] if term in held else 0
+            return counts, found.rows
+        keep = kept(self, found.documents, found.documents if self.binary else found.times, found.rows)
+        self._learned(found.only(keep))
+        return found.documents[keep], found.rows
+
+    def _width(self) -> int:
+        terms = vars(self).get("_terms")
+        return len(self.vocabulary_ if terms is None else terms)
+
+    # ---- the vocabulary: a dict once somebody asks for it -------------------------------------------
+    @property
+    def vocabulary_(self) -> dict[str, int]:
+        """The column of each term."""
+        held = self.__dict__
+        if "_vocabulary" not in held:
+            if "_terms" not in held:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute 'vocabulary_'")
+            held["_vocabulary"] = held["_terms"].columns()
+        found: dict[str, int] = held["_vocabulary"]
+        return found
+
+    @vocabulary_.setter
+    def vocabulary_(self, columns: dict[str, int]) -> None:
+        self.__dict__.pop("_terms", None)
+        self.__dict__["_vocabulary"] = columns
+
+    @vocabulary_.deleter
+    def vocabulary_(self) -> None:
+        for name in ("_terms", "_vocabulary"):
+            self.__dict__.pop(name, None)
+
+    def _learned(self, terms: TermList) -> None:
+        """Become fitted."""
+        del self.vocabulary_
+        self.__dict__["_terms"] = terms
+
+    def _known(self) -> "tuple[_core.Terms, Any]":
+        """The table of the vocabulary, and the column of each of its terms."""
+        held = vars(self)
+        terms, columns = held.get("_terms"), held.get("_vocabulary")
+        if terms is not None and (columns is None or len(columns) == len(terms)):
+            return terms.table, np.arange(len(terms))
+        columns = self.vocabulary_
+        return _core.Terms(list(columns)), np.fromiter(columns.values(), np.int64, len(columns))
+
+    def _check_vocabulary(self) -> None:
+        """scikit-learn's check, without a dict that nobody has asked for."""
+        if "_terms" not in vars(self):
+            super()._check_vocabulary()
 
     def _count_vocab(self, raw_documents: Any, fixed_vocab: bool) -> Any:
         """Count the terms of a vocabulary that is known; scikit-learn calls this in `transform`."""
-        analysis = _analysis(self) if fixed_vocab else None
-        if analysis is None or not all(type(term) is str for term in self.vocabulary_):
+        analysis = analysis_of(self) if fixed_vocab else None
+        own = "_terms" in vars(self)
+        if analysis is None or not (own or all(type(term) is str for term in self.vocabulary_)):
             return super()._count_vocab(raw_documents, fixed_vocab)
-        counts = _counted(self, analysis, _core.Terms(list(self.vocabulary_)), raw_documents)
-        columns = np.fromiter(self.vocabulary_.values(), np.int64, len(self.vocabulary_))
-        return self.vocabulary_, _matrix(counts, columns, len(columns), self)
-
-
-def _counted(vectorizer: Any, analysis: "_core.Analysis", vocabulary: Any, documents: Any) -> Any:
-    counts = _core.DocumentCounts(analysis, vocabulary)
-    for batch in _batches(vectorizer, documents):
-        counts.add(batch, cores())
-    counts.finish()
-    return counts
-
-
-def _kept(
-    vectorizer: Any, documents: NDArray[np.int64], times: NDArray[np.int64], rows: int
-) -> NDArray[np.bool_]:
-    """Which terms are in so many documents as are asked for, and often enough."""
-    most, least = (
-        share if isinstance(share, int | np.integer) else share * rows
-        for share in (vectorizer.max_df, vectorizer.min_df)
-    )
-    if most < least:
-        raise ValueError("max_df corresponds to < documents than min_df")
-    keep: NDArray[np.bool_] = (documents <= most) & (documents >= least)
-    limit = vectorizer.max_features
-    if limit is not None and keep.sum() > limit:
-        often = (-times[keep]).argsort()[:limit]  # ties fall as in scikit-learn, by the same sort
-        keep[np.delete(np.flatnonzero(keep), often)] = False
-    if not keep.any():
-        raise ValueError("After pruning, no terms remain. Try a lower min_df or a higher max_df.")
-    return keep
-
-
-def _matrix(counts: Any, columns: NDArray[np.int64], width: int, vectorizer: Any) -> Any:
-    dtype = np.dtype(vectorizer.dtype)
-    values, indices, starts = counts.matrix(columns, dtype.name, bool(vectorizer.binary), cores())
-    # A view where the bytes are right: the core's int64 is another of C's types than NumPy's.
-    same = values.view(dtype) if values.dtype == dtype else values.astype(dtype)
-    return _sparse(same, indices, starts, width)
-
-
-def _sparse(values: Any, indices: Any, starts: Any, width: int) -> Any:
-    arrays = get_config().get("sparse_interface") == "sparray"
-    X = (sparse.csr_array if arrays else sparse.csr_matrix)((len(starts) - 1, width), dtype=values.dtype)
-    X.data, X.indices, X.indptr = values, indices, starts
-    X.has_sorted_indices = X.has_canonical_format = True
-    return X
+        table, columns = self._known()
+        counts = counted(self, analysis, table, raw_documents)
+        return None, matrix(counts, columns, len(columns), self, cores())
 
 
 class HashingVectorizer(peer.HashingVectorizer):
@@ -303,30 +304,22 @@ class HashingVectorizer(peer.HashingVectorizer):
         if isinstance(X, str):
             raise ValueError(NO_STRING)
         self._validate_ngram_range()
-        analysis = _analysis(self)
+        if stored(X):
+            return Vectorized(documents_of(self, X), self, self.n_features)
+        analysis = analysis_of(self)
         if analysis is None:
             return super().transform(X)
-        found = []
-        for batch in _batches(self, X):
+        found = _core.HashedDocuments(analysis, self.n_features, bool(self.alternate_sign))
+        for batch in batches(self, X):
+            if isinstance(batch, Texts):
+                found.add_utf8(batch.bytes, batch.ends, cores())
+                continue
             try:
-                part = _core.hash_documents(
-                    analysis, batch, self.n_features, bool(self.alternate_sign), cores()
-                )
+                # Words have no lone surrogates; runs of characters that have some cannot be hashed.
+                found.add(batch, self.analyzer != "word", cores())
             except UnicodeEncodeError:  # scikit-learn's is about the term, not the document
                 return super().transform(batch)
-            found.append(part)
-        values = np.concatenate([np.zeros(0, np.int32), *(part[0] for part in found)]).astype(self.dtype)
-        if self.binary:
-            values.fill(1)
-        indices = np.concatenate([np.zeros(0, np.int32), *(part[1] for part in found)])
-        sizes = np.concatenate([np.zeros(1, np.int64), *(np.diff(part[2], prepend=0) for part in found)])
-        starts = np.cumsum(sizes)
-        if starts[-1] <= np.iinfo(np.int32).max:
-            starts = starts.astype(np.int32)
-        else:
-            indices = indices.astype(np.int64)
-        rows = _sparse(values, indices, starts, self.n_features)
-        return rows if self.norm is None else normalize(rows, norm=self.norm, copy=False)
+        return hashed(found, self, cores())
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """The same as `transform`: there is nothing to learn.
@@ -369,6 +362,48 @@ class TfidfTransformer(peer.TfidfTransformer, auto_wrap_output_keys=None):  # ty
     feature_names_in_ : ndarray of str
         Their names, if the matrix was a frame.
     """
+
+    def transform(self, X: Any, copy: bool = True) -> Any:
+        """Weigh counts.
+
+        Parameters
+        ----------
+        X : sparse matrix of shape (n_samples, n_features)
+            Counts of terms.
+        copy : bool, default=True
+            Whether X is left as it is; False works on its own values, where X is a CSR matrix of floats.
+
+        Returns
+        -------
+        sparse matrix of shape (n_samples, n_features)
+            The weights.
+        """
+        check_is_fitted(self)
+        idf = getattr(self, "idf_", None)
+        found = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], copy=copy, reset=False
+        )
+        if not hasattr(found, "indptr") or (idf is not None and idf.dtype != found.dtype):
+            return super().transform(X, copy=copy)
+        weighed = self._weighed(found)
+        as_set: Callable[[Any], Any] = getattr(peer, "_align_api_if_sparse", lambda X: X)
+        return as_set(weighed)
+
+    def _learn(self, documents: Any, rows: int, dtype: Any) -> None:
+        """Become fitted to counts that were made before: of `rows` documents, so many have each term."""
+        dtype = dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)
+        df = documents.astype(dtype) + dtype.type(self.smooth_idf)
+        self.idf_ = np.log(np.full_like(df, rows + int(self.smooth_idf)) / df) + dtype.type(1)
+        self.n_features_in_ = len(df)
+
+    def _weighed(self, X: Any) -> Any:
+        """The same matrix, its values replaced."""
+        if self.sublinear_tf:
+            np.log(X.data, X.data)
+            X.data += 1.0
+        factors = getattr(self, "idf_", np.empty(0, X.dtype))
+        _core.weigh_terms(X.data, X.indices, X.indptr, factors, self.norm or "", cores())
+        return X
 
 
 class TfidfVectorizer(peer.TfidfVectorizer, CountVectorizer):
@@ -440,3 +475,73 @@ class TfidfVectorizer(peer.TfidfVectorizer, CountVectorizer):
     >>> words.idf_.round(3).tolist()
     [1.0, 1.405, 1.405, 1.405]
     """
+
+    def fit(self, raw_documents: Any, y: Any = None) -> Self:
+        """Learn the vocabulary, and how many documents have each term.
+
+        Parameters
+        ----------
+        raw_documents : iterable
+            The documents, as `input` says: strings, file names or open files.
+        y : None, default=None
+            Ignored; it is here for pipelines.
+
+        Returns
+        -------
+        TfidfVectorizer
+            The vectorizer itself.
+        """
+        if stored(raw_documents):
+            self._check_params()
+            self._tfidf = self._transformer()
+            documents, rows = self._learn_of(raw_documents)
+            if self.use_idf:
+                self._tfidf._learn(documents, rows, np.dtype(self.dtype))
+        else:
+            self.fit_transform(raw_documents)
+        return self
+
+    def transform(self, raw_documents: Any) -> Any:
+        """Weigh the terms of documents.
+
+        Parameters
+        ----------
+        raw_documents : iterable or source
+            The documents, as `input` says: strings, file names or open files; or a source of documents.
+
+        Returns
+        -------
+        sparse matrix of shape (n_documents, n_terms) or source
+            The weights; of a source, one that makes them as it is read.
+        """
+        if stored(raw_documents):
+            check_is_fitted(self, msg="The TF-IDF vectorizer is not fitted")
+            return CountVectorizer.transform(self, raw_documents)
+        return super().transform(raw_documents)
+
+    def _transformer(self) -> "TfidfTransformer":
+        return TfidfTransformer(
+            norm=self.norm, use_idf=self.use_idf, smooth_idf=self.smooth_idf, sublinear_tf=self.sublinear_tf
+        )
+
+    def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
+        """Learn the vocabulary, and weigh the terms of the documents.
+
+        Parameters
+        ----------
+        raw_documents : iterable
+            The documents, as `input` says: strings, file names or open files.
+        y : None, default=None
+            Ignored; it is here for pipelines.
+
+        Returns
+        -------
+        sparse matrix of shape (n_documents, n_terms)
+            The weights.
+        """
+        if stored(raw_documents):
+            return self.fit(raw_documents).transform(raw_documents)
+        self._check_params()
+        self._tfidf = self._transformer()
+        X = CountVectorizer.fit_transform(self, raw_documents)
+        return self._tfidf.fit(X).transform(X, copy=False)

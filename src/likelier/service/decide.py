@@ -1,0 +1,166 @@
+"""Which of the rows and labels that come are events, and which are refused, or have come before."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from likelier.service.events import encode, features_of, label_of
+from likelier.service.live import Live
+from likelier.service.store import Draft, Known, Store
+
+
+class Item(NamedTuple):
+    """A row to predict (x), a label (y), or both."""
+
+    id: str | None
+    x: bytes | None = None
+    y: Any = None
+
+
+class Refusal(Exception):
+    """Why a request is refused; none of its rows is an event."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+class Decided(NamedTuple):
+    """For each item the number of its draft, or None: it has come before."""
+
+    places: list[int | None]
+
+
+class Batch:
+    """Requests that share a commit: each is decided as if those before it were in the log already."""
+
+    def __init__(self, store: Store, live: Live, requests: Iterable[Sequence[Item]]) -> None:
+        self._live, self.drafts = live, list[Draft]()
+        ids = {item.id for items in requests for item in items if item.id is not None}
+        unsure = [id for id in ids if id not in live.waiting.rows]
+        self._known: dict[str, Known] = store.known(unsure) if unsure else {}
+        self._labels = set(live.served.labels)
+        self._rows: set[str] = set()  # ids of rows that are drafts of this batch
+
+    def add(self, items: Sequence[Item]) -> Decided:
+        """Decide a request; raises a `Refusal`, and then nothing of it is kept."""
+        before, drafts, labels = {}, list[Draft](), set(self._labels)
+        places: list[int | None] = []
+        try:
+            for i, item in enumerate(items):
+                where = f"row {i}: " if len(items) > 1 else ""
+                if item.id is not None and item.id not in before:
+                    before[item.id] = self._known.get(item.id)
+                fresh = self._decide(item, where)
+                if fresh and item.y is not None:
+                    self._meet(item.y, labels, where)
+                places.append(len(self.drafts) + len(drafts) if fresh else None)
+                if fresh:
+                    drafts.append(self._draft(item))
+                    self._remember(item)
+        except Refusal:
+            for id, known in before.items():
+                if known is None:
+                    self._known.pop(id, None)
+                else:
+                    self._known[id] = known
+            raise
+        self.drafts += drafts
+        self._labels = labels
+        self._rows |= {draft.id for draft in drafts if draft.id is not None and draft.x is not None}
+        return Decided(places)
+
+    def _draft(self, item: Item) -> Draft:
+        """The event of an item: a row that the log has already is not entered again, only its label."""
+        there = item.id is not None and self._seen(item.id).x is not None
+        return Draft(item.id, None if there else item.x, None if item.y is None else encode(item.y))
+
+    def _remember(self, item: Item) -> None:
+        if item.id is None:
+            return
+        known = self._seen(item.id)
+        self._known[item.id] = Known(
+            known.x if item.x is None else item.x,
+            self._live.now if item.x is not None else known.at,
+            known.y if item.y is None else encode(item.y),
+        )
+
+    def _seen(self, id: str) -> Known:
+        """What is known of an id: from this batch or the log, or of a row that waits."""
+        if id in self._known:
+            return self._known[id]
+        row = self._live.waiting.rows.get(id)
+        if row is None:
+            return Known(None, None, None)
+        held = self._live.waiting.held.get(id)
+        return Known(row.x, row.made, None if held is None else encode(held[0]))
+
+    def _decide(self, item: Item, where: str) -> bool:
+        """Whether it is an event."""
+        if item.id is None:
+            return True
+        known = self._seen(item.id)
+        if item.y is None:
+            return self._decide_row(item, known, where)
+        if known.y is not None:
+            return self._compare(item, label_of(known.y), where)
+        if item.x is not None:
+            if known.x is None:
+                return True
+            _same_row(item, known, where)
+        return self._decide_label(item, known, where)
+
+    def _decide_row(self, item: Item, known: Known, where: str) -> bool:
+        if known.x is None:
+            return True
+        _same_row(item, known, where)
+        return False
+
+    def _compare(self, item: Item, first: Any, where: str) -> bool:
+        if first == item.y and isinstance(first, bool) == isinstance(item.y, bool):
+            return False
+        raise Refusal(
+            409,
+            f"{where}id {item.id!r} has the label {_shown(first)} already; got {_shown(item.y)}. The first "
+            "one is kept.",
+        )
+
+    def _decide_label(self, item: Item, known: Known, where: str) -> bool:
+        live = self._live
+        if known.x is None:
+            if live.config.keep_unknown:
+                return True
+            raise Refusal(
+                404,
+                f"{where}no row with id {item.id!r} was predicted: send the row with its label, as "
+                '{"x": ..., "y": ..., "id": ...}, or start the server with --keep-unknown-labels.',
+            )
+        if item.id in live.waiting.rows or item.id in self._rows:
+            return True
+        default = live.config.default
+        if default is not None and default == item.y:
+            return False
+        what = "was forgotten" if default is None else f"counts as {_shown(default)}"
+        raise Refusal(
+            410,
+            f"{where}the label of id {item.id!r} comes too late: its row {what}, after --label-horizon or "
+            "because more than --max-waiting rows waited.",
+        )
+
+    def _meet(self, y: Any, labels: set[Any], where: str) -> None:
+        most = self._live.config.max_classes
+        if y not in labels and len(labels) >= most:
+            raise Refusal(
+                422, f"{where}label {_shown(y)} would be class {most + 1}: at most --max-classes={most}."
+            )
+        labels.add(y)
+
+
+def _same_row(item: Item, known: Known, where: str) -> None:
+    if known.x is not None and item.x != known.x and features_of(item.x or b"{}") != features_of(known.x):
+        raise Refusal(
+            409, f"{where}id {item.id!r} is of another row already: give each row an id of its own."
+        )
+
+
+def _shown(label: Any) -> str:
+    return encode(label).decode()[:80]

@@ -1,0 +1,107 @@
+"""Whether rows and labels still look as they did: recent rows against all."""
+
+import math
+from typing import Any
+
+from likelier.service.events import label_text
+
+RATE = 1 / 500  # of forgetting, in what is recent
+COLUMNS, VALUES = 100, 50  # that are followed
+
+
+class Numbers:
+    """Mean and deviation of all rows, and the mean of recent ones."""
+
+    def __init__(self) -> None:
+        self.n, self.mean, self.scatter, self.recent = 0, 0.0, 0.0, 0.0
+
+    def add(self, value: float) -> None:
+        """One more."""
+        self.n += 1
+        step = value - self.mean
+        self.mean += step / self.n
+        self.scatter += step * (value - self.mean)
+        self.recent += (value - self.recent) * max(RATE, 1 / self.n)
+
+    @property
+    def shift(self) -> float:
+        """How many standard deviations the recent mean is from that of all rows."""
+        deviation = math.sqrt(self.scatter / self.n) if self.n > 1 else 0.0
+        return (self.recent - self.mean) / deviation if deviation > 0 else 0.0
+
+
+class Shares:
+    """Shares of values among all rows, and among recent ones."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.all: dict[str, int] = {}
+        self.recent: dict[str, float] = {}
+
+    def add(self, value: str) -> None:
+        """One more; values beyond the first few count as one."""
+        key = value if value in self.all or len(self.all) < VALUES else "…"
+        self.n += 1
+        self.all[key] = self.all.get(key, 0) + 1
+        rate = max(RATE, 1 / self.n)
+        for known in self.recent:
+            self.recent[known] *= 1 - rate
+        self.recent[key] = self.recent.get(key, 0.0) + rate
+
+    @property
+    def shift(self) -> float:
+        """The total variation distance of the two, from 0 to 1."""
+        return sum(abs(self.recent.get(key, 0.0) - n / self.n) for key, n in list(self.all.items())) / 2
+
+
+class Drift:
+    """Columns and classes, recent against all."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, Numbers] = {}
+        self.words: dict[str, Shares] = {}
+        self.labels = Shares()
+
+    def row(self, x: dict[str, Any]) -> None:
+        """The cells of a row."""
+        for name, value in x.items():
+            if isinstance(value, str | bool):
+                held: Any = _of(self.words, name, Shares)
+                cell: Any = str(value)
+            elif isinstance(value, int | float) and abs(value) < 1e100:
+                held, cell = _of(self.numbers, name, Numbers), float(value)
+            else:
+                continue
+            if held is not None:
+                held.add(cell)
+
+    def label(self, y: Any) -> None:
+        """A label."""
+        self.labels.add(label_text(y))
+
+    def summary(self) -> dict[str, Any]:
+        """What has moved most, first."""
+        found = [
+            *(
+                {"column": name, "kind": "number", "shift": one.shift}
+                for name, one in list(self.numbers.items())
+            ),
+            *(
+                {"column": name, "kind": "words", "shift": one.shift}
+                for name, one in list(self.words.items())
+            ),
+        ]
+        found.sort(key=lambda one: -abs(float(str(one["shift"]))))
+        labels = self.labels
+        rates = {
+            name: {"all": n / labels.n, "recent": labels.recent[name]}
+            for name, n in list(labels.all.items())
+        }
+        return {"columns": found[:12], "labels": rates, "rows": labels.n}
+
+
+def _of(held: dict[str, Any], name: str, make: type[Any]) -> Any:
+    """What follows a column; None: too many are followed."""
+    if name not in held and len(held) < COLUMNS:
+        held[name] = make()
+    return held.get(name)

@@ -1,0 +1,227 @@
+"""The ASGI side: who may ask, how large a body may be, and errors as JSON."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from likelier.service.decide import Refusal
+from likelier.service.metrics import Metrics
+from likelier.service.models import RefusedRow
+from likelier.service.store import StoreError
+from likelier.service.tokens import Tokens
+from likelier.service.writer import Busy
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
+JSON, PLAIN, HTML = (
+    b"application/json",
+    b"text/plain; version=0.0.4; charset=utf-8",
+    b"text/html; charset=utf-8",
+)
+BODY_SECONDS = 30.0  # for a body to arrive
+LOCAL = frozenset(["127.0.0.1", "localhost", "[::1]", "testserver"])
+
+# A page may load nothing but what is in it, and nobody may frame it.
+SECURE: Headers = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")]
+POLICY = (
+    b"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; "
+    b"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+PAGE: Headers = [
+    *SECURE,
+    (b"content-security-policy", POLICY),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+]
+
+
+class Problem(Exception):
+    """An answer that is an error."""
+
+    def __init__(self, status: int, reason: str, headers: Headers | None = None) -> None:
+        super().__init__(reason)
+        self.status, self.headers = status, headers or []
+
+
+class Reply(NamedTuple):
+    """An answer."""
+
+    body: bytes
+    kind: bytes = JSON
+    status: int = 200
+
+
+class Limits(NamedTuple):
+    """What a request may ask for."""
+
+    body: int = 16 << 20  # bytes
+    model: int = 256 << 20  # bytes of a model file
+    rows: int = 10_000
+    listeners: int = 32  # of /events
+
+
+class Route(NamedTuple):
+    """What answers a path, and which token it needs."""
+
+    handle: Callable[[bytes], Awaitable[Reply]]
+    scope: str | None  # None: anybody
+    body: int  # bytes, at most
+    page: bool = False
+    queued: bool = False
+
+
+class Router:
+    """An ASGI application of fixed paths. Every exception becomes an answer, and none shows a traceback."""
+
+    def __init__(self, tokens: Tokens, metrics: Metrics, *, local: bool) -> None:
+        self.tokens, self.metrics, self._local = tokens, metrics, local
+        self.routes: dict[str, dict[str, Route]] = {}
+        self.stream: Callable[[Receive, Send, Headers], Awaitable[None]] | None = None
+        self.in_flight = 0
+
+    def add(self, method: str, path: str, route: Route) -> None:
+        """A path of this application."""
+        self.routes.setdefault(path, {})[method] = route
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await _lifespan(scope, receive, send)
+            return
+        start = time.perf_counter()
+        path = scope["path"]
+        known = self.routes.get(path)
+        try:
+            reply, headers = await self._reply(scope, known, receive, send)
+        except Exception as problem:
+            found = _problem(problem)
+            reply = Reply(msgspec.json.encode({"error": str(found)}), status=found.status)
+            headers = [*SECURE, *found.headers]
+        if reply is not None:
+            await _send(send, reply, headers)
+            taken = time.perf_counter() - start
+            self.metrics.request(path if known is not None else "other", reply.status, taken)
+
+    async def _reply(
+        self, scope: Scope, known: Mapping[str, Route] | None, receive: Receive, send: Send
+    ) -> tuple[Reply | None, Headers]:
+        if known is None:
+            raise Problem(404, f"there is no {scope['path']!r:.200}: /docs has the list")
+        method = scope["method"]
+        route = known.get("GET" if method == "HEAD" else method)
+        if route is None:
+            allowed = ", ".join(known)
+            raise Problem(
+                405, f"{method:.20} is not allowed here: {allowed}", [(b"allow", allowed.encode())]
+            )
+        length = self._check(scope["headers"], route)
+        headers = PAGE if route.page else SECURE
+        if scope["path"] == "/events" and self.stream is not None:
+            await self.stream(receive, send, SECURE)
+            return None, headers
+        body = await _body(receive, route.body, length) if method in ("POST", "PUT") else b""
+        return await route.handle(body), headers
+
+    def _check(self, headers: Headers, route: Route) -> int:
+        """Who asks, from where, and with how long a body; -1: it does not say."""
+        length, origin, host, token = -1, None, b"", None
+        for name, value in headers:
+            if name == b"content-length":
+                length = int(value) if value.isdigit() else -1
+            elif name == b"host":
+                host = value
+            elif name == b"origin":
+                origin = value
+            elif name == b"authorization":
+                token = value
+        if origin is not None and origin.partition(b"://")[2] != host:
+            raise Problem(403, "requests of pages from elsewhere are refused (CORS is off)")
+        if self._local and _name(host) not in LOCAL:
+            raise Problem(
+                403,
+                f"host {host.decode('latin-1')!r:.100} is not this machine: ask for 127.0.0.1 or localhost",
+            )
+        if length > route.body:
+            raise Problem(413, f"a body may have at most {route.body} bytes; got {length}")
+        if self.tokens and route.scope is not None:
+            self._authorise(token, route.scope)
+        return length
+
+    def _authorise(self, header: bytes | None, wanted: str) -> None:
+        asked = [(b"www-authenticate", b"Bearer")]
+        if header is None:
+            raise Problem(401, "a token is needed: Authorization: Bearer lk_...", asked)
+        scopes = self.tokens.scopes(header)
+        if scopes is None:
+            raise Problem(401, "this token is not known", asked)
+        if wanted not in scopes and "admin" not in scopes:
+            raise Problem(403, f"this token is for {', '.join(sorted(scopes))}, and not for {wanted}")
+
+
+def _name(host: bytes) -> str:
+    text = host.decode("latin-1")
+    return text if text.endswith("]") else text.rpartition(":")[0] if ":" in text else text
+
+
+def _problem(problem: Exception) -> Problem:
+    """What to answer to an exception."""
+    if isinstance(problem, Problem):
+        return problem
+    if isinstance(problem, Refusal):
+        return Problem(problem.status, str(problem))
+    if isinstance(problem, Busy):
+        return Problem(429, "too many rows wait to be written: try again", [(b"retry-after", b"1")])
+    if isinstance(problem, StoreError):
+        return Problem(503, f"the store cannot be written to: {problem}", [(b"retry-after", b"5")])
+    if isinstance(problem, msgspec.ValidationError | RefusedRow):
+        return Problem(422, str(problem))
+    if isinstance(problem, RecursionError):
+        return Problem(400, "the body is nested too deeply")
+    if isinstance(problem, msgspec.DecodeError | UnicodeDecodeError):
+        return Problem(400, f"the body is not valid JSON: {problem}")
+    if isinstance(problem, ValueError):
+        return Problem(422, str(problem))
+    return Problem(500, f"internal error ({type(problem).__name__}); please report it")
+
+
+async def _body(receive: Receive, most: int, length: int) -> bytes:
+    async with asyncio.timeout(BODY_SECONDS):
+        message = await receive()
+        body: bytes = message.get("body", b"")
+        if message.get("more_body"):
+            parts, size = [body], len(body)
+            while message.get("more_body"):
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise Problem(400, "the body ended early")
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
+                if size > most:
+                    raise Problem(413, f"a body may have at most {most} bytes")
+            body = b"".join(parts)
+    if len(body) > most:
+        raise Problem(413, f"a body may have at most {most} bytes; got {len(body)}")
+    return body
+
+
+async def _send(send: Send, reply: Reply, headers: Headers) -> None:
+    own = [(b"content-type", reply.kind), (b"content-length", str(len(reply.body)).encode()), *headers]
+    await send({"type": "http.response.start", "status": reply.status, "headers": own})
+    await send({"type": "http.response.body", "body": reply.body})
+
+
+async def _lifespan(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1000})
+        return
+    while True:
+        message = await receive()
+        if message["type"] == "lifespan.startup":
+            await send({"type": "lifespan.startup.complete"})
+        else:
+            await send({"type": "lifespan.shutdown.complete"})
+            return

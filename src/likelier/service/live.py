@@ -1,0 +1,283 @@
+"""What a service knows, as a function of its log alone: the same live and offline, bit for bit."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from likelier.service.events import Action, Config, Event, action_of, label_of, label_text
+from likelier.service.models import OnlineModel, Served
+from likelier.streams.delayed import OnlineAdapter, Row, StreamEvaluator, WaitingRows
+from likelier.streams.figures import Curve
+
+PRIOR_ROUNDS = 256  # rows without features that teach the class priors, before the first row
+BATCH = 256  # complete rows that are learned together, at most
+LEARNED, HELD, LATE = "learned", "waiting", "late"
+
+
+class Outcome(NamedTuple):
+    """What became of an event: the answer to its row, and what its label did."""
+
+    answer: dict[Any, float] | None = None
+    label: str | None = None
+
+
+class Live:
+    """Applies events, in the order of the log, each once.
+
+    models: gives a model by the SHA-256 of its file.
+    """
+
+    def __init__(self, models: Callable[[str], Served]) -> None:
+        self._models = models
+        self.config = Config()
+        self.version = 0  # the number of the last event applied
+        self.began: float | None = None  # event time of the first row that waited
+        self.rows_learned = 0  # with their label, or as the default class
+        self.expired = self.crowded = self.late = self.failed = 0
+        self.early: OrderedDict[str, tuple[Any, float]] = OrderedDict()  # labels of rows still to come
+        self._curve = Curve()
+        self.judge = StreamEvaluator(self._curve)
+        self.model: Served | None = None
+        self.waiting = WaitingRows(OnlineAdapter(_Untaught()))
+
+    @property
+    def served(self) -> Served:
+        """The model that answers."""
+        if self.model is None:
+            raise ValueError("the log does not begin with a model: it is not a log of likelier serve")
+        return self.model
+
+    @property
+    def now(self) -> float:
+        """The event time."""
+        return self.waiting.now or 0.0
+
+    @property
+    def curve(self) -> Curve:
+        """Progressive figures, as of the last batch: for other threads to look at."""
+        return self._curve
+
+    @property
+    def learner(self) -> OnlineModel:
+        """The model, which learns."""
+        if not isinstance(self.model, OnlineModel):
+            raise TypeError(f"a {self.served.name} does not learn row by row")
+        return self.model
+
+    # ---- what `WaitingRows` asks for ----------------------------------------------------------------
+    def predict_proba_one(self, raw: bytes) -> dict[Any, float]:
+        """The answer to a row; of one that the model cannot take, nothing."""
+        try:
+            return self.served.answer(self.served.row(raw))
+        except (ValueError, TypeError):
+            self.failed += 1
+            return {}
+
+    def learn_one(self, raw: bytes, y: Any, sample_weight: float = 1.0) -> None:
+        """A row with its label; one that the model cannot take is counted and left out."""
+        try:
+            self.learner.learn(self.served.row(raw), y, sample_weight)
+            self.rows_learned += 1
+        except (ValueError, TypeError):
+            self.failed += 1
+
+    # ---- events --------------------------------------------------------------------------------------
+    def apply(self, events: Iterable[Event]) -> list[Outcome]:
+        """What becomes of each event. Complete rows that follow each other are learned as one batch."""
+        found: list[Outcome] = []
+        run: list[Event] = []
+        last = self.version
+        for event in events:
+            if event.seq <= last:
+                raise ValueError(f"event {event.seq} was applied already: the state is at {last}")
+            last = event.seq
+            if len(run) == BATCH or (run and not self._joins(event)):
+                found += self._learn_run(run)
+                run = []
+            if self._joins(event):
+                run.append(event)
+            else:
+                found.append(self._apply(event))
+        found += self._learn_run(run)
+        self.judge.settle()
+        return found
+
+    def _joins(self, event: Event) -> bool:
+        """Whether it is a complete row that touches nothing but the model."""
+        whole = event.x is not None and event.y is not None
+        return whole and self._alone and not self._due(event.at)
+
+    @property
+    def _alone(self) -> bool:
+        return isinstance(self.model, OnlineModel) and not self.config.in_order
+
+    def _due(self, at: float) -> bool:
+        """Whether rows expire by then."""
+        rows, horizon = self.waiting.rows, self.config.horizon
+        return horizon is not None and bool(rows) and next(iter(rows.values())).made + horizon < at
+
+    def _apply(self, event: Event) -> Outcome:
+        self.version = event.seq
+        if event.action is not None:
+            self._act(action_of(event.action))
+            return Outcome()
+        self._go(event.at)
+        if event.x is None:
+            return Outcome(None, self._label(str(event.id), label_of(event.y or b"")))
+        return self._row(event)
+
+    def _go(self, at: float) -> None:
+        self.waiting.go(at)
+        for _, row in self.waiting.expired():
+            self._expire(row)
+        horizon = self.config.horizon
+        while horizon is not None and self.early:
+            if next(iter(self.early.values()))[1] + horizon >= self.waiting.now:
+                break
+            self.early.popitem(last=False)
+            self.late += 1
+
+    def _row(self, event: Event) -> Outcome:
+        """A row, which waits for its label unless that came along, or before it."""
+        assert event.x is not None
+        id = event.id if event.id is not None else f"\0{event.seq}"
+        if not self.served.learns:
+            return Outcome(self.predict_proba_one(event.x))
+        row = self.waiting.answer(id, event.x)
+        if event.y is None:
+            self._teach_prior(event.x)
+        label = None
+        if event.y is not None:
+            label = self._label(id, label_of(event.y))
+        elif id in self.early:
+            label = self._label(id, self.early.pop(id)[0])
+        for _, old in self.waiting.crowded():
+            self.crowded += 1
+            self._expire(old)
+        return Outcome(dict(row.answer), label)
+
+    def _label(self, id: str, y: Any) -> str:
+        if self.waiting.waits(id):
+            row = self.waiting.rows[id]
+            self.judge.add(row.answer, y, 1.0, new=self.waiting.new(row, y))
+            self.waiting.join(id, y)
+            return HELD if id in self.waiting.rows else LEARNED
+        if not self.config.keep_unknown or id in self.early:
+            self.late += 1
+            return LATE
+        self.early[id] = y, self.waiting.now
+        if len(self.early) > self.config.max_waiting:
+            self.early.popitem(last=False)
+            self.late += 1
+        return HELD
+
+    def _expire(self, row: Row) -> None:
+        self.expired += 1
+        default = self.config.default
+        if default is not None:
+            self.judge.add(row.answer, default, 1.0, new=self.waiting.new(row, default))
+
+    # ---- complete rows -------------------------------------------------------------------------------
+    def _learn_run(self, run: list[Event]) -> list[Outcome]:
+        """Complete rows in their order; bit for bit what they would teach one by one."""
+        if not run:
+            return []
+        rows, labels = [], []
+        for event in run:
+            self.waiting.go(event.at)
+            try:
+                rows.append(self.served.row(event.x or b""))
+                labels.append(label_of(event.y or b""))
+            except (ValueError, TypeError):
+                self.failed += 1
+        self._learn_rows(rows, labels)
+        self.version = run[-1].seq
+        return [Outcome(None, LEARNED)] * len(run)
+
+    def _learn_rows(self, rows: list[dict[str, Any]], labels: list[Any]) -> None:
+        if not rows:
+            return
+        model = self.learner.model
+        codes = np.array([model.meet(label) for label in labels], dtype=np.int32)
+        P = model.learn(model.intake.dicts(rows, codes, None))
+        for label in labels:
+            self.waiting.model.taught.setdefault(label, len(self.waiting.model.taught))
+        self.rows_learned += len(rows)
+        self._evaluate(P, model.labels, labels)
+
+    def _evaluate(self, P: Any, known: list[Any], labels: list[Any]) -> None:
+        """Progressive figures: P as it was before each row was learned."""
+        codes = self.judge.labels
+        columns = [codes.setdefault(label, len(codes)) for label in known]
+        columns += [i for i in range(P.shape[1]) if i not in columns][: P.shape[1] - len(columns)]
+        wide = np.zeros((len(P), max(len(codes), P.shape[1])))
+        wide[:, columns] = P
+        y = np.array([codes[label] for label in labels], dtype=np.int32)
+        self.judge.settle().update(wide, y)
+
+    # ---- models and configurations -------------------------------------------------------------------
+    def _act(self, action: Action) -> None:
+        if action.model is not None:
+            self.use(self._models(action.model))
+        if action.config is not None:
+            self._configure(action.config)
+
+    def use(self, model: Served) -> None:
+        """Another model from here on; rows that wait go on waiting."""
+        self.model = model
+        self._await()
+
+    def _configure(self, config: Config) -> None:
+        self.config = config
+        self._await()
+        if config.priors and self.began is None and self.served.learns and not self.served.labels:
+            priors = {_label_like(config.default, name): p for name, p in config.priors.items()}
+            for _ in range(PRIOR_ROUNDS):
+                for label, p in priors.items():
+                    self.waiting.model.teach(b"{}", label, p)
+            self.rows_learned = 0  # these were none
+
+    def _await(self) -> None:
+        """Waiting rows under the present model and configuration."""
+        before, config = self.waiting, self.config
+        waiting = WaitingRows(
+            OnlineAdapter(self), config.horizon, config.default, config.max_waiting, config.in_order
+        )
+        waiting.rows, waiting.held, waiting.now = before.rows, before.held, before.now
+        waiting.backwards = before.backwards
+        if self.model is not None:
+            waiting.model.taught = {label: i for i, label in enumerate(self.model.labels)}
+        self.waiting = waiting
+
+    def _teach_prior(self, raw: bytes) -> None:
+        """In the first horizon: what a row of one horizon ago would teach, if there had been one.
+
+        Labels other than the default come early, and rows without a label are learned a horizon late: with
+        nothing against them, the first clicks would make the model believe in clicks alone. So the stream
+        is taken to have gone on for ever: for each row that comes, one like it expires, which is of the
+        default class with the prior probability of that class, and is weighted by it.
+        """
+        config, now = self.config, self.waiting.now
+        self.began = now if self.began is None else self.began
+        if config.priors is None or config.horizon is None or now > self.began + config.horizon:
+            return
+        learned = self.rows_learned
+        self.waiting.model.teach(raw, config.default, config.priors[label_text(config.default)])
+        self.rows_learned = learned
+
+
+class _Untaught:
+    """A model before there is one."""
+
+    def learn_one(self, raw: bytes, y: Any) -> None:
+        raise ValueError("there is no model yet")
+
+    def predict_proba_one(self, raw: bytes) -> dict[Any, float]:
+        return {}
+
+
+def _label_like(default: Any, name: str) -> Any:
+    """The label of a name in JSON: a string if the default class is one."""
+    return name if isinstance(default, str) else label_of(name.encode())

@@ -1,0 +1,141 @@
+"""A service put together: a store, a learner, a writer, and the server in front of them."""
+
+import contextlib
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from likelier.service.api import Api
+from likelier.service.events import Action, Config, encode
+from likelier.service.http import Limits
+from likelier.service.live import Live
+from likelier.service.metrics import Metrics
+from likelier.service.models import sha_of
+from likelier.service.recovery import began_with, begin, recovered
+from likelier.service.sqlite_store import SqliteStore
+from likelier.service.store import Draft, Store, StoreError, is_url
+from likelier.service.tokens import Tokens
+from likelier.service.writer import Writer
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+GRACE = 20  # seconds for requests under way, when asked to end
+
+
+class Options:
+    """What a service is started with."""
+
+    def __init__(self, **given: Any) -> None:
+        self.host: str = given.pop("host", "127.0.0.1")
+        self.port: int = given.pop("port", 8000)
+        self.store: str = given.pop("store", "events.db")
+        self.model: bytes | None = given.pop("model", None)
+        self.fresh: Any = given.pop("fresh", None)
+        self.config: Config = given.pop("config", Config())
+        self.tokens: str | None = given.pop("tokens", None)
+        self.limits: Limits = given.pop("limits", Limits())
+        self.max_queue: int = given.pop("max_queue", 10_000)
+        self.snapshot_seconds: float = given.pop("snapshot_seconds", 60.0)
+        self.snapshot_events: int = given.pop("snapshot_events", 100_000)
+        if given:
+            raise TypeError(f"there is no option {', '.join(given)}")
+
+
+def opened(store: str, *, read_only: bool = False) -> Store:
+    """The store of a name: an SQLite file, or a PostgreSQL database by URL."""
+    if is_url(store):
+        raise StoreError("PostgreSQL is not supported yet")
+    return SqliteStore(store, read_only=read_only)
+
+
+def prepared(store: Store, options: Options, note: Any) -> Live:
+    """The learner of a store, which is begun if it is new."""
+    if options.model is not None:
+        first = began_with(store)
+        if first is not None and first != sha_of(options.model):
+            raise StoreError(
+                f"{options.store} began with another model, and learned from it. Leave the model out to "
+                f"go on "
+                "with that, POST the new one to /model, or take another --store."
+            )
+    begin(store, options.model, options.config, options.fresh)
+    live = recovered(store, note=note)
+    if options.config != live.config:
+        last = store.last()
+        live.apply(store.append([Draft(None, action=encode(Action(config=options.config)))], last[1]))
+    return live
+
+
+def check_address(host: str, tokens: Tokens) -> bool:
+    """Whether only this machine can ask; an address that others can reach needs tokens."""
+    local = host in LOOPBACK
+    if not local and not tokens:
+        raise ValueError(
+            f"--host {host} can be reached by others: make tokens with likelier token, and give "
+            f"--tokens FILE."
+        )
+    return local
+
+
+@contextlib.contextmanager
+def service(options: Options, note: Any) -> Iterator[tuple[Writer, Api, Any]]:
+    """The parts of a service, running; in the end all that was accepted is written."""
+    tokens = Tokens.of(Path(options.tokens)) if options.tokens else Tokens()
+    local = check_address(options.host, tokens)
+    store = opened(options.store)
+    try:
+        live = prepared(store, options, note)
+        writer = Writer(
+            store,
+            live,
+            most=options.max_queue,
+            snapshot_events=options.snapshot_events,
+            snapshot_seconds=options.snapshot_seconds,
+        )
+        api = Api(writer, options.limits, Metrics(), role=lambda: "leader")
+        writer.start()
+        try:
+            yield writer, api, api.router(tokens, local=local and not tokens)
+        finally:
+            writer.stop()
+    finally:
+        store.close()
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket at this address; port 0: any that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((host, port))
+    except OSError as problem:
+        found.close()
+        raise OSError(problem.errno, f"cannot listen at {host}:{port}: {problem.strerror}") from None
+    return found
+
+
+def run(options: Options, note: Any, ready: Any) -> None:
+    """Serve until SIGTERM or Ctrl-C: requests under way are answered, then a snapshot is taken."""
+    with listening(options.host, options.port) as sock, service(options, note) as (_, api, app):
+        config = uvicorn.Config(
+            app,
+            loop="uvloop",
+            http="httptools",
+            ws="none",
+            lifespan="off",
+            access_log=False,
+            log_level="warning",
+            server_header=False,
+            limit_concurrency=4096,
+            timeout_keep_alive=75,
+            timeout_graceful_shutdown=GRACE,
+            h11_max_incomplete_event_size=1 << 16,
+        )
+        server = uvicorn.Server(config)
+        api.monitor.stopping = lambda: server.should_exit
+        sock.listen(2048)
+        ready(*sock.getsockname()[:2])
+        server.run(sockets=[sock])

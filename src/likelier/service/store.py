@@ -1,0 +1,83 @@
+"""Where a service keeps its log, its models and its snapshots."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from likelier.service.events import Event
+
+SCHEMA = 1  # of the tables
+KEPT = 6  # snapshots
+PAGE = 4096  # events that are read at a time
+
+
+class Draft(NamedTuple):
+    """An event that has no number yet."""
+
+    id: str | None
+    x: bytes | None = None
+    y: bytes | None = None
+    action: bytes | None = None
+
+
+class Known(NamedTuple):
+    """What the log has of an id."""
+
+    x: bytes | None  # the row
+    at: float | None  # when it came
+    y: bytes | None  # the label
+
+
+class StoreError(OSError):
+    """The store cannot be used, or cannot be written to now."""
+
+
+class Store(Protocol):
+    """An append-only log of events, and what belongs to it."""
+
+    def last(self) -> tuple[int, float]:
+        """The number and the event time of the last event; (0, 0.0) without any."""
+
+    def append(self, drafts: Sequence[Draft], at: float) -> list[Event]:
+        """The drafts as events, durable once this returns: all of them or none."""
+
+    def after(self, seq: int) -> Iterator[Event]:
+        """The events that follow a number, in their order."""
+
+    def known(self, ids: Sequence[str]) -> dict[str, Known]:
+        """What the log has of these ids."""
+
+    def raws(self, ids: Sequence[str]) -> dict[str, bytes]:
+        """The rows of these ids; an id of NUL and a number is the row of that event."""
+
+    def put_model(self, sha: str, content: bytes) -> None:
+        """Keep the file of a model."""
+
+    def model(self, sha: str) -> bytes:
+        """The file of a model."""
+
+    def put_snapshot(self, version: int, content: bytes) -> None:
+        """Keep a snapshot, and of the older ones the last few."""
+
+    def snapshots(self) -> list[int]:
+        """The versions of which there are snapshots, newest first."""
+
+    def snapshot(self, version: int) -> bytes:
+        """One of them."""
+
+    def close(self) -> None:
+        """Let go of it."""
+
+
+def is_url(store: str) -> bool:
+    """Whether it names a PostgreSQL database."""
+    return store.startswith(("postgresql://", "postgres://"))
+
+
+def is_store(path: Path) -> bool:
+    """Whether a file is an SQLite database."""
+    try:
+        with path.open("rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False

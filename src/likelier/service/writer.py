@@ -1,0 +1,317 @@
+"""The thread that writes the log and learns: requests of all clients share a commit, then are applied."""
+
+import asyncio
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from likelier.service.decide import Batch, Decided, Item, Refusal
+from likelier.service.events import Event, encode, features_of, label_of
+from likelier.service.live import HELD, LEARNED, Live, Outcome
+from likelier.service.snapshots import captured
+from likelier.service.store import Draft, Store, StoreError
+
+ROWS = 4096  # of a commit, at most
+TICK = 0.5  # seconds
+OBSERVED = 0.02  # seconds between rows that are shown to those who watch
+
+
+class Busy(Exception):
+    """There are more rows in the queue than it may hold."""
+
+
+class Learned(NamedTuple):
+    """What became of the labels of a request."""
+
+    learned: int
+    duplicates: int
+    waiting: int
+
+
+class Answered(NamedTuple):
+    """The answers to the rows of a request, and the version that gave them."""
+
+    answers: list[dict[Any, float]]
+    version: int
+
+
+@dataclass
+class Request:
+    """Rows of one client, and who waits for what becomes of them."""
+
+    items: Sequence[Item]
+    future: "asyncio.Future[Any]"
+    work: Callable[[], Any] | None = None  # in place of rows: something to do between two batches
+
+
+class Clock:
+    """Event time: it never runs backwards, and a wall clock that is set while it runs does not move it."""
+
+    def __init__(self, last: float) -> None:
+        self._base = max(last, time.time()) - time.monotonic()
+
+    def now(self) -> float:
+        return self._base + time.monotonic()
+
+
+@dataclass
+class Counted:
+    """What the writer has done so far."""
+
+    commits: int = 0
+    commit_seconds: float = 0.0
+    slowest_commit: float = 0.0
+    failed_commits: int = 0
+    events: int = 0
+    snapshots: int = 0
+    recent: list[dict[str, Any]] = field(default_factory=list)  # the newest events, for the page
+
+
+class Writer:
+    """Appends and applies, in one thread; requests are submitted from an event loop."""
+
+    def __init__(
+        self,
+        store: Store,
+        live: Live,
+        *,
+        most: int = 10_000,
+        snapshot_events: int = 100_000,
+        snapshot_seconds: float = 60.0,
+        batch_wait: float = 0.0,
+    ) -> None:
+        self.store, self.live, self.most = store, live, most
+        self.counted = Counted()
+        self.broken: str | None = None  # why it no longer writes
+        self._snapshot_events, self._snapshot_seconds = snapshot_events, snapshot_seconds
+        self._batch_wait = batch_wait
+        self._queue: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
+        self._submitted = self._done = 0  # rows; each is counted by one thread alone
+        self._clock = Clock(store.last()[1])
+        self._thread = threading.Thread(target=self._run, name="likelier-writer", daemon=True)
+        self._saver = ThreadPoolExecutor(1, "likelier-snapshots")
+        self._saving: Future[None] | None = None
+        self._saved, self._saved_at = live.version, time.monotonic()
+        self._stopping = False
+        self._observed = 0.0
+        self.observers: list[Callable[[list[dict[str, Any]], list[Any]], None]] = []
+
+    def start(self) -> None:
+        """From here on requests are served."""
+        self._thread.start()
+
+    # ---- the event loop's side -----------------------------------------------------------------------
+    @property
+    def backlog(self) -> int:
+        """Rows that have been submitted and not dealt with."""
+        return self._submitted - self._done
+
+    def submit(self, items: Sequence[Item]) -> "asyncio.Future[Any]":
+        """Rows to log; the future has a `Learned` or an `Answered`, or a `Refusal`."""
+        if self.backlog + len(items) > self.most and self.backlog:
+            raise Busy
+        if self._stopping or self.broken is not None:
+            raise StoreError(self.broken or "the server is shutting down")
+        self._submitted += len(items)
+        future = asyncio.get_running_loop().create_future()
+        self._queue.put(Request(items, future))
+        return future
+
+    def call(self, work: Callable[[], Any]) -> "asyncio.Future[Any]":
+        """Something to do in the writer's thread, between two batches."""
+        if self._stopping or self.broken is not None:
+            raise StoreError(self.broken or "the server is shutting down")
+        future = asyncio.get_running_loop().create_future()
+        self._queue.put(Request((), future, work))
+        return future
+
+    def stop(self) -> None:
+        """Deal with all that was submitted, take a snapshot, and end."""
+        self._stopping = True
+        if self._thread.is_alive():
+            self._queue.put(None)
+            self._thread.join()
+        self._saver.shutdown()
+        if self.broken is None and self.live.version > self._saved:
+            self.save(captured(self.live), self.live.version)
+
+    # ---- the thread ----------------------------------------------------------------------------------
+    def _run(self) -> None:
+        while True:
+            batch, work, ended = self._take()
+            if batch:
+                self._deal(batch)
+            if work is not None:
+                self._work(work)
+            self._maybe_snapshot()
+            if ended:
+                return
+
+    def _take(self) -> tuple[list[Request], Request | None, bool]:
+        """Requests that share a commit, then perhaps something else to do."""
+        batch: list[Request] = []
+        rows = 0
+        try:
+            request = self._queue.get(timeout=TICK)
+            if self._batch_wait:
+                time.sleep(self._batch_wait)
+            while request is not None:
+                if request.work is not None:
+                    return batch, request, False
+                batch.append(request)
+                rows += len(request.items)
+                if rows >= ROWS:
+                    return batch, None, False
+                request = self._queue.get_nowait()
+        except queue.Empty:
+            return batch, None, False
+        return batch, None, True
+
+    def _deal(self, requests: list[Request]) -> None:
+        results: list[tuple[Request, Any]] = []
+        try:
+            self._commit(requests, results)
+        except StoreError as problem:
+            self.counted.failed_commits += 1
+            results = [(request, problem) for request in requests]
+        except Exception as problem:  # a defect: those who wait are answered, whatever it is
+            results = [(request, problem) for request in requests]
+        self._done += sum(len(request.items) for request in requests)
+        _resolve(results)
+
+    def _commit(self, requests: list[Request], results: list[tuple[Request, Any]]) -> None:
+        batch = Batch(self.store, self.live, [request.items for request in requests])
+        accepted: list[tuple[Request, Decided]] = []
+        for request in requests:
+            try:
+                accepted.append((request, batch.add(request.items)))
+            except Refusal as refusal:
+                results.append((request, refusal))
+        outcomes = self._write(batch.drafts)
+        for request, decided in accepted:
+            found = [None if place is None else outcomes[place] for place in decided.places]
+            results.append((request, self._result(request.items, found)))
+
+    def _write(self, drafts: Sequence[Draft]) -> list[Outcome]:
+        """On disk first, then learned."""
+        if not drafts:
+            return []
+        start = time.perf_counter()
+        events = self.store.append(drafts, self._clock.now())
+        seconds = time.perf_counter() - start
+        counted = self.counted
+        counted.commits += 1
+        counted.commit_seconds += seconds
+        counted.slowest_commit = max(counted.slowest_commit, seconds)
+        counted.events += len(events)
+        outcomes = self._apply(events)
+        counted.recent = [*counted.recent, *map(_brief, events[-20:])][-20:]
+        self._observe(events)
+        return outcomes
+
+    def _observe(self, events: Sequence[Event]) -> None:
+        """Show some rows, and all labels of a batch, to those who watch: a few hundred rows a second."""
+        now = time.monotonic()
+        if now - self._observed < OBSERVED:
+            return
+        self._observed = now
+        some = [features_of(event.x) for event in events[:16] if event.x is not None]
+        labels = [label_of(event.y) for event in events[:16] if event.y is not None]
+        for observer in self.observers:
+            observer(some, labels)
+
+    def _result(self, items: Sequence[Item], found: list[Outcome | None]) -> Any:
+        if items and items[0].y is None:
+            answers = [self._answer(item, one) for item, one in zip(items, found, strict=True)]
+            return Answered(answers, self.live.version)
+        kinds = ["duplicate" if one is None else one.label for one in found]
+        learned = kinds.count(LEARNED)
+        return Learned(learned, kinds.count("duplicate"), kinds.count(HELD))
+
+    def _answer(self, item: Item, found: Outcome | None) -> dict[Any, float]:
+        if found is not None:
+            return found.answer or {}
+        row = self.live.waiting.rows.get(item.id)
+        return dict(row.answer) if row is not None else self.live.predict_proba_one(item.x or b"{}")
+
+    def _work(self, request: Request) -> None:
+        assert request.work is not None
+        try:
+            result: Any = request.work()
+        except Exception as problem:
+            result = problem
+        _resolve([(request, result)])
+
+    def act(self, action: Any) -> Event:
+        """Log an action and apply it: for work in this thread."""
+        events = self.store.append([Draft(None, action=encode(action))], self._clock.now())
+        self._apply(events)
+        return events[0]
+
+    def _apply(self, events: Sequence[Event]) -> list[Outcome]:
+        """Events that are in the log; if they cannot be applied, the state is no longer that of the log."""
+        try:
+            return self.live.apply(events)
+        except Exception as problem:
+            self.broken = (
+                f"event {events[0].seq} or one after it could not be applied ({type(problem).__name__}: "
+                f"{problem}): the state is no longer that of the log, and nothing more is accepted"
+            )
+            raise StoreError(self.broken) from problem
+
+    # ---- snapshots -----------------------------------------------------------------------------------
+    def _maybe_snapshot(self) -> None:
+        behind = self.live.version - self._saved
+        due = time.monotonic() - self._saved_at >= self._snapshot_seconds
+        if behind and self.broken is None and (behind >= self._snapshot_events or due):
+            self.snapshot()
+
+    def snapshot(self) -> None:
+        """Begin a snapshot, unless one is being written."""
+        if self._saving is None or self._saving.done():
+            content, version = captured(self.live), self.live.version
+            self._saving = self._saver.submit(self.save, content, version)
+            self._saved, self._saved_at = version, time.monotonic()
+
+    def save(self, content: Callable[[], bytes], version: int) -> None:
+        """Write a snapshot; where that fails the log is all that there is, which is enough."""
+        try:
+            self.store.put_snapshot(version, content())
+            self.counted.snapshots += 1
+        except (OSError, ValueError) as problem:
+            self.counted.failed_commits += 1
+            print(f"likelier: note: no snapshot was taken: {problem}", flush=True)
+
+
+def _brief(event: Event) -> dict[str, Any]:
+    kind = (
+        "action" if event.action else "label" if event.x is None else "row" if event.y is None else "both"
+    )
+    label = None if event.y is None else event.y.decode()[:40]
+    return {"version": event.seq, "at": event.at, "kind": kind, "id": (event.id or "")[:40], "y": label}
+
+
+def _resolve(results: list[tuple[Request, Any]]) -> None:
+    """Hand results to their event loops, all at once."""
+    by_loop: dict[Any, list[tuple[Any, Any]]] = {}
+    for request, result in results:
+        by_loop.setdefault(request.future.get_loop(), []).append((request.future, result))
+    for loop, some in by_loop.items():
+        try:
+            loop.call_soon_threadsafe(_set, some)
+        except RuntimeError:  # the loop is closed: nobody waits any more
+            continue
+
+
+def _set(some: list[tuple[Any, Any]]) -> None:
+    for future, result in some:
+        if future.done():
+            continue
+        if isinstance(result, Exception):
+            future.set_exception(result)
+        else:
+            future.set_result(result)
