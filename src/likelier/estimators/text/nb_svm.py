@@ -13,14 +13,13 @@ from likelier.estimators.common import LinearClassifier
 from likelier.estimators.discriminative.linear_svc import LinearSVC
 from likelier.estimators.sources import stored
 
-MIXED = 0.25  # of the weights, as Wang and Manning have it; the rest is their mean size
-
 
 class LogCountSVM(ClassifierMixin, BaseEstimator):
     """For each class against the rest an SVM of x_j r_j, where r_j = ln (p_j / q_j).
 
-    p_j is the share of term j among those of the class, q_j among those of the rest, both smoothed. The
-    weights are (1 - b) mean|w| + b w, with b = 0.25, times r (Wang and Manning 2012).
+    p_j is the share of term j among those of the class, q_j among those of the rest, both smoothed (Wang
+    and Manning 2012). Their mixture of the weights with the mean size of all is left out: its scores need
+    another bias, without which classes of unequal size are predicted worse.
     """
 
     classes_: NDArray[Any]
@@ -48,9 +47,7 @@ class LogCountSVM(ClassifierMixin, BaseEstimator):
         ratio = log_count_ratio(X, own, w, self.alpha)
         scaled = X.multiply(ratio).tocsr()
         model = LinearSVC(C=self.C).fit(scaled, own.astype(np.int64), w)
-        weights = model.coef_[0]
-        mixed = (1 - MIXED) * np.abs(weights).mean() + MIXED * weights
-        return mixed * ratio, float(model.intercept_[0])
+        return model.coef_[0] * ratio, float(model.intercept_[0])
 
     def _become(self, linear: LinearClassifier) -> Self:
         """Fitted to these weights."""
