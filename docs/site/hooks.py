@@ -14,6 +14,9 @@ import pages
 import pictures
 
 _STAMP = pictures.stamp()
+# For those who work on the library: their words would come before those of the user guide.
+UNSEARCHED = {"changelog.md", "contributing.md", "running-benchmarks.md"}
+LATER = ("reference/", "architecture.md", "scaling.md", "numerics.md")
 
 
 def on_config(config: Any) -> Any:
@@ -41,7 +44,11 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Pictures below the blocks that draw them; links as the site has them."""
+    """Plots below the blocks that draw them, links as the site has them, the weight in the search."""
+    if page.file.src_uri in UNSEARCHED:
+        page.meta["search"] = {"exclude": True}
+    elif page.file.src_uri.startswith(LATER):
+        page.meta["search"] = {"boost": 0.5}
     if page.file.generated_by is not None:
         return markdown
     shown, _ = pictures.of_page(Path(page.file.src_uri).stem, markdown, _STAMP)

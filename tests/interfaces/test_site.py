@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from tests.interfaces.site_search import Search
 
 import likelier
 
@@ -124,6 +125,97 @@ def test_formulas_have_indices_and_names_have_not(site):
     text = (site / "discriminant-analysis.html").read_text(encoding="utf-8")
     assert "p(C<sub>k</sub> | x) = p(C<sub>k</sub>) p(x | C<sub>k</sub>)" in text
     assert "half<sub>" not in (site / "reference" / "online-learning.html").read_text(encoding="utf-8")
+
+
+# What people type, and the pages that they should find among the first three.
+SEARCHED = {
+    "boolean": "booleans-and-counts",
+    "binary columns": "booleans-and-counts",
+    "SVM": "linear-svm",
+    "support vector machine": "linear-svm",
+    "one-hot": "design-matrix",
+    "dummy variables": "design-matrix",
+    "imputation": "missing-values",
+    "missing values": "missing-values",
+    "NaN": "missing-values",
+    "regularisation": "logistic-regression|discriminant-analysis",
+    "regularization": "glossary",
+    "confidence interval": "standard-errors",
+    "p-value": "standard-errors",
+    "robust standard errors": "standard-errors",
+    "odds ratio": "standard-errors",
+    "learning rate": "stochastic-gradient-descent|online-learning",
+    "AUC": "evaluation|calibration|plots",
+    "ROC curve": "plots|evaluation|imbalanced-classes",
+    "confusion matrix": "plots|evaluation|recipes",
+    "class imbalance": "imbalanced-classes",
+    "imbalanced": "imbalanced-classes",
+    "class weight": "imbalanced-classes",
+    "tf-idf": "text",
+    "n-grams": "text",
+    "naive bayes": "naive-bayes|booleans-and-counts",
+    "EM algorithm": "mixture-models",
+    "clustering": "mixture-models|recipes",
+    "ridge": "linear-regression",
+    "least squares": "linear-regression",
+    "polynomial": "linear-regression",
+    "outlier": "outliers-and-sampling",
+    "anomaly detection": "outliers-and-sampling",
+    "sampling": "outliers-and-sampling",
+    "synthetic data": "outliers-and-sampling",
+    "calibration": "calibration",
+    "reliability diagram": "calibration",
+    "cross-validation": "cross-validation",
+    "grid search": "cross-validation|from-scikit-learn|recipes",
+    "parquet": "large-files",
+    "csv": "large-files|command-line",
+    "larger than memory": "large-files",
+    "dask": "dask",
+    "federated learning": "merging-models",
+    "pickle": "saving-models",
+    "save model": "saving-models",
+    "feature hashing": "online-learning",
+    "concept drift": "online-learning",
+    "delayed labels": "progressive-validation",
+    "prequential": "progressive-validation",
+    "label shift": "class-priors-and-costs",
+    "threshold": "recipes|class-priors-and-costs|imbalanced-classes",
+    "misclassification cost": "class-priors-and-costs",
+    "decision boundary": "plots|choosing-a-model",
+    "feature importance": "recipes",
+    "kernel density": "kernel-density",
+    "bandwidth": "kernel-density",
+    "LDA": "discriminant-analysis",
+    "shrinkage": "discriminant-analysis",
+    "perceptron": "perceptron",
+    "install": "installation",
+    "glossary": "glossary",
+    "checkpoint": "checkpoints",
+    "sample weight": "imbalanced-classes|linear-regression|evaluation|perceptron",
+    "semi-supervised": "mixture-models|recipes",
+    "Poisson": "booleans-and-counts",
+    "multinomial": "booleans-and-counts",
+    "lasso": "logistic-regression",
+    "learning curve": "plots",
+    "benchmark": "benchmarks",
+    "normality test": "model-assumptions",
+}
+
+
+def test_the_search_finds_the_page_by_the_words_of_the_field(site):
+    pytest.importorskip("lunr")
+    search = Search(site)
+    missed = []
+    for query, wanted in SEARCHED.items():
+        found = search.pages(query)[:3]
+        if not set(found) & set(wanted.split("|")):
+            missed.append((query, wanted, found))
+    assert not missed
+
+
+def test_a_search_for_what_is_nowhere_finds_nothing(site):
+    pytest.importorskip("lunr")
+    assert Search(site).pages("xylophone") == []
 
 
 def test_a_browser_reads_it_from_a_folder(site):

@@ -183,8 +183,7 @@ def test_contributions_add_up_to_the_scores(fitted):
 
 def test_densities_are_those_of_the_model_without_weights(fitted):
     model, X, y = fitted
-    pure = lk.NaiveBayes().fit(X, y)
-    assert pure.families_ == model.families_
+    pure = lk.NaiveBayes(model.families_).fit(X, y)
     for name in ("score_samples", "predict_joint_log_proba", "is_outlier"):
         np.testing.assert_array_equal(getattr(model, name)(X), getattr(pure, name)(X))
     pd.testing.assert_frame_equal(model.impute(X), pure.impute(X))
@@ -227,6 +226,15 @@ def test_other_priors_change_the_odds_alone(fitted):
     logs = model.predict_log_proba(X) - np.log(model.class_prior_)
     again = softmax(logs + np.log(adapted), axis=1).mean(axis=0)
     np.testing.assert_allclose(again, adapted, atol=1e-4)
+
+
+def test_families_are_those_that_tell_most_alone(fitted):
+    """Weights see to it that columns are not too sure together: a curve must be better by an error."""
+    model, X, y = fitted
+    for choice in model.selection_:
+        alone = lk.NaiveBayes(**WEIGHTED).fit(X[[choice.column]], y).selection_[0]
+        assert alone.picked == choice.picked
+        np.testing.assert_allclose(list(alone.losses.values()), list(choice.losses.values()), rtol=1e-9)
 
 
 def test_the_selection_says_which_columns_are_left_out(fitted):

@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 import likelier as lk
 from laws.generators import SEEDS
-from likelier.data import Arrays, Dense
+from likelier.data import Chunk, Dense
 from likelier.estimators.generative.outliers import RowSampler, scored
 from likelier.states import ReferenceScores
 from likelier.states.rows import MOST
@@ -339,10 +339,27 @@ def test_saved_models_judge_alike(tmp_path):
         np.testing.assert_array_equal(again.is_outlier(X, 0.1), model.is_outlier(X, 0.1))
 
 
+@pytest.mark.parametrize("rows", [300, MOST + 200, 3 * MOST])
+@pytest.mark.parametrize("kind", [np.array, sparse.csr_matrix])
+def test_rows_that_change_after_the_fit_change_nothing(rows, kind):
+    """The scores of training rows are put off: what they are made of must not be the caller's arrays."""
+    X, y = drawn(rows)
+    fresh, w = drawn(200, seed=1)[0] * 2, np.ones(rows)
+    expected = lk.GaussianNB().fit(X, y, w).is_outlier(fresh)
+    given, labels, weights = kind(X), y.copy(), w.copy()
+    model = lk.GaussianNB().fit(given, labels, weights)
+    if kind is np.array:
+        given *= 1e3
+    else:
+        given.data *= 1e3
+    labels[:], weights[:] = 0, 1e-9
+    np.testing.assert_array_equal(model.is_outlier(fresh), expected)
+
+
 def test_rows_without_weight_are_not_drawn():
     X, _ = drawn(20_000)
     w = (np.arange(20_000) < 100).astype(np.float64)
-    keys, rows = RowSampler(0, MOST).of_all(Arrays(Dense(X), None, w)).sample.drawn()
+    keys, rows = RowSampler(0, MOST).of_all(Chunk(Dense(X), None, w)).sample.drawn()
     assert len(keys) == 100
     np.testing.assert_array_equal(rows.X.to_array(), X[:100])
 

@@ -203,3 +203,8 @@ class Arrays:
         w = None if self.w is None else self.w[start:stop]
         offset = None if self.offset is None else self.offset[start:stop]
         yield Chunk(self.X.rows(start, stop), y, w, start, offset)
+
+
+def single(source: Source) -> bool:
+    """Whether the rows are in memory, in single precision."""
+    return isinstance(source, Arrays) and source.X.single

@@ -2,7 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import wraps
 from importlib.metadata import version
@@ -21,10 +21,9 @@ from likelier.data import DegenerateWarning
 from likelier.data.design import design_of
 from likelier.display import Part, Table, counted, html
 from likelier.engines.checkpoint import Digests, journal
-from likelier.estimators import precision
 from likelier.estimators.encoding import filling_gaps
-from likelier.estimators.sources import by_block
-from likelier.states.units import Scaled
+from likelier.estimators.sources import by_block, rounded
+from likelier.states.units import plain
 from likelier.warning_location import outside
 
 # scikit-learn's callbacks, from its version 1.9 on: a task for a fit, and one for each of its steps.
@@ -327,37 +326,40 @@ def table_attributes(names: Names) -> dict[str, Any]:
     return found
 
 
-def warn_of_settings(estimator: Any) -> None:
-    """Hyper-parameters that were not taken as they are, whatever the rows."""
-    for remark in estimator._settings():
-        warnings.warn(f"{type(estimator).__name__}: {remark}", DegenerateWarning, stacklevel=outside())
-
-
-def warn_of_fit(estimator: Any, model: Any, statistics: Any | None, target: Any, names: Names) -> None:
-    """The same, and what the rows left open, and what was done about it."""
-    warn_of_settings(estimator)
-    counted = statistics.state if isinstance(statistics, Scaled) else statistics
-    for remark in estimator._remarks(model, counted, target, names):
+def warn(estimator: Any, remarks: Iterable[str]) -> None:
+    """Issue a warning for each of these remarks on a fit."""
+    for remark in remarks:
         warnings.warn(f"{type(estimator).__name__}: {remark}", DegenerateWarning, stacklevel=outside())
 
 
 def attributes_of(
-    estimator: Any, model: Any, statistics: Any | None, target: Any, names: Names
+    estimator: Any, shown: dict[str, Any], model: Any, statistics: Any | None, target: Any, names: Names
 ) -> dict[str, Any]:
-    """All that makes a fitted estimator."""
-    counted = statistics.state if isinstance(statistics, Scaled) else statistics
-    shown = estimator._shown(model, counted, target)
-    found = precision.shown(model, shown, getattr(estimator, "_single_shown", frozenset()))
+    """All attributes of a fitted estimator: those that it shows, and what it is made of."""
+    found = in_precision(model, shown, getattr(estimator, "_single_shown", frozenset()))
     return found | table_attributes(names) | {"_model": model, "_statistics": statistics, "_target": target}
 
 
-def publish(estimator: Any, attributes: dict[str, Any]) -> None:
+def publish(
+    estimator: Any, shown: dict[str, Any], model: Any, statistics: Any | None, target: Any, names: Names
+) -> None:
     """Make an estimator fitted: it has these attributes, and none of an earlier fit."""
+    attributes = attributes_of(estimator, shown, model, statistics, target, names)
     for name in [n for n in vars(estimator) if n.endswith("_") and not n.startswith("_")]:
         delattr(estimator, name)
     estimator.__dict__.pop("_design", None)
     estimator.__dict__.pop("_given_columns", None)  # of what condition() made, before it was fitted anew
     estimator.__dict__.update(attributes)
+
+
+# Single precision: float32 in, float32 out, where scikit-learn has it so. All arithmetic is in double.
+
+
+def in_precision(model: Any, attributes: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    """Fitted attributes, those of these names in the precision of the rows that the model was fitted to."""
+    if not getattr(model, "single", False):
+        return attributes
+    return {name: rounded(value) if name in names else value for name, value in attributes.items()}
 
 
 class FittedMixin(BaseEstimator, ABC):
@@ -382,20 +384,15 @@ class FittedMixin(BaseEstimator, ABC):
         """Hyper-parameters that were not taken as they are, whatever the rows: a warning each."""
         yield from ()
 
-    def _warn_of_settings(self) -> None:
-        warn_of_settings(self)
-
     def _warn(self, model: Any, statistics: Any | None, target: Any, names: Names) -> None:
-        warn_of_fit(self, model, statistics, target, names)
+        """Warn of hyper-parameters that were not taken as they are, and of what the rows left open."""
+        warn(self, (*self._settings(), *self._remarks(model, plain(statistics), target, names)))
 
     def _publish(self, model: Any, statistics: Any | None, target: Any, names: Names) -> Self:
         """Become fitted, all at once."""
-        publish(self, self._attributes(model, statistics, target, names))
+        shown = self._shown(model, plain(statistics), target)
+        publish(self, shown, model, statistics, target, names)
         return self
-
-    def _attributes(self, model: Any, statistics: Any | None, target: Any, names: Names) -> dict[str, Any]:
-        """All that makes a fitted estimator."""
-        return attributes_of(self, model, statistics, target, names)
 
     def _html_repr(self) -> str:
         return with_caption(super()._html_repr(), self)

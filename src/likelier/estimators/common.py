@@ -450,6 +450,16 @@ def classes_in(source: Source) -> NDArray[Any]:
     return found
 
 
+def check_sound(statistics: Any) -> None:
+    """Refuse statistics of no rows, and those that have overflowed."""
+    validation.weighty(statistics.n)
+    if not statistics.finite():
+        raise ValueError(
+            "Input X, y or sample_weight contains values so large that their sums of squares overflow: "
+            "divide such columns."
+        )
+
+
 def known_classes(estimator: Any, classes: Any) -> NDArray[Any]:
     """All labels that can ever come to a `partial_fit`, which says them at its first call."""
     given = None if classes is None else validation.classes_of(estimator, classes)

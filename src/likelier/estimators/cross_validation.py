@@ -24,7 +24,6 @@ from likelier.data import (
 from likelier.data.transforms import innermost
 from likelier.engines import run
 from likelier.estimators import validation
-from likelier.estimators.base import warn_of_fit
 from likelier.evaluation import CrossValidation, FoldMetrics, Trial, predictions
 from likelier.scores import Scores, stacked
 from likelier.states import Folds, StateGroup, all_but_one
@@ -176,7 +175,7 @@ def _fitted(
     best = candidate_models.estimators[v]
     statistics = merge_in_order(states).states[candidate_models.which[v]]
     model = best._estimate(statistics, target)
-    warn_of_fit(best, model, statistics, target, source.names)
+    best._warn(model, statistics, target, source.names)
     return best._publish(model, statistics, target, source.names)
 
 

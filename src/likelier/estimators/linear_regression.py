@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_array
 from likelier import links
 from likelier.array_types import Floats
 from likelier.data import DegenerateWarning, Source, frames
-from likelier.estimators import precision, validation
-from likelier.estimators.base import column_names
+from likelier.estimators import validation
+from likelier.estimators.base import column_names, in_precision
 from likelier.estimators.discriminative.weights import same
 from likelier.estimators.encoding import filling_gaps
 from likelier.estimators.one_pass import (
@@ -107,7 +107,7 @@ class LinearParams:
     def _compared(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """What is shown, as long as nobody has written to it."""
         lines = {"B": self.B, "intercept": self.intercept}
-        shown = precision.shown(self, lines, frozenset(lines))
+        shown = in_precision(self, lines, frozenset(lines))
         return shown["B"], shown["intercept"]
 
 
@@ -535,7 +535,7 @@ class LinearRegression(LeastSquares):
         if self.positive or getattr(self, "_statistics", None) is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute 'singular_'")
         found = singular_values(self._statistics.equations(centred=bool(self.fit_intercept)))
-        shown = precision.shown(self._model, {"singular_": found}, self._single_shown)
+        shown = in_precision(self._model, {"singular_": found}, self._single_shown)
         return np.asarray(shown["singular_"])
 
 

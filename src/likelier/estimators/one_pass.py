@@ -10,14 +10,15 @@ import numpy as np
 from sklearn.base import clone
 
 from likelier.data import Source
+from likelier.data.chunk import single
 from likelier.data.design import difference
 from likelier.engines import run
 from likelier.engines.row_numbers import numbered
 from likelier.estimators import cross_validation, validation
 from likelier.estimators.base import NOT_ROUTED, FittedMixin, column_names, resumable
 from likelier.estimators.base import Names as Names
+from likelier.estimators.common import check_sound
 from likelier.estimators.encoding import filling_gaps
-from likelier.estimators.precision import single
 from likelier.evaluation import CrossValidation, FoldMetrics
 from likelier.scores import Scores
 from likelier.states.units import plain
@@ -326,16 +327,6 @@ class OnePass(FittedMixin):
 
     def _needs_statistics(self, what: str) -> None:
         needs_statistics(self, what)
-
-
-def check_sound(statistics: Any) -> None:
-    """Refuse statistics of no rows, and those that have overflowed."""
-    validation.weighty(statistics.n)
-    if not statistics.finite():
-        raise ValueError(
-            "Input X, y or sample_weight contains values so large that their sums of squares overflow: "
-            "divide such columns."
-        )
 
 
 def needs_statistics(estimator: Any, what: str) -> None:

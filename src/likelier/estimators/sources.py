@@ -8,6 +8,7 @@ from typing import Any, TypeGuard, TypeVar
 from uuid import uuid4
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likelier.data import SkippedWarning, Stored, Widening, columns_of
 from likelier.data.dask import collected, is_collection, whole_rows
@@ -15,7 +16,6 @@ from likelier.data.design import Design
 from likelier.data.files.scan import Scan
 from likelier.display import some_of
 from likelier.estimators.encoding import known_source, learned_source
-from likelier.estimators.precision import answer
 from likelier.warning_location import outside
 
 # The door for Dask collections: as sources to fit, and block by block, lazily, to answer.
@@ -43,7 +43,7 @@ def by_block(method: M) -> M:
     def answering(self: Any, X: Any, *given: Any, **named: Any) -> Any:
         if is_collection(X):
             return _mapped(partial(_answered, method.__name__, self, given, named), X)
-        return answer(self, method.__name__, X, method(self, X, *given, **named))
+        return _answer(self, method.__name__, X, method(self, X, *given, **named))
 
     return answering  # type: ignore[return-value]
 
@@ -236,3 +236,34 @@ def _only_numbers(estimator: Any, others: Mapping[str, str]) -> None:
             "out, as in scan(path, features=[...]), or encode them as numbers first (see "
             "likelier.DesignMatrix)."
         )
+
+
+# Single precision: float32 in, float32 out, where scikit-learn has it so. All arithmetic is in double.
+
+
+def _answer(estimator: Any, method: str, X: Any, out: Any) -> Any:
+    """What a method answers: in single precision if the rows of the fit and those of X are."""
+    if method not in getattr(estimator, "_single_answers", ()):
+        return out
+    model = vars(estimator).get("_model")
+    return rounded(out) if getattr(model, "single", False) and _is_single(X) else out
+
+
+def _is_single(X: Any) -> bool:
+    kinds = [X.dtype] if hasattr(X, "dtype") else list(getattr(X, "dtypes", ()))
+    return bool(kinds) and all(kind == np.float32 for kind in kinds)
+
+
+def rounded(value: Any) -> Any:
+    """Numbers in single precision: arrays and lists of doubles, and single ones."""
+    if isinstance(value, list):
+        return [rounded(each) for each in value]
+    if isinstance(value, float | np.floating):
+        return _narrowed(np.asarray(value))[()]
+    isfloat = isinstance(value, np.ndarray) and value.dtype == np.float64
+    return _narrowed(value) if isfloat else value
+
+
+def _narrowed(values: NDArray[Any]) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # what is beyond its range is infinite there
+        return values.astype(np.float32)

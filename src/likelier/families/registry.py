@@ -19,7 +19,7 @@ from likelier.states.counts import Bins
 
 # Families by name.
 
-BIN_ALPHA = 4.0  # pseudo-counts of a bin, times alpha
+BIN_ALPHA = 12.0  # pseudo-counts of a bin, times alpha: sums over columns are less sure with many
 BIN_PRIOR_ROWS = 1.0  # rows that are as those of all classes, for each class besides its own
 
 

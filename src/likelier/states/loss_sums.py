@@ -47,9 +47,8 @@ class Setting:
         """What all passes tell the kernels: rows, loss and θ (…, q, p + 1)."""
         assert chunk.y is not None
         offset = None if chunk.offset is None else np.ascontiguousarray(chunk.offset).reshape(-1, self.q)
-        X, y, W, b = chunk.X.native(), chunk.y, *split(theta)
-        w = None if chunk.w is None else weights(chunk)
-        return X, y, w, offset, self.loss.number, self.positive, W, b, self.shift
+        w, (W, b) = None if chunk.w is None else weights(chunk), split(theta)
+        return chunk.X.native(), chunk.y, w, offset, self.loss.number, self.positive, W, b, self.shift
 
 
 def split(theta: Floats) -> tuple[Floats, Floats]:

@@ -143,8 +143,8 @@ class ColumnMoments:
 
     def update(self, chunk: Chunk) -> None:
         K, p = self.mean.shape
-        X, (codes, R), w = chunk.X.native(), memberships(chunk), weights(chunk)
-        new = type(self).start(K, p)
+        (codes, R), w = memberships(chunk), weights(chunk)
+        new, X = type(self).start(K, p), chunk.X.native()
         where = _core.moments(X, codes, R, w, False, new.n, new.mean, new.S)
         if where is None:
             new.seen = np.repeat(new.n[:, None], p, axis=1)

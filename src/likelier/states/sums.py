@@ -247,7 +247,8 @@ class Sums:
         rule, threshold = RULES[self.rule], -np.inf if self.threshold is None else self.threshold
         how = (rule.low, rule.high), rule.whole, threshold
         held = self.n, self.total, self.gone
-        return _core.sums(chunk.X.native(), codes, R, weights(chunk), *how, *held)
+        w = weights(chunk)
+        return _core.sums(chunk.X.native(), codes, R, w, *how, *held)
 
     def _refuse(self, chunk: Chunk, row: int, column: int) -> None:
         value = chunk.X.cell(row, column)

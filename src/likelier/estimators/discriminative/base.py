@@ -29,11 +29,11 @@ from likelier.estimators.base import (
     NOT_ROUTED,
     CallbackSupportMixin,
     Names,
+    attributes_of,
     column_names,
     followed,
     publish,
     steps,
-    table_attributes,
     with_caption,
 )
 from likelier.estimators.common import (
@@ -172,17 +172,8 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
 
     def _publish(self, model: Any, statistics: Any | None, target: Any, names: Names) -> Self:
         """Become fitted, all at once."""
-        publish(self, self._attributes(model, statistics, target, names))
+        publish(self, self._shown(model, statistics, target), model, statistics, target, names)
         return self
-
-    def _attributes(self, model: Any, statistics: Any | None, target: Any, names: Names) -> dict[str, Any]:
-        """All that makes a fitted estimator."""
-        shown = self._shown(model, statistics, target)
-        return (
-            shown
-            | table_attributes(names)
-            | {"_model": model, "_statistics": statistics, "_target": target}
-        )
 
     def _html_repr(self) -> str:
         return with_caption(super()._html_repr(), self)
@@ -414,7 +405,8 @@ class PenalisedModel(LinearModel):
         """The attributes of the estimator at an iterate."""
         here = Solution(iterate, np.empty((1, 3)), False, "the fit is under way")
         model = Weights.of(here, objective.setting, single=rows.single)
-        return self._attributes(model, None, rows.classes, rows.source.names)
+        shown = self._shown(model, None, rows.classes)
+        return attributes_of(self, shown, model, None, rows.classes, rows.source.names)
 
     def _start_from(self, rows: LabelledRows) -> Weights | None:
         """Where to begin: what `warm_start` finds, if it fits."""

@@ -14,7 +14,7 @@ from likelier import links
 from likelier.array_types import Floats
 from likelier.data import Dense, SkippedWarning, Source
 from likelier.estimators import validation
-from likelier.estimators.base import Names, attributes_of, publish, with_caption
+from likelier.estimators.base import Names, publish, warn, with_caption
 from likelier.estimators.frames import check_library, filled_in, is_frame, new_frame
 from likelier.estimators.generative.outliers import scored
 from likelier.estimators.priors import adapted, warn_of_priors
@@ -23,6 +23,7 @@ from likelier.families import Support
 from likelier.links import Link
 from likelier.model import Bayes, ask, log_of
 from likelier.scores import Scores
+from likelier.states.units import Scaled
 from likelier.warning_location import outside
 
 
@@ -88,8 +89,16 @@ class GenerativeModel(BaseEstimator, ABC):
 
     def _publish(self, model: Any, statistics: Any | None, target: Any, names: Names) -> Self:
         """Become fitted, all at once."""
-        publish(self, attributes_of(self, model, statistics, target, names))
+        counted = statistics.state if isinstance(statistics, Scaled) else statistics
+        publish(self, self._shown(model, counted, target), model, statistics, target, names)
         return self
+
+    def _warn(self, model: Any, statistics: Any | None, target: Any, names: Names) -> None:
+        """Warn of hyper-parameters that were not taken as they are, and of what the rows left open."""
+        counted = statistics.state if isinstance(statistics, Scaled) else statistics
+        remarks = [*self._settings(), *self._remarks(model, counted, target, names)]
+        if remarks:
+            warn(self, remarks)
 
     def _html_repr(self) -> str:
         return with_caption(super()._html_repr(), self)

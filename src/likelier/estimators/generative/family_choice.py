@@ -78,10 +78,11 @@ class Choice:
 
     def __str__(self) -> str:
         losses = ", ".join(f"{name} {loss:.4f}" for name, loss in self.losses.items())
-        how = f"by {self.margin:.4f}" if self.margin >= 0 else "beside the other columns"
-        weight = (
-            "" if self.weight is None else f", weight {self.weight:.2f}" if self.weight else ", left out"
-        )
+        how, weight = f"by {self.margin:.4f}", ""
+        if self.margin < 0:
+            how = "beside the other columns" if self.weight is None else "within a standard error"
+        if self.weight is not None:
+            weight = f", weight {self.weight:.2f}" if self.weight > 0 else ", weight 0: left out"
         return f"column {self.column} ({self.kind}): {self.picked} {how} ({losses}){weight}"
 
 
@@ -119,9 +120,10 @@ class Plan:
     def families(self, named: Callable[[int], Any]) -> dict[Any, Any]:
         """As users say it: {column: what is settled, (column, column): of a group}."""
         found: list[tuple[int, Any, Any]] = []
-        for part in self.parts:
+        grouped = [part.own is not None or is_grouped(part.settled[0].family) for part in self.parts]
+        for part, together in zip(self.parts, grouped, strict=True):
             columns, first = part.columns.tolist(), part.settled[0]
-            if part.own is None and not is_grouped(first.family):
+            if not together:
                 found += ((j, named(j), one) for j, one in zip(columns, part.settled, strict=True))
             else:
                 key = tuple(named(j) for j in columns)
@@ -292,8 +294,13 @@ def _known(name: Any, where: str) -> None:
     raise ValueError(f"{where}: there is no family {name!r:.80}; there are: {known}")
 
 
-def plan_of(source: Source, classes: NDArray[Any], asked: FamilyRequest, how: Smoothing) -> Plan:
-    """The families of all columns, from one pass over the rows: what they can be, levels, and a sample."""
+def plan_of(
+    source: Source, classes: NDArray[Any], asked: FamilyRequest, how: Smoothing, *, joint: bool = True
+) -> Plan:
+    """The families of all columns, from one pass over the rows: what they can be, levels, and a sample.
+
+    joint: whether families are chosen by what columns say together, after what each says alone.
+    """
     as_categories = frozenset(j for j, name in asked.columns.items() if name == "categorical")
     rows = Recoded(source, as_categories).coded(classes)
     starts = (partial(Extent.start, source.p), Levels, partial(RowSample, MOST_ROWS))
@@ -306,9 +313,8 @@ def plan_of(source: Source, classes: NDArray[Any], asked: FamilyRequest, how: Sm
         for j in levels.levels.keys() & set(group):
             raise _no_categories(source, j, kind)
     unit = 1.0 if some.w is None else min(1.0, float(some.w.mean()))
-    chooser = Chooser(
-        FamilyEvaluator(some, len(classes), replace(how, unit=unit), keys), extent, levels.levels
-    )
+    evaluator = FamilyEvaluator(some, len(classes), replace(how, unit=unit), keys)
+    chooser = Chooser(evaluator, extent, levels.levels, joint)
     settled: dict[int, ColumnFamily] = {}
     for j, family in asked.columns.items():
         if isinstance(family, ColumnFamily):
@@ -357,6 +363,7 @@ class Chooser:
     evaluator: FamilyEvaluator
     extent: Extent
     levels: Mapping[int, NDArray[Any]]  # of columns of categories
+    joint: bool = True  # columns have no weights, so that families must not be too sure together
 
     @cached_property
     def weight(self) -> float:
@@ -400,17 +407,19 @@ class Chooser:
         levels[:] = [int(v) if v == int(v) else v for v in found]
         return levels
 
-    def _names(self, j: int, kind: str) -> tuple[str, ...]:
-        """The candidates of a column, the simplest first."""
+    def _names(self, j: int, kind: str, suited: tuple[str, ...]) -> tuple[str, ...]:
+        """The candidates of a column, the simplest first; suited: those of its kind."""
         with np.errstate(invalid="ignore"):  # infinite numbers will be refused
             few = self.extent.high[j] - self.extent.low[j] < MOST_VALUES
         if kind != "booleans" and kind in OF_NUMBERS and whole(self.extent, j) and few:
-            return (*candidates(kind), "categorical")
-        return candidates(kind)
+            return (*suited, "categorical")
+        return suited
 
-    def _candidates(self, kinds: Mapping[int, str]) -> dict[tuple[int, str], ColumnFamily]:
+    def _candidates(
+        self, kinds: Mapping[int, str], suited: Mapping[str, tuple[str, ...]]
+    ) -> dict[tuple[int, str], ColumnFamily]:
         """By column and name."""
-        names = {j: self._names(j, kind) for j, kind in kinds.items()}
+        names = {j: self._names(j, kind, suited[kind]) for j, kind in kinds.items()}
         bins = self.bins([j for j in kinds if "histogram" in names[j]])
         return {
             (j, name): ColumnFamily(name, bins=bins[j]) if name == "histogram" else self.settled(name, j)
@@ -426,11 +435,12 @@ class Chooser:
         Those that are left are then judged together: families that are sharp alone may be too sure in sum.
         """
         kinds = {j: "categories" if j in self.levels else kind_of(self.extent, j) for j in columns}
-        settled = self._candidates(kinds)
+        suited = {kind: candidates(kind) for kind in dict.fromkeys(kinds.values())}
+        settled = self._candidates(kinds, suited)
         excess = {key: self._excess(one, key[0]) for key, one in settled.items()}
         losses, together = self._evaluated(settled, excess, self._risks(settled))
         picked = self._picked(losses, together)
-        ignored = {j: settled[j, candidates(kind)[-1]] for j, kind in kinds.items() if j not in picked}
+        ignored = {j: settled[j, suited[kind][-1]] for j, kind in kinds.items() if j not in picked}
         chances = self._chances(ignored)
         result = []
         for j, kind in kinds.items():
@@ -450,6 +460,8 @@ class Chooser:
         if together is None:
             return {j: min(found, key=found.__getitem__) for j, found in telling.items() if found}
         picked = together.safer(together.alone(telling), telling)
+        if not self.joint:
+            return picked
         told = sorted(picked, key=lambda j: losses[j][picked[j]])
         return together.improved(picked, {j: tuple(losses[j]) for j in told if len(losses[j]) > 1})
 

@@ -209,16 +209,6 @@ def _coded(x: Any, levels: Any) -> Factor:
     return found
 
 
-def needed(held: str, other: str) -> float:
-    """By how many standard errors another family must be better than the one that is held.
-
-    A curve may be sure, far from all rows, of what no row has shown; a table is not.
-    """
-    if is_table(held) == is_table(other):
-        return SURE
-    return SAFE if is_table(other) else DARING
-
-
 @dataclass
 class JointScores:
     """Scores of candidates, those of a column in one sum with those of all others."""
@@ -228,6 +218,11 @@ class JointScores:
     scores: Mapping[tuple[int, str], Floats]  # (rows, K), by column and family
     excess: Mapping[tuple[int, str], float]  # how much of the loss is due to the sample
     risks: Mapping[tuple[int, str], float]  # how much more there will be than rows left out have shown
+
+    @cached_property
+    def _tables(self) -> set[str]:
+        """The families whose scores are those of a table."""
+        return {name for name in dict.fromkeys(name for _, name in self.scores) if is_table(name)}
 
     def improved(self, picked: Mapping[int, str], names: Mapping[int, Sequence[str]]) -> dict[int, str]:
         """Families that tell more together, from those that tell most alone; of columns that have others.
@@ -240,7 +235,7 @@ class JointScores:
             alike = {j: family if family in names.get(j, ()) else name for j, name in picked.items()}
             found = self._losses(alike)
             difference = found - held + self._excess(alike) - self._excess(best)
-            if self._better(difference, SAFE if is_table(family) else DARING):
+            if self._better(difference, SAFE if family in self._tables else DARING):
                 best, held = alike, found
         S = self._sum(best)
         held = self.evaluator.losses(S, self.rows)
@@ -265,7 +260,7 @@ class JointScores:
         tables = {
             j: min(some, key=losses[j].__getitem__)
             for j, best in alone.items()
-            if not is_table(best) and (some := [name for name in losses[j] if is_table(name)])
+            if best not in self._tables and (some := [name for name in losses[j] if name in self._tables])
         }
         found = dict(alone)
         for block in self.evaluator.blocks(list(tables)):
@@ -293,12 +288,21 @@ class JointScores:
             for other in candidates
             if other != name
         }
-        sure = [other for other, gain in gains.items() if self._better(gain, needed(name, other))]
+        sure = [other for other, gain in gains.items() if self._better(gain, self._needed(name, other))]
         if not sure:
             return held
         best[j] = min(sure, key=lambda other: float(self._w @ gains[other]))
         S += self.scores[j, best[j]] - self.scores[j, name]
         return self.evaluator.losses(S, self.rows)
+
+    def _needed(self, held: str, other: str) -> float:
+        """By how many standard errors another family must be better than the one that is held.
+
+        A curve may be sure, far from all rows, of what no row has shown; a table is not.
+        """
+        if (held in self._tables) == (other in self._tables):
+            return SURE
+        return SAFE if other in self._tables else DARING
 
     def _better(self, difference: Floats, errors: float) -> Any:
         """Whether losses (rows, …) differ for the better, by so many standard errors."""

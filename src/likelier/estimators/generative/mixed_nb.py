@@ -130,13 +130,13 @@ class NaiveBayes(OnePassClassifier):
     five rows. Families, categories and bins are chosen from the first rows and stay the same in
     `partial_fit`.
 
-    With weights, `predict`, `predict_proba`, `decision_function`, `contributions`, `adapt_priors` and
-    `score` answer by the weighted scores; `score_samples`, `predict_joint_log_proba`, `sample`, `impute`,
-    `condition` and `is_outlier` by the densities, as without. `marginal` keeps the weights of its columns;
-    `condition` returns a model without weights. Weights are fitted to at most 32,768 rows, a random sample
-    of all, which the model keeps for `partial_fit` and `merge`: both fit them anew to a sample of all rows
-    so far, by the statistics of all of them. With other `priors` than the frequencies, the weights are
-    those of the frequencies.
+    With weights, families are chosen column by column. `predict`, `predict_proba`, `decision_function`,
+    `contributions`, `adapt_priors` and `score` answer by the weighted scores; `score_samples`,
+    `predict_joint_log_proba`, `sample`, `impute`, `condition` and `is_outlier` by the densities alone.
+    `marginal` keeps the weights of its columns; `condition` returns a model without weights. Weights are
+    fitted to at most 32,768 rows, a random sample of all, which the model keeps for `partial_fit` and
+    `merge`: both fit them anew to a sample of all rows so far, by the statistics of all of them. With other
+    `priors` than the frequencies, the weights are those of the frequencies.
 
     References
     ----------
@@ -184,7 +184,7 @@ class NaiveBayes(OnePassClassifier):
     def _plan_for(self, source: Source, classes: NDArray[Any]) -> Plan:
         asked = asked_for(self.families, source.p, partial(validation.numbers_of, source.p, source.names))
         with np.errstate(all="ignore"):  # what overflows is refused with the statistics of all rows
-            return plan_of(source, classes, asked, self._smoothing())
+            return plan_of(source, classes, asked, self._smoothing(), joint=not self._weighted)
 
     def _known_plan(self) -> Plan:
         return self._plan

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from likelier.data import Arrays, Source
+from likelier.data.chunk import single
 from likelier.data.units import Units, log_units, source_in_units
 from likelier.display import Displayable, Part, Table
 from likelier.em import (
@@ -38,13 +39,11 @@ from likelier.estimators.base import (
     column_names,
     resumable,
     steps,
-    warn_of_fit,
 )
 from likelier.estimators.generative import mixture_init
 from likelier.estimators.generative.base import GenerativeModel
 from likelier.estimators.generative.outliers import ExpectedModel, RowSampling, joined, scored
 from likelier.estimators.generative.units import least, scaling_of, units_for
-from likelier.estimators.precision import single
 from likelier.families import Family
 from likelier.model import Bayes
 from likelier.warning_location import outside
@@ -180,7 +179,7 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
                 if statistics is None
                 else ExpectedModel(self._family_of(model, source.names), statistics.stats)
             )
-            model = replace(model, typical=sample.drawn().typical(model, counted), single=single(source))
+            model = replace(model, typical=sample.typical(model, counted), single=single(source))
         self._say(model, statistics, source.names)
         return self._publish(model, statistics, np.arange(len(model.log_prior)), source.names)
 
@@ -335,7 +334,7 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
         )
         blend = replace(blend, units=model.units, single=model.single and single(source))
         scale = float(statistics.n.sum() - self._statistics.n.sum()) / weight
-        now = sample.drawn().typical(blend, ExpectedModel(family, statistics.stats, scale))
+        now = sample.typical(blend, ExpectedModel(family, statistics.stats, scale))
         blend = replace(blend, typical=joined([before, now]))
         return self._publish(blend, statistics, self._target, names)
 
@@ -461,7 +460,7 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
                 ConvergenceWarning,
                 stacklevel=outside(),
             )
-        warn_of_fit(self, model, statistics, None, names)
+        self._warn(model, statistics, None, names)
 
     def _remarks(self, model: FittedMixture, statistics: Any, target: Any, names: Names) -> Iterator[str]:
         if statistics is None:
@@ -485,7 +484,16 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
         """The same to callbacks, which may ask for the mixture so far."""
         self._watch(step, log_likelihood, at)
         so_far = FittedMixture(at.params, at.log_prior, shape=candidate.shape)
-        told(lambda: attributes_of(self, so_far, None, np.arange(candidate.M), names))
+        told(
+            lambda: attributes_of(
+                self,
+                self._shown(so_far, None, np.arange(candidate.M)),
+                so_far,
+                None,
+                np.arange(candidate.M),
+                names,
+            )
+        )
 
     def _watch(self, step: int, log_likelihood: float, at: Bayes) -> None:
         if self.verbose and step % self.verbose_interval == 0:

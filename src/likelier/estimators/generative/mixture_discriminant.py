@@ -26,7 +26,6 @@ from likelier.estimators.base import (
     cheapest,
     resumable,
     steps,
-    warn_of_fit,
 )
 from likelier.estimators.generative import mixture_init
 from likelier.estimators.generative.base import GenerativeModel
@@ -219,14 +218,14 @@ class MixtureDiscriminantAnalysis(
         model = FittedMixture(mixtures.params, mixtures.log_prior, shape=shape, way=end.way)
         model = model.counted_in(units, mean_log_unit(source, units), 0.0)
         counted = None if end.stats is None else ExpectedModel(family, end.stats)
-        model = replace(model, typical=sample.drawn().typical(model, counted))
+        model = replace(model, typical=sample.typical(model, counted))
         if not end.way.converged and self.max_iter > 0:
             warnings.warn(
                 f"{type(self).__name__}: EM did not converge ({end.way.reason}). Increase max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=outside(),
             )
-        warn_of_fit(self, model, end.stats, classes, source.names)
+        self._warn(model, end.stats, classes, source.names)
         return self._publish(model, None, classes, source.names)
 
     def _family(self) -> Family:
@@ -297,7 +296,7 @@ class MixtureDiscriminantAnalysis(
         mixtures = by_class(at, owner, len(classes))
         shape = self.covariance_type if self.families is None else ""
         so_far = FittedMixture(mixtures.params, mixtures.log_prior, shape=shape)
-        told(lambda: attributes_of(self, so_far, None, classes, names))
+        told(lambda: attributes_of(self, self._shown(so_far, None, classes), so_far, None, classes, names))
 
     def _start(
         self, rows: Arrays, owner: Owners, classes: NDArray[Any], random_state: Any

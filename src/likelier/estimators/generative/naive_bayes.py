@@ -752,14 +752,13 @@ class GaussianNB(OnePassClassifier):
         params = model.params
         assert isinstance(params, Diagonal)
         shown = super()._shown(model, statistics, target)
-        theta, var = model.outside(params.mean), model.outside(params.var, 2)
-        shown |= {"theta_": theta, "var_": var, "class_prior_": model.prior}
         if statistics is not None:
-            shown["class_count_"] = statistics.n.copy()
             floor = DiagonalGaussian(self.var_smoothing).floor(statistics)
             # With smoothing, all columns are in one unit.
-            shown["epsilon_"] = float(model.outside(np.full_like(theta[0], floor), 2)[0])
-        return shown
+            shown["epsilon_"] = float(model.outside(np.full_like(params.mean[0], floor), 2)[0])
+            shown["class_count_"] = statistics.n.copy()
+        theta, var = model.outside(params.mean), model.outside(params.var, 2)
+        return shown | {"theta_": theta, "var_": var, "class_prior_": model.prior}
 
     def _remarks(self, model: Bayes, statistics: Any, target: NDArray[Any], names: Names) -> Iterator[str]:
         yield from super()._remarks(model, statistics, target, names)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 
 from likelier.data import Arrays, Source, levels_of
+from likelier.data.chunk import single
 from likelier.data.transforms import KnownLabelsOnly, UnknownLabel
 from likelier.data.units import Units
 from likelier.em import completed_by_passes
@@ -23,10 +24,10 @@ from likelier.estimators.base import (
     cheapest,
     column_names,
     resumable,
-    warn_of_fit,
-    warn_of_settings,
+    warn,
 )
 from likelier.estimators.common import (
+    check_sound,
     classes_in,
     known_classes,
     refuse_new,
@@ -39,13 +40,11 @@ from likelier.estimators.one_pass import (
     NamedModel,
     Start,
     check,
-    check_sound,
     check_statistics,
     merged,
     needs_statistics,
     numbered_models,
 )
-from likelier.estimators.precision import single
 from likelier.estimators.sources import by_block
 from likelier.evaluation import CrossValidation, LabelFoldMetrics
 from likelier.families import Completed, Family, completed
@@ -149,9 +148,9 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
                 count = self._count(source, survey, final=True)
             self._check_enough(count.statistics, source, survey.classes)
             model = self._estimate(count.statistics, survey.classes)
-        typical = self._typical(model, count.kept, survey.classes, count.sample)
-        model = replace(model, typical=typical, single=single(source))
-        warn_of_fit(self, model, count.kept, survey.classes, source.names)
+        model = replace(model, single=single(source))
+        model = replace(model, typical=self._typical(model, count.kept, survey.classes, count.sample))
+        self._warn(model, count.kept, survey.classes, source.names)
         return self._publish(model, count.kept, survey.classes, source.names)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -197,7 +196,7 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         known = known_classes(self, classes)
         if not first:
             needs_statistics(self, "partial_fit")
-        warn_of_settings(self)
+        warn(self, self._settings())
         source = self._source(X, y, sample_weight, known=not first)
         found = refuse_new(source, known)
         with validation.naming(source, type(self).__name__):
@@ -256,7 +255,7 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         names = column_names(self)
         model = new._estimate(statistics, joint)
         model = replace(model, single=all(one._model.single for _, one in models))
-        warn_of_fit(new, model, statistics, joint, names)
+        new._warn(model, statistics, joint, names)
         typical = new._typical(model, statistics, joint, None, [one._model.typical for _, one in models])
         return new._publish(replace(model, typical=typical), statistics, joint, names)
 
@@ -384,8 +383,8 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         final: no rows will follow, so that statistics which cannot be kept are enough.
         """
         rows, sample = self._labelled(source, survey), self._sampling(source, survey, earlier)
-        start = self._start(rows, survey, earlier)
         beside = None if sample is None else sample.beside
+        start = self._start(rows, survey, earlier)
         if beside is not None:
             rows = numbered(rows)
         try:
@@ -402,8 +401,9 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
     def _estimate(self, statistics: Any, classes: NDArray[Any]) -> Bayes:
         """The model that statistics make, which are checked."""
         check_sound(statistics)
-        model = self._model_of(plain(statistics), classes)
-        return replace(model, units=statistics.units) if isinstance(statistics, Scaled) else model
+        if isinstance(statistics, Scaled):
+            return replace(self._model_of(statistics.state, classes), units=statistics.units)
+        return self._model_of(statistics, classes)
 
     def _scores(self, model: Bayes) -> Scores:
         """What a model predicts from."""
@@ -426,7 +426,7 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         """The scores of the sample under a model, with those that were kept before."""
         if sample is None:
             return joined(before)
-        now = sample.drawn().typical(model, self._counted(model, statistics, classes))
+        now = sample.typical(model, self._counted(model, statistics, classes))
         return joined([*before, now]) if before else now
 
     def _counted(self, model: Bayes, statistics: Any, classes: NDArray[Any]) -> CountedModel | None:

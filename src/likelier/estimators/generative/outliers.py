@@ -41,14 +41,13 @@ class RowSampler:
     def __call__(self) -> "RowSampleState":
         return RowSampleState(self, RowSample(self.most, below=self.below))
 
-    def of_all(self, source: Arrays, classes: Any = None) -> "RowSampleState":
+    def of_all(self, rows: Chunk, classes: Any = None) -> "RowSampleState":
         """Rows in memory need not pass by: that would cost more than to pick them."""
-        rows = len(source)
-        n = rows if source.w is None else int(np.count_nonzero(source.w))
+        n = rows.X.shape[0] if rows.w is None else int(np.count_nonzero(rows.w))
         found = RowSampleState(
             self, RowSample(self.most, below=min(self.below, self.least(n))), classes=classes
         )
-        found.update(Chunk(source.X, source.y, source.w))
+        found.update(rows)
         return found
 
     def least(self, n: int) -> int:
@@ -85,12 +84,6 @@ class RowSampleState:
     def _tell(self) -> None:
         if self.sample.below < self.drawing.below:
             self.drawing.below = self.sample.below
-
-    def typical(
-        self, model: Bayes, counted: "CountedModel | ExpectedModel | None" = None
-    ) -> "LazyReferenceScores":
-        """How likely the sample is under a model; each row without itself, if its statistics are known."""
-        return LazyReferenceScores(self.rows, partial(_scores, self, model, counted))
 
 
 class LazyReferenceScores:
@@ -203,8 +196,9 @@ def by_component(model: Bayes) -> Bayes:
 
 
 def _scores(
-    drawn: RowSampleState, model: Bayes, counted: CountedModel | ExpectedModel | None
+    draw: Callable[[], RowSampleState], model: Bayes, counted: CountedModel | ExpectedModel | None
 ) -> ReferenceScores:
+    drawn = draw()
     if not drawn.sample.pieces:
         return ReferenceScores(np.empty(0, np.uint64), np.empty(0), np.empty(0), drawn.rows)
     keys, chunk = drawn.sample.drawn()
@@ -232,8 +226,9 @@ class RowSampling:
     """A sample of the rows of a source, drawn while a fit reads them.
 
     kept: of earlier rows, among whose sample these may take a place. classes: those that the y of rows in
-    memory are labels of. Such rows are picked when the fit is done; of all others the pass that reads them
-    keeps a sample beside what it counts (`beside`).
+    memory are labels of. Such rows are picked when the fit is done, or, if they are few, copied then and
+    picked when somebody asks; of all others the pass that reads them keeps a sample beside what it counts
+    (`beside`).
     """
 
     def __init__(self, source: Source, kept: ReferenceScores | None = None, classes: Any = None) -> None:
@@ -259,11 +254,22 @@ class RowSampling:
     def _take(self, drawn: RowSampleState) -> None:
         self._last = drawn
 
-    def drawn(self) -> RowSampleState:
-        """The sample; where no pass has kept one, it takes a pass of its own."""
-        if isinstance(self.source, Arrays):
-            return self.drawing.of_all(self.source, self.classes)
-        return run(self.source, self.drawing) if self._last is None else self._last
+    def typical(self, model: Bayes, counted: CountedModel | ExpectedModel | None) -> LazyReferenceScores:
+        """How likely the sample is under a model; each row without itself, if its statistics are known."""
+        draw, rows = self._drawn()
+        return LazyReferenceScores(rows, partial(_scores, draw, model, counted))
+
+    def _drawn(self) -> tuple[Callable[[], RowSampleState], int]:
+        """What gives the sample, and the number of rows; where no pass has kept one, it takes one."""
+        source, drawing = self.source, self.drawing
+        if not isinstance(source, Arrays):
+            last = run(source, drawing) if self._last is None else self._last
+            return lambda: last, last.rows
+        rows, n = Chunk(source.X, source.y, source.w), source.rows
+        if drawing.least(n) == 1 << 64:  # all: a copy takes less time than a sample, for which few ask
+            return partial(drawing.of_all, rows.take(np.arange(n)), self.classes), n
+        found = drawing.of_all(rows, self.classes)
+        return lambda: found, n
 
 
 def joined(kept: Sequence[Any]) -> ReferenceScores | None:
