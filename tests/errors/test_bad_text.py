@@ -86,7 +86,7 @@ def test_sources_that_are_no_documents(tmp_path):
         lk.TextClassifier().fit(lk.scan(path, text="body", target="label"))
     with pytest.raises(ValueError, match=r"name its column of text, as in scan\(path, text='body'"):
         lk.TextClassifier().fit(lk.scan(path, target="label"))
-    with pytest.raises(ValueError, match=r"takes numbers, and these columns hold none: 'body' \(documents, for"):
+    with pytest.raises(ValueError, match=r"these columns hold none: 'body' \(documents, for TextCl"):
         lk.MultinomialNB().fit(lk.scan(path, text="body", target="label"))
 
 
