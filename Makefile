@@ -4,7 +4,7 @@ BIN := .venv/bin
 CORE := $(wildcard src/core/*/*) CMakeLists.txt pyproject.toml
 SANITIZED := build/sanitized
 
-.PHONY: demo docs images test check compat coverage lint format sanitize race cliffs scale kernels solvers clean help
+.PHONY: demo docs images test check compat coverage lint format sanitize race cliffs scale kernels solvers wheel test-wheel test-oldest clean help
 
 demo: .venv/.installed ## compare the classifiers on the wine data, and write report.html
 	$(BIN)/likelier compare
@@ -17,7 +17,7 @@ images: .venv/.dev ## the images of README.md, from the report and docs/benchmar
 	$(BIN)/python docs/site/images.py
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
 # The tools first, then the package: building without isolation keeps the build folder, so that a
 # change of one header does not cost a whole build.
@@ -88,6 +88,9 @@ sanitize: $(SANITIZED)/.built ## kernel tests with the address and undefined-beh
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 LIKELIER_TEST_CORE=$(SANITIZED) \
 	  $(BIN)/python -m pytest -n auto -q -p no:cacheprovider tests/kernels
 
+soak: .venv/.dev ## a server of likelier serve, killed a thousand times
+	$(BIN)/python -m tests.service.soak $(ARGS)
+
 race: .venv/.dev ## likelier against its peers
 	$(BIN)/python -m benchmarks.race $(ARGS)
 
@@ -102,6 +105,19 @@ kernels: .venv/.dev ## the kernels alone, in GB/s and GFLOP/s
 
 solvers: .venv/.dev ## whether `auto` is near the best solver, on 200 shapes of table
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.solvers $(ARGS)
+
+# PYTHONS="python3.11 python3.12": one wheel for 3.11, one by the stable ABI for all later versions.
+PYTHONS ?= $(PYTHON)
+ARCHS ?= $(shell uname -m)
+wheel: .venv/.tools ## wheels for Linux with glibc 2.28 and newer, into dist/
+	$(BIN)/python packaging/wheels.py --python $(PYTHONS) --arch $(ARCHS)
+
+test-wheel: ## the wheels of dist/ in empty environments, without a compiler on the path
+	$(PYTHON) packaging/test_wheel.py --python $(PYTHONS)
+
+# Its own environment, as old as pyproject.toml allows: what is promised there is tried.
+test-oldest: ## the tests with the oldest supported versions of all dependencies
+	$(PYTHON) packaging/test_oldest.py $(ARGS)
 
 clean: ## remove all that was made
 	rm -rf .venv build dist report.html .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

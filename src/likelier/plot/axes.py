@@ -28,6 +28,13 @@ def axes(ax: Any = None) -> Any:
     return ax if ax is not None else pyplot().subplots(layout="constrained")[1]
 
 
+def titled(ax: Any, title: str) -> Any:
+    """The axes with a title, unless they have one already."""
+    if not any(ax.get_title(loc=loc) for loc in ("left", "center", "right")):
+        ax.set_title(title, fontsize="medium", loc="left")
+    return ax
+
+
 def pyplot() -> Any:
     """matplotlib, which is an extra, and slow to load."""
     try:

@@ -1,6 +1,7 @@
 """Weights of columns, with intervals where there are any."""
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from likelier.plot.axes import MUTED, color, ink, label_rows, marker, pyplot
 SPREAD = 0.6  # of the distance between two columns, for the classes of one
 NORMAL = 1.959964  # between ± so many standard errors are 95 % of a Gaussian
 LINE = 0.27  # inches for each column of the table
+WIDEST = 44  # letters of a line below the axes
 
 
 class Series(NamedTuple):
@@ -209,7 +211,7 @@ def _drawn(found: CoefficientTable, top: int, ax: Any) -> Any:
         _points(ax, each, order, places + _offset(i, len(found.series)), i)
     ax.set_yticks(places, [found.names[j] for j in order])
     ax.set_ylim(len(order) - 0.5, -0.5)  # the largest on top
-    ax.set_xlabel(found.what)
+    ax.set_xlabel(fill(found.what, WIDEST))
     if len(order) < len(size):
         ax.set_title(f"the {len(order)} largest of {len(size)}", fontsize="medium", loc="left")
     if found.series[0].label:

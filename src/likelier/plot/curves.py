@@ -12,7 +12,7 @@ from likelier.comparison import Comparison, Result, compare
 from likelier.comparison.cross_validate import LearningCurve, grow_training_rows
 from likelier.estimators.evaluate import evaluate
 from likelier.evaluation import LabelEvaluation
-from likelier.plot.axes import MUTED, axes, color, ink, marker, tint
+from likelier.plot.axes import MUTED, axes, color, ink, marker, tint, titled
 from likelier.streams.figures import GROUPS, Figures
 
 # How well probabilities were meant.
@@ -100,7 +100,7 @@ def calibration(
     ax.set_xlabel(f"predicted probability of {positive}" if two else "probability of the predicted class")
     ax.set_ylabel(f"observed frequency of {positive}" if two else "share of correct predictions")
     ax.legend(framealpha=0.9, loc="upper left")
-    return ax
+    return titled(ax, "Calibration")
 
 
 # ---- what is drawn -------------------------------------------------------------------------------
@@ -113,7 +113,8 @@ class EvaluatedRows(NamedTuple):
 
 def _by_name(found: Any) -> Mapping[str, Any]:
     if isinstance(found, Comparison):
-        return {result.model: result for result in found.results if result.P is not None}
+        able = [result for result in found.results if result.P is not None and not result.baseline]
+        return {result.model: result for result in able}
     several = found if isinstance(found, Mapping) else {_name(found): found}
     if not several:
         raise ValueError("there is nothing to draw: pass at least one result")
@@ -269,7 +270,7 @@ def learning_curve(
     ax.set_xlabel("training rows")
     ax.set_ylabel(NAMES.get(found.metric, found.metric))
     ax.legend(framealpha=0.9)
-    return ax
+    return titled(ax, "Learning curve")
 
 
 def _found(
@@ -350,11 +351,12 @@ def _of_perceptron(model: Any, bound: Any, ax: Any) -> Any:
         style = {"color": color(k), "marker": marker(k), "markersize": 4}
         ax.plot(turns, count, label=f"{label} against the rest", **style)
         if len(levels):
-            ax.axhline(levels[k], color=color(k), linestyle="--", linewidth=1)
+            bounded = f"bound, {label}: {levels[k]:.4g}"
+            ax.axhline(levels[k], color=color(k), linestyle="--", linewidth=1, label=bounded)
     ax.plot(turns, turns, color=ink(ax, MUTED), linewidth=1, label="always mistaken", zorder=0)
     ax.set(xscale="log", yscale="log", xlabel="rows seen", ylabel="mistakes")
     ax.legend(frameon=False)
-    return ax
+    return titled(ax, "Mistakes over time")
 
 
 def _of_streams(found: Any, ax: Any) -> Any:
@@ -367,7 +369,7 @@ def _of_streams(found: Any, ax: Any) -> Any:
     ax.set(xlabel="rows", ylabel="mistakes")
     ax.set_ylim(bottom=0)
     ax.legend(framealpha=0.9)
-    return ax
+    return titled(ax, "Mistakes over time")
 
 
 def _named(found: Any) -> Mapping[str, Any]:

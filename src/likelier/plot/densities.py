@@ -10,7 +10,18 @@ from sklearn.utils.validation import check_is_fitted
 from likelier.array_types import Floats
 from likelier.data import levels_of
 from likelier.families import Complements, Histograms, Mixed, Multinomials
-from likelier.plot.axes import Table, axes, color, is_whole, label_rows, marker, outside, support_of, tint
+from likelier.plot.axes import (
+    Table,
+    axes,
+    color,
+    is_whole,
+    label_rows,
+    marker,
+    outside,
+    support_of,
+    tint,
+    titled,
+)
 
 GRID = 400  # points of a curve
 AROUND = 0.15  # of the range of the column, left around it
@@ -80,7 +91,7 @@ def class_densities(
     ax.set_ylim(bottom=0)
     if len(classes) > 1:
         ax.legend(framealpha=0.9)
-    return ax
+    return titled(ax, "Density by class")
 
 
 class Density(NamedTuple):

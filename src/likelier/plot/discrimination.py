@@ -12,7 +12,7 @@ from likelier.comparison.cross_validate import commonest, gathered, roc_points
 from likelier.data import code
 from likelier.estimators.evaluate import evaluate
 from likelier.evaluation import LabelEvaluation
-from likelier.plot.axes import MUTED, axes, color, ink, mixed
+from likelier.plot.axes import MUTED, axes, color, ink, mixed, titled
 
 MOST_CURVES = 10  # classes of one model that have curves: the commonest
 MOST_SQUARES = 20  # classes of a matrix; the others are one
@@ -71,7 +71,7 @@ def roc(found: Any, X: Any = None, y: Any = None, *, positive: Any = None, ax: A
     ax.set_xlabel("false positive rate")
     ax.set_ylabel("true positive rate")
     ax.legend(framealpha=0.9, loc="lower right")
-    return ax
+    return titled(ax, "ROC")
 
 
 def confusion_matrix(
@@ -136,7 +136,7 @@ def confusion_matrix(
     ax.set_yticks(at, labels)
     ax.set_xlabel("predicted class")
     ax.set_ylabel("true class")
-    return ax
+    return titled(ax, "Confusion matrix")
 
 
 # ---- what is drawn -------------------------------------------------------------------------------

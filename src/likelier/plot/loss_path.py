@@ -10,7 +10,7 @@ from likelier.choose_solver import chosen
 from likelier.estimators import validation
 from likelier.estimators.discriminative.logistic import LogisticRegression
 from likelier.objective import Objective
-from likelier.plot.axes import Table, axes, color, ink, marker
+from likelier.plot.axes import Table, axes, color, ink, marker, titled
 from likelier.solve import Terms, solve
 from likelier.solvers import Iterate
 from likelier.states import Setting
@@ -19,6 +19,7 @@ GRID = 160  # points along each axis
 LEVELS = 14
 AROUND = 0.08  # of the window, left around it
 STEPS = 1000
+MARKED = 20  # steps up to so many are marked
 
 
 class Path(NamedTuple):
@@ -89,19 +90,15 @@ def loss_path(
     ax = axes(ax)
     _contours(ax, objective, *_window(objective, paths))
     for i, path in enumerate(paths):
-        size = 4 + 4 * 0.5**i  # where paths meet, all of them are seen
-        ax.plot(
-            *path.weights.T,
-            color=color(i),
-            marker=marker(i),
-            markersize=size,
-            linewidth=size / 3,
-            label=path.label,
-        )
+        # Where paths meet, all of them are seen; many short steps are not hidden by their marks.
+        width = (4 + 4 * 0.5**i) / 3
+        size = 3 * width if len(path.weights) <= MARKED else 1.5 * width
+        style = {"color": color(i), "marker": marker(i), "markersize": size, "linewidth": width}
+        ax.plot(*path.weights.T, label=path.label, **style)
     ax.set_xlabel(f"weight of {table.name(0)}")
     ax.set_ylabel(f"weight of {table.name(1)}" if table.shape[1] == 2 else "intercept")
     ax.legend(framealpha=0.9)
-    return ax
+    return titled(ax, "Loss and solver paths")
 
 
 def _objective(X: Floats, y: Any, C: float) -> Objective:

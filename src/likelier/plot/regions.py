@@ -25,6 +25,7 @@ from likelier.plot.axes import (
 GRID = 300  # points along each axis
 AROUND = 0.08  # of the range of X, left around it
 EDGE = 1.6  # width of a boundary
+CROWDED = 2000  # rows; of more, points are small and transparent
 RUG = 0.035  # of an axis of probabilities, for the rows of each class below it
 
 
@@ -264,6 +265,8 @@ def _fill(ax: Any, plane: Plane, S: Floats) -> None:
 def _points(ax: Any, plane: Plane, labels: NDArray[Any]) -> None:
     points, size = plane.points, 26 if plane.n <= 500 else 10
     style = {"s": size, "edgecolors": [ax.get_facecolor()], "linewidths": 0.5}
+    if plane.n > CROWDED:  # points that lie on each other show how many they are
+        style = {"s": 5, "linewidths": 0, "alpha": float(np.clip(CROWDED / plane.n, 0.08, 0.6))}
     for k, label in enumerate(plane.classes):
         ax.scatter(*points[labels == label].T, color=[color(k)], marker=marker(k), label=label, **style)
 

@@ -60,6 +60,8 @@ def picture(
         figure = Figure(figsize=size, layout="constrained")
         draw(figure.subplots())
         for axes in figure.axes:
+            if axes.get_title(loc="left") in CAPTIONS:  # the page has captions of its own
+                axes.set_title("", loc="left")
             axes.patch.set_visible(False)
             _legend_above(figure, axes)
         _no_formulas(figure)
@@ -97,6 +99,7 @@ def short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+CAPTIONS = ("Mistakes over time", "Learning curve", "Density by class")
 NOT_SAID = ("Creator", "Date", "Format", "Type")
 
 

@@ -2,7 +2,8 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from msgspec import UNSET, UnsetType
@@ -29,10 +30,8 @@ SMALL = 4096  # bytes of a body that names little
 class Api:
     """The handlers of a service."""
 
-    def __init__(
-        self, writer: Writer, limits: Limits, metrics: Metrics, *, role: Callable[[], str]
-    ) -> None:
-        self.writer, self.limits, self.metrics, self.role = writer, limits, metrics, role
+    def __init__(self, writer: Writer, limits: Limits, metrics: Metrics) -> None:
+        self.writer, self.limits, self.metrics = writer, limits, metrics
         self.monitor = Monitor(writer, metrics)
 
     @property
@@ -173,7 +172,7 @@ class Api:
                     waiting=len(live.waiting.rows),
                     expired=live.expired,
                     late=live.late,
-                    snapshots=self.writer.store.snapshots(),
+                    snapshots=self.writer.snapshots,
                     figures=figures,
                     config=_config(live.config),
                     shadow=self.monitor.shadow(),
@@ -204,7 +203,7 @@ class Api:
     async def rollback(self, body: bytes) -> Reply:
         """The model of an earlier snapshot; what was learned since stays in the log."""
         asked = schemas.rollback_decoder.decode(body or b"{}")
-        versions = self.writer.store.snapshots()
+        versions = await self.writer.call(self.writer.store.snapshots)
         version = asked.version
         if version is None:
             version = next((v for v in versions if v < self.live.version), None)
@@ -212,7 +211,7 @@ class Api:
             some = ", ".join(map(str, versions)) or "none yet"
             which = "an earlier version" if version is None else f"version {version}"
             raise Problem(404, f"there is no snapshot of {which}; there are: {some}")
-        content = model_in(await asyncio.to_thread(self.writer.store.snapshot, version))
+        content = model_in(await self.writer.call(partial(self.writer.store.snapshot, version)))
         new = await asyncio.to_thread(served_of, content)
         return await self._swap(content, new, f"rollback to {version}")
 
@@ -221,7 +220,7 @@ class Api:
         """Whether requests are served."""
         broken = self.writer.broken
         status = "ok" if broken is None else "broken"
-        reply = schemas.encode(schemas.Health(status, self.live.version, self.role()))
+        reply = schemas.encode(schemas.Health(status, self.live.version, self.writer.role))
         return Reply(reply, status=200 if broken is None else 503)
 
     async def prometheus(self, body: bytes) -> Reply:

@@ -33,10 +33,12 @@ class Decided(NamedTuple):
 class Batch:
     """Requests that share a commit: each is decided as if those before it were in the log already."""
 
-    def __init__(self, store: Store, live: Live, requests: Iterable[Sequence[Item]]) -> None:
-        self._live, self.drafts = live, list[Draft]()
+    def __init__(self, store: Store, live: Live, requests: Iterable[Sequence[Item]], now: float) -> None:
+        self._live, self._now, self.drafts = live, now, list[Draft]()
+        self._shared = store.shared
         ids = {item.id for items in requests for item in items if item.id is not None}
-        unsure = [id for id in ids if id not in live.waiting.rows]
+        # Where others write as well, the log may have what is not learned yet.
+        unsure = [id for id in ids if self._shared or id not in live.waiting.rows]
         self._known: dict[str, Known] = store.known(unsure) if unsure else {}
         self._labels = set(live.served.labels)
         self._rows: set[str] = set()  # ids of rows that are drafts of this batch
@@ -80,7 +82,7 @@ class Batch:
         known = self._seen(item.id)
         self._known[item.id] = Known(
             known.x if item.x is None else item.x,
-            self._live.now if item.x is not None else known.at,
+            self._now if item.x is not None else known.at,
             known.y if item.y is None else encode(item.y),
         )
 
@@ -88,7 +90,7 @@ class Batch:
         """What is known of an id: from this batch or the log, or of a row that waits."""
         if id in self._known:
             return self._known[id]
-        row = self._live.waiting.rows.get(id)
+        row = None if self._shared else self._live.waiting.rows.get(id)
         if row is None:
             return Known(None, None, None)
         held = self._live.waiting.held.get(id)
@@ -134,7 +136,7 @@ class Batch:
                 f"{where}no row with id {item.id!r} was predicted: send the row with its label, as "
                 '{"x": ..., "y": ..., "id": ...}, or start the server with --keep-unknown-labels.',
             )
-        if item.id in live.waiting.rows or item.id in self._rows:
+        if item.id in live.waiting.rows or item.id in self._rows or (self._shared and self._in_time(known)):
             return True
         default = live.config.default
         if default is not None and default == item.y:
@@ -145,6 +147,11 @@ class Batch:
             f"{where}the label of id {item.id!r} comes too late: its row {what}, after --label-horizon or "
             "because more than --max-waiting rows waited.",
         )
+
+    def _in_time(self, known: Known) -> bool:
+        """Whether a label comes within the horizon of its row."""
+        horizon = self._live.config.horizon
+        return horizon is None or known.at is None or known.at + horizon >= self._now
 
     def _meet(self, y: Any, labels: set[Any], where: str) -> None:
         most = self._live.config.max_classes

@@ -12,6 +12,7 @@ from likelier.streams.delayed import OnlineAdapter, Row, StreamEvaluator, Waitin
 from likelier.streams.figures import Curve
 
 PRIOR_ROUNDS = 256  # rows without features that teach the class priors, before the first row
+WINDOW = 100  # rows of a window of the figures, at first
 BATCH = 256  # complete rows that are learned together, at most
 LEARNED, HELD, LATE = "learned", "waiting", "late"
 
@@ -37,7 +38,7 @@ class Live:
         self.rows_learned = 0  # with their label, or as the default class
         self.expired = self.crowded = self.late = self.failed = 0
         self.early: OrderedDict[str, tuple[Any, float]] = OrderedDict()  # labels of rows still to come
-        self._curve = Curve()
+        self._curve = Curve(WINDOW)
         self.judge = StreamEvaluator(self._curve)
         self.model: Served | None = None
         self.waiting = WaitingRows(OnlineAdapter(_Untaught()))

@@ -97,11 +97,20 @@ def document(limits: Limits) -> dict[str, Any]:
 
 def _strict(name: str, schema: dict[str, Any], limits: Limits) -> dict[str, Any]:
     """What the decoder cannot say: a body has one row, or many."""
+    known = {"required": ["id"], "properties": {"id": {"not": {"type": "null"}}}}
+    labelled = {"anyOf": [{"required": ["x"]}, known]}
     if name == "PredictBody":
-        return schema | {"oneOf": [{"required": ["x"]}, {"required": ["rows"]}]}
+        return schema | {"oneOf": [{"required": ["x"]}, _many("id")]}
     if name == "LearnBody":
-        return schema | {"oneOf": [{"required": ["y"]}, {"required": ["rows"]}]}
+        return schema | {"oneOf": [{"required": ["y"], **labelled}, _many("id", "x")]}
+    if name == "LearnRow":
+        return schema | labelled
     return schema
+
+
+def _many(*others: str) -> dict[str, Any]:
+    """Rows, and none of what one row has."""
+    return {"required": ["rows"], "not": {"anyOf": [{"required": [name]} for name in others]}}
 
 
 def _name(method: str, path: str) -> str:

@@ -2,6 +2,7 @@
 
 import contextlib
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from likelier.service.tokens import Tokens
 from likelier.service.writer import Writer
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+SWITCH = 1e-4  # seconds after which a thread that is busy lets the other go on
 GRACE = 20  # seconds for requests under way, when asked to end
 
 
@@ -46,7 +48,13 @@ class Options:
 def opened(store: str, *, read_only: bool = False) -> Store:
     """The store of a name: an SQLite file, or a PostgreSQL database by URL."""
     if is_url(store):
-        raise StoreError("PostgreSQL is not supported yet")
+        try:
+            from likelier.service.postgres_store import PostgresStore
+        except ImportError as problem:
+            raise ImportError(
+                f"a PostgreSQL store needs {problem.name}: pip install 'likelier[serve,postgres]'"
+            ) from None
+        return PostgresStore(store, read_only=read_only)
     return SqliteStore(store, read_only=read_only)
 
 
@@ -86,15 +94,16 @@ def service(options: Options, note: Any) -> Iterator[tuple[Writer, Api, Any]]:
     local = check_address(options.host, tokens)
     store = opened(options.store)
     try:
-        live = prepared(store, options, note)
-        writer = Writer(
+        with store.exclusive():
+            live = prepared(store, options, note)
+        writer = _writer_of(store)(
             store,
             live,
             most=options.max_queue,
             snapshot_events=options.snapshot_events,
             snapshot_seconds=options.snapshot_seconds,
         )
-        api = Api(writer, options.limits, Metrics(), role=lambda: "leader")
+        api = Api(writer, options.limits, Metrics())
         writer.start()
         try:
             yield writer, api, api.router(tokens, local=local and not tokens)
@@ -102,6 +111,14 @@ def service(options: Options, note: Any) -> Iterator[tuple[Writer, Api, Any]]:
             writer.stop()
     finally:
         store.close()
+
+
+def _writer_of(store: Store) -> type[Writer]:
+    if not store.shared:
+        return Writer
+    from likelier.service.shared import SharedWriter
+
+    return SharedWriter
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -119,6 +136,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 def run(options: Options, note: Any, ready: Any) -> None:
     """Serve until SIGTERM or Ctrl-C: requests under way are answered, then a snapshot is taken."""
+    sys.setswitchinterval(SWITCH)
     with listening(options.host, options.port) as sock, service(options, note) as (_, api, app):
         config = uvicorn.Config(
             app,

@@ -1,7 +1,7 @@
 """States of a learner as files: checksummed, and read back to the same bits."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import Any
 from zipfile import BadZipFile
@@ -82,8 +82,8 @@ def _curve(curve: Curve) -> dict[str, Any]:
 
 
 # ---- in ------------------------------------------------------------------------------------------
-def restored(content: bytes, models: Callable[[str], Served], raws: Raws) -> Live:
-    """The learner of a snapshot; a ValueError where it is damaged."""
+def restored(content: bytes, models: Callable[[str], Served], raws: Raws | None) -> Live:
+    """The learner of a snapshot; a ValueError where it is damaged. raws None: without waiting rows."""
     try:
         archive = files.Archive(BytesIO(content))
         require(archive.header.get("format") == FORMAT, "it is not a snapshot")
@@ -96,7 +96,7 @@ def restored(content: bytes, models: Callable[[str], Served], raws: Raws) -> Liv
         raise ValueError(f"the snapshot is damaged: {type(problem).__name__}: {problem}") from problem
 
 
-def _live(state: dict[str, Any], model: Served, models: Callable[[str], Served], raws: Raws) -> Live:
+def _live(state: dict[str, Any], model: Served, models: Callable[[str], Served], raws: Raws | None) -> Live:
     live = Live(models)
     for name in COUNTERS:
         setattr(live, name, state[name])
@@ -106,18 +106,21 @@ def _live(state: dict[str, Any], model: Served, models: Callable[[str], Served],
     waiting = live.waiting
     waiting.now, waiting.backwards = state["now"], state["backwards"]
     waiting.model.taught = {label: i for i, label in enumerate(state["taught"])}
-    waiting.held = {id: (y, 1.0) for id, y in state["held"]}
-    found = raws(state["ids"])
-    labels, known = state["labels"], state["known"].tolist()
-    for id, at, n, p in zip(
-        state["ids"], state["made"].tolist(), known, state["answers"].tolist(), strict=True
-    ):
-        require(id in found, f"row {id!r:.80} waits for its label, and is not in the log")
-        answer = {label: q for label, q in zip(labels, p, strict=True) if q == q}
-        waiting.rows[id] = Row(found[id], answer, at, 1.0, n)
+    if raws is not None:
+        waiting.held = {id: (y, 1.0) for id, y in state["held"]}
+        waiting.rows.update(_rows(state, raws(state["ids"])))
     live.judge.labels = {label: i for i, label in enumerate(state["judged"])}
     _restore_curve(live.judge.settle(), state["curve"])
     return live
+
+
+def _rows(state: dict[str, Any], found: Mapping[str, bytes]) -> Iterator[tuple[str, Row]]:
+    """The rows that waited, in their order."""
+    labels, known, made = state["labels"], state["known"].tolist(), state["made"].tolist()
+    for id, at, n, p in zip(state["ids"], made, known, state["answers"].tolist(), strict=True):
+        require(id in found, f"row {id!r:.80} waits for its label, and is not in the log")
+        answer = {label: q for label, q in zip(labels, p, strict=True) if q == q}
+        yield id, Row(found[id], answer, at, 1.0, n)
 
 
 def _restore_curve(curve: Curve, kept: dict[str, Any]) -> None:

@@ -27,6 +27,7 @@ CREATE UNIQUE INDEX row_of ON events (id) WHERE id IS NOT NULL AND x IS NOT NULL
 CREATE UNIQUE INDEX label_of ON events (id) WHERE id IS NOT NULL AND y IS NOT NULL;
 CREATE TABLE models (sha TEXT PRIMARY KEY, content BLOB NOT NULL) STRICT;
 """
+STATEMENTS = (256, 32, 4, 1)  # rows that are inserted together
 AT_ONCE = 500  # ids that are looked up together
 
 
@@ -35,6 +36,8 @@ class SqliteStore:
 
     read_only: without the lock of the server, which may be running meanwhile.
     """
+
+    shared = False
 
     def __init__(
         self, path: str | os.PathLike[str], *, read_only: bool = False, page_size: int = 4096
@@ -136,6 +139,11 @@ class SqliteStore:
                     self._connection.execute("ROLLBACK")
                 raise
 
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Nobody else writes: the lock of the file is held."""
+        yield
+
     # ---- events --------------------------------------------------------------------------------------
     def last(self) -> tuple[int, float]:
         return self._last
@@ -150,9 +158,19 @@ class SqliteStore:
             for event in events
         ]
         with self._writing():
-            self._connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", rows)
+            self._insert(rows)
         self._last = events[-1].seq, at
         return events
+
+    def _insert(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Many rows to a statement: between two statements another thread may take the interpreter."""
+        start = 0
+        for size in STATEMENTS:
+            while len(rows) - start >= size:
+                values = ", ".join(["(?, ?, ?, ?, ?, ?)"] * size)
+                cells = [cell for row in rows[start : start + size] for cell in row]
+                self._connection.execute(f"INSERT INTO events VALUES {values}", cells)
+                start += size
 
     def after(self, seq: int) -> Iterator[Event]:
         query = "SELECT seq, at, id, x, y, action FROM events WHERE seq > ? ORDER BY seq LIMIT ?"

@@ -1,6 +1,7 @@
 """Where a service keeps its log, its models and its snapshots."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -34,6 +35,11 @@ class StoreError(OSError):
 
 class Store(Protocol):
     """An append-only log of events, and what belongs to it."""
+
+    shared: bool  # whether several processes may write
+
+    def exclusive(self) -> AbstractContextManager[None]:
+        """While this lasts no other process begins to use the log."""
 
     def last(self) -> tuple[int, float]:
         """The number and the event time of the last event; (0, 0.0) without any."""

@@ -13,10 +13,11 @@ from likelier.service.decide import Batch, Decided, Item, Refusal
 from likelier.service.events import Event, encode, features_of, label_of
 from likelier.service.live import HELD, LEARNED, Live, Outcome
 from likelier.service.snapshots import captured
-from likelier.service.store import Draft, Store, StoreError
+from likelier.service.store import KEPT, Draft, Store, StoreError
 
 ROWS = 4096  # of a commit, at most
 TICK = 0.5  # seconds
+GATHERING, GATHERINGS = 0.0004, 8  # seconds to wait for more requests to share a commit; how often
 OBSERVED = 0.02  # seconds between rows that are shown to those who watch
 
 
@@ -74,6 +75,8 @@ class Counted:
 class Writer:
     """Appends and applies, in one thread; requests are submitted from an event loop."""
 
+    tick = TICK
+
     def __init__(
         self,
         store: Store,
@@ -82,13 +85,11 @@ class Writer:
         most: int = 10_000,
         snapshot_events: int = 100_000,
         snapshot_seconds: float = 60.0,
-        batch_wait: float = 0.0,
     ) -> None:
         self.store, self.live, self.most = store, live, most
         self.counted = Counted()
         self.broken: str | None = None  # why it no longer writes
         self._snapshot_events, self._snapshot_seconds = snapshot_events, snapshot_seconds
-        self._batch_wait = batch_wait
         self._queue: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._submitted = self._done = 0  # rows; each is counted by one thread alone
         self._clock = Clock(store.last()[1])
@@ -96,9 +97,15 @@ class Writer:
         self._saver = ThreadPoolExecutor(1, "likelier-snapshots")
         self._saving: Future[None] | None = None
         self._saved, self._saved_at = live.version, time.monotonic()
+        self.snapshots = store.snapshots()  # their versions, newest first
         self._stopping = False
         self._observed = 0.0
         self.observers: list[Callable[[list[dict[str, Any]], list[Any]], None]] = []
+
+    @property
+    def role(self) -> str:
+        """Whether it learns."""
+        return "leader"
 
     def start(self) -> None:
         """From here on requests are served."""
@@ -147,7 +154,7 @@ class Writer:
                 self._deal(batch)
             if work is not None:
                 self._work(work)
-            self._maybe_snapshot()
+            self._tick()
             if ended:
                 return
 
@@ -156,9 +163,8 @@ class Writer:
         batch: list[Request] = []
         rows = 0
         try:
-            request = self._queue.get(timeout=TICK)
-            if self._batch_wait:
-                time.sleep(self._batch_wait)
+            request = self._queue.get(timeout=self.tick)
+            self._gather()
             while request is not None:
                 if request.work is not None:
                     return batch, request, False
@@ -170,6 +176,14 @@ class Writer:
         except queue.Empty:
             return batch, None, False
         return batch, None, True
+
+    def _gather(self) -> None:
+        """Wait as long as requests keep coming, for a few milliseconds: they share one fsync."""
+        for _ in range(GATHERINGS):
+            before = self._submitted
+            time.sleep(GATHERING)
+            if self._submitted == before or self.backlog >= ROWS:
+                return
 
     def _deal(self, requests: list[Request]) -> None:
         results: list[tuple[Request, Any]] = []
@@ -184,7 +198,8 @@ class Writer:
         _resolve(results)
 
     def _commit(self, requests: list[Request], results: list[tuple[Request, Any]]) -> None:
-        batch = Batch(self.store, self.live, [request.items for request in requests])
+        items = [request.items for request in requests]
+        batch = Batch(self.store, self.live, items, self._clock.now())
         accepted: list[tuple[Request, Decided]] = []
         for request in requests:
             try:
@@ -197,21 +212,25 @@ class Writer:
             results.append((request, self._result(request.items, found)))
 
     def _write(self, drafts: Sequence[Draft]) -> list[Outcome]:
-        """On disk first, then learned."""
+        """The drafts as events, and what became of them."""
         if not drafts:
             return []
         start = time.perf_counter()
-        events = self.store.append(drafts, self._clock.now())
+        events, outcomes = self._append(drafts)
         seconds = time.perf_counter() - start
         counted = self.counted
         counted.commits += 1
         counted.commit_seconds += seconds
         counted.slowest_commit = max(counted.slowest_commit, seconds)
         counted.events += len(events)
-        outcomes = self._apply(events)
-        counted.recent = [*counted.recent, *map(_brief, events[-20:])][-20:]
+        counted.recent = [*counted.recent, *map(_brief, events[-12:])][-12:]
         self._observe(events)
         return outcomes
+
+    def _append(self, drafts: Sequence[Draft]) -> tuple[list[Event], list[Outcome]]:
+        """On disk first, then learned."""
+        events = self.store.append(drafts, self._clock.now())
+        return events, self._apply(events)
 
     def _observe(self, events: Sequence[Event]) -> None:
         """Show some rows, and all labels of a batch, to those who watch: a few hundred rows a second."""
@@ -248,8 +267,7 @@ class Writer:
 
     def act(self, action: Any) -> Event:
         """Log an action and apply it: for work in this thread."""
-        events = self.store.append([Draft(None, action=encode(action))], self._clock.now())
-        self._apply(events)
+        events, _ = self._append([Draft(None, action=encode(action))])
         return events[0]
 
     def _apply(self, events: Sequence[Event]) -> list[Outcome]:
@@ -262,6 +280,10 @@ class Writer:
                 f"{problem}): the state is no longer that of the log, and nothing more is accepted"
             )
             raise StoreError(self.broken) from problem
+
+    def _tick(self) -> None:
+        """What is due between two batches."""
+        self._maybe_snapshot()
 
     # ---- snapshots -----------------------------------------------------------------------------------
     def _maybe_snapshot(self) -> None:
@@ -282,6 +304,7 @@ class Writer:
         try:
             self.store.put_snapshot(version, content())
             self.counted.snapshots += 1
+            self.snapshots = [version, *self.snapshots][:KEPT]
         except (OSError, ValueError) as problem:
             self.counted.failed_commits += 1
             print(f"likelier: note: no snapshot was taken: {problem}", flush=True)
@@ -289,7 +312,13 @@ class Writer:
 
 def _brief(event: Event) -> dict[str, Any]:
     kind = (
-        "action" if event.action else "label" if event.x is None else "row" if event.y is None else "both"
+        "action"
+        if event.action
+        else "label"
+        if event.x is None
+        else "row"
+        if event.y is None
+        else "row, label"
     )
     label = None if event.y is None else event.y.decode()[:40]
     return {"version": event.seq, "at": event.at, "kind": kind, "id": (event.id or "")[:40], "y": label}

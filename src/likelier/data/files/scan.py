@@ -511,6 +511,8 @@ class Scan(ClusterFiles):
     def others(self, columns: Sequence[str]) -> Mapping[str, str]:
         """Which of these columns are no numbers, and what they are."""
         first = self.files[0]
+        if self.roles.text:
+            return dict.fromkeys(columns, "documents, for TextClassifier or a vectorizer")
         return {name: first.described(name) for name in columns if not frames.is_number(first.types[name])}
 
     def texts(self, columns: Sequence[str]) -> frozenset[str]:

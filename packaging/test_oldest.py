@@ -1,0 +1,55 @@
+"""The tests with the oldest versions of all dependencies that pyproject.toml allows: `make test-oldest`.
+
+usage: test_oldest.py [PYTEST ARGUMENT ...]
+
+uv resolves the requirements to their lowest versions; the package is built against these.
+"""
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+ENVIRONMENT = ROOT / "build" / "oldest"
+
+
+def main() -> None:
+    """Run as a program."""
+    python = ENVIRONMENT / "bin" / "python"
+    if not python.exists():
+        venv.create(ENVIRONMENT, with_pip=True)
+    _run(python, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25.1", "uv>=0.8")
+    uv = (
+        python,
+        "-m",
+        "uv",
+        "pip",
+        "install",
+        "--quiet",
+        "--python",
+        python,
+        "--resolution",
+        "lowest-direct",
+    )
+    _run(*uv, "--group", f"{ROOT / 'pyproject.toml'}:build")
+    _run(
+        *uv,
+        "--no-build-isolation",
+        f"{ROOT}[plot,report,dask]",
+        "--group",
+        f"{ROOT / 'pyproject.toml'}:test",
+    )
+    arguments = sys.argv[1:] or ["tests/laws", "tests/errors", "tests/golden", "tests/parity"]
+    _run(python, "-m", "pytest", "-q", "-n", "auto", "-p", "no:cacheprovider", *arguments)
+
+
+def _run(*command: object) -> None:
+    done = subprocess.run([str(part) for part in command], cwd=ROOT, env=os.environ.copy())
+    if done.returncode:
+        raise SystemExit(f"{' '.join(str(part) for part in command[:6])} failed")
+
+
+if __name__ == "__main__":
+    main()
