@@ -20,11 +20,15 @@ from likelier.evaluation.progressive import Progressive
 from likelier.evaluation.report import CrossValidation, LabelEvaluation, Roc, ValueEvaluation
 from likelier.inference.least_squares import Summary
 from likelier.inference.likelihood import LikelihoodSummary
+from likelier.inference.marginal_effects import MarginalEffects
+from likelier.inference.predictions import PredictionInterval
+from likelier.inference.terms import TermTests
 from likelier.streams.figures import Calibration, Figures, Snapshot, Windows
 
 RECORDS = (
     *(Comparison, Result, LearningCurve, LabelEvaluation, ValueEvaluation, CrossValidation, Roc),
     *(Progressive, Figures, Calibration, Snapshot, Windows, Summary, LikelihoodSummary, MistakeBound),
+    *(MarginalEffects, TermTests, PredictionInterval),
 )
 RESULTS = (*RECORDS, Checks)  # what public functions and methods return
 PUBLIC = [getattr(lk, name) for name in lk.__all__ if name != "plot"]

@@ -1,8 +1,7 @@
 """Least squares: LinearRegression and Ridge."""
 
 import math
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from typing import Any, Literal, Self
@@ -14,9 +13,9 @@ from sklearn.utils.validation import check_array
 
 from likelier import links
 from likelier.array_types import Floats
-from likelier.data import DegenerateWarning, Source, frames
+from likelier.data import Source, frames
 from likelier.estimators import validation
-from likelier.estimators.base import column_names, in_precision
+from likelier.estimators.base import in_precision
 from likelier.estimators.discriminative.weights import same
 from likelier.estimators.encoding import filling_gaps
 from likelier.estimators.one_pass import (
@@ -29,6 +28,7 @@ from likelier.estimators.one_pass import (
     numbered_models,
 )
 from likelier.estimators.predictions import evaluated_by_value, itself
+from likelier.estimators.regression_inference import Asked, intervals_of, summaries, term_tests_of
 from likelier.estimators.sources import brought, by_block, gathered, numeric, stored
 from likelier.estimators.tables import TakesTables
 from likelier.evaluation import ValueFoldMetrics
@@ -42,15 +42,14 @@ from likelier.inference import (
     ridge,
     singular_values,
     solve,
-    summarise,
-    target_fit,
 )
+from likelier.inference.predictions import PredictionInterval
+from likelier.inference.terms import TermTests
 from likelier.model import ask
 from likelier.scores import Affine, Scores
 from likelier.states import Equations, RowsOrTriangle, Triangle
 from likelier.states.design_survey import DesignSettings
 from likelier.threads import one_blas_thread
-from likelier.warning_location import outside
 
 # Lines through rows, from one pass: what every least-squares estimator does.
 
@@ -245,6 +244,8 @@ class LeastSquares(TakesTables, MultiOutputMixin, RegressorMixin, OnePass):
         cov: Covariance = "classical",
         level: float = 0.95,
         sample_weight: Any = None,
+        *,
+        groups: Any = None,
     ) -> Summary | list[Summary]:
         """Coefficients with standard errors, t-tests and confidence intervals.
 
@@ -254,13 +255,16 @@ class LeastSquares(TakesTables, MultiOutputMixin, RegressorMixin, OnePass):
             The rows of the fit. Needed for robust errors only.
         y : array-like of shape (n,) or (n, q), default=None
             Their targets.
-        cov : {"classical", "HC0", "HC1", "HC2", "HC3"}, default="classical"
+        cov : {"classical", "HC0", "HC1", "HC2", "HC3", "cluster"}, default="classical"
             "classical": errors of equal variance. "HC0" to "HC3": heteroscedasticity-consistent errors, for
-            fits without a penalty.
+            fits without a penalty. "cluster": errors that hold where rows of one cluster depend on each
+            other, with t on as many degrees of freedom as there are clusters, less one.
         level : float, default=0.95
             Level of the confidence intervals.
         sample_weight : array-like of shape (n,), default=None
             The weights of the rows in the fit, if it had any.
+        groups : array-like of shape (n,), default=None
+            With `cov="cluster"`: the cluster of each row.
 
         Returns
         -------
@@ -280,29 +284,95 @@ class LeastSquares(TakesTables, MultiOutputMixin, RegressorMixin, OnePass):
         - MacKinnon, J. G. and White, H. (1985). Some heteroskedasticity-consistent covariance matrix
           estimators with improved finite sample properties. Journal of Econometrics 29, 305-325.
         """
-        validation.fitted(self)
-        self._needs_statistics("summary")
-        rows = self._rows_again(X, y, cov, level, sample_weight)
-        known = column_names(self)
-        shown = [f"x{j}" for j in range(self._model.B.shape[1])] if known is None else known
-        names = (*(["intercept"] if self.fit_intercept else []), *map(str, shown))
-        found = []
-        equations = self._statistics.equations(centred=bool(self.fit_intercept))
-        for target in range(len(self._model.B)):
-            fit = target_fit(
-                equations,
-                target,
-                intercept=bool(self.fit_intercept),
-                alpha=self._alpha(target),
-                tol=self._cut(),
-            )
-            if not fit.df > 0:
-                warnings.warn(
-                    f"{fit.n:g} rows leave {fit.df:g} degrees of freedom: there are no standard errors.",
-                    DegenerateWarning,
-                    stacklevel=outside(),
-                )
-            found.append(summarise(fit, names, cov=cov, rows=rows, level=level))
+        found = list(summaries(self, Asked(X, y, sample_weight, cov, groups, level)))
+        return found if self._target else found[0]
+
+    def prediction_interval(self, X: Any, level: float = 0.95) -> PredictionInterval:
+        """Predictions with confidence intervals of the mean and intervals of a new observation.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n, p)
+            Rows with the columns of the fit, in memory.
+        level : float, default=0.95
+            Level of the intervals.
+
+        Returns
+        -------
+        PredictionInterval
+            Predictions, their standard errors and both kinds of intervals.
+
+        Raises
+        ------
+        ValueError
+            If `positive=True`, or if the model was saved without its statistics.
+
+        Notes
+        -----
+        An observation is taken to have the residual variance of the fit, that of a row of weight 1. With a
+        penalty intervals leave the bias of the predictions out.
+
+        Examples
+        --------
+        >>> from likelier import LinearRegression
+        >>> model = LinearRegression().fit([[1.0], [2.0], [3.0], [4.0]], [1.1, 1.9, 3.2, 3.9])
+        >>> found = model.prediction_interval([[5.0]])
+        >>> found.low.round(2), found.mean.round(2), found.high.round(2)
+        (array([3.74]), array([4.95]), array([6.16]))
+        """
+        return intervals_of(self, X, level)
+
+    def term_tests(
+        self,
+        X: Any = None,
+        y: Any = None,
+        terms: Mapping[str, Any] | None = None,
+        cov: Covariance = "classical",
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+    ) -> TermTests | list[TermTests]:
+        """Joint tests of the coefficients of each term: whether the model needs it.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p), default=None
+            The rows of the fit. Needed for robust errors only.
+        y : array-like of shape (n,) or (n, q), default=None
+            Their targets.
+        terms : dict of str to column names or numbers, default=None
+            The columns of each term. None: each column of the table, with all columns that encode it.
+        cov : {"classical", "HC0", "HC1", "HC2", "HC3", "cluster"}, default="classical"
+            The covariance of the F tests, as in `summary`. Likelihood-ratio tests go with "classical".
+        sample_weight : array-like of shape (n,), default=None
+            The weights of the rows in the fit, if it had any.
+        groups : array-like of shape (n,), default=None
+            With `cov="cluster"`: the cluster of each row.
+
+        Returns
+        -------
+        TermTests or list of TermTests
+            The F test and the likelihood-ratio test of each term; a list with one for each target if y had
+            columns.
+
+        Raises
+        ------
+        ValueError
+            Where `summary` raises it, and if the fit has a penalty.
+
+        Examples
+        --------
+        >>> import likelier as lk
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> model = lk.LinearRegression().fit(X, y)
+        >>> blood = ["s1", "s2", "s3", "s4", "s5", "s6"]
+        >>> tests = model.term_tests(terms={"blood": blood, "age": "age"})
+        >>> tests.wald_p.round(3)
+        array([0.   , 0.867])
+        """
+        asked = Asked(X, y, sample_weight, cov, groups, call="term_tests")
+        found = list(term_tests_of(self, asked, terms))
         return found if self._target else found[0]
 
     # ---- how ---------------------------------------------------------------------------------------
@@ -375,21 +445,6 @@ class LeastSquares(TakesTables, MultiOutputMixin, RegressorMixin, OnePass):
                 f"few rows. Rank {model.solution.rank}; of all solutions this is the shortest. Drop "
                 "columns, or penalise: Ridge with alpha > 0."
             )
-
-    def _rows_again(self, X: Any, y: Any, cov: str, level: float, sample_weight: Any) -> Source | None:
-        if cov not in ("classical", "HC0", "HC1", "HC2", "HC3"):
-            raise ValueError(f"cov must be one of 'classical', 'HC0', 'HC1', 'HC2', 'HC3'; got {cov!r}.")
-        if not 0 < level < 1:
-            raise ValueError(f"level must be a number between 0 and 1; got {level!r}.")
-        if self.positive:
-            raise ValueError("there are no standard errors for coefficients bounded by positive=True.")
-        if cov == "classical":
-            return None
-        if any(self._alpha(target) for target in range(len(self._model.B))):
-            raise ValueError(f"cov={cov!r}: robust errors are for fits without a penalty.")
-        if X is None or (y is None and not stored(X)):
-            raise ValueError(f"cov={cov!r} needs the rows of the fit: summary(X, y, cov={cov!r}).")
-        return self._source(X, y, sample_weight, known=True)
 
 
 def _targets_of(estimator: Any, y: Any) -> NDArray[Any]:

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Self
+from functools import partial
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -14,19 +15,21 @@ from scipy.special import fdtrc, stdtr, stdtrit
 
 from likelier import _core
 from likelier.array_types import Floats, row_weights
-from likelier.data import Chunk, Dense, Source
+from likelier.data import Block, Chunk, Dense, Source
 from likelier.display import Displayable, Part, Table
 from likelier.engines import run
+from likelier.inference.clusters import Clusters, ClusterSums
 from likelier.states import Equations
 from likelier.states.qr import lengths
 from likelier.threads import one_thread_if
 
 # Coefficients as a table: what every summary prints.
 
-Covariance = Literal["classical", "HC0", "HC1", "HC2", "HC3"]
+Covariance = Literal["classical", "HC0", "HC1", "HC2", "HC3", "cluster"]
+COVARIANCES = get_args(Covariance)
 Columns = Mapping[str, Floats]  # by heading
 
-TESTS = ("t", "z", "p")  # of which three digits are enough
+TESTS = ("t", "z", "p", "LR p")  # of which three digits are enough
 
 
 def interval(level: float) -> tuple[str, str]:
@@ -35,7 +38,7 @@ def interval(level: float) -> tuple[str, str]:
     return f"{tail:g} %", f"{100 - tail:g} %"
 
 
-def frame(names: Sequence[str], columns: Columns) -> Any:
+def frame(names: Sequence[Any], columns: Columns) -> Any:
     """As a pandas frame."""
     import pandas as pd
 
@@ -51,6 +54,11 @@ def cells(names: Sequence[str], columns: Columns) -> Table:
     return Table([("", *columns), *zip(names, *shown, strict=True)])
 
 
+def kind_of_errors(cov: Covariance, clusters: int) -> str:
+    """How a summary names its standard errors."""
+    return f"errors of {clusters} clusters" if cov == "cluster" else f"{cov} errors"
+
+
 def wald(b: Floats, V: Floats) -> float:
     """bᵀ V⁺ b (Wald 1943), the columns first brought to one unit, on which it does not depend."""
     unit = np.sqrt(np.diagonal(V))
@@ -59,6 +67,11 @@ def wald(b: Floats, V: Floats) -> float:
     if not np.isfinite(C).all():
         return np.nan
     return float((b / unit) @ np.linalg.pinv(C, hermitian=True) @ (b / unit))
+
+
+def joint(b: Floats, V: Floats, tested: float, clusters: int) -> float:
+    """Wald's statistic of all b, which fewer clusters than these do not determine."""
+    return np.nan if 0 < clusters <= tested else wald(b, V)
 
 
 # What a regression says beyond its coefficients: their errors, tests and intervals.
@@ -307,6 +320,33 @@ def target_fit(equations: Equations, target: int, *, intercept: bool, alpha: flo
     return Fit(b, G, rss, tss, e.n, used, intercept, alpha, e.shift, e.gap, target, unit)
 
 
+def coordinates(fit: Fit, X: Block) -> Floats:
+    """Rows in the orthonormal coordinates u of a fit: the variance of a prediction is σ² |u|²."""
+    if not fit.intercept:
+        return np.asarray(X.to_array() @ fit.A)
+    rows = (X.to_array() - fit.shift[:-1]) - fit.gap[:-1]
+    return np.column_stack([np.full(len(rows), 1 / np.sqrt(fit.n)), rows @ fit.A[1:, 1:]])
+
+
+def residuals(fit: Fit, chunk: Chunk) -> Floats:
+    """y less its prediction, of rows with known targets."""
+    assert chunk.y is not None
+    y = chunk.y[:, fit.target] if chunk.y.ndim == 2 else chunk.y
+    if not fit.intercept:
+        return np.asarray(y - chunk.X.to_array() @ fit.b)
+    X = (chunk.X.to_array() - fit.shift[:-1]) - fit.gap[:-1]
+    return np.asarray(((y - fit.shift[-1]) - fit.gap[-1]) - X @ fit.b[1:])
+
+
+def refuse_other_rows(fit: Fit, n: float, rss: float) -> None:
+    """Raise if rows leave other residuals than those of the fit."""
+    before, tss = np.ldexp([fit.rss, fit.tss], 2 * fit.power)
+    if not np.isclose(n, fit.n) or abs(rss - before) > 1e-6 * before + 1e-12 * tss:
+        raise ValueError(
+            "X and y (and sample_weight) are not the rows that were fitted: they leave other residuals."
+        )
+
+
 # ---- errors that may differ from row to row ------------------------------------------------------
 @dataclass
 class Sandwich:
@@ -329,7 +369,7 @@ class Sandwich:
     def update(self, chunk: Chunk) -> None:
         assert chunk.y is not None
         fit, w = self.fit, row_weights(chunk.w, chunk.X.shape[0])
-        U, e = self._coordinates(chunk)
+        U, e = coordinates(fit, chunk.X), residuals(fit, chunk)
         if not np.isfinite(e).all():
             row = chunk.first + int(np.argmin(np.isfinite(e)))
             raise ValueError(f"X or y contains NaN or infinity: row {row}.")
@@ -343,18 +383,6 @@ class Sandwich:
         g = w * e**2 / np.where(tight, 1.0, room) ** self.power
         self.merge(type(self)(fit, self.power, float(w.sum()), float(w @ e**2), (U.T * g) @ U))
 
-    def _coordinates(self, chunk: Chunk) -> tuple[Floats, Floats]:
-        """u and the residual of each row."""
-        fit = self.fit
-        assert chunk.y is not None
-        y = chunk.y[:, fit.target] if chunk.y.ndim == 2 else chunk.y
-        if not fit.intercept:
-            X = chunk.X.to_array()
-            return X @ fit.A, y - X @ fit.b
-        X = (chunk.X.to_array() - fit.shift[:-1]) - fit.gap[:-1]
-        U = np.column_stack([np.full(len(X), 1 / np.sqrt(fit.n)), X @ fit.A[1:, 1:]])
-        return U, ((y - fit.shift[-1]) - fit.gap[-1]) - X @ fit.b[1:]
-
     def merge(self, other: Self) -> None:
         self.n, self.rss, self.M = self.n + other.n, self.rss + other.rss, self.M + other.M
 
@@ -365,16 +393,50 @@ def errors_of(fit: Fit) -> Floats:
         return np.asarray(np.ldexp(np.sqrt(fit.rss * fit.per_df) * lengths(fit.A.T), fit.power))
 
 
-def covariance(fit: Fit, kind: Covariance, rows: Source) -> Floats:
-    """The covariance of the estimates where errors differ from row to row: A M Aᵀ, from the rows again."""
+@dataclass
+class ClusterResiduals(ClusterSums):
+    """Σ w e u of each cluster: their products are the meat where rows of a cluster depend on each other."""
+
+    fit: Fit
+    rss: float = 0.0
+
+    @classmethod
+    def start(cls, fit: Fit, clusters: Clusters) -> Self:
+        return cls(clusters, np.zeros((clusters.count, fit.A.shape[1])), np.zeros(clusters.count), fit)
+
+    def update(self, chunk: Chunk) -> None:
+        w, e = row_weights(chunk.w, chunk.X.shape[0]), residuals(self.fit, chunk)
+        self.rss += float(w @ e**2)
+        self.add(chunk, (w * e)[:, None] * coordinates(self.fit, chunk.X))
+
+    def merge(self, other: Self) -> None:
+        super().merge(other)
+        self.rss += other.rss
+
+
+class RobustCovariance(NamedTuple):
+    """The covariance of the estimates whatever the errors are, A M Aᵀ, and the degrees of freedom of t."""
+
+    V: Floats
+    df: float
+    clusters: int = 0
+
+
+def covariance(fit: Fit, kind: Covariance, rows: Source, clusters: Clusters | None) -> RobustCovariance:
+    """Where errors differ from row to row, or depend on each other within clusters; from the rows again."""
+    if kind == "cluster":
+        assert clusters is not None
+        found = run(rows, partial(ClusterResiduals.start, fit, clusters))
+        refuse_other_rows(fit, float(found.n.sum()), found.rss)
+        factor, G = found.correction(fit.n, fit.used)
+        half = fit.A @ found.sums.T
+        return RobustCovariance(factor * (half @ half.T), G - 1.0, G)
     power = {"HC0": 0, "HC1": 0, "HC2": 1, "HC3": 2}[kind]
     s = run(rows, lambda: Sandwich(fit, power))
-    rss, tss = np.ldexp([fit.rss, fit.tss], 2 * fit.power)
-    if not np.isclose(s.n, fit.n) or abs(s.rss - rss) > 1e-6 * rss + 1e-12 * tss:
-        raise ValueError(
-            "X and y (and sample_weight) are not the rows that were fitted: they leave other residuals."
-        )
-    return np.asarray((fit.n * fit.per_df if kind == "HC1" else 1.0) * (fit.A @ s.M @ fit.A.T))
+    refuse_other_rows(fit, s.n, s.rss)
+    return RobustCovariance(
+        np.asarray((fit.n * fit.per_df if kind == "HC1" else 1.0) * (fit.A @ s.M @ fit.A.T)), fit.df
+    )
 
 
 # ---- the table -----------------------------------------------------------------------------------
@@ -424,10 +486,12 @@ class Summary(Displayable):
         The Bayesian information criterion.
     level : float
         The confidence level of the intervals.
-    cov : {"classical", "HC0", "HC1", "HC2", "HC3"}
+    cov : {"classical", "HC0", "HC1", "HC2", "HC3", "cluster"}
         The estimator of the covariance of the coefficients.
     note : str
         Remarks on the fit.
+    clusters : int
+        The number G of clusters, with `cov="cluster"`. t and F then have G - 1 degrees of freedom.
 
     Examples
     --------
@@ -459,6 +523,7 @@ class Summary(Displayable):
     level: float
     cov: Covariance
     note: str = ""
+    clusters: int = 0
 
     @property
     def _columns(self) -> Columns:
@@ -477,7 +542,8 @@ class Summary(Displayable):
         return frame(self.names, self._columns)
 
     def _parts(self) -> list[Part]:
-        above = f"{self.n:g} rows, {self.df:.4g} residual degrees of freedom; {self.cov} errors"
+        above = f"{self.n:g} rows, {self.df:.4g} residual degrees of freedom; "
+        above += kind_of_errors(self.cov, self.clusters)
         of_all = (
             f"R² {self.r2:.5f}, adjusted {self.adjusted_r2:.5f}; "
             f"residual standard deviation {self.sigma:.6g}",
@@ -489,26 +555,28 @@ class Summary(Displayable):
 
 
 def summarise(
-    fit: Fit, names: tuple[str, ...], *, cov: Covariance, rows: Source | None, level: float
+    fit: Fit,
+    names: tuple[str, ...],
+    *,
+    cov: Covariance,
+    rows: Source | None,
+    level: float,
+    clusters: Clusters | None = None,
 ) -> Summary:
     """The summary of a fit; `rows` are needed for errors other than the classical."""
-    if cov == "classical":
-        errors = errors_of(fit)
-    else:
-        assert rows is not None
-        V = covariance(fit, cov, rows)
-        errors = np.sqrt(np.diagonal(V))
-    df, n, first, s2 = fit.df, fit.n, int(fit.intercept), fit.rss * fit.per_df
+    n, first, s2, tested = fit.n, int(fit.intercept), fit.rss * fit.per_df, fit.used - int(fit.intercept)
     with np.errstate(divide="ignore", invalid="ignore"):  # a perfect fit, or nothing to test with
+        left = np.float64(fit.rss) / fit.tss
+        if cov == "classical":
+            errors, df, groups = errors_of(fit), fit.df, 0
+            explained = float((fit.tss - fit.rss) / np.float64(s2))
+        else:
+            assert rows is not None
+            V, df, groups = covariance(fit, cov, rows, clusters)
+            errors = np.sqrt(np.diagonal(V))
+            explained = joint(fit.b[first:], V[first:, first:], tested, groups)
         t = fit.b / errors
         half = stdtrit(df, (1 + level) / 2) * errors
-        left = np.float64(fit.rss) / fit.tss
-        tested = fit.used - first
-        explained = (
-            (fit.tss - fit.rss) / np.float64(s2)
-            if cov == "classical"
-            else wald(fit.b[first:], V[first:, first:])
-        )
         F = explained / np.float64(tested)
         deviance = n * (np.log(2 * np.pi * fit.rss / n) + 2 * fit.power * np.log(2) + 1)  # -2 ln L
         return Summary(
@@ -520,7 +588,7 @@ def summarise(
             low=fit.b - half,
             high=fit.b + half,
             n=n,
-            df=df,
+            df=fit.df,
             sigma=float(np.ldexp(np.sqrt(s2), fit.power)),
             r2=float(1 - left),
             adjusted_r2=float(1 - (n - first) * fit.per_df * left),
@@ -532,6 +600,7 @@ def summarise(
             level=level,
             cov=cov,
             note=PENALISED if fit.alpha > 0 else "",
+            clusters=groups,
         )
 
 

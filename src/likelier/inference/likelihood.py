@@ -1,24 +1,21 @@
 """What a fit by maximum likelihood says beyond its weights: their errors, tests and intervals."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 from scipy.special import chdtrc, ndtr, ndtri
 
 from likelier.array_types import Floats
 from likelier.display import Displayable, Part
-from likelier.engines import run
 from likelier.inference import least_squares
-from likelier.inference.information import POWERS, Information, Meat, Root
-from likelier.inference.least_squares import Covariance
+from likelier.inference.clusters import Clusters
+from likelier.inference.information import Information
+from likelier.inference.least_squares import Covariance, kind_of_errors
+from likelier.inference.weights_covariance import weights_covariance
 from likelier.objective import Objective
-
-EPS = float(np.finfo(np.float64).eps)
 
 
 # ---- the table -----------------------------------------------------------------------------------
@@ -78,7 +75,7 @@ class LikelihoodSummary(Displayable):
         The number of iterations of the solver.
     level : float
         The confidence level of the intervals.
-    cov : {"classical", "HC0", "HC1", "HC2", "HC3"}
+    cov : {"classical", "HC0", "HC1", "HC2", "HC3", "cluster"}
         The estimator of the covariance of the coefficients.
     penalised : bool
         Whether the fit has a penalty.
@@ -86,6 +83,10 @@ class LikelihoodSummary(Displayable):
         Remarks on the fit.
     odds : str
         For binary problems, the class whose log odds the coefficients describe.
+    clusters : int
+        The number of clusters, with `cov="cluster"`.
+    exponentiated : bool
+        Whether estimates, errors and intervals are of odds ratios, e to the power of the coefficients.
     """
 
     names: tuple[str, ...]
@@ -115,13 +116,16 @@ class LikelihoodSummary(Displayable):
     penalised: bool = False
     note: str = ""
     odds: str = ""  # of two classes: which one's
+    clusters: int = 0
+    exponentiated: bool = False
 
     @property
     def _columns(self) -> least_squares.Columns:
         ends = dict(zip(least_squares.interval(self.level), (self.low, self.high), strict=True))
+        what = {"odds ratio" if self.exponentiated else "estimate": self.estimates}
         if self.penalised:
-            return {"estimate": self.estimates, "posterior sd": self.errors, **ends}
-        return {"estimate": self.estimates, "std. error": self.errors, "z": self.z, "p": self.p, **ends}
+            return {**what, "posterior sd": self.errors, **ends}
+        return {**what, "std. error": self.errors, "z": self.z, "p": self.p, **ends}
 
     def to_frame(self) -> Any:
         """The coefficients as a pandas data frame, one row each.
@@ -133,10 +137,18 @@ class LikelihoodSummary(Displayable):
         """
         return least_squares.frame(self.names, self._columns)
 
+    def as_odds_ratios(self) -> "LikelihoodSummary":
+        """The same for e to the power of each coefficient, with errors by the delta method."""
+        with np.errstate(over="ignore"):
+            ratios, low, high = np.exp(self.estimates), np.exp(self.low), np.exp(self.high)
+            errors = ratios * self.errors
+        return replace(self, estimates=ratios, errors=errors, low=low, high=high, exponentiated=True)
+
     def _parts(self) -> list[Part]:
-        kind = "approximate posterior" if self.penalised else f"{self.cov} errors"
+        kind = "approximate posterior" if self.penalised else kind_of_errors(self.cov, self.clusters)
         above = f"{self.n:g} rows, {self.parameters:.4g} parameters, {self.iterations} iterations; {kind}"
-        above += f"; log odds of {self.odds}" if self.odds else ""
+        scale = "odds" if self.exponentiated else "log odds"
+        above += f"; {scale} of {self.odds}" if self.odds else ""
         tests = (
             f"likelihood ratio χ²({self.df:.4g}) = {self.lr:.6g}, p {self.lr_p:.3g}; "
             f"Wald χ²({self.df:.4g}) = {self.wald:.6g}, p {self.wald_p:.3g}"
@@ -170,31 +182,41 @@ class Estimate(NamedTuple):
     away: Floats  # (b, f): how far each, in its unit, lies in directions that the rows leave open
     used: float  # parameters, or effective ones
     doubt: float  # the part of the variances that rounding may have changed
+    groups: int  # clusters of rows, if errors are of clusters
 
     @property
     def open(self) -> NDArray[np.bool_]:
         """Which b the rows do not determine."""
         return np.asarray(np.linalg.norm(self.away, axis=1) > 1e-6)
 
-    def wald(self, some: NDArray[np.bool_]) -> float:
-        """The test that these are all 0: of those combinations of them that the rows determine."""
+    def wald(self, some: NDArray[np.bool_]) -> tuple[float, int]:
+        """The test that these are all 0, of those combinations of them that the rows determine, and how
+        many these are. Fewer clusters than these do not determine it."""
         _, s, W = np.linalg.svd(self.away[some].T)
         E = W[(s > 1e-6).sum() :] / self.unit[some]
-        return least_squares.wald(E @ self.b[some], E @ self.V[np.ix_(some, some)] @ E.T)
+        if self.groups and self.groups <= len(E):
+            return np.nan, len(E)
+        return least_squares.wald(E @ self.b[some], E @ self.V[np.ix_(some, some)] @ E.T), len(E)
 
 
 def likelihood_summary(
-    found: Information, at: Point, rows: Objective | None, *, cov: Covariance, level: float
+    found: Information,
+    at: Point,
+    rows: Objective | None,
+    *,
+    cov: Covariance,
+    level: float,
+    clusters: Clusters | None = None,
 ) -> tuple[LikelihoodSummary, NDArray[np.intp]]:
     """The summary, and the columns that the rows leave open; `rows` for errors that are not classical."""
-    e = _estimate(found, at, rows, cov)
+    e = estimate_of(found, at, rows, cov, clusters)
     n, penalised, first = float(found.n.sum()), bool(found.l2.any()), int(found.intercept)
     blocks = len(found.n) - 1
     slopes = np.tile(np.arange(len(e.b) // blocks) >= first, blocks)
     nothing = np.nan if penalised else 1.0  # a test of what a penalty has drawn to 0 says nothing
     df = e.used - first * blocks
     lr = nothing * 2 * (found.log_likelihood - found.null)
-    wald = nothing * e.wald(slopes)
+    wald = nothing * e.wald(slopes)[0]
     errors = np.where(e.open, np.nan, np.sqrt(np.maximum(np.diagonal(e.V), 0.0)))
     with np.errstate(divide="ignore", invalid="ignore"):  # an error of 0
         z = nothing * e.b / errors
@@ -226,6 +248,7 @@ def likelihood_summary(
         iterations=found.iterations,
         level=level,
         cov=cov,
+        clusters=e.groups,
         penalised=penalised,
         note=" ".join(said for said, so in _notes(e, found, penalised=penalised) if so),
         odds=f"{at.classes[1]} against {at.classes[0]}" if len(at.classes) == 2 else "",
@@ -234,74 +257,15 @@ def likelihood_summary(
     return summary, np.flatnonzero(left_open) - first
 
 
-def _estimate(found: Information, at: Point, rows: Objective | None, cov: Covariance) -> Estimate:
-    """V = H⁻¹, (H + λ)⁻¹, or H⁻¹ M H⁻¹, in coordinates that know no free direction of softmax."""
-    assert found.H is not None
-    q, P = at.theta.shape
-    Q = _differences(q)
-    R = np.kron(Q, np.eye(P))  # (m, m')
-    H, l2 = R.T @ found.H @ R, np.tile(found.l2[:P], Q.shape[1])
-    V, free, unit = _inverse(H + np.diag(l2))
-    doubt, half = _doubt(H + np.diag(l2), free, unit), None
-    if doubt > SMALL and rows is not None:  # the square root has half as many digits to lose
-        root = run(rows.source, partial(Root.start, rows.setting, at.theta, found.intercept)).R @ R
-        half, free, unit = _inverse_of_root(np.vstack([root, np.diag(np.sqrt(l2))]))
-        V, doubt = half @ half.T, 0.0
-    used = float(np.einsum("ij,ji->", H, V)) if l2.any() else float(len(unit) - len(free))
-    if cov != "classical":
-        assert rows is not None
-        n = found.n.sum()
-        M = run(rows.source, partial(Meat.start, rows.setting, at.theta, R @ V @ R.T, POWERS[cov])).M
-        V, half = V @ (R.T @ M @ R) @ V * (n / (n - used) if cov == "HC1" else 1.0), None
-    theta = R.T @ at.theta.ravel()
-    C = np.kron(_against_the_first(q) @ Q, _as_shown(at.shift, found.intercept))
-    size = np.linalg.norm(C / unit, axis=1)
-    shown = C @ V @ C.T if half is None else (C @ half) @ (C @ half).T
-    return Estimate(C @ theta, shown, size, (C / unit) @ free.T / size[:, None], used, doubt)
-
-
-def _inverse(A: Floats) -> tuple[Floats, Floats, Floats]:
-    """A⁻¹; the directions (f, m) that A leaves open, in which it is 0 instead; their units (m,).
-
-    Decided in units in which the diagonal is 1. A combination that is at a right angle to all open
-    directions has the same variance by any inverse that A may have (Rao 1962).
-    """
-    unit = np.sqrt(np.maximum(np.diagonal(A), 0.0))
-    unit = np.where(unit > 0, unit, 1.0)
-    s, U = eigh(A / np.outer(unit, unit))
-    kept = s > 4 * len(s) * EPS * s[-1]
-    V = (U[:, kept] / s[kept]) @ U[:, kept].T / np.outer(unit, unit)
-    return np.asarray(V), np.asarray(U[:, ~kept].T), unit
-
-
-def _inverse_of_root(R: Floats) -> tuple[Floats, Floats, Floats]:
-    """The same of A = RᵀR, but a half B of A⁻¹ = BBᵀ: what A has lost in rounding R may still have."""
-    unit = np.linalg.norm(R, axis=0)
-    unit = np.where(unit > 0, unit, 1.0)
-    _, s, W = np.linalg.svd(R / unit, full_matrices=False)
-    kept = s > 4 * len(s) * EPS * s[0]
-    return np.asarray(W[kept].T / s[kept] / unit[:, None]), W[~kept], unit
-
-
-def _doubt(A: Floats, free: Floats, unit: Floats) -> float:
-    """What rounding may have made of A⁻¹, as a part of it: its condition, in columns of size 1, times ε."""
-    there = np.flatnonzero(np.diagonal(A) > 0)  # not an intercept that the model lacks
-    s = np.linalg.eigvalsh((A / np.outer(unit, unit))[np.ix_(there, there)])
-    lost = len(free) > len(A) - len(there)
-    return 1.0 if lost else float(len(s) * EPS * s[-1] / max(s[0], EPS * s[-1]))
-
-
-SMALL = 1e-9  # of a variance: no more doubt than this is left where rows are at hand
-SAID = 1e-4  # and where they are not, more than this is said
-
-
-def _differences(q: int) -> Floats:
-    """An orthonormal basis (q, q - 1) of what is left when one vector added to all rows of θ counts as
-    nothing (Helmert 1876); of one row itself."""
-    if q == 1:
-        return np.eye(1)
-    below = np.triu(np.ones((q, q - 1))) - np.diag(np.arange(1.0, q), -1)[:, : q - 1]
-    return np.asarray(below / np.linalg.norm(below, axis=0))
+def estimate_of(
+    found: Information, at: Point, rows: Objective | None, cov: Covariance, clusters: Clusters | None
+) -> Estimate:
+    """The coefficients as shown: of more than two classes, those of each less those of the first."""
+    weights = weights_covariance(found, at.theta, rows, cov, clusters)
+    shown = np.kron(_against_the_first(len(at.theta)), _as_shown(at.shift, found.intercept))
+    C = np.asarray(shown, dtype=np.float64)
+    V, away, size = weights.of(C)
+    return Estimate(C @ weights.theta, V, size, away, weights.used, weights.doubt, weights.groups)
 
 
 def _against_the_first(q: int) -> Floats:
@@ -331,10 +295,11 @@ def _names(at: Point, intercept: bool) -> tuple[str, ...]:
 
 
 def _notes(e: Estimate, found: Information, *, penalised: bool) -> list[tuple[str, bool]]:
-    doubtful = SAID < e.doubt < 1
+    doubtful = DOUBTFUL < e.doubt < 1
     return [(LAPLACE, penalised), (UNDONE, not found.converged), (ALIKE.format(e.doubt), doubtful)]
 
 
+DOUBTFUL = 1e-4  # of a variance: more doubt than this is reported
 ALIKE = (
     "Columns are nearly alike: the errors may be wrong by a share of {:.0e}. summary(X, y) finds them from "
     "the rows to more digits."

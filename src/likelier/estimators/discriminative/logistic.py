@@ -2,34 +2,41 @@
 
 import copy
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likelier import links
 from likelier.array_types import Floats
-from likelier.data import DegenerateWarning, SeparationWarning, Source
+from likelier.data import SeparationWarning, Source
 from likelier.engines import chunks
 from likelier.estimators import deprecated, validation
 from likelier.estimators.base import Names, cheapest, column_names, resumable
 from likelier.estimators.common import known_classes, weighted, weights_by_class
 from likelier.estimators.deprecated import NOT_GIVEN, Strength, strength_of
-from likelier.estimators.discriminative.base import PenalisedModel, labelled, labelled_as, with_offset
+from likelier.estimators.discriminative.base import PenalisedModel, labelled_as, with_offset
+from likelier.estimators.discriminative.inference import (
+    Asked,
+    effects_of,
+    separated,
+    summary_of,
+    term_tests_of,
+)
 from likelier.estimators.discriminative.weights import Weights, begun
 from likelier.estimators.encoding import filling_gaps
 from likelier.estimators.posterior_priors import priors_for
-from likelier.estimators.sources import by_block, stored
-from likelier.inference import Information, LikelihoodSummary, Separation, separation_of
-from likelier.inference.information import POWERS
+from likelier.estimators.sources import by_block
+from likelier.inference import Information, LikelihoodSummary, separation_of
 from likelier.inference.least_squares import Covariance
-from likelier.inference.likelihood import Point, likelihood_summary
+from likelier.inference.marginal_effects import MarginalEffects
+from likelier.inference.terms import TermTests
 from likelier.losses import Loss, logistic, softmaxed
 from likelier.model import log_of
 from likelier.objective import Objective
-from likelier.penalties import ElasticNet
 from likelier.row_solvers import Descent
 from likelier.solvers import Iterate, Solution
 from likelier.states import Values
@@ -191,36 +198,6 @@ class LogisticModel(PenalisedModel):
 # What logistic regression says of its coefficients.
 
 
-def summarised(model: Any, cov: str, level: float) -> Information:
-    """The information for a summary; raises if standard errors are not defined for this fit."""
-    if cov not in ("classical", *POWERS):
-        raise ValueError(f"cov must be one of 'classical', {', '.join(map(repr, POWERS))}; got {cov!r}.")
-    if not 0 < level < 1:
-        raise ValueError(f"level must be a number between 0 and 1; got {level!r}.")
-    found = model._statistics
-    if not isinstance(found, Information):  # but the steps of `partial_fit`
-        raise ValueError(
-            "nothing is kept of the rows that these weights come from: summary is for what `fit` "
-            "found, saved with its statistics if it was saved."
-        )
-    if found.l1:
-        raise ValueError(
-            "an l1 penalty chooses columns, and errors that leave the choice out would be too small: "
-            "there is no summary. Use l1_ratio=0."
-        )
-    if found.separation is not None:
-        raise ValueError(
-            f"{_said(found.separation, model.classes_, column_names(model))} "
-            "Coefficients that diverge have no standard errors: drop columns, or penalise (a finite C) "
-            "for an approximate posterior."
-        )
-    if cov != "classical" and found.l2.any():
-        raise ValueError(f"cov={cov!r}: robust errors are for fits without a penalty, C=np.inf.")
-    if POWERS.get(cov) and len(model.classes_) > 2:
-        raise ValueError(f"cov={cov!r} is for two classes; HC0 and HC1 are for more.")
-    return found
-
-
 def concluded(
     model: Any, objective: Objective, solution: Solution, target: NDArray[Any], names: Names
 ) -> tuple[Solution, Information]:
@@ -232,28 +209,14 @@ def concluded(
     found = Information.of(objective, solution, separation)
     if separation is not None:
         warnings.warn(
-            f"{type(model).__name__}: {_said(separation, target, names)} The likelihood has no maximum; "
-            "these are the last weights. Penalise (a finite C), or drop columns.",
+            f"{type(model).__name__}: {separated(separation, target, names)} The likelihood has no "
+            "maximum; these are the last weights. Penalise (a finite C), or drop columns.",
             SeparationWarning,
             stacklevel=outside(),
         )
     elif not solution.converged:
         model._warn_of_end(solution)
     return solution, found
-
-
-def _said(found: Separation, target: NDArray[Any], names: Names) -> str:
-    """Which columns separate which classes, and how."""
-    many = len(found.columns) > 1
-    what = (
-        f"column{'s' * many} {validation.named(names, found.columns)}" if found.columns else "the intercept"
-    )
-    said = f"{what} separate{'s' * (not many)} the classes"
-    if found.kind == "complete":
-        return f"{said} completely."
-    labels = ", ".join(map(repr, target[list(found.classes)].tolist()[:10]))
-    which = "" if len(found.classes) == len(target) else f": {labels} from the others"
-    return f"{said} in part (quasi-complete separation){which}."
 
 
 # Learning on: a stochastic step at each new row.
@@ -608,6 +571,9 @@ class LogisticRegression(LogisticModel):
         level: float = 0.95,
         sample_weight: Any = None,
         offset: Any = None,
+        *,
+        groups: Any = None,
+        exp: bool = False,
     ) -> LikelihoodSummary:
         """Coefficients with standard errors, tests and confidence intervals.
 
@@ -620,15 +586,21 @@ class LogisticRegression(LogisticModel):
             such as "lbfgs".
         y : array-like of shape (n,), default=None
             Their labels.
-        cov : {"classical", "HC0", "HC1", "HC2", "HC3"}, default="classical"
+        cov : {"classical", "HC0", "HC1", "HC2", "HC3", "cluster"}, default="classical"
             "classical": errors from the Hessian. "HC0" to "HC3": robust (sandwich) errors, valid if the
             model is misspecified, for fits without a penalty; "HC2" and "HC3" are for binary problems.
+            "cluster": robust errors that hold where rows of one cluster depend on each other.
         level : float, default=0.95
             Level of the confidence intervals.
         sample_weight : array-like of shape (n,), default=None
             The weights of the rows in the fit, if it had any.
         offset : array-like of shape (n,) or (n, K), default=None
             The offset of the fit, if it had one.
+        groups : array-like of shape (n,), default=None
+            With `cov="cluster"`: the cluster of each row.
+        exp : bool, default=False
+            Whether to show odds ratios, e to the power of the coefficients, with the ends of the intervals
+            likewise and errors by the delta method. z and p stay those of the coefficients.
 
         Returns
         -------
@@ -641,6 +613,11 @@ class LogisticRegression(LogisticModel):
             If the penalty has an l1 part, the classes are separated, the coefficients come from
             `partial_fit`, or rows are needed and not given.
 
+        References
+        ----------
+        - Liang, K.-Y. and Zeger, S. L. (1986). Longitudinal data analysis using generalized linear models.
+          Biometrika 73, 13-22.
+
         Examples
         --------
         >>> import numpy as np
@@ -652,49 +629,124 @@ class LogisticRegression(LogisticModel):
         ('intercept', 'x0')
         >>> summary.p.round(2)
         array([0.15, 0.14])
+        >>> model.summary(exp=True).estimates.round(2)
+        array([ 0., 13.])
         """
-        validation.fitted(self)
-        found, model, rows = summarised(self, cov, level), self._model, None
-        theta, shift, unit = np.column_stack([model.W, model.b]), model.shift, None
-        if X is not None:
-            rows = self._rows_again(X, y, sample_weight, offset, found)
-            theta, shift = model.theta(rows.setting).reshape(theta.shape), rows.setting.shift
-            unit = rows.setting.unit
-            found = found.again(rows, theta)
-        elif y is not None or sample_weight is not None or offset is not None:
-            raise ValueError("summary(X, y): y, sample_weight and offset go with X.")
-        elif cov != "classical" or found.H is None:
-            why = f"cov={cov!r}" if cov != "classical" else f"after solver {self.solver_!r} summary"
-            raise ValueError(f"{why} needs the rows of the fit: summary(X, y, cov={cov!r}).")
-        names = column_names(self)
-        shown = [f"x{j}" for j in range(theta.shape[1] - 1)] if names is None else list(map(str, names))
-        at = Point(theta, shift, shown, [str(label) for label in self.classes_], unit)
-        summary, left_open = likelihood_summary(found, at, rows, cov=cov, level=level)
-        if len(left_open):
-            warnings.warn(
-                f"{type(self).__name__}: the rows do not determine the coefficients of {len(left_open)} of "
-                f"{len(shown)} columns ({validation.named(names, left_open)}): "
-                "they are constant or depend on "
-                "each other. Their errors are NaN. Drop columns, or penalise (a finite C); if they only "
-                "nearly depend on each other, summary(X, y) may find errors from the rows.",
-                DegenerateWarning,
-                stacklevel=outside(),
-            )
-        return summary
+        return summary_of(self, Asked(X, y, sample_weight, offset, cov, groups, level), exp=exp)
 
-    def _rows_again(self, X: Any, y: Any, sample_weight: Any, offset: Any, found: Information) -> Objective:
-        """The objective of the fit, from its rows."""
-        if y is None and not stored(X):
-            raise ValueError("summary(X, y): y goes with X.")
-        source = validation.training(self, X, y, sample_weight, known=True)
-        rows = labelled(source)
-        if not np.array_equal(rows.classes, self.classes_):
-            before = self.classes_.tolist()
-            raise ValueError(f"y has the classes {rows.classes.tolist()}; in fit it had {before}.")
-        objective = self._objective(rows if offset is None else with_offset(rows, offset))
-        # As it was in `fit`, whatever C and fit_intercept are by now.
-        l2, setting = found.l2 / found.n.sum(), objective.setting
-        if not found.intercept:
-            setting = replace(setting, shift=np.zeros(setting.p))
-        penalty = ElasticNet(l2, np.zeros_like(l2))
-        return replace(objective, penalty=penalty, setting=setting, intercept=found.intercept)
+    def marginal_effects(
+        self,
+        X: Any,
+        y: Any = None,
+        cov: Covariance = "classical",
+        level: float = 0.95,
+        sample_weight: Any = None,
+        offset: Any = None,
+        *,
+        groups: Any = None,
+        at: Literal["overall", "mean"] = "overall",
+        discrete: bool = False,
+    ) -> MarginalEffects:
+        """By how much the class probabilities change with each column, on average over rows.
+
+        Unlike odds ratios, effects are in units of probability, and can be compared between models.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n, p)
+            The rows to average over, in memory. With `y` they must be the rows of the fit.
+        y : array-like of shape (n,), default=None
+            The labels of the rows of the fit. Needed where `summary` needs rows: for robust errors, and
+            after solvers that do not leave a Hessian.
+        cov : {"classical", "HC0", "HC1", "HC2", "HC3", "cluster"}, default="classical"
+            The standard errors of the coefficients, as in `summary`.
+        level : float, default=0.95
+            Level of the confidence intervals.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+        offset : array-like of shape (n,) or (n, K), default=None
+            The offset of the rows, if the fit had one.
+        groups : array-like of shape (n,), default=None
+            With `cov="cluster"`: the cluster of each row.
+        at : {"overall", "mean"}, default="overall"
+            "overall": the average of the effects in all rows. "mean": the effects in one row, their mean.
+        discrete : bool, default=False
+            Whether the effect of a column of zeros and ones is the difference of the probabilities at 1 and
+            at 0; otherwise it is a derivative, like the others.
+
+        Returns
+        -------
+        MarginalEffects
+            Effects, standard errors by the delta method, tests and intervals.
+
+        Raises
+        ------
+        ValueError
+            Where `summary` raises it, and if X is not in memory.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from likelier import LogisticRegression
+        >>> hours = [[0.5], [1.0], [1.5], [2.0], [2.5], [3.0], [3.5], [4.0]]
+        >>> model = LogisticRegression(C=np.inf).fit(hours, [0, 0, 0, 1, 0, 1, 1, 1])
+        >>> model.marginal_effects(hours).effects.round(3)
+        array([[0.247]])
+        """
+        asked = Asked(X, y, sample_weight, offset, cov, groups, level, "marginal_effects")
+        return effects_of(self, asked, at, discrete=discrete)
+
+    def term_tests(
+        self,
+        X: Any = None,
+        y: Any = None,
+        terms: Mapping[str, Any] | None = None,
+        cov: Covariance = "classical",
+        sample_weight: Any = None,
+        offset: Any = None,
+        *,
+        groups: Any = None,
+    ) -> TermTests:
+        """Joint tests of the coefficients of each term: whether the model needs it.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or source of shape (n, p), default=None
+            The rows of the fit. Needed for likelihood-ratio tests, and where `summary` needs them.
+        y : array-like of shape (n,), default=None
+            Their labels.
+        terms : dict of str to column names or numbers, default=None
+            The columns of each term. None: each column of the table, with all columns that encode it.
+        cov : {"classical", "HC0", "HC1", "HC2", "HC3", "cluster"}, default="classical"
+            The covariance of Wald's tests, as in `summary`. Likelihood-ratio tests go with "classical".
+        sample_weight : array-like of shape (n,), default=None
+            The weights of the rows in the fit, if it had any.
+        offset : array-like of shape (n,) or (n, K), default=None
+            The offset of the fit, if it had one.
+        groups : array-like of shape (n,), default=None
+            With `cov="cluster"`: the cluster of each row.
+
+        Returns
+        -------
+        TermTests
+            Wald's and the likelihood-ratio test of each term.
+
+        Raises
+        ------
+        ValueError
+            Where `summary` raises it, and if the fit has a penalty.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from likelier import LogisticRegression
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(100, 3))
+        >>> y = X[:, 0] + rng.logistic(size=100) > 0
+        >>> model = LogisticRegression(C=np.inf).fit(X, y)
+        >>> tests = model.term_tests(X, y, terms={"signal": 0, "noise": [1, 2]})
+        >>> tests.df
+        array([1., 2.])
+        """
+        asked = Asked(X, y, sample_weight, offset, cov, groups, call="term_tests")
+        return term_tests_of(self, asked, terms)

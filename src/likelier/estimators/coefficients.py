@@ -1,0 +1,26 @@
+"""What the estimators of coefficients with standard errors share."""
+
+from typing import Any
+
+from likelier.inference.least_squares import COVARIANCES
+
+
+def check_errors(cov: str, groups: Any, level: float) -> None:
+    """Raise if the errors that are asked for do not exist."""
+    if cov not in COVARIANCES:
+        raise ValueError(f"cov must be one of {', '.join(map(repr, COVARIANCES))}; got {cov!r}.")
+    if (cov == "cluster") != (groups is not None):
+        raise ValueError("cov='cluster' and groups= go together: the cluster of each row.")
+    if not 0 < level < 1:
+        raise ValueError(f"level must be a number between 0 and 1; got {level!r}.")
+
+
+def table_terms(model: Any) -> dict[str, list[int]] | None:
+    """The columns of the design matrix, if there is one, by the column of the table that they encode."""
+    design = vars(model).get("_design")
+    if design is None:
+        return None
+    found: dict[str, list[int]] = {name: [] for name in design.names_in}
+    for j, owner in enumerate(design.owners):
+        found[design.names_in[owner]].append(j)
+    return found
