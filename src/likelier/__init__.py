@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from likelier.estimators.merge import average as average
     from likelier.estimators.merge import merge as merge
     from likelier.estimators.online.classifier import OnlineClassifier as OnlineClassifier
+    from likelier.estimators.text.classifier import TextClassifier as TextClassifier
     from likelier.estimators.text.vectorizers import CountVectorizer as CountVectorizer
     from likelier.estimators.text.vectorizers import HashingVectorizer as HashingVectorizer
     from likelier.estimators.text.vectorizers import TfidfTransformer as TfidfTransformer

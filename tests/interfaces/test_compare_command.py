@@ -218,7 +218,9 @@ def written(monkeypatch):
 def test_a_report_is_written(folder, capsys, written):
     iris = ("iris.csv", "--target", "species", "--models", "lda")
     run(*iris)
-    assert capsys.readouterr().out.endswith("report: report.html\n")
+    said = capsys.readouterr().out
+    assert "report: report.html\n" in said
+    assert "next: likelier train iris.csv --target species -o best.lk" in said.split("report:")[1]
     assert Path("report.html").read_text() == "2 results"
     run(*iris, "--report", "mine.html", "--json")
     json.loads(capsys.readouterr().out)

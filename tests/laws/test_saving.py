@@ -248,7 +248,7 @@ def test_every_estimator_can_be_saved():
     lists.append(lk.CategoricalNB())  # whose laws are in test_categorical.py
     # And in files of their own.
     lists += [lk.LogisticRegression(), lk.LogisticRegressionCV(), lk.LinearSVC(), lk.OnlineClassifier()]
-    lists += [lk.Perceptron(), lk.SGDClassifier()]
+    lists += [lk.Perceptron(), lk.SGDClassifier(), lk.TextClassifier()]
     assert {type(estimator).__name__ for estimator in lists} == set(saved_forms())
 
 

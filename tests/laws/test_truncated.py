@@ -7,7 +7,8 @@ from scipy import sparse
 import likelier as lk
 from laws.test_solvers import objective_of
 from likelier.losses import logistic
-from likelier.row_solvers.truncated import native_rows
+from likelier.objective import Objective
+from likelier.row_solvers.truncated import native_rows, truncated
 
 PROMISED = 1e-8  # F - F* at tol=1e-4: about 5e-9
 
@@ -104,3 +105,31 @@ def test_a_start_at_the_optimum_stays_there():
     model.fit(X, y)
     assert model.n_iter_[0] <= 1
     np.testing.assert_allclose(model.coef_, before, atol=1e-3)
+
+
+@pytest.mark.parametrize("C", [100.0, 1000.0])
+@pytest.mark.parametrize(
+    "shape", [(300, 400, 2, "dense"), (200, 600, 2, "dense"), (200, 600, 2, "alike")], ids=str
+)
+def test_what_single_precision_ends_alone_is_the_end_of_doubles(shape, C, monkeypatch):
+    """Where rounding is bounded the objective is not asked, and its gradient is as small as promised."""
+    X, y = rows(*shape, noisy=False)
+    asked = []
+    gradient = Objective.gradient
+    monkeypatch.setattr(Objective, "gradient", lambda self, theta: asked.append(1) or gradient(self, theta))
+    objective = objective_of(X, y, logistic, 1 / (C * len(y)))
+    last = next(each for each in truncated(objective, np.zeros(objective.size)) if each.norm <= 1e-4)
+    assert not asked
+    _, g, H = objective.hessian(last.theta)
+    assert np.sqrt(g @ np.linalg.solve(H, g)) <= 1e-4
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_threads_change_no_bit(kind, monkeypatch):
+    X, y = rows(2000, 300, 3, kind)
+    found = []
+    for threads in ("1", "2", "3"):
+        monkeypatch.setenv("LIKELIER_THREADS", threads)
+        found.append(lk.LogisticRegression(solver="newton-cg").fit(X, y).coef_)
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])

@@ -37,6 +37,7 @@ void bind_copies(nb::module_& m, const char* name) {
         .def_prop_ro("paired", [](const Solver& self) { return self.solver.paired(); })
         .def_prop_ro("reach", [](const Solver& self) { return self.solver.reach; })
         .def_prop_ro("products", [](const Solver& self) { return self.solver.products; })
+        .def_prop_ro("rounding", [](const Solver& self) { return self.solver.rounding(); })
         .def_prop_ro("size", [](const Solver& self) { return self.solver.size_of_gradient(); })
         .def(
             "place", [](Solver& self, In theta) { self.solver.place(theta.data()); }, nb::arg("theta"))

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "bind/bind.hpp"
+#include "kernels/compress.hpp"
 #include "rowwise/dual.hpp"
 #include "rowwise/row.hpp"
 #include "rowwise/semismooth.hpp"
@@ -76,6 +77,19 @@ struct DualRows {
                 move};
     }
 };
+
+// f(the rows), where they are dense.
+template <class F>
+void with_dense(const Held& X, F&& f) {
+    std::visit(
+        [&](const auto& m) {
+            if constexpr (requires { m.data; })
+                f(m);
+            else
+                throw std::invalid_argument("dense rows");
+        },
+        X.view);
+}
 
 // Steps, and the arrays that they look into.
 struct StepsHeld {
@@ -276,6 +290,20 @@ void likelier::bind_rows(nb::module_& m) {
             square_norms(X.view, shift.data(), out.data());
         },
         nb::arg("X"), nb::arg("shift"), nb::arg("out").noconvert());
+    m.def(
+        "count_stored",
+        [](const Held& X, Array<int64_t> counts) {
+            nb::gil_scoped_release free;
+            with_dense(X, [&](const auto& dense) { count_stored(dense, counts.data()); });
+        },
+        nb::arg("X"), nb::arg("counts").noconvert());
+    m.def(
+        "store_cells",
+        [](const Held& X, Out values, Array<int32_t> columns) {
+            nb::gil_scoped_release free;
+            with_dense(X, [&](const auto& dense) { store_cells(dense, values.data(), columns.data()); });
+        },
+        nb::arg("X"), nb::arg("values").noconvert(), nb::arg("columns").noconvert());
     nb::class_<DualRows>(m, "DualRows")
         .def(
             "__init__",

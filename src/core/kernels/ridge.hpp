@@ -59,7 +59,7 @@ class CentredRows {
     // t = A v.
     void times(const double* v, double* t) {
         const double about = inner(mean, v, p);
-        team.run([&](int64_t k) {
+        team.run(team.size(), [&](int64_t k) {
             for (int64_t i = row_cuts[k]; i < row_cuts[k + 1]; ++i)
                 t[i] = root[i] * (gathered(X.values, X.columns, X.starts[i], X.starts[i + 1], v) - about);
         });
@@ -69,7 +69,7 @@ class CentredRows {
     void turned_times(const double* u, double* g) {
         double sum = 0;
         for (int64_t i = 0; i < n; ++i) sum += rooted[i] = root[i] * u[i];
-        team.run([&](int64_t k) {
+        team.run(team.size(), [&](int64_t k) {
             for (int64_t j = column_cuts[k]; j < column_cuts[k + 1]; ++j) {
                 const double own =
                     gathered(values.data(), rows.data(), starts[j], starts[j + 1], rooted.data());

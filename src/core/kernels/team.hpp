@@ -10,18 +10,19 @@
 
 namespace likelier {
 
-// Those who wait for the next share, or for the others to end theirs, give way to whoever else wants the
-// core: most wait too short a time to be worth waking by the system. Those who wait longer sleep.
+// Whoever has a core takes the next share: where another program holds a core, the thread that waits for
+// it is not waited for, as long as it has taken nothing. Those who wait for the next call, or for the
+// others to end their shares, give way to whoever else wants the core: most wait too short a time to be
+// worth waking by the system. Those who wait longer sleep.
 class Team {
   public:
     explicit Team(int64_t size) {
-        for (int64_t k = 1; k < size; ++k) others.emplace_back([this, k] { follow(k); });
+        for (int64_t k = 1; k < size; ++k) others.emplace_back([this] { follow(); });
     }
 
     ~Team() {
         ended = true;
-        called.fetch_add(1, std::memory_order_release);
-        called.notify_all();
+        call(0);
         for (std::thread& each : others) each.join();
     }
 
@@ -30,32 +31,59 @@ class Team {
 
     int64_t size() const { return static_cast<int64_t>(others.size()) + 1; }
 
-    // f(0), .., f(size - 1), each on a thread of its own; f(0) on this one.
+    // f(0), .., f(count - 1), on whichever threads are at hand.
     template <class F>
-    void run(F&& f) {
-        if (others.empty()) return f(0);
+    void run(int64_t count, F&& f) {
+        if (others.empty() || count == 1) {
+            for (int64_t i = 0; i < count; ++i) f(i);
+            return;
+        }
         share = std::ref(f);
         done.store(0, std::memory_order_relaxed);
-        called.fetch_add(1, std::memory_order_release);
-        called.notify_all();
-        f(0);
-        await([&] { return done.load(std::memory_order_acquire) == static_cast<int64_t>(others.size()); });
+        call(count);
+        take();
+        await([&] { return done.load(std::memory_order_acquire) == count; });
     }
 
   private:
     std::vector<std::thread> others;
     std::function<void(int64_t)> share;
-    std::atomic<int64_t> called{0}, done{0};
+    std::atomic<int64_t> called{0};  // calls
+    std::atomic<int64_t> next{0};    // of the call of this number, the first share that nobody has taken
+    std::atomic<int64_t> shares{0}, done{0};
     std::atomic<bool> ended{false};
 
-    void follow(int64_t k) {
+    static constexpr int64_t kOfCall = int64_t{1} << 32;
+
+    void call(int64_t count) {
+        const int64_t number = called.load(std::memory_order_relaxed) + 1;
+        shares.store(count, std::memory_order_relaxed);
+        next.store(number * kOfCall, std::memory_order_release);
+        called.store(number, std::memory_order_release);
+        called.notify_all();
+    }
+
+    // Shares, until none is left. One that is taken belongs to the call that was seen before, or `next`
+    // would have moved on; that call does not return before the share is done.
+    void take() {
+        int64_t seen = next.load(std::memory_order_acquire);
+        for (;;) {
+            const int64_t i = seen % kOfCall;
+            if (i >= shares.load(std::memory_order_acquire)) return;
+            if (!next.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel)) continue;
+            share(i);
+            done.fetch_add(1, std::memory_order_release);
+            seen = next.load(std::memory_order_acquire);
+        }
+    }
+
+    void follow() {
         for (int64_t heard = 0;;) {
             await([&] { return called.load(std::memory_order_acquire) != heard; },
                   [&] { called.wait(heard, std::memory_order_acquire); });
-            ++heard;
+            heard = called.load(std::memory_order_acquire);
             if (ended) return;
-            share(k);
-            done.fetch_add(1, std::memory_order_release);
+            take();
         }
     }
 

@@ -18,6 +18,22 @@ namespace likelier {
 
 using Floats = std::vector<float, OnLine<float>>;
 
+// Memory that is first touched by whoever fills it.
+template <class T>
+struct Unset : OnLine<T> {
+    template <class U>
+    struct rebind {
+        using other = Unset<U>;
+    };
+    Unset() = default;
+    template <class U>
+    Unset(const Unset<U>&) {}
+    template <class U>
+    void construct(U* at) {
+        ::new (static_cast<void*>(at)) U;
+    }
+};
+
 // Vectors of floats: of a whole register, and of half a line, for few classes.
 template <int Lanes>
 using FloatVector __attribute__((vector_size(4 * Lanes))) = float;
@@ -49,19 +65,34 @@ class DenseFloats {
   public:
     const int64_t n, p, q, P;
 
-    DenseFloats(const Matrix& X, const double* shift, int64_t q)
-        : n(row_count(X)), p(column_count(X)), q(q), P((p + kFloats) / kFloats * kFloats), x(n * P) {
+    DenseFloats(const Matrix& X, const double*, int64_t q)
+        : n(row_count(X)),
+          p(column_count(X)),
+          q(q),
+          P((p + kFloats) / kFloats * kFloats),
+          x(n * P),
+          squares(n) {}
+
+    // Some of the rows; largest (p,): the sizes of their columns.
+    void copy(const Matrix& X, const double* shift, int64_t from, int64_t to, double* largest) {
         const int64_t span = tile_rows(p);
-        Buffer scratch(span * padded(p)), largest(p, 0.0);
-        for (int64_t first = 0; first < n; first += span) {
-            const int64_t count = std::min(span, n - first);
+        Buffer scratch(span * padded(p));
+        for (int64_t first = from; first < to; first += span) {
+            const int64_t count = std::min(span, to - first);
             const Rows block =
                 std::visit([&](const auto& m) { return rows(m, first, count, scratch.data()); }, X);
-            for (int64_t r = 0; r < count; ++r)
-                copy(block.x + r * block.stride, shift, &x[(first + r) * P], largest.data());
+            for (int64_t r = 0; r < count; ++r) {
+                float* row = &x[(first + r) * P];
+                copy(block.x + r * block.stride, shift, row, largest);
+                squares[first + r] = square(row);
+            }
         }
-        fits = std::all_of(largest.begin(), largest.end(), fits_floats);
     }
+
+    // ‖x‖² of a row with its 1, and of how many sums each number in a product, and in a sum over rows, is.
+    double square_of(int64_t i) const { return static_cast<double>(squares[i]); }
+    int64_t terms() const { return P / kFloats + kFloats + 4; }
+    static constexpr int64_t kSummed = kTileRows + 2;
 
     int64_t size() const { return q * P; }
     int64_t at(int64_t k, int64_t j) const { return k * P + j; }
@@ -105,6 +136,15 @@ class DenseFloats {
     static constexpr int kBlock = 4;
     using Vector = FloatVector<kFloats>;
 
+    float square(const float* row) const {
+        Vector sum = {};
+        for (int64_t j = 0; j < P; j += kFloats)
+            sum += load_floats<kFloats>(row + j) * load_floats<kFloats>(row + j);
+        float whole = 0;
+        for (int i = 0; i < kFloats; ++i) whole += sum[i];
+        return whole;
+    }
+
     void copy(const double* from, const double* shift, float* to, double* largest) const {
         for (int64_t j = 0; j < p; ++j) {
             const double cell = from[j] - shift[j], size = std::abs(cell);
@@ -112,6 +152,7 @@ class DenseFloats {
             to[j] = static_cast<float>(cell);
         }
         to[p] = 1;
+        std::fill(to + p + 1, to + P, 0.0f);
     }
 
     template <int Count>
@@ -142,7 +183,8 @@ class DenseFloats {
         }
     }
 
-    Floats x;  // (n, P)
+    std::vector<float, Unset<float>> x;        // (n, P)
+    std::vector<float, Unset<float>> squares;  // (n,)
 };
 
 class SparseFloats {

@@ -10,8 +10,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/team.hpp"
@@ -55,6 +57,7 @@ class NewtonCg {
             shares.push_back(
                 std::make_unique<Share>(*this, tiles() * k / count, tiles() * (k + 1) / count));
         if (std::min(threads, count) > 1) team.emplace(std::min(threads, count));
+        if constexpr (kDense) copy(X, shift);
         for (int64_t k = 0; k < q; ++k)
             for (int64_t j = 0; j <= x.p; ++j) penalty[x.at(k, j)] = l2[j];
         std::copy(penalty.begin(), penalty.end(), held.begin());
@@ -86,6 +89,29 @@ class NewtonCg {
         return sum;
     }
 
+    // How far rounding can have moved the gradient, √(eᵀ H⁻¹ e) at most: by what each score, each slope and
+    // each sum over rows has of it. Without end where that is not known.
+    double rounding() const {
+        constexpr double unknown = std::numeric_limits<double>::infinity();
+        if constexpr (kDense) {
+            const double least = *std::min_element(penalty.begin(), penalty.begin() + x.p);
+            if (q != 1 || !(least > 0)) return unknown;
+            double length = 0, scores = 0, slopes = 0, sums = 0;
+            for (int64_t j = 0; j <= x.p; ++j) length += theta[j] * theta[j];
+            for (const auto& share : shares) {
+                scores += share->scores;
+                slopes += share->slopes;
+                sums += share->sizes;
+            }
+            constexpr double unit = 0x1p-24;
+            return unit * (static_cast<double>(x.terms()) * std::sqrt(length * scores * inverse) +
+                           std::sqrt(slopes * inverse) +
+                           static_cast<double>(RowCopy::kSummed) * sums * inverse /
+                               std::sqrt(std::min(least, M[x.p])));
+        }
+        return unknown;
+    }
+
     // F at θ; z, g and the diagonal M of the Hessian are made there.
     double expand() {
         std::copy(theta.begin(), theta.end(), v.begin());
@@ -93,6 +119,7 @@ class NewtonCg {
             std::fill(mine.g.begin(), mine.g.end(), 0.0);
             std::fill(mine.M.begin(), mine.M.end(), 0.0);
             mine.sum = splat(0.0);
+            mine.scores = mine.slopes = mine.sizes = 0;
             each_tile(mine,
                       [&](int64_t t, int64_t first, int64_t count) { expand(mine, t, first, count); });
             flush(mine.sums, mine.g);
@@ -189,6 +216,8 @@ class NewtonCg {
     static constexpr int kPairs = 10, kTrials = 20, kShares = 4;
     static constexpr double kShared = 3e5;  // multiplications of a product, from which threads share it
     static constexpr double kLevel = 0.02;  // of the slope: this much may be left
+    static constexpr double kFlat = 1e-30, kSteep = 1e-20;
+    static constexpr bool kDense = std::is_same_v<RowCopy, DenseFloats>;
 
     // Directions and what the Hessian makes of them: a guess of its inverse, as of L-BFGS (Morales &
     // Nocedal 2000).
@@ -231,26 +260,24 @@ class NewtonCg {
               c(of.q * kTileRows) {}
 
         const int64_t first, last;  // tiles
+        size_t number = 0;
         TileTargets tile;
         vd sum;
         Buffer g, M, room, bend_room;
+        double scores = 0, slopes = 0, sizes = 0;  // of their rounding
         Floats sums, squares, all, b, c;
     };
 
     int64_t tiles() const { return (x.n + kTileRows - 1) / kTileRows; }
 
-    // f(share) of each, those of one thread one after the other.
+    // f(share) of each.
     template <class F>
     void in_shares(F&& f) {
         if (!team) {
             for (auto& share : shares) f(*share);
             return;
         }
-        team->run([&](int64_t k) {
-            for (size_t i = static_cast<size_t>(k); i < shares.size();
-                 i += static_cast<size_t>(team->size()))
-                f(*shares[i]);
-        });
+        team->run(static_cast<int64_t>(shares.size()), [&](int64_t i) { f(*shares[i]); });
     }
 
     // f(number, first row, count) of each tile of a share.
@@ -273,15 +300,48 @@ class NewtonCg {
         std::copy(mine.room.begin(), mine.room.end(), mine.b.begin());
         std::copy(mine.bend_room.begin(), mine.bend_room.end(), &bend[t * bends * kTileRows]);
         diagonal(mine);
+        if constexpr (kDense)
+            if (q == 1) weigh(mine, first, count);
         for (int64_t i = 0; i < count; i += x.step()) {
             const int64_t some = std::min(x.step(), count - i);
             x.add(first + i, some, &mine.b[i], mine.sums.data());
             x.add_squares(first + i, some, &mine.c[i], mine.squares.data());
         }
-        if ((first + count) % RowCopy::kFlush == 0) {
+        if (kDense || (first + count) % RowCopy::kFlush == 0) {  // dense: see `rounding`
             flush(mine.sums, mine.g);
             flush(mine.squares, mine.M);
         }
+    }
+
+    // What rounding of a tile's rows can amount to: see `rounding`.
+    void weigh(Share& mine, int64_t first, int64_t count) const {
+        for (int64_t i = 0; i < count; ++i) {
+            const double square = x.square_of(first + i), c = static_cast<double>(mine.c[i]),
+                         b = std::abs(static_cast<double>(mine.b[i]));
+            mine.scores += c * square;
+            mine.sizes += b * std::sqrt(square);
+            if (c > kFlat)
+                mine.slopes += b * b / c;
+            else  // far on the right side, where b² / c is b; or on the wrong one
+                mine.slopes += b < kSteep ? b : std::numeric_limits<double>::infinity();
+        }
+    }
+
+    // Each share its own rows, so that what it reads lies near it.
+    void copy(const Matrix& X, const double* shift) {
+        std::vector<Buffer> largest(shares.size(), Buffer(x.p, 0.0));
+        for (size_t k = 0; k < shares.size(); ++k) shares[k]->number = k;
+        in_shares([&](Share& mine) {
+            x.copy(X, shift, mine.first * kTileRows, std::min(x.n, mine.last * kTileRows),
+                   largest[mine.number].data());
+        });
+        for (int64_t j = 0; j < x.p; ++j)
+            x.fits = x.fits && fits_floats([&] {
+                         double most = 0;  // NaN stays
+                         for (const Buffer& each : largest)
+                             most = each[j] > most || each[j] != each[j] ? each[j] : most;
+                         return most;
+                     }());
     }
 
     static double dot(const Floats& a, const Floats& b) {
@@ -439,7 +499,7 @@ class NewtonCg {
         return found;
     }
 
-    const RowCopy x;
+    RowCopy x;
     const Targets targets;
     const Loss loss;
     const int64_t q;

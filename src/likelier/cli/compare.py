@@ -3,6 +3,7 @@
 import argparse
 import ast
 import json
+import shlex
 import shutil
 import sys
 from argparse import Namespace
@@ -51,6 +52,7 @@ def add(commands: Any) -> None:
         epilog=examples(
             "likelier compare",
             "likelier compare titanic.csv --target survived --cv 10",
+            "likelier compare titanic.csv --target survived --save best.lk",
             "likelier compare iris --models lda,qda --also 'sklearn.svm.SVC(C=10)'",
             "likelier compare houses.csv --target price --metric mae --json > figures.json",
         ),
@@ -82,6 +84,7 @@ def _add_how(parser: argparse.ArgumentParser) -> None:
     add("--json", action="store_true", help="figures as JSON in place of the table; no report unless named")
     add("--report", type=place, metavar="PATH", help=f"where the report goes ({REPORT})")
     add("--no-report", action="store_true", help="the table alone")
+    add("--save", type=place, metavar="M.lk", help="fit the best model to all rows, and save it")
 
 
 def run(options: Namespace) -> None:
@@ -91,6 +94,10 @@ def run(options: Namespace) -> None:
         if value is not None and value < least:
             raise ValueError(f"--{name} must be an integer >= {least}; got {value}.")
     report = _report(options)
+    if options.save is not None:
+        from likelier.storing.files import place_for
+
+        place_for(Path(options.save))
     X, y, about = _rows(options, report)
     from likelier.cli.progress import showing
     from likelier.comparison import compare
@@ -111,6 +118,45 @@ def run(options: Namespace) -> None:
         print(str(found) if width is None else style.comparison(found.text(width), on=sys.stdout))
     if report is not None:
         _write(found, report, quiet=options.json)
+    if options.save is not None:
+        _save(found, rows if X is None or not hasattr(X, "targets") else X, options)
+    elif not options.json:
+        print(f"\n{_next_steps(found, options)}")
+
+
+def _save(found: "Comparison", table: Any, options: Namespace) -> None:
+    """The best model that can be saved, fitted to all rows."""
+    from likelier.cli.progress import showing
+    from likelier.cli.train import about_table, chosen
+    from likelier.comparison.refit import fitted_to_table
+    from likelier.saving.models import save
+
+    result = chosen(found)
+    assert result.candidate_model is not None
+    with showing("fitting"):
+        model = fitted_to_table(result.candidate_model, found.folds.rows, table)
+    targets = getattr(table, "targets", None) or (str(found.rows.target),)
+    save(model, options.save, about=about_table(options, targets))
+    said = f"\n{result.model}, fitted to all rows: {options.save}"
+    print(said if not options.json else "", end="" if options.json else "\n")
+
+
+def _next_steps(found: "Comparison", options: Namespace) -> str:
+    """The command and the code that give the best model."""
+    from likelier.comparison.result import next_code
+
+    lines = []
+    if found.name is not None and options.data and Path(options.data[0]).exists():
+        files = " ".join(shlex.quote(path) for path in options.data)
+        target = found.rows.target or options.target
+        lines.append(
+            f"next: likelier train {files} --target {shlex.quote(str(target))} -o best.lk\nPython:"
+        )
+        source = repr(options.data[0] if len(options.data) == 1 else options.data)
+        lines.append(next_code(f"lk.scan({source}, target={str(target)!r})"))
+    else:
+        lines += ["next, in Python:", next_code("X, y")]
+    return "\n".join(lines)
 
 
 def _report(options: Namespace) -> Path | None:

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from queue import Full, Queue
@@ -25,9 +26,12 @@ from pyarrow import csv as arrow_csv
 from likelier.array_types import Floats
 from likelier.cli.arguments import check_columns, say
 from likelier.data import CSR, BadCell, Chunk, Columns, Part, frames
+from likelier.data.design import Designed
+from likelier.data.files.columns import days
 from likelier.data.files.scan import Batches, Scan, find, names_in, scan
 from likelier.data.files.svmlight import TARGET, KeyedRows, SparseScan
 from likelier.display import counted
+from likelier.estimators.encoding import known_source
 from likelier.estimators.online.classifier import OnlineClassifier
 from likelier.estimators.online.rows import worded
 from likelier.estimators.predictions import ClassCodes, class_predictions, decided, probable, takes_blocks
@@ -510,6 +514,7 @@ class Plan(NamedTuple):
     source: Scan | SparseRows
     keep: list[str]
     truth: str | None
+    designed: Designed | None = None  # the source, where rows become those of a design matrix
 
 
 def features_of(model: Any) -> list[str]:
@@ -548,13 +553,21 @@ def plan(
                 f"{type(model).__name__} takes {counted(p, 'column')}, and here are {len(features)}"
             )
     source = table.taking(features, y=False)
-    source = as_learned(model, source) if fitted else source
+    design = vars(model).get("_design")
+    as_is = design is None or design.passes
+    source = as_learned(model, source) if fitted and as_is else source
     source.taking([*dict.fromkeys([*features, *keep])], y=False)  # refuses columns that are not there
-    check_columns(source, features, model, chosen=True)
+    if as_is:
+        check_columns(source, features, model, chosen=True)
     if truth is not None and not _comparable(model, table, truth):
         say(f"note: {truth!r} has labels that the model does not know: no metrics are computed")
         truth = None
-    return Plan(usable(model, source), keep, truth)
+    if as_is:
+        return Plan(usable(model, source), keep, truth)
+    absent = frozenset(j for j, name in enumerate(design.names_in) if fitted and name not in held)
+    designed = replace(known_source(model, design, source, y=False), absent=absent)
+    assert isinstance(designed.source, Scan)
+    return Plan(designed.source, keep, truth, designed)
 
 
 def _sparse(
@@ -638,7 +651,7 @@ class PredictionTables:
 
     def written(self, out: Output, watch: Watch) -> Evaluation | None:
         """Answer all rows, several parts at a time; how good the answers are, if that is known."""
-        source, keep, truth = self.plan
+        source, keep, truth, _ = self.plan
         others = [
             name for name in dict.fromkeys([*keep, truth]) if name is not None and name not in source.names
         ]
@@ -673,7 +686,7 @@ class PredictionTables:
         yield sums
 
     def _table(self, batch: Any, sums: Any) -> Any:
-        source, keep, truth = self.plan
+        source, keep, truth, _ = self.plan
         X = self._opened(batch.select(list(source.names)))
         found, answers = self._values(X) if self.naming is None else self._labels(X)
         if self.evaluator is not None:
@@ -702,9 +715,15 @@ class PredictionTables:
             return X
         assert isinstance(self.plan.source, Scan)
         words = self.plan.source.roles.categories
-        return Columns(
+        found = Columns(
             tuple(
-                (frames.arrow_factor if name in words else frames.arrow_numbers)(column)
+                frames.arrow_factor(column) if name in words else _numbers(column)
                 for name, column in zip(X.schema.names, X.columns, strict=True)
             )
         )
+        return found if self.plan.designed is None else self.plan.designed.encoded(found)
+
+
+def _numbers(column: Any) -> NDArray[Any]:
+    """Numbers; of dates, days since 1970."""
+    return frames.arrow_numbers(days(column) if frames.is_date(column.type) else column)

@@ -2,7 +2,7 @@
 
 import time
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,8 +27,11 @@ from likelier.display import counted
 from likelier.estimators.catalogue import MODELS, command_names
 
 if TYPE_CHECKING:
+    from likelier.comparison import Comparison, Result
+    from likelier.comparison.models import CandidateModel
     from likelier.data import Stored
 
+BEST, HELD_OUT = "best", 10
 KEPT = ("types", "missing", "delimiter", "header")  # which rows to be answered are read by, too
 
 
@@ -38,11 +41,13 @@ def add(commands: Any) -> None:
         "train",
         help="fit a model to a table of any size, and save it",
         description="Fit a model to the rows of files, which may be larger than memory, and save it. "
-        "Without --model it is naive-bayes, which takes numbers, categories and missing cells alike; for "
-        "sparse rows logistic-regression, and for a target of fractional numbers ridge. What is drawn at "
-        "random is drawn alike each time; --set random_state=1 draws otherwise.",
+        "Without --model all models are compared on a sample of the rows, and the best one is fitted to "
+        "all of them. --model M fits that one: to a table of numbers as it is, to one with categories, "
+        "dates or text as likelier compare prepares it. What is drawn at random is drawn alike each time; "
+        "--set random_state=1 draws otherwise.",
         epilog=examples(
             "likelier train iris.csv --target species -o iris.lk",
+            "likelier train titanic.csv --target survived --model logistic-regression -o titanic.lk",
             "likelier train iris.csv --target species --model lda --set store_covariance=true -o lda.lk",
             "likelier train 'sales/*.parquet' --target price --model ridge --weight pieces -o m.lk",
             "likelier train people.csv --target income --types zip=category,born=date --missing -9 -o m.lk",
@@ -53,7 +58,7 @@ def add(commands: Any) -> None:
     add_table(parser)
     add_columns(parser)
     model = parser.add_argument_group("model")
-    model.add_argument("--model", metavar="M", help=", ".join(command_names()))
+    model.add_argument("--model", metavar="M", help=f"best (the default), {', '.join(command_names())}")
     add_settings(model, "a hyper-parameter, for example reg_param=0.1")
     model.add_argument("--resume", metavar="OLD.lk", help="continue training a saved model: all rows count")
     out = parser.add_argument_group("what is written")
@@ -86,24 +91,147 @@ def run(options: Namespace) -> None:
     format.place_for(Path(options.output))  # before hours of work, not after
     before = _about(options)
     model = _resumed(options) if options.resume else None
-    if model is None and options.model is not None:
+    best = model is None and options.model in (None, BEST)
+    if model is None and not best:
         model = _new(options)  # what is wrong with it is said before anything is read
     source = opened(options, before)
     spare(options.output, files(options))
-    if model is None:
-        options.model = _suited(source)
-        model = _new(options)
-    _check(model, source, options)
     start = time.perf_counter()
     # Until the model is saved, for its disk may be full.
-    with _staying(options.checkpoint), kept(model, options.checkpoint):
-        with noting(), showing():
-            (model.partial_fit if options.resume else model.fit)(source)
+    with _staying(options.checkpoint):
+        if model is None or not (options.resume or _takes(model, source)):
+            model = _prepared(model, source, options)
+        else:
+            _check(model, source, options)
+            with kept(model, options.checkpoint), noting(), showing():
+                (model.partial_fit if options.resume else model.fit)(source)
         seconds = time.perf_counter() - start
-        about = before | {"target": ", ".join(source.targets), "weight": options.weight}
-        about |= {key: getattr(options, key) for key in KEPT if getattr(options, key) is not None}
+        about = before | about_table(options, source.targets)
         save(model, options.output, statistics=not options.no_statistics, about=about)
     print(_learned(model, options, seconds))
+
+
+def about_table(options: Namespace, targets: Sequence[str]) -> dict[str, Any]:
+    """What a model file says of the table."""
+    about = {"target": ", ".join(map(str, targets)), "weight": options.weight}
+    return about | {key: getattr(options, key) for key in KEPT if getattr(options, key) is not None}
+
+
+# ---- tables that are prepared ----------------------------------------------------------------------
+def _takes(model: Any, source: "Stored") -> bool:
+    """Whether a model takes the columns of a source as they are: numbers, or what it can use of others."""
+    from likelier.data import columns_of
+    from likelier.estimators.sources import takes_categories
+
+    if takes_categories(model) or not hasattr(source, "files"):
+        return True
+    return not source.others(columns_of(source)) or not MODELS[type(model).__name__].candidates
+
+
+def _prepared(model: Any, source: "Stored", options: Namespace) -> Any:
+    """A model fitted to all rows as `likelier compare` prepares them; None: the best of a comparison."""
+    from likelier.cli.progress import showing
+    from likelier.comparison import compare, rows_and_classes
+    from likelier.comparison.models import entered
+    from likelier.comparison.refit import fitted_to_table
+    from likelier.comparison.rows import opened as rows_of
+
+    if options.checkpoint is not None:
+        raise ValueError(
+            "--checkpoint is for a model that takes the columns as they are: name one by --model, and "
+            "columns of numbers by --features"
+        )
+    if model is None and options.settings:
+        name = options.settings[0][0]
+        raise ValueError(f"--set {name} goes with --model M: which model is the best is not known yet")
+    with showing("reading"):
+        rows = rows_of(source, seed=0)
+    if model is None:
+        try:
+            found = compare(rows, progress=True)
+            result = chosen(found)
+        except ValueError as problem:  # too few rows, or too many classes
+            return _uncompared(problem, source, options)
+        say(_why(found, result))
+        candidate, rows, classes = result.candidate_model, found.folds.rows, found.classes
+    else:
+        _check_target(model, source, options)
+        regress = MODELS[type(model).__name__].kind == "regression"
+        row = MODELS[type(model).__name__].candidates[0].name
+        (candidate,) = entered({row: model}, (), numbers=regress)
+        rows, classes = rows_and_classes(rows, "regress" if regress else "classify", 2)
+    assert candidate is not None
+    with noting(), showing():
+        fitted = fitted_to_table(candidate, rows, source)
+    _report_held_out(candidate, rows, classes)
+    return fitted
+
+
+def _uncompared(problem: ValueError, source: "Stored", options: Namespace) -> Any:
+    """The model of a table that models cannot be compared on, by what the target looks like."""
+    from likelier.cli.progress import showing
+    from likelier.data.files.scan import Scan
+    from likelier.data.frames import is_fractional
+
+    name = "logistic-regression"
+    if isinstance(source, Scan):
+        name = "ridge" if is_fractional(source.files[0].types[source.targets[0]]) else "naive-bayes"
+    say(f"note: --model {name}, without a comparison: {problem}")
+    options.model = name
+    model = _new(options)
+    _check(model, source, options)
+    with noting(), showing():
+        return model.fit(source)
+
+
+def chosen(found: "Comparison") -> "Result":
+    """The best model of a comparison that can be fitted to tables and saved."""
+    from likelier.comparison.refit import savable
+
+    rows = found.rows
+    for result in found.results:
+        candidate = result.candidate_model
+        if result.baseline or result.skipped is not None or candidate is None:
+            continue
+        if savable(candidate, rows):
+            return result
+    why = "; ".join(f"{result.model}: {result.skipped}" for result in found.results if result.skipped)
+    raise ValueError(f"no model can be fitted to this table. {why}")
+
+
+def _why(found: "Comparison", result: "Result") -> str:
+    """Which model is the best, of how many, by what."""
+    metric = next(each for each in found.metrics if each.name == found.metric)
+    running = [each for each in found.results if each.folds and not each.baseline]
+    ties = sum(found.is_tied(each) for each in running if each is not result)
+    tied = f"; {counted(ties, 'model')} not significantly different from it" if ties else ""
+    return (
+        f"note: {result.model}, the best of {counted(len(running), 'model')} by {metric.heading} in "
+        f"{found.cv}-fold cross-validation{tied}; likelier compare shows them all"
+    )
+
+
+def _report_held_out(candidate: "CandidateModel", rows: Any, classes: Any) -> None:
+    """How good the model is on a tenth that it did not learn from, beside an answer without columns."""
+    from likelier.comparison.cross_validate import Folds, evaluated
+    from likelier.comparison.models import baseline
+    from likelier.comparison.result import LABELS, VALUES
+
+    tenth = Folds.of(rows, classes, max(2, min(HELD_OUT, len(rows) // 4)), 0).split(0)
+    folds = Folds.of_pairs(rows, [tenth])
+    base = evaluated(baseline(numbers=classes is None), folds, classes)
+    ours = evaluated(candidate, folds, classes)
+    if ours.skipped is not None:
+        return
+    metrics, shown = (VALUES if classes is None else LABELS)[:2], []
+    for each in (ours, base):
+        figures = [(metric, each.mean(metric.name)) for metric in metrics]
+        said = ", ".join(f"{m.heading} {m.shown(value)}" for m, value in figures if value == value)
+        shown.append(f"{each.model}: {said}")
+    say(f"held out, {counted(len(tenth[1]), 'row')} of {len(rows):,}: {'; '.join(shown)}")
+    better = [each.name for each in metrics if ours.mean(each.name) < base.mean(each.name)]
+    if not better:
+        say(f"warning: {ours.model} is not better than {base.model} on the rows held out")
 
 
 def _about(options: Namespace) -> dict[str, Any]:
@@ -111,21 +239,6 @@ def _about(options: Namespace) -> dict[str, Any]:
     from likelier.saving.format import describe
 
     return dict(describe(options.resume).about) if options.resume else {}
-
-
-def _suited(source: "Stored") -> str:
-    """The model where none is named, by what the target looks like."""
-    from likelier.data.files.scan import Scan
-    from likelier.data.frames import is_fractional
-
-    if not isinstance(source, Scan):
-        name, why = "logistic-regression", "classes, and sparse rows"
-    elif is_fractional(source.files[0].types[source.targets[0]]):
-        name, why = "ridge", "a target of fractional numbers"
-    else:
-        name, why = "naive-bayes", "classes"
-    say(f"note: --model {name}, for {why}; likelier compare shows which one suits")
-    return name
 
 
 @contextmanager
@@ -184,8 +297,12 @@ def _check(model: Any, source: "Stored", options: Namespace) -> None:
     """Columns of the wrong kind are refused before anything is read, with what to do about them here."""
     from likelier.data import columns_of
 
-    who = type(model).__name__
     check_columns(source, columns_of(source), model)
+    _check_target(model, source, options)
+
+
+def _check_target(model: Any, source: "Stored", options: Namespace) -> None:
+    who = type(model).__name__
     if MODELS[who].kind == "regression":
         for name, kind in source.others(source.targets).items():
             raise ValueError(

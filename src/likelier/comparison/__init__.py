@@ -1,9 +1,9 @@
 """Models side by side on one table, judged on the same folds."""
 
 import os
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from likelier.comparison.cross_validate import Folds, evaluated
-from likelier.comparison.models import CandidateModel, baseline, entered
-from likelier.comparison.result import LABELS, VALUES, Comparison, Result
+from likelier.comparison.models import CandidateModel, baseline, entered, tuned
+from likelier.comparison.result import LABELS, VALUES, Comparison, Result, WholeTable
 from likelier.comparison.rows import MOST_ROWS, Rows, opened
+from likelier.comparison.splits import folds_in, pairs_of, times_of
 from likelier.data import code, levels_of
 from likelier.display import counted, some_of
 from likelier.threads import cores
@@ -29,8 +30,11 @@ def compare(
     X: Any,
     y: Any = None,
     models: Mapping[str, Any] | Sequence[Any] | None = None,
-    cv: int = 5,
+    cv: Any = 5,
     *,
+    groups: Any = None,
+    time: str | None = None,
+    param_grid: Mapping[str, Any] | None = None,
     also: Mapping[str, Any] | Sequence[Any] = (),
     metric: str | None = None,
     random_state: int = 0,
@@ -56,8 +60,18 @@ def compare(
     models : list of str, list of estimators or dict of str to estimator, default=None
         The models to compare: names of likelier's models, or any estimators with scikit-learn's interface.
         None takes all of likelier's models that suit the target.
-    cv : int, default=5
-        The number of folds, at least 2.
+    cv : int, splitter or iterable of (train, test), default=5
+        The number of folds, at least 2; or a splitter of scikit-learn, or pairs of arrays of row numbers,
+        in which each row is held out once at most.
+    groups : array-like of shape (n,), default=None
+        The group of each row: rows of one group are held out together. X must be in memory.
+    time : str, default=None
+        The column that says when a row was: folds are then in that order, and each is predicted from the
+        rows before it.
+    param_grid : dict, default=None
+        {model: {parameter: values}}, by the names of the table. The values of these models are chosen in
+        each fold, by folds of its training rows alone, so that the figures are honest (nested
+        cross-validation); in two passes where the model is one-pass.
     also : list of str, list of estimators or dict of str to estimator, default=()
         Further models, in addition to `models`.
     metric : str, default=None
@@ -103,28 +117,69 @@ def compare(
     >>> found.best.model
     'LDA'
     """
-    begun = time.perf_counter()
-    if cv < 2:
-        raise ValueError(f"cv must be an integer >= 2; got {cv!r}.")
+    begun = perf_counter()
+    least = folds_in(cv)
     if random_state < 0:
         raise ValueError(f"random_state must be an integer >= 0; got {random_state!r}.")
     if n_jobs < 1:
         raise ValueError(f"n_jobs must be an integer >= 1 (a number of processes); got {n_jobs!r}.")
-    rows = opened(X, y, sample_weight, seed=random_state, most=max_rows)
-    classify = _classify(rows, task)
+    rows, classes = rows_and_classes(
+        opened(X, y, sample_weight, seed=random_state, most=max_rows), task, least
+    )
+    classify = classes is not None
     metric = _metric(metric, classify=classify)
     candidate_models = [baseline(numbers=not classify), *entered(models, also, numbers=not classify)]
-    rows, classes = _common(_whole(rows), cv) if classify else (rows, None)
-    if len(rows) < 2 * cv:
+    candidate_models = tuned(candidate_models, param_grid)
+    if len(rows) < 2 * least:
         raise ValueError(
-            f"{counted(len(rows), 'row')} for {cv} folds, of at least two rows each: take fewer folds."
+            f"{counted(len(rows), 'row')} for {least} folds, of at least two rows each: take fewer folds."
         )
-    folds = Folds.of(rows, classes, cv, random_state)
+    codes = rows.y if classes is None else code(rows.y, classes)
+    pairs = pairs_of(rows, codes, cv, groups, times_of(time, X, rows), random_state)
+    folds = Folds.of(rows, classes, least, random_state) if pairs is None else Folds.of_pairs(rows, pairs)
     found = list(
         _progress(_evaluated(candidate_models, folds, classes, n_jobs), candidate_models, progress)
     )
     results = tuple(sorted(found, key=lambda result: _order(result, metric, classify=classify)))
-    return Comparison(results, rows, classes, metric, cv, random_state, name, time.perf_counter() - begun)
+    how = "" if pairs is None else _splits(cv, groups, time)
+    table = None if not rows.sampled or isinstance(X, Rows) else WholeTable(X, y, sample_weight)
+    shown, results = _held_out(folds, results)
+    seconds = perf_counter() - begun
+    return Comparison(
+        results, shown, classes, metric, folds.count, random_state, name, seconds, how, folds, table
+    )
+
+
+def _splits(cv: Any, groups: Any, time: str | None) -> str:
+    """How the rows were split, in words."""
+    if time is not None:
+        return f"each fold predicted from the rows before it, by {time!r}"
+    if isinstance(cv, int | np.integer):
+        return "groups of rows held out together"
+    return f"split by {cv!r:.60}" if hasattr(cv, "split") else "splits that were given"
+
+
+def _held_out(folds: Folds, results: tuple[Result, ...]) -> tuple[Rows, tuple[Result, ...]]:
+    """The rows that were held out once, and the predictions for them; where there are others."""
+    at = np.flatnonzero(folds.number >= 0)
+    if len(at) == len(folds.number):
+        return folds.rows, results
+    never = len(folds.number) - len(at)
+    rows = folds.rows.take(at, f"{counted(never, 'row')} in no test set: learned from alone")
+    shown = (
+        replace(
+            each,
+            P=None if each.P is None else each.P[at],
+            predicted=None if each.predicted is None else each.predicted[at],
+        )
+        for each in results
+    )
+    return rows, tuple(shown)
+
+
+def rows_and_classes(rows: Rows, task: str | None, least: int) -> tuple[Rows, NDArray[Any] | None]:
+    """The rows of classes that have so many of them at least, and these classes; None: numbers."""
+    return _common(_whole(rows), least) if _classify(rows, task) else (rows, None)
 
 
 # ---- what is to be found -------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import re
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -132,6 +133,7 @@ def mean_auc(Z: Any, codes: NDArray[Any], w: Floats | None = None) -> float:
 # A model on the folds: its figures, what it says of every row, and how long it takes.
 
 MOST_NAMES = 5  # of columns that a model leaves out
+INNER_FOLDS = 5  # within a fold, to tune by
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,7 @@ class Folds:
     rows: Rows
     number: NDArray[np.int32]  # (n,)
     count: int
+    pairs: tuple[tuple[Indices, Indices], ...] | None = None  # None: a fold is learned from all others
     _prepared_folds: dict[Any, Prepared] = field(default_factory=dict)
 
     @classmethod
@@ -154,11 +157,21 @@ class Folds:
             number[test] = fold
         return cls(rows, number, count)
 
+    @classmethod
+    def of_pairs(cls, rows: Rows, pairs: Sequence[tuple[Indices, Indices]]) -> Self:
+        """Of rows to learn from and rows held out; some rows may be in no fold (-1)."""
+        number = np.full(len(rows), -1, dtype=np.int32)
+        for fold, (_, test) in enumerate(pairs):
+            number[test] = fold
+        return cls(rows, number, len(pairs), tuple(pairs))
+
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_prepared_folds": {}}  # functions stay where they are
 
     def split(self, fold: int) -> tuple[Indices, Indices]:
         """The rows to learn from, and those that are held out."""
+        if self.pairs is not None:
+            return self.pairs[fold]
         return np.flatnonzero(self.number != fold), np.flatnonzero(self.number == fold)
 
     def prepared_rows(self, candidate_model: CandidateModel, fold: int) -> Prepared:
@@ -221,19 +234,21 @@ class _FoldTotals:
         self.predict: list[float] = []
         self.parameters: int | None = None
         self.learned = 0  # rows, at most, in a fold
+        self.tuned: list[str] = []  # what was chosen in each fold
 
     def add(self, candidate_model: CandidateModel, fold: int) -> None:
         """Fit to all other folds, and judge on this one."""
         folds, rows = self.folds, self.folds.rows
         train, test = folds.split(fold)
         prepared_rows = folds.prepared_rows(candidate_model, fold)
-        train = _mixed(candidate_model, _few(candidate_model, train, rows, prepared_rows.p), fold)
-        model, w = clone(candidate_model.model), rows.w
-        weights = {} if w is None else {"sample_weight": w[train]}
+        train = mixed_order(candidate_model, few_rows(candidate_model, train, rows, prepared_rows.p), fold)
+        w = None if rows.w is None else rows.w[train]
         with _among(train):
             X = prepared_rows(train)
-            fitted, seconds = timed(lambda: model.fit(X, rows.y[train], **weights))
+            fitted, seconds = timed(lambda: fit_candidate(candidate_model, X, rows.y[train], w))
         self.fit.append(seconds)
+        if candidate_model.grid is not None:
+            self.tuned.append(tuned_to(candidate_model, fitted))
         with _among(test):
             (self._values if self.classes is None else self._labels)(fitted, prepared_rows(test), test)
         self.learned = max(self.learned, len(train))
@@ -272,6 +287,10 @@ class _FoldTotals:
             names = [column.name for column in leaves if column.kind == kind]
             if names:
                 yield f"leaves out {what}: {some_of(names, MOST_NAMES)}"
+        if self.tuned:
+            counts = Counter(self.tuned)
+            chosen = "; ".join(f"{each} in {n} of {len(self.tuned)}" for each, n in counts.most_common())
+            yield f"tuned in each fold by folds within it: {chosen}"
         whole = len(self.folds.split(0)[0])
         if self.learned < whole - 1:
             yield f"learns from a sample of {self.learned:,} of {whole:,} rows"
@@ -296,7 +315,43 @@ class _FoldTotals:
         )
 
 
-def _few(candidate_model: CandidateModel, train: Indices, rows: Rows, p: int) -> Indices:
+def fit_candidate(candidate_model: CandidateModel, X: Any, y: NDArray[Any], w: Floats | None) -> Any:
+    """A model fitted to these rows; one with a grid tries its points on folds of these rows first."""
+    model: Any = clone(candidate_model.model)
+    weights = {} if w is None else {"sample_weight": w}
+    if candidate_model.grid is None:
+        return model.fit(X, y, **weights)
+    splitter = _inner(model, y)
+    if hasattr(model, "cross_validate"):  # two passes for all points and folds
+        return model.cross_validate(X, y, splitter, candidate_model.grid, **weights).best_estimator_
+    from sklearn.model_selection import GridSearchCV
+
+    scoring = "neg_mean_squared_error"
+    if is_classifier(model):
+        scoring = "neg_log_loss" if hasattr(model, "predict_proba") else "accuracy"
+    search = GridSearchCV(model, candidate_model.grid, cv=splitter, scoring=scoring, error_score="raise")
+    return search.fit(X, y, **weights).best_estimator_
+
+
+def _inner(model: Any, y: NDArray[Any]) -> Any:
+    """Folds within a fold; fewer, if a class has fewer rows."""
+    if not is_classifier(model):
+        return KFold(INNER_FOLDS, shuffle=True, random_state=0)
+    least = int(np.unique(y, return_counts=True)[1].min())
+    if least < 2:
+        raise SkippedModel("a class has one row in a fold: there are no folds within it to tune by")
+    return StratifiedKFold(min(INNER_FOLDS, least), shuffle=True, random_state=0)
+
+
+def tuned_to(candidate_model: CandidateModel, fitted: Any) -> str:
+    """The point of the grid that was chosen."""
+    grids = candidate_model.grid if isinstance(candidate_model.grid, list) else [candidate_model.grid]
+    names = sorted({name for grid in grids for name in grid})
+    held = fitted.get_params()
+    return ", ".join(f"{name}={held[name]!r}" for name in names)
+
+
+def few_rows(candidate_model: CandidateModel, train: Indices, rows: Rows, p: int) -> Indices:
     """The rows that a model can learn from in a reasonable time: all, or some of each value of y."""
     gappy, y = candidate_model.most_gappy is not None and bool(np.isnan(rows.numbers).any()), rows.y
     most, where = (
@@ -313,7 +368,7 @@ def _few(candidate_model: CandidateModel, train: Indices, rows: Rows, p: int) ->
     return np.sort(order[np.union1d(even, first)])
 
 
-def _mixed(candidate_model: CandidateModel, train: Indices, fold: int) -> Indices:
+def mixed_order(candidate_model: CandidateModel, train: Indices, fold: int) -> Indices:
     """In a random order for models that learn row by row, unless they see to it: files come sorted."""
     model = candidate_model.model
     by_row = candidate_model.online or hasattr(model, "learn_one")
@@ -439,13 +494,17 @@ def grow_training_rows(
         raise ValueError(f"metric must be one of {', '.join(map(repr, known))}; got {metric!r}.")
     names = [r.model for r in _running(comparison)] if models is None else list(models)
     results = [comparison.result(name) for name in names]
-    folds = Folds.of(comparison.rows, comparison.classes, comparison.cv, comparison.seed)
-    whole = len(folds.number) - int(np.bincount(folds.number).max())  # all folds have as many
+    folds = comparison.folds
+    if folds is None:
+        folds = Folds.of(comparison.rows, comparison.classes, comparison.cv, comparison.seed)
+    whole = min(len(folds.split(fold)[0]) for fold in range(folds.count))  # all folds have as many
     at = _sizes(sizes, whole, 1 if comparison.classes is None else len(comparison.classes))
-    order = _order(comparison.rows.y, comparison.classes, comparison.seed)
-    figures = np.full((len(results), len(at), comparison.cv), np.nan)
+    order = _order(folds.rows.y, comparison.classes, comparison.seed)
+    figures = np.full((len(results), len(at), folds.count), np.nan)
     for s, size in enumerate(at):
-        fewer = ReducedFolds(folds.rows, folds.number, folds.count, order=order, size=int(size))
+        fewer = ReducedFolds(
+            folds.rows, folds.number, folds.count, folds.pairs, order=order, size=int(size)
+        )
         for m, result in enumerate(results):
             candidate_model = None if size == whole else result.candidate_model  # of all rows it is known
             found = (
@@ -495,5 +554,7 @@ class ReducedFolds(Folds):
     size: int = field(kw_only=True)
 
     def split(self, fold: int) -> tuple[Indices, Indices]:
-        train = self.order[self.number[self.order] != fold][: self.size]
-        return np.sort(train), np.flatnonzero(self.number == fold)
+        every, test = super().split(fold)
+        learned = np.zeros(len(self.number), dtype=np.bool_)
+        learned[every] = True
+        return np.sort(self.order[learned[self.order]][: self.size]), test

@@ -42,6 +42,7 @@ class CandidateModel:
     most_columns: int | None = None  # beyond which it would take too long
     most_gappy: int | None = None  # the same where numbers are missing
     most_cells: int | None = None  # to learn from, beyond which it gets a sample of the rows
+    grid: Any = None  # of hyper-parameters, which are chosen by folds within the training rows
 
 
 def _candidate_model(
@@ -96,6 +97,43 @@ def entered(models: Models | None, also: Models, *, numbers: bool) -> list[Candi
     suited = regressions() if numbers else classifiers()
     first = suited if models is None else _listed(models, suited)
     return _with_unique_names([*first, *_listed(also, suited)])
+
+
+def tuned(
+    candidate_models: Sequence[CandidateModel], param_grid: Mapping[str, Any] | None
+) -> list[CandidateModel]:
+    """The same, of which those that are named try hyper-parameters."""
+    grids = {_bare(name): (name, grid) for name, grid in (param_grid or {}).items()}
+    found = []
+    for each in candidate_models:
+        _, grid = grids.pop(_bare(each.name), (None, None))
+        if grid is not None:
+            _check_grid(each, grid)
+        found.append(replace(each, grid=grid))
+    if grids:
+        name, known = next(iter(grids.values()))[0], "; ".join(each.name for each in candidate_models)
+        raise ValueError(f"param_grid: no model named {name!r} is compared; models: {known}")
+    return found
+
+
+def _check_grid(candidate_model: CandidateModel, grid: Any) -> None:
+    known = candidate_model.model.get_params()
+    for one in grid if isinstance(grid, list) else [grid]:
+        if not isinstance(one, Mapping):
+            raise ValueError(
+                f"param_grid of {candidate_model.name} must be a dict {{parameter: values}} or a list of "
+                f"them; got {one!r:.80}."
+            )
+        for name, values in one.items():
+            if name not in known:
+                near = get_close_matches(str(name), known, n=1)
+                hint = f" Did you mean {near[0]!r}?" if near else ""
+                raise ValueError(f"param_grid: {candidate_model.name} has no parameter {name!r}.{hint}")
+            if isinstance(values, str) or not hasattr(values, "__len__") or not len(values):
+                raise ValueError(
+                    f"param_grid: {name!r} of {candidate_model.name} needs a list of values; got "
+                    f"{values!r:.80}."
+                )
 
 
 def _listed(models: Models, suited: Sequence[CandidateModel]) -> list[CandidateModel]:

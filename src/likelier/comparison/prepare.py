@@ -9,7 +9,7 @@ from scipy import sparse
 
 from likelier.array_types import Floats, Indices
 from likelier.comparison.rows import Column, Rows
-from likelier.data import CSR, Arrays, Source
+from likelier.data import CSR, Arrays, Columns, Source
 from likelier.data.design import (
     AsIs,
     BinTerm,
@@ -20,6 +20,7 @@ from likelier.data.design import (
     TableColumn,
     Term,
 )
+from likelier.data.words import WordsTerm
 from likelier.estimators.encoding import surveyed
 from likelier.states.design_survey import DesignSettings
 
@@ -38,7 +39,7 @@ class SkippedModel(ValueError):
 class Prepared:
     """What a model is given of any rows; and the columns that are left.
 
-    design: by which a table becomes that; None: it is a sparse matrix, or some of it are words.
+    design: by which a table becomes that; None: it is a sparse matrix.
     """
 
     serve: Apply
@@ -62,16 +63,21 @@ class Recipe(NamedTuple):
     settings: DesignSettings
     leaves: tuple[Column, ...] = ()
     change: Change | None = None
+    words: tuple[WordsTerm, ...] = ()  # of the last columns
 
     def learned(self, source: Source, table: Sequence[TableColumn]) -> Design:
         """The design that these rows make; table: what their columns are, in the order of `columns`."""
-        design = surveyed(source, table, self.settings).design(self.settings)
+        terms: tuple[Term, ...] = ()
+        cells, sparse = len(table) - len(self.words), bool(self.words)
+        if cells:
+            found = surveyed(source, table[:cells], self.settings).design(self.settings)
+            terms, sparse = found.terms, sparse or found.sparse
         change = self.change
         if change is not None:
-            pairs = zip(self.columns, design.terms, strict=True)
+            pairs = zip(self.columns[:cells], terms, strict=True)
             terms = tuple(t if isinstance(t, LeftOut) else change(c, t) for c, t in pairs)
-            design = replace(design, terms=terms)
-        return replace(design, sparse=design.sparse and design.p > MOST_DENSE)
+        design = Design(tuple(table), (*terms, *self.words), sparse)
+        return replace(design, sparse=sparse and design.p > MOST_DENSE)
 
 
 AS_NUMBERS = DesignSettings(missing="keep", sparse=False)
@@ -150,6 +156,21 @@ def booleans_of(rows: Rows, train: Indices) -> Recipe:
     return Recipe(held, DesignSettings(missing="keep"), change=change)
 
 
+def counts_of(rows: Rows, train: Indices) -> Recipe:
+    """Columns of whole numbers from 0 on, and how often each word stands in a text."""
+    X, words = rows.numbers, bool(rows.of("text"))
+    there = X[~np.isnan(X)]
+    whole = bool(X.shape[1]) and bool((there >= 0).all()) and bool((there == np.floor(there)).all())
+    if not words and not whole:
+        fault = (
+            "some numeric columns are not non-negative integers" if X.shape[1] else "no column holds any"
+        )
+        raise SkippedModel(f"needs counts, but {fault}")
+    leaves = rows.of("category", *(() if whole else ("number",)))
+    recipe = Recipe(rows.of("number") if whole else (), AS_NUMBERS, leaves)
+    return with_texts(recipe, rows, train, weighted=False) if words else recipe
+
+
 RECIPES: dict[str, Callable[[Rows, Indices], Recipe]] = {
     "numbers": numbers_of,
     "table": table_of,
@@ -159,7 +180,9 @@ RECIPES: dict[str, Callable[[Rows, Indices], Recipe]] = {
     "numbers_and_indicators": numbers_and_indicators_of,
     "bins": bins_of,
     "booleans": booleans_of,
+    "counts": counts_of,
 }
+WORDS: dict[str, bool] = {"design": True, "contrasts": True, "plain": True, "booleans": False}  # weighted
 
 
 # ---- preprocessors ----------------------------------------------------------------------------------
@@ -192,17 +215,17 @@ def table_or_words(rows: Rows, train: Indices) -> Prepared:
 
 def design(rows: Rows, train: Indices) -> Prepared:
     """Standardised numbers, indicators of all categories, words by tf-idf."""
-    return _with_words(rows, train, design_of, _tfidf)
+    return _with_words(rows, train, design_of)
 
 
 def contrasts(rows: Rows, train: Indices) -> Prepared:
     """The same less the first category of each column."""
-    return _with_words(rows, train, contrasts_of, _tfidf)
+    return _with_words(rows, train, contrasts_of)
 
 
 def plain(rows: Rows, train: Indices) -> Prepared:
     """Numbers as they are, the mean where missing; indicators; words: for estimators of any kind."""
-    return _with_words(rows, train, plain_of, _tfidf)
+    return _with_words(rows, train, plain_of)
 
 
 def numbers_and_indicators(rows: Rows, train: Indices) -> Prepared:
@@ -221,7 +244,7 @@ def bins(rows: Rows, train: Indices) -> Prepared:
 
 def booleans(rows: Rows, train: Indices) -> Prepared:
     """Indicators of categories, of numbers above the median, of words."""
-    return _with_words(rows, train, booleans_of, _counted_words)
+    return _with_words(rows, train, booleans_of, weighted=False)
 
 
 def counts(rows: Rows, train: Indices) -> Prepared:
@@ -230,31 +253,10 @@ def counts(rows: Rows, train: Indices) -> Prepared:
         if (rows.sparse.data < 0).any():
             raise SkippedModel("needs counts, but some numbers are negative")
         return _sparse(rows)
-    words = [_counted_words(rows, column, train) for column in rows.of("text")]
-    X = rows.numbers
-    there = X[~np.isnan(X)]
-    whole = bool(X.shape[1]) and bool((there >= 0).all()) and bool((there == np.floor(there)).all())
-    if not words and not whole:
-        fault = (
-            "some numeric columns are not non-negative integers" if X.shape[1] else "no column holds any"
-        )
-        raise SkippedModel(f"needs counts, but {fault}")
-    leaves = rows.of("category", *(() if whole else ("number",)))
-    if not words:
-        return _prepared(rows, train, numbers_of(rows, train)._replace(leaves=leaves))
-    blocks = [_Block(_named(rows.of("number")), lambda at: X[at])] if whole else []
-    return _joined([*blocks, *words], leaves)
+    return _prepared(rows, train, counts_of(rows, train))
 
 
 # ---- parts ---------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class _Block:
-    """Some columns of what a model is given."""
-
-    names: Sequence[str]
-    serve: Apply
-
-
 def _named(columns: Sequence[Column]) -> list[str]:
     return [column.name for column in columns]
 
@@ -266,7 +268,9 @@ def _sparse(rows: Rows) -> Prepared:
 def _prepared(rows: Rows, train: Indices, recipe: Recipe) -> Prepared:
     """Columns as a design matrix, learned from the training rows."""
     known, X = rows.table(recipe.columns)
-    source = Arrays(X.take(train), None, None if rows.w is None else rows.w[train])
+    cells = len(recipe.columns) - len(recipe.words)
+    some = Columns(X.arrays[:cells]).take(train) if cells else X
+    source = Arrays(some, None, None if rows.w is None else rows.w[train])
     design = recipe.learned(source, known)
     if not design.p:
         raise SkippedModel("no column has a type that it can use")
@@ -281,35 +285,12 @@ def _prepared(rows: Rows, train: Indices, recipe: Recipe) -> Prepared:
 
 
 def _with_words(
-    rows: Rows,
-    train: Indices,
-    recipe: Callable[[Rows, Indices], Recipe],
-    words: Callable[[Rows, Column, Indices], _Block],
+    rows: Rows, train: Indices, recipe: Callable[[Rows, Indices], Recipe], *, weighted: bool = True
 ) -> Prepared:
-    """Numbers and categories as a design matrix; texts beside it, word by word."""
+    """Numbers and categories as a design matrix, and beside them the words of texts."""
     if rows.sparse is not None:
         return _sparse(rows)
-    others = rows.of("number", "category")
-    prepared = _prepared(rows, train, recipe(rows, train)) if others else None
-    if not rows.of("text"):
-        if prepared is None:
-            raise SkippedModel("no column has a type that it can use")
-        return prepared
-    blocks = [] if prepared is None else [_Block(prepared.names, prepared.serve)]
-    return _joined([*blocks, *(words(rows, column, train) for column in rows.of("text"))])
-
-
-def _joined(blocks: Sequence[_Block], leaves: tuple[Column, ...] = ()) -> Prepared:
-    """Side by side: dense, unless they are many and mostly 0."""
-    names = [name for block in blocks for name in block.names]
-    p = len(names)
-
-    def serve(at: Indices) -> Any:
-        found = [block.serve(at) for block in blocks]
-        whole = sparse.hstack([sparse.csr_matrix(each) for each in found], format="csr")
-        return whole if p > MOST_DENSE else whole.toarray()
-
-    return Prepared(serve, p, leaves, names)
+    return _prepared(rows, train, with_texts(recipe(rows, train), rows, train, weighted=weighted))
 
 
 def _cuts(values: Floats, parts: int) -> Floats:
@@ -331,24 +312,20 @@ def _arrow(column: Column) -> Any:
 
 
 # ---- text ----------------------------------------------------------------------------------------
-def _counted_words(rows: Rows, column: Column, train: Indices) -> _Block:
-    """How often each word of the training rows stands in a cell."""
-    C, known, words = _known_words(rows, column, train)
-    return _Block(words, lambda at: C[at][:, known])
+def with_texts(recipe: Recipe, rows: Rows, train: Indices, *, weighted: bool) -> Recipe:
+    """The recipe, and the words of texts that stand in the training rows; weighted: by tf-idf."""
+    words = tuple(_words(rows, column, train, weighted=weighted) for column in rows.of("text"))
+    leaves = tuple(column for column in recipe.leaves if column.kind != "text")
+    return recipe._replace(columns=(*recipe.columns, *rows.of("text")), leaves=leaves, words=words)
 
 
-def _tfidf(rows: Rows, column: Column, train: Indices) -> _Block:
-    """(1 + ln count) (1 + ln (1 + n) / (1 + n_j)), rows of length 1: tf-idf, n_j of n training rows."""
-    from likelier.estimators.text.vectorizers import TfidfTransformer
-
-    C, known, words = _known_words(rows, column, train)
-    weigh = TfidfTransformer(sublinear_tf=True).fit(C[train][:, known])
-    return _Block(words, lambda at: weigh.transform(C[at][:, known]))
-
-
-def _known_words(rows: Rows, column: Column, train: Indices) -> tuple[Any, Indices, list[str]]:
-    C, words = rows.words[column.name]
-    known = np.unique(C[train].indices)
+def _words(rows: Rows, column: Column, train: Indices, *, weighted: bool) -> WordsTerm:
+    """The words of the training rows; idf is 1 + ln (1 + n) / (1 + n_j), n_j of n rows with the word."""
+    counts, words = rows.words[column.name]
+    held = counts.take(train).columns
+    often = np.bincount(held, minlength=len(words))
+    known = np.flatnonzero(often)
     if not len(known):
         raise SkippedModel(f"the texts of column {column.name} contain no words")
-    return C, known.astype(np.intp), [f"{column.name}: {word}" for word in words[known]]
+    idf = 1 + np.log((1 + len(train)) / (1 + often[known])) if weighted else None
+    return WordsTerm(column.name, np.array(words, dtype=object)[known], idf)

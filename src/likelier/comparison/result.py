@@ -90,10 +90,26 @@ def _head(comparison: "Comparison") -> str:
     rows, classes = comparison.rows, comparison.classes
     kind = "a target of numbers" if classes is None else counted(len(classes), "class")
     return (
-        f"{counted(len(rows), 'row')}, {counted(rows.p, 'column')}, {kind}; {comparison.cv}-fold "
-        f"cross-validation, seed {comparison.seed}; by {comparison.metric.replace('_', '-')}, mean ± "
-        "standard error"
+        f"{counted(len(rows), 'row')}, {counted(rows.p, 'column')}, {kind}; {how_split(comparison)}; by "
+        f"{comparison.metric.replace('_', '-')}, mean ± standard error"
     )
+
+
+def how_split(comparison: "Comparison") -> str:
+    """How rows were held out, in words."""
+    if comparison.splits:
+        return f"{comparison.cv} folds ({comparison.splits})"
+    return f"{comparison.cv}-fold cross-validation, seed {comparison.seed}"
+
+
+def next_code(table: str) -> str:
+    """The code that gives the best model of a comparison."""
+    lines = (
+        "import likelier as lk",
+        f"found = lk.compare({table})",
+        'lk.save(found.best_estimator_, "best.lk")',
+    )
+    return "\n".join(f"  {line}" for line in lines)
 
 
 # ---- figures -------------------------------------------------------------------------------------
@@ -368,6 +384,14 @@ class Result:
         return first
 
 
+class WholeTable(NamedTuple):
+    """What was handed in, where a sample of it was compared on."""
+
+    X: Any
+    y: Any
+    sample_weight: Any
+
+
 @dataclass(frozen=True, repr=False)
 class Comparison:
     """The results of models on the same folds of one table, best first; prints as a table.
@@ -390,8 +414,16 @@ class Comparison:
         The name of the data.
     seconds : float
         The time that the comparison took.
+    splits : str
+        How rows were split, if not into shuffled folds.
+    folds : Folds or None
+        The rows of each fold.
+    table : WholeTable or None
+        What was handed in, where a sample of it was compared on.
     best : Result
         The best model by the metric.
+    best_estimator_ : estimator
+        The best model, fitted to all rows.
     metrics : tuple of Metric
         All metrics for this kind of target.
 
@@ -419,6 +451,9 @@ class Comparison:
     seed: int
     name: str | None = None  # of the data
     seconds: float = float("nan")
+    splits: str = ""
+    folds: Any = field(default=None, repr=False)
+    table: WholeTable | None = field(default=None, repr=False)
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -485,6 +520,59 @@ class Comparison:
             if result.model == model:
                 return result
         raise KeyError(f"{model}: compared were {', '.join(r.model for r in self.results)}")
+
+    @cached_property
+    def _fitted(self) -> dict[str, Any]:
+        return {}
+
+    @property
+    def best_estimator_(self) -> Any:
+        """The best model, fitted to all rows: it takes tables like the one that was compared on."""
+        return self.estimator(self.best.model)
+
+    def estimator(self, model: str) -> Any:
+        """A model fitted to all rows, which takes tables like the one that was compared on.
+
+        The columns that it uses, and how they are encoded, are kept in the model: `predict` takes the whole
+        table, and `likelier.save` writes it to a file. A model that is not likelier's is the last step of a
+        pipeline after a `DesignMatrix`.
+
+        Parameters
+        ----------
+        model : str
+            The name of the model in the table.
+
+        Returns
+        -------
+        estimator
+            The fitted model; the same one for each call.
+
+        Raises
+        ------
+        KeyError
+            If no model has this name.
+        ValueError
+            If the model was skipped, or was compared on the words of a text column.
+
+        Examples
+        --------
+        >>> import likelier as lk
+        >>> from sklearn.datasets import load_wine
+        >>> X, y = load_wine(return_X_y=True, as_frame=True)
+        >>> found = lk.compare(X, y, ["GaussianNB", "LDA"])
+        >>> found.best_estimator_
+        LinearDiscriminantAnalysis()
+        >>> found.estimator("GaussianNB").score(X, y).round(3)
+        0.989
+        """
+        if model not in self._fitted:
+            result = self.result(model)
+            if result.skipped is not None or result.candidate_model is None:
+                raise ValueError(f"{model} was skipped: {result.skipped}")
+            self._fitted[model] = import_module("likelier.comparison.refit").fitted(
+                self, result.candidate_model
+            )
+        return self._fitted[model]
 
     def __repr__(self) -> str:
         return self.text()

@@ -1,5 +1,6 @@
 """The table of a comparison: read from arrays, frames, files and built-in data, held in memory."""
 
+import sys
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -19,6 +20,7 @@ from likelier.data.design import Kind as TableKind
 from likelier.data.files.columns import Roles
 from likelier.data.files.scan import Scan
 from likelier.data.row_numbers import keys_of
+from likelier.data.words import learned_words
 from likelier.display import counted, some_of
 from likelier.engines import run
 from likelier.engines.row_numbers import numbered
@@ -161,6 +163,9 @@ class Rows:
     notes: tuple[str, ...] = ()
     target: str | None = None  # its name, if it has one
     places: tuple[str, ...] | None = None  # of all columns of a table without names; None: they have some
+    index: Indices | None = None  # (n,) their places among the rows that were handed in, if in memory
+    given: int = 0  # how many those were
+    sampled: bool = False  # there are more rows than these
 
     def __len__(self) -> int:
         return len(self.y)
@@ -188,20 +193,12 @@ class Rows:
         return np.column_stack(found) if found else np.empty((len(self), 0))
 
     @cached_property
-    def words(self) -> dict[str, tuple[csr_matrix, NDArray[Any]]]:
+    def words(self) -> dict[str, tuple[CSR, list[str]]]:
         """Of each column of text, how often each word stands in each row; and the words."""
-        from likelier.estimators.text.vectorizers import CountVectorizer
-
         found = {}
         for column in self.of("text"):
-            texts = [*map(str, column.values.levels), ""]
-            vectorizer = CountVectorizer()
-            try:
-                each = vectorizer.fit_transform(texts).tocsr()
-                known = vectorizer.get_feature_names_out()
-            except ValueError:  # no word at all
-                each, known = csr_matrix((len(texts), 0)), np.empty(0, dtype=object)
-            found[column.name] = each[column.values.codes], known  # -1, a missing text, is the last: empty
+            counts, words = learned_words([*map(str, column.values.levels), ""])
+            found[column.name] = counts.take(column.values.codes % len(counts.starts[1:])), words
         return found
 
     @property
@@ -220,6 +217,7 @@ class Rows:
             y=self.y[at],
             w=None if self.w is None else self.w[at],
             sparse=None if self.sparse is None else self.sparse[at],
+            index=None if self.index is None else self.index[at],
             notes=(*self.notes, note),
         )
 
@@ -247,17 +245,20 @@ def in_memory(X: Any, y: Any, sample_weight: Any = None, *, seed: int, most: int
         raise ValueError(f"y must have one label or number for each of the {n} rows; got shape {y.shape}.")
     w = validation.weights_of(sample_weight, n)
     at, notes = labelled(y, w)
-    if len(at) > (few := at_most(most, p if not hasattr(X, "tocsr") else 1)):
+    labels = len(at)
+    if labels > (few := at_most(most, p if not hasattr(X, "tocsr") else 1)):
         notes = (sampled(few, len(at)), *notes)
         # By the hash that files are sampled by: a table is compared on the same rows, wherever it is.
         at = np.sort(at[np.argpartition(keys_of(at, seed), few - 1)[:few]])
     y, w = plain_labels(y[at]), None if w is None else w[at]
     if frame is None and hasattr(X, "tocsr"):
         held = csr_matrix(X)[at]
-        return Rows((), y, w, _finite(held), notes, None if name is None else str(name))
+        of = None if name is None else str(name)
+        return Rows((), y, w, _finite(held), notes, of, index=at, given=n, sampled=len(at) < labels)
     whole = len(at) == n
     found = _of_array(X if whole else X[at]) if frame is None else _of_frame(frame if whole else frame[at])
     rows = rows_of(list(found), y, w, notes, None if name is None else str(name))
+    rows = replace(rows, index=at, given=n, sampled=len(at) < labels)
     if frame is not None and feature_names(frame) is not None:
         return rows
     return replace(
@@ -313,7 +314,7 @@ def at_most(most: int, p: int) -> int:
     """So many rows, and no more cells than memory should hold."""
     if most < 1:
         raise ValueError(f"max_rows must be an integer >= 1; got {most!r}.")
-    return max(1, min(most, MOST_CELLS // max(p, 1)))
+    return most if most == sys.maxsize else max(1, min(most, MOST_CELLS // max(p, 1)))
 
 
 def sampled(few: int, n: int) -> str:
@@ -411,7 +412,7 @@ def _scanned(X: Scan, seed: int, most: int) -> Rows:
         notes = (sampled(len(y), n), *notes)
     X_held = Columns(arrays[: len(names)]).take(at)
     found = [*left, *of_columns(names, X_held, dated)]
-    return rows_of(found, plain_labels(y[at]), _weights(w, at), notes, target)
+    return replace(rows_of(found, plain_labels(y[at]), _weights(w, at), notes, target), sampled=n > len(y))
 
 
 def _labels(column: NDArray[Any] | Factor) -> NDArray[Any]:
@@ -429,7 +430,8 @@ def _collected(X: Any, seed: int, most: int) -> Rows:
     labels = not (isinstance(kind, np.dtype) and kind.kind in "fiub")
     source = source.categorised(texts) if texts else source
     chunk, y, notes = _with_labels(source, seed, at_most(most, len(names)), labels=labels)
-    return rows_of([*left, *of_columns(names, chunk.X)], y, _weights(chunk.w), notes, None)
+    rows = rows_of([*left, *of_columns(names, chunk.X)], y, _weights(chunk.w), notes, None)
+    return replace(rows, sampled=bool(notes))
 
 
 def _sparse(X: Widening, seed: int, most: int) -> Rows:
@@ -438,7 +440,7 @@ def _sparse(X: Widening, seed: int, most: int) -> Rows:
     assert isinstance(chunk.X, CSR)
     held = chunk.X
     whole = csr_matrix((held.values, held.columns, held.starts), shape=held.shape)
-    return Rows((), y, _weights(chunk.w), whole, notes, X.targets[0])
+    return Rows((), y, _weights(chunk.w), whole, notes, X.targets[0], sampled=bool(notes))
 
 
 def _usable(X: Any) -> tuple[list[str], list[ColumnReport]]:

@@ -274,6 +274,11 @@ class DaskRows:
     def coded(self, levels: NDArray[Any]) -> Self:
         return replace(self, reading=replace(self.reading, y="codes", levels=levels))
 
+    def without_target(self) -> Self:
+        """The same rows and weights, without y."""
+        brings = tuple(name for name in self.reading.brings if name != "y")
+        return replace(self, reading=replace(self.reading, brings=brings))
+
     def taking(self, features: Sequence[Any], *, y: bool) -> Self:
         """By name, or, of columns that have none, by number."""
         known = list(range(len(self.kinds)) if self.all_names is None else self.all_names)

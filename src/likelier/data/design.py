@@ -21,6 +21,7 @@ from likelier.data.errors import BadCell, NonFinite, SkippedWarning
 from likelier.data.labels import Factor, numbers_among
 from likelier.data.matrix import CSR, Block, Columns, Dense
 from likelier.data.transforms import Wrapped
+from likelier.data.words import WordsTerm, beside
 from likelier.display import some_of
 from likelier.threads import cores
 from likelier.warning_location import outside
@@ -194,7 +195,7 @@ class AsIs:
         return [self.name]
 
 
-Term = NumberTerm | CategoryTerm | BinTerm | CodeTerm | AsIs | LeftOut
+Term = NumberTerm | CategoryTerm | BinTerm | CodeTerm | WordsTerm | AsIs | LeftOut
 
 
 class Plan(NamedTuple):
@@ -244,12 +245,17 @@ class Design:
 
     @cached_property
     def plan(self) -> Plan:
-        return _plan(self.terms)
+        return _plan(self.terms[: self.cells])
 
     @property
+    def cells(self) -> int:
+        """How many of the terms are for single cells; those after them are for words."""
+        return sum(not isinstance(term, WordsTerm) for term in self.terms)
+
+    @cached_property
     def p(self) -> int:
         """The number of columns of the design matrix."""
-        return self.plan.P
+        return sum(len(term.names) for term in self.terms)
 
     @cached_property
     def names(self) -> "DesignNames":
@@ -285,6 +291,11 @@ class Design:
         """Whether the columns of the table stay as they are."""
         return any(isinstance(term, AsIs) for term in self.terms)
 
+    @property
+    def same_columns(self) -> bool:
+        """Whether its columns are those of the table, one by one, as they are."""
+        return not any(column.parts for column in self.table) and all(map(_unchanged, self.terms))
+
     def renamed(self, names: Sequence[str]) -> "Design":
         """The same design of a table whose columns have other names."""
         table = tuple(replace(c, name=name) for c, name in zip(self.table, names, strict=True))
@@ -317,6 +328,8 @@ class Design:
                     found.append(term.coded(_as_factor(term, each)))
                 elif isinstance(term, BinTerm):
                     found.append(term.binned(_as_numbers(term, each)))
+                elif isinstance(term, WordsTerm):
+                    found.append(_as_text(term, each))
                 elif isinstance(term, AsIs):
                     found.append(each)
                 else:
@@ -344,7 +357,11 @@ class Design:
         if self.passes:
             keep = [j for j, term in enumerate(self.terms) if not isinstance(term, LeftOut)]
             return derived.select(np.array(keep, dtype=np.intp))
-        if self.sparse if sparse is None else sparse:
+        sparse = self.sparse if sparse is None else sparse
+        if self.cells < len(self.terms):
+            found = self._with_words(derived, threads)
+            return found if sparse else Dense(found.to_array())
+        if sparse:
             return self._cells(derived, threads)
         out = np.zeros((derived.shape[0], self.p))
 
@@ -353,6 +370,15 @@ class Design:
 
         self._each_piece(derived, threads, write)
         return Dense(out)
+
+    def _with_words(self, X: Columns, threads: int) -> CSR:
+        """Cells, and beside them words."""
+        first, rest = X.arrays[: self.cells], X.arrays[self.cells :]
+        blocks = [self._cells(Columns(first), threads)] if first else []
+        for term, texts in zip(self.terms[self.cells :], rest, strict=True):
+            assert isinstance(term, WordsTerm)
+            blocks.append(term.rows(texts))
+        return beside(blocks)
 
     def _cells(self, X: Columns, threads: int) -> CSR:
         n = X.shape[0]
@@ -367,13 +393,14 @@ class Design:
         kind: Any = np.int32 if max(ends[-1], self.p) < 2**31 else np.int64
         starts = ends.astype(kind)
         values, columns = np.empty(int(ends[-1])), np.empty(int(ends[-1]), dtype=kind)
+        p = self.plan.P
 
         def write(start: int, stop: int) -> Any:
             piece = X.rows(start, stop).native()
             return _core.design_cells(piece, *self.plan, starts[start : stop + 1], values, columns)
 
         self._each_piece(X, threads, write)
-        return CSR(values, columns, starts, self.p)
+        return CSR(values, columns, starts, p)
 
     def _each_piece(self, X: Columns, threads: int, work: Callable[[int, int], Any]) -> None:
         """Work on runs of rows, by several threads if there are many; an infinite cell is refused."""
@@ -390,6 +417,12 @@ class Design:
                 row, at = start + where[0], where[1]
                 column = int(np.repeat(np.arange(len(self.table)), [*map(len, self.by_column)])[at])
                 raise NonFinite(row, column, X.cell(row, at), self.table[column].name)
+
+
+def _unchanged(term: Term) -> bool:
+    if isinstance(term, NumberTerm):
+        return (term.shift, term.scale, term.gaps) == (0.0, 1.0, "") and term.fill != term.fill
+    return isinstance(term, AsIs)
 
 
 def _renamed(term: Term, name: str, of_column: str) -> Term:
@@ -444,6 +477,19 @@ def _as_numbers(term: Term, values: Any) -> Any:
     if isinstance(values, Factor):
         return _all_missing(term.name, values, "held numbers")
     return values
+
+
+def _as_text(term: WordsTerm, values: Any) -> Factor:
+    """A column of texts; one without any value was read as missing numbers."""
+    if isinstance(values, Factor):
+        return values
+    numbers = np.asarray(values, dtype=np.float64)
+    if not np.isnan(numbers).all():
+        number = numbers[~np.isnan(numbers)][0]
+        raise ValueError(
+            f"Input X has numbers in column {term.name!r}, such as {number:g}, which held texts in fit."
+        )
+    return Factor(np.full(len(numbers), -1, dtype=np.int32), np.empty(0, dtype=object))
 
 
 def _as_factor(term: CategoryTerm | CodeTerm, values: Any) -> Factor:
@@ -535,6 +581,11 @@ def _same_term(one: Term, other: Term) -> bool:
         return fills and replace(one, fill=0.0) == replace(other, fill=0.0)
     if isinstance(one, BinTerm) and isinstance(other, BinTerm):
         return np.array_equal(one.cuts, other.cuts)
+    if isinstance(one, WordsTerm) and isinstance(other, WordsTerm):
+        same = np.array_equal(one.words, other.words)
+        if one.idf is None or other.idf is None:
+            return same and one.idf is other.idf
+        return same and np.array_equal(one.idf, other.idf)
     if isinstance(one, CodeTerm) and isinstance(other, CodeTerm):
         return np.array_equal(one.levels, other.levels)
     if isinstance(one, CategoryTerm) and isinstance(other, CategoryTerm):
@@ -571,14 +622,18 @@ class Designed(Wrapped):
     def _read(self, part: Part) -> Iterator[Chunk]:
         for chunk in part():
             try:
-                X = self.design.rows(as_columns(chunk.X))
+                yield chunk._replace(X=self.encoded(as_columns(chunk.X)))
             except BadCell as bad:
                 raise bad.below(chunk.first) from None
-            if self.absent:
-                Z = X.to_array()
-                Z[:, np.isin(self.design.owners, list(self.absent))] = np.nan
-                X = Dense(Z)
-            yield chunk._replace(X=X)
+
+    def encoded(self, X: Columns) -> Block:
+        """Rows of the table as those of the design matrix."""
+        found = self.design.rows(X)
+        if not self.absent:
+            return found
+        Z = found.to_array()
+        Z[:, np.isin(self.design.owners, list(self.absent))] = np.nan
+        return Dense(Z)
 
     # What a source that users hand in has beside its rows: y and weights are those of the table.
     @property

@@ -416,6 +416,7 @@ _LISTED = (
         ),
     ),
     ModelInfo("DesignMatrix", "likelier.estimators.design_matrix", "transformer"),
+    ModelInfo("TextClassifier", "likelier.estimators.text.classifier", "discriminative", saved=Saved()),
     ModelInfo("CountVectorizer", _TEXT, "transformer"),
     ModelInfo("HashingVectorizer", _TEXT, "transformer"),
     ModelInfo("TfidfTransformer", _TEXT, "transformer"),

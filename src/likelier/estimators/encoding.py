@@ -281,6 +281,8 @@ def _check_levels(estimator: Any, design: Design, n: float) -> None:
 
 def surveyed(source: Source, table: Sequence[TableColumn], settings: DesignSettings) -> DesignSurvey:
     """What must be known of a table before it becomes a design matrix, from one pass over its rows."""
+    if isinstance(source, Scan | DaskRows):
+        source = source.without_target()
     return run(source, partial(DesignSurvey.start, declared_parts(table, settings)))
 
 

@@ -61,6 +61,13 @@ def is_frame(X: Any) -> bool:
     return type(X) is not np.ndarray and frames.frame(X) is not None
 
 
+def selected_columns(X: Any, names: list[str]) -> Any:
+    """Some columns of a frame, which is of the same library."""
+    frame = frames.frame(X)
+    assert frame is not None
+    return frame.select(names).to_native()
+
+
 def filled_in(X: Any, filled: NDArray[Any], missing: NDArray[np.bool_]) -> Any:
     """The frame X with its missing cells taken from `filled` (n, p)."""
     frame = frames.frame(X)

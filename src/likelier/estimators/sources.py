@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from likelier.data import SkippedWarning, Stored, Widening, columns_of
 from likelier.data.dask import collected, is_collection, whole_rows
-from likelier.data.design import Design
+from likelier.data.design import Design, Designed
 from likelier.data.files.scan import Scan
 from likelier.display import some_of
 from likelier.estimators.encoding import known_source, learned_source
@@ -123,6 +123,8 @@ def unaccompanied(estimator: Any, X: Stored, sample_weight: Any, *, known: bool)
 
 def _new(estimator: Any, X: Stored) -> Stored:
     """A source to learn the columns from: as design matrices, if it holds more than numbers."""
+    if isinstance(X, Designed):
+        return X
     found = learned_source(estimator, X)
     return usable(estimator, X) if found is None else found
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from likelier.array_types import Floats
 from likelier.comparison.assumptions import Checks, Verdict
-from likelier.comparison.result import Comparison, Metric, Result, seconds
+from likelier.comparison.result import Comparison, Metric, Result, how_split, next_code, seconds
 from likelier.display import counted, some_of
 from likelier.report import figures
 from likelier.report.charts import Labels, champions, evaluated_charts, planes, residuals
@@ -208,11 +208,13 @@ def notes(comparison: Comparison) -> str:
 
 
 def about(comparison: Comparison) -> str:
-    """How it was made."""
+    """How it was made, and how to get the model."""
+    code = map(str.strip, next_code("X, y").splitlines())
     return (
-        f"{counted(len(comparison.rows), 'row')}, {comparison.cv}-fold cross-validation, seed "
-        f"{comparison.seed}. All metrics are for held-out rows; plots of a single model show a fit to all "
-        "rows, or to a sample of them."
+        f"{counted(len(comparison.rows), 'row')}, {how_split(comparison)}. All metrics are for held-out "
+        "rows; plots of a single model show a fit to all rows, or to a sample of them. The best model, "
+        f"fitted to all rows and saved: <code>{escape('; '.join(code))}</code>, or <code>likelier train "
+        f"DATA --target {escape(comparison.rows.target or 'Y')} -o best.lk</code>."
     )
 
 

@@ -1,16 +1,17 @@
 """Dual coordinate ascent for margin losses: a step at every row, in its own dual variable."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lstsq
-from scipy.linalg.lapack import dpotrf as potrf
-from scipy.linalg.lapack import dpotrs as potrs
+from scipy.linalg.blas import dsymv
+from scipy.linalg.lapack import dpotrf, dpotrs, spotrf, spotrs
 from scipy.sparse import csr_array
 
 from likelier import _core
@@ -32,6 +33,10 @@ WIDEST_FACE = 1500  # rows with the margin 1: the system costs the cube of it
 NEAR = 1e-9  # of a margin
 SOLVED = 1e-10  # of what a system asks for
 LITTLE, REFINED = 1e-11, 4  # of the mean of a diagonal; steps of refinement
+LITTLE_SINGLE, REFINED_SINGLE = 1e-6, 12  # the same of a factor in single precision
+LARGE = 1e30  # beyond it, or its inverse, numbers have no place in single precision
+SLOWEST = 0.3  # of what is left, after a step of refinement
+FACTORS: dict[type, tuple[Any, Any]] = {np.float32: (spotrf, spotrs), np.float64: (dpotrf, dpotrs)}
 MOST_DEPENDENT = 200  # rows on a face that is solved by pivots, if no factor serves
 ROUNDING = 8 * np.finfo(np.float64).eps
 
@@ -70,17 +75,18 @@ class Face:
         return np.asarray(self.t * (self.X @ W - float(self.rows.shift @ W) + b) + self.known)
 
     def gram(self, at: NDArray[np.intp]) -> Floats:
-        """What some rows, each times its sign, change of each other's margins."""
+        """What some rows, each times its sign, change of each other's margins: the upper triangle."""
         t, some, shift = self.t[at], self.X[at], self.rows.shift
         if isinstance(some, csr_array) and not shift.any():
-            turned, G = some.T.tocsr(), np.zeros((len(at), len(at)))
+            by = np.repeat(np.sqrt(self.inverse) * t, np.diff(some.indptr))
+            signed = csr_array((by * some.data, some.indices, some.indptr), shape=some.shape)
+            turned, G = signed.T.tocsr(), np.zeros((len(at), len(at)))
             columns = CSR(turned.data, turned.indices, turned.indptr, len(at)).native()
             _core.sparse_gram(columns, np.ones(turned.shape[0]), G)
-            G += np.triu(G, 1).T
-        else:
-            dense = some.toarray() if isinstance(some, csr_array) else some
-            about = np.asarray(dense - shift, dtype=np.float64)
-            G = about @ about.T
+            return G
+        dense = some.toarray() if isinstance(some, csr_array) else some
+        about = np.asarray(dense - shift, dtype=np.float64)
+        G = about @ about.T
         G *= self.inverse * t
         G *= t[:, None]
         return G
@@ -121,40 +127,67 @@ def _solution(face: Face, a: Floats, at: NDArray[np.intp], b: float) -> tuple[Fl
 
     As a change of what they are: the shortest, where rows depend on each other.
     """
-    t, G = face.t[at], face.gram(at)
+    t, G = face.t[at], face.gram(at)  # its upper triangle
     lacking = 1 - face.margins(face.weights(a), b)[at]
     if not face.intercept:
-        return a[at] + _solved(G, lacking), b
+        return a[at] + _solved(_whole(G), lacking), b
     if (whole := _bordered(G, t, lacking, -float(face.t @ a))) is not None:
         return a[at] + whole[0], b + whole[1]
     if len(at) > MOST_DEPENDENT:
         return np.full(len(at), np.nan), b
     size = np.sqrt(max(float(np.trace(G)) / len(at), np.finfo(np.float64).tiny))
     A = np.zeros((len(at) + 1, len(at) + 1))
-    A[:-1, :-1] = G
+    A[:-1, :-1] = _whole(G)
     A[-1, :-1] = A[:-1, -1] = size * t
     change = _solved(A, np.append(lacking, -size * float(face.t @ a)))
     return a[at] + change[:-1], b + size * float(change[-1])
 
 
+def _whole(G: Floats) -> Floats:
+    return np.triu(G) + np.triu(G, 1).T
+
+
 def _bordered(G: Floats, t: Floats, c: Floats, s: float) -> tuple[Floats, float] | None:
     """x and b with G x + t b = c and t·x = s, by a factor of G; None where rounding leaves too few digits.
 
-    Where rows depend on each other G is singular, but the equations have a solution: a little on its
-    diagonal makes a factor of it, and steps of refinement undo that.
+    The factor is one of single precision, if steps of refinement bring that to what is asked for, else of
+    double. Where rows depend on each other G is singular, but the equations have a solution: a little on
+    its diagonal makes a factor of it, and refinement undoes that as well.
     """
-    K = G + LITTLE * float(np.trace(G)) / len(G) * np.eye(len(G))
-    L, info = potrf(K.T, lower=True, overwrite_a=True, clean=False)
-    if info != 0:
-        return None
-    x, b, along = np.zeros(len(c)), 0.0, potrs(L, t, lower=True)[0]
-    for _ in range(REFINED):
-        step = potrs(L, c - G @ x - b * t, lower=True)[0]
+    mean = float(np.diagonal(G).mean())
+    for dtype, little, most in ((np.float32, LITTLE_SINGLE, REFINED_SINGLE), (np.float64, LITTLE, REFINED)):
+        if dtype is np.float32 and not 1 / LARGE < mean < LARGE:
+            continue
+        K: Any = G.astype(dtype)
+        K[np.diag_indices_from(K)] += little * mean
+        potrf, potrs = FACTORS[dtype]
+        L, info = potrf(K.T, lower=True, overwrite_a=True, clean=False)
+        if info == 0 and (found := _refined(G, t, c, s, partial(potrs, L, lower=True), most)) is not None:
+            return found
+    return None
+
+
+def _times(G: Floats, x: Floats) -> Floats:
+    """G x of an upper triangle."""
+    return np.asarray(dsymv(1.0, G.T, x, lower=1))
+
+
+def _refined(
+    G: Floats, t: Floats, c: Floats, s: float, by_factor: Callable[[Floats], Any], most: int
+) -> tuple[Floats, float] | None:
+    """The same by steps that a factor of about G makes; None: they do not get there."""
+    x, b, along = np.zeros(len(c)), 0.0, by_factor(t)[0].astype(np.float64)
+    asked, before = SOLVED * float(np.linalg.norm(c)), np.inf
+    for _ in range(most):
+        left = c - _times(G, x) - b * t
+        size = float(np.linalg.norm(left))
+        if size <= asked or not size < SLOWEST * before:
+            break
+        before = size
+        step = by_factor(left)[0]
         more = (float(t @ step) - s + float(t @ x)) / float(t @ along)
         x, b = x + step - more * along, b + more
-    if not np.linalg.norm(G @ x + b * t - c) <= SOLVED * np.linalg.norm(c):
-        return None
-    return x, b
+    return (x, b) if np.linalg.norm(_times(G, x) + b * t - c) <= asked else None
 
 
 def _solved(A: Floats, c: Floats) -> Floats:
@@ -171,8 +204,10 @@ def _solved(A: Floats, c: Floats) -> Floats:
 
 
 # τ, in units of what a typical row has of ‖x‖²/λ: more makes the intercept restless; and of the inverse
-# curvature that all rows together have in it: less makes it slow.
+# curvature that all rows together have in it: less makes it slow. Typical is the harmonic mean: a few long
+# rows have most of the arithmetic one, and steps at the others would move little but the intercept.
 RESTLESS, SLOW = 0.1, 10.0
+SHORT = 1e-3  # of the mean square: rows below it count as that
 
 # An iteration is a round of epochs: as many as make this number of cells, so that small tables do not pay
 # for Python between them; of a hinge some more, as these meet only the rows that move.
@@ -207,6 +242,12 @@ def dual(objective: Objective, theta: Floats, *, tol: float = 1e-4, seed: int = 
         yield ascent.seen(loss, gap, 1.0)
 
 
+def typical(squares: Floats) -> float:
+    """The harmonic mean of the squared lengths of rows, of which none counts as next to nothing."""
+    most = float(squares.mean())
+    return 1 / float(np.mean(1 / np.maximum(squares, SHORT * most))) if most > 0 else 0.0
+
+
 @dataclass
 class Ascent:
     """Weights and dual variables that belong together, λ W = Σ a x, and the rows.
@@ -238,7 +279,7 @@ class Ascent:
         n, q = len(rows.codes), setting.q
         inverse = 1 / (most * objective.n)
         bound = setting.loss.bound if np.isfinite(setting.loss.bound) else 1.0
-        tau = max(RESTLESS * float(rows.squares.mean()) * inverse, SLOW / (bound * objective.n))
+        tau = max(RESTLESS * typical(rows.squares) * inverse, SLOW / (bound * objective.n))
         tau = tau if objective.intercept else 0.0
         native = _core.DualRows(
             rows.X.native(),

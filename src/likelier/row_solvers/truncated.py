@@ -32,8 +32,9 @@ def truncated(objective: Objective, theta: Floats, *, tol: float = 1e-4) -> Iter
 
     Directions are made by products of a copy of the rows in single precision, in the metric of the
     Hessian's diagonal and of what the last direction told of it. So are gradients, until they are small:
-    from then on they are the objective's own, and it is these that end a fit. The norm is √(-gᵀd), about
-    √(gᵀH⁻¹g). Where single precision does not do, the objective's products go on.
+    from then on they are the objective's own, and it is these that end a fit, unless rounding is bounded
+    and the bound small. The norm is √(-gᵀd), about √(gᵀH⁻¹g). Where single precision does not do, the
+    objective's products go on.
     """
     native = native_rows(objective)
     if native is None:
@@ -45,18 +46,20 @@ def truncated(objective: Objective, theta: Floats, *, tol: float = 1e-4) -> Iter
     size, exact, length = native.size, False, 0.0
     kappas, norm, radius = deque([1.0], maxlen=3), np.inf, np.inf
     while True:
+        guess = guessed(kappas, size)
+        if gradient is None and guess + native.rounding <= tol:  # as sure as by doubles
+            yield Iterate(theta, value, guess + native.rounding, length)
+        if guess <= tol:
+            exact = True
         if exact:
             before = value if gradient is not None else np.inf
             value, gradient = objective.gradient(theta)
             if not value <= before + 4 * np.finfo(np.float64).eps * abs(before):
                 break
             size = native.correct(gradient)
-        guess = float(np.sqrt(BEYOND * max(kappas) * size))
-        if guess <= tol and not exact:
-            exact = True
-            continue
-        if guess <= tol:
-            yield Iterate(theta, value, guess, length, gradient)
+            guess = guessed(kappas, size)
+            if guess <= tol:
+                yield Iterate(theta, value, guess, length, gradient)
         share = ROUGH if native.paired and norm**2 > FAR * value else FINE
         decrement = native.direction(share, radius, MOST)
         if not decrement > 0:
@@ -82,6 +85,11 @@ def truncated(objective: Objective, theta: Floats, *, tol: float = 1e-4) -> Iter
         value = value if exact else ahead
         size = native.size
     yield from newton_cg(objective, theta)
+
+
+def guessed(kappas: deque[float], size: float) -> float:
+    """The gradient norm, by what the last directions have made of gᵀM⁻¹g."""
+    return float(np.sqrt(BEYOND * max(kappas) * size))
 
 
 def _placed(objective: Objective, native: Native) -> Floats:

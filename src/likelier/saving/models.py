@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
@@ -25,8 +26,9 @@ from likelier.estimators.generative.outliers import scored
 from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.linear_regression import LeastSquares, LinearParams
 from likelier.estimators.online.classifier import OnlineClassifier
+from likelier.estimators.text.classifier import TextClassifier
 from likelier.inference import Information
-from likelier.saving import format, online
+from likelier.saving import format, online, text
 from likelier.saving.format import Archive, require
 from likelier.saving.schema import CLASSES, PARAMETERS, Sizes, check
 from likelier.scores import Among, Scores
@@ -137,6 +139,11 @@ def content_of(estimator: Any, *, statistics: bool, about: Mapping[str, Any] | N
             f"save takes a fitted estimator of likelier ({', '.join(saved_forms())}), not an object of "
             f"class {type(estimator).__module__}.{name}. Of a pipeline, save likelier's step."
         )
+    if isinstance(estimator, TextClassifier):
+        inner = partial(content_of, statistics=statistics)
+        content = text.content_of(estimator, inner, about)
+        _estimator(Archive(BytesIO(content)))
+        return content
     if isinstance(estimator, OnlineClassifier):
         return online.content_of(_kept(estimator, about))
     arrays: Arrays = {}
@@ -272,6 +279,8 @@ def _same_bits(a: Any, b: Any) -> bool:
 def _estimator(archive: Archive) -> Any:
     name, left = archive.header.get("estimator"), archive.names
     require(isinstance(name, str) and name in saved_forms(), f"there is no estimator {name!r:.80}")
+    if name == text.NAME:
+        return text.classifier_in(archive, _estimator)
     if name == online.NAME:
         return _shown(online.kept_in(archive))
 

@@ -22,6 +22,7 @@ from likelier.data.design import (
     NumberTerm,
     TableColumn,
 )
+from likelier.data.words import WordsTerm
 from likelier.em import EMTrace, FittedMixture, Selection, Stepwise
 from likelier.estimators.discriminative.logistic import LogisticSGDState
 from likelier.estimators.discriminative.logistic_cv import CrossValidatedWeights
@@ -420,10 +421,18 @@ def _indicating(term: CategoryTerm) -> Any:
     return known and placed and len(term.places) == len(term.levels)
 
 
+def _worded(term: WordsTerm) -> Any:
+    """The core looks words up: each is there once."""
+    words = term.words.tolist()
+    return all(type(word) is str for word in words) and len(set(words)) == len(words) > 0
+
+
 def _planned(design: Design) -> Any:
     derived = [name for column in design.table for name in column.derived_names]
     parts = {part for column in design.table for part in column.parts}
-    return len(derived) == len(design.terms) and design.p > 0 and parts <= {*DATE_PARTS, DAYS}
+    words = [isinstance(term, WordsTerm) for term in design.terms]
+    known = len(derived) == len(design.terms) and words == sorted(words)
+    return known and design.p > 0 and parts <= {*DATE_PARTS, DAYS}
 
 
 RECORDS = {
@@ -598,6 +607,7 @@ RECORDS = {
     "data.BinTerm": Kind(BinTerm, {"cuts": "c"}, lambda term: np.all(np.diff(term.cuts) > 0)),
     "data.CodeTerm": Kind(CodeTerm, {"levels": "l"}),
     "data.AsIs": Kind(AsIs, {}),
+    "data.WordsTerm": Kind(WordsTerm, {"words": "m", "idf": "m"}, _worded),
     "data.LeftOut": Kind(LeftOut, {}),
     "data.CSR": Kind(CSR, {"values": "c", "columns": "c", "starts": "1+r", "p": "p"}, _stored),
     "online.Voters": Kind(Voters, {"start": "p", "rows": "m", "steps": "m", "lasting": "1+m"}, _lasting),

@@ -494,6 +494,10 @@ class Scan(ClusterFiles):
         known_columns(self.files, roles.columns)
         return replace(self, roles=roles)
 
+    def without_target(self) -> Self:
+        """The same rows and weights, without y."""
+        return replace(self, roles=replace(self.roles, targets=(), y="numbers", levels=None))
+
     def lacking(self, columns: Sequence[str], texts: Collection[str]) -> tuple[Self, list[str]]:
         """The same files, with these columns in all of them, and which ones some lack: every cell of those
         is missing there. texts: columns of text."""
@@ -507,6 +511,8 @@ class Scan(ClusterFiles):
     def others(self, columns: Sequence[str]) -> Mapping[str, str]:
         """Which of these columns are no numbers, and what they are."""
         first = self.files[0]
+        if self.roles.text:
+            return dict.fromkeys(columns, "documents, for TextClassifier or a vectorizer")
         return {name: first.described(name) for name in columns if not frames.is_number(first.types[name])}
 
     def texts(self, columns: Sequence[str]) -> frozenset[str]:

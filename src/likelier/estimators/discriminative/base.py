@@ -20,6 +20,7 @@ from likelier import links
 from likelier.array_types import Floats
 from likelier.choose_solver import chosen
 from likelier.data import Arrays, Source, code, levels_of
+from likelier.data.compressed import compressed
 from likelier.data.labels import sums_by_code, tallied
 from likelier.engines import reached, run
 from likelier.engines.observers import OBSERVER
@@ -337,7 +338,7 @@ class PenalisedModel(LinearModel):
 
     def _objective(self, rows: LabelledRows) -> Objective:
         """Mean loss plus penalty under the hyper-parameters, which are validated here."""
-        source, n, K = rows.source, rows.n, len(rows.classes)
+        source, n, K = compressed(rows.source), rows.n, len(rows.classes)
         if self.class_weight is not None:
             source, n = weighted(source, n, weights_by_class(self.class_weight, rows.classes, n))
         return self._posed(source, n, K)

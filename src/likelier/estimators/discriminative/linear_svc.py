@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from likelier.array_types import Floats
 from likelier.choose_solver import SolverChoice, chosen
 from likelier.data import Arrays, Source
+from likelier.data.compressed import compressed
 from likelier.engines import reached
 from likelier.estimators import validation
 from likelier.estimators.base import followed, resumable
@@ -264,7 +265,7 @@ class LinearSVC(PenalisedModel):
 
     def _lines(self, rows: LabelledRows) -> tuple[Weights, Solution]:
         """One linear model for binary problems, else one for each class; and the worst solution."""
-        source, target, totals = rows[:3]
+        source, target, totals = compressed(rows.source), rows[1], rows[2]
         K = len(target)
         if K == 2:
             problem = self._objective(rows)

@@ -15,7 +15,7 @@ from likelier.array_types import Floats
 from likelier.data import Dense, SkippedWarning, Source
 from likelier.estimators import validation
 from likelier.estimators.base import Names, publish, warn, with_caption
-from likelier.estimators.frames import check_library, filled_in, is_frame, new_frame
+from likelier.estimators.frames import check_library, filled_in, is_frame, new_frame, selected_columns
 from likelier.estimators.generative.outliers import scored
 from likelier.estimators.priors import adapted, warn_of_priors
 from likelier.estimators.sources import by_block
@@ -436,6 +436,9 @@ class GenerativeModel(BaseEstimator, ABC):
         array([[5.1 , 3.5 , 1.4 , 0.24]])
         """
         self._of_table("impute")
+        design = vars(self).get("_design")
+        if design is not None and is_frame(X):  # which may have more columns
+            X = selected_columns(X, design.names_in)
         filled, missing = self._imputed(X)
         return filled_in(X, filled, missing) if is_frame(X) else filled
 
@@ -552,7 +555,8 @@ class GenerativeModel(BaseEstimator, ABC):
     # ---- how ---------------------------------------------------------------------------------------
     def _of_table(self, what: str) -> None:
         """Refuse what is about columns of X where these became others."""
-        if "_design" in vars(self):
+        design = vars(self).get("_design")
+        if design is not None and not design.same_columns:
             raise ValueError(
                 f"{what} is about the columns that a model was fitted to, and this {type(self).__name__} "
                 "was fitted to the design matrix of a table with categories or dates: fit it to "

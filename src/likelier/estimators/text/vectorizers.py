@@ -24,7 +24,7 @@ from likelier.estimators.text.counting import (
     kept,
     matrix,
 )
-from likelier.estimators.text.streaming import Vectorized, documents_of, vocabulary_of
+from likelier.estimators.text.streaming import Vectorized, documents_of, texts_of, vocabulary_of
 from likelier.threads import cores
 
 
@@ -215,6 +215,13 @@ class CountVectorizer(peer.CountVectorizer):
         """Become fitted."""
         del self.vocabulary_
         self.__dict__["_terms"] = terms
+
+    def _terms_in_order(self) -> TermList:
+        """The terms by their columns."""
+        terms: TermList | None = vars(self).get("_terms")
+        if terms is None:
+            terms = TermList(*texts_of(sorted(self.vocabulary_, key=self.vocabulary_.__getitem__)))
+        return terms
 
     def _known(self) -> "tuple[_core.Terms, Any]":
         """The table of the vocabulary, and the column of each of its terms."""
