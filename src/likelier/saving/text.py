@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.estimators.common import LinearClassifier
+from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.text.classifier import TextClassifier
 from likelier.estimators.text.counting import TermList
 from likelier.estimators.text.nb_svm import LogCountSVM

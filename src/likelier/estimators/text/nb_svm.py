@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from likelier.array_types import Floats
 from likelier.estimators import validation
-from likelier.estimators.common import LinearClassifier
 from likelier.estimators.discriminative.linear_svc import LinearSVC
+from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.sources import stored
 
 
