@@ -48,7 +48,7 @@ from likelier.saving.format import replacing
 from likelier.streams.formats import FORMATS
 from likelier.threads import cores
 
-# How good answers are, where the truth is known: what is said of it at the end.
+# How good answers are, where the labels are known: what is reported of it at the end.
 
 
 class Evaluator(Protocol):
@@ -57,7 +57,7 @@ class Evaluator(Protocol):
     def start(self) -> Any:
         """Sums of no rows yet."""
 
-    def add(self, sums: Any, predicted: Any, truth: Any, /) -> None:
+    def add(self, sums: Any, predicted: Any, target: Any, /) -> None:
         """Rows without a label or value are left out."""
 
     def found(self, sums: Any, /) -> Evaluation: ...
@@ -72,9 +72,9 @@ class LabelEvaluator:
     def start(self) -> LabelSums:
         return LabelSums.start(self.naming.K, apart=True)
 
-    def add(self, sums: LabelSums, predicted: ClassPredictions, truth: Any) -> None:
-        there = frames.encoded(truth)[0] >= 0
-        codes = self.naming.places[frames.recoded(truth, self.naming.sorted)] if there.any() else -1
+    def add(self, sums: LabelSums, predicted: ClassPredictions, target: Any) -> None:
+        there = frames.encoded(target)[0] >= 0
+        codes = self.naming.places[frames.recoded(target, self.naming.sorted)] if there.any() else -1
         sums.add(predicted, np.where(there, codes, -1))
 
     def found(self, sums: LabelSums) -> LabelEvaluation:
@@ -92,8 +92,8 @@ class ValueEvaluator:
     def start(self) -> ValueSums:
         return ValueSums.start(1)
 
-    def add(self, sums: ValueSums, predicted: NDArray[Any], truth: Any) -> None:
-        y = np.asarray(frames.arrow_numbers(truth), dtype=np.float64)
+    def add(self, sums: ValueSums, predicted: NDArray[Any], target: Any) -> None:
+        y = np.asarray(frames.arrow_numbers(target), dtype=np.float64)
         sums.add(predicted, np.where(np.isfinite(y), y, np.nan))
 
     def found(self, sums: ValueSums) -> ValueEvaluation:
@@ -113,7 +113,7 @@ def in_words(found: Evaluation) -> str:
     if not isinstance(found, LabelEvaluation) or not found.unknown:
         return text
     unknown = counted(found.unknown, "label")
-    return f"{text} ({unknown} that the model does not know: errors, and judged by nothing else)"
+    return f"{text} ({unknown} that the model does not know: counted as errors, and in no other metric)"
 
 
 def auc_deviation(bins: Floats) -> float:
@@ -513,7 +513,7 @@ class Plan(NamedTuple):
 
     source: Scan | SparseRows
     keep: list[str]
-    truth: str | None
+    target: str | None
     designed: Designed | None = None  # the source, where rows become those of a design matrix
 
 
@@ -544,10 +544,10 @@ def plan(
     assert isinstance(table, Scan)
     held, fitted = table.files[0].names, bool(features)
     table = completed(model, table, features)
-    truth = target or (known if known in held else None)
+    target = target or (known if known in held else None)
     if not features:  # fitted to an array, or to rows of any names: all columns that are nothing else
         p = getattr(model, "n_features_in_", None)
-        features = [name for name in table.names if name not in (*keep, truth)]
+        features = [name for name in table.names if name not in (*keep, target)]
         if p is not None and len(features) != p:
             raise ValueError(
                 f"{type(model).__name__} takes {counted(p, 'column')}, and here are {len(features)}"
@@ -559,15 +559,15 @@ def plan(
     source.taking([*dict.fromkeys([*features, *keep])], y=False)  # refuses columns that are not there
     if as_is:
         check_columns(source, features, model, chosen=True)
-    if truth is not None and not _comparable(model, table, truth):
-        say(f"note: {truth!r} has labels that the model does not know: no metrics are computed")
-        truth = None
+    if target is not None and not _comparable(model, table, target):
+        say(f"note: {target!r} has labels that the model does not know: no metrics are computed")
+        target = None
     if as_is:
-        return Plan(usable(model, source), keep, truth)
+        return Plan(usable(model, source), keep, target)
     absent = frozenset(j for j, name in enumerate(design.names_in) if fitted and name not in held)
     designed = replace(known_source(model, design, source, y=False), absent=absent)
     assert isinstance(designed.source, Scan)
-    return Plan(designed.source, keep, truth, designed)
+    return Plan(designed.source, keep, target, designed)
 
 
 def _sparse(
@@ -584,14 +584,14 @@ def _sparse(
     return Plan(SparseRows(source, _has_text(model)), [], TARGET)
 
 
-def _comparable(model: Any, table: Scan, truth: str) -> bool:
+def _comparable(model: Any, table: Scan, target: str) -> bool:
     """Whether the labels of a file can be those of the model: both are numbers, or both text."""
     file = table.files[0]
     if not _classifies(model):
-        return frames.is_number(file.types[truth])
+        return frames.is_number(file.types[target])
     if _has_text(model):
-        return frames.is_text(file.verbatim([truth]).types[truth])
-    return frames.is_number(file.types[truth]) == (model.classes_.dtype.kind in "fiub")
+        return frames.is_text(file.verbatim([target]).types[target])
+    return frames.is_number(file.types[target]) == (model.classes_.dtype.kind in "fiub")
 
 
 def _classifies(model: Any) -> bool:
@@ -629,9 +629,9 @@ class PredictionTables:
         self.classes = None if classes is None else pa.array(classes)
         self.naming = None if classes is None else ClassCodes.of(model)
         self.evaluator: Evaluator | None = None
-        if plan.truth is not None and flat:
+        if plan.target is not None and flat:
             self.evaluator = (
-                ValueEvaluator(model, plan.truth)
+                ValueEvaluator(model, plan.target)
                 if self.naming is None
                 else LabelEvaluator(model, self.naming)
             )
@@ -651,11 +651,11 @@ class PredictionTables:
 
     def written(self, out: Output, watch: Watch) -> Evaluation | None:
         """Answer all rows, several parts at a time; how good the answers are, if that is known."""
-        source, keep, truth, _ = self.plan
+        source, keep, target, _ = self.plan
         others = [
-            name for name in dict.fromkeys([*keep, truth]) if name is not None and name not in source.names
+            name for name in dict.fromkeys([*keep, target]) if name is not None and name not in source.names
         ]
-        verbatim = [name for name in others if name != truth or _has_text(self.model)]
+        verbatim = [name for name in others if name != target or _has_text(self.model)]
         batches = source.batches(others, verbatim)
         parts = [partial(self._part, out, number, part) for number, part in enumerate(batches)]
         total = None if self.evaluator is None else self.evaluator.start()
@@ -686,11 +686,11 @@ class PredictionTables:
         yield sums
 
     def _table(self, batch: Any, sums: Any) -> Any:
-        source, keep, truth, _ = self.plan
+        source, keep, target, _ = self.plan
         X = self._opened(batch.select(list(source.names)))
         found, answers = self._values(X) if self.naming is None else self._labels(X)
         if self.evaluator is not None:
-            self.evaluator.add(sums, answers, batch.column(truth))
+            self.evaluator.add(sums, answers, batch.column(target))
         kept = [frames.plain(batch.column(name)) for name in keep]
         return pa.table([*kept, *found], names=[*keep, *self.columns()])
 

@@ -82,7 +82,7 @@ def add(commands: Any) -> None:
 
 
 def run(options: Namespace) -> None:
-    """Fit or go on, save, and say in a line what was learned."""
+    """Fit or continue training, save, and say in a line what was learned."""
     from likelier.cli.progress import showing
     from likelier.estimators.base import kept
     from likelier.saving import format
@@ -235,7 +235,7 @@ def _report_held_out(candidate: "CandidateModel", rows: Any, classes: Any) -> No
 
 
 def _about(options: Namespace) -> dict[str, Any]:
-    """What the model to go on from says of the table that it learned from."""
+    """What the model to continue says of the table that it learned from."""
     from likelier.saving.format import describe
 
     return dict(describe(options.resume).about) if options.resume else {}

@@ -16,7 +16,7 @@ from likelier.comparison.prepare import Preprocessor, plain
 from likelier.estimators.catalogue import NO_COLUMNS, Candidate, Kind, ModelInfo, candidates
 from likelier.estimators.deprecated import settled
 
-# The models that a table is compared on: what each is given, and what it takes for granted.
+# The models that a table is compared on: what each is given, and what it assumes.
 
 
 @dataclass(frozen=True)

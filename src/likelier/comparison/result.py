@@ -162,7 +162,7 @@ def _figure(result: "Result", metric: "Metric", sign: str) -> str:
 
 
 def _model_traits(results: Sequence["Result"], width: int) -> list[str]:
-    """What models take for granted, as a table, or as sentences where that is too wide."""
+    """What models assume, as a table, or as sentences where that is too wide."""
     known = _known(results)
     if not known:
         return []
@@ -223,7 +223,7 @@ __all__ = ["LABELS", "VALUES", "Comparison", "Metric", "Result", "seconds"]
 
 
 class Metric(NamedTuple):
-    """A figure by which models are judged; a column of the table."""
+    """A metric by which models are compared; a column of the table."""
 
     name: str
     heading: str
@@ -310,7 +310,7 @@ class Result:
     skipped: str | None = None
     online: bool = False
     baseline: bool = False
-    candidate_model: CandidateModel | None = field(default=None, repr=False)  # what was judged, not fitted
+    candidate_model: CandidateModel | None = field(default=None, repr=False)  # what was evaluated, not fitted
 
     def figures(self, metric: str) -> Floats:
         """The metric on each fold.

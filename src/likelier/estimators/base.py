@@ -101,7 +101,7 @@ def steps(model: Any, name: str) -> Iterator[Step | None]:
         task.call_on_fit_task_end(estimator=model)
 
 
-# Fits that can be killed, and go on: `fit(..., checkpoint=path)`.
+# Fits that can be killed, and resumed: `fit(..., checkpoint=path)`.
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -110,7 +110,7 @@ NOT_ROUTED = {"checkpoint": UNUSED}  # a checkpoint is for one fit, not for thos
 
 
 def takes_checkpoints(model: Any) -> bool:
-    """Whether its `fit` can be cut off, and go on from a file."""
+    """Whether its `fit` can be cut off, and resumed from a file."""
     return "checkpoint" in signature(type(model).fit).parameters
 
 

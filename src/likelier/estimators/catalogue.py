@@ -431,7 +431,7 @@ _LISTED = (
     ),
 )
 
-# The answer that knows y alone, beside which all others are judged.
+# The prediction that knows y alone: the baseline of all others.
 NO_COLUMNS: Mapping[bool, Candidate] = {
     False: Candidate(
         "(majority class)",

@@ -81,7 +81,7 @@ class GridCandidates(NamedTuple):
         return StateGroup.start(self.starts)
 
     def trial(self, counted: Folds, some: Sequence[int], target: Any) -> Trial:
-        """Some of the candidates, fitted without each fold, to be judged on it."""
+        """Some of the candidates, fitted without each fold, to be evaluated on it."""
         scores = []
         for fold, statistics in enumerate(all_but_one(counted.states, self.start)):
             with _noting(f"while fitting without fold {fold} of {counted.folds.count}"):

@@ -1,4 +1,4 @@
-"""Models fitted apart, made one."""
+"""Models fitted separately, made one."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal

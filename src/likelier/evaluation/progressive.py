@@ -203,9 +203,9 @@ class RowReplay:
         asked = waiting.answer(t, x, row.weight)
         self._expire(waiting.crowded())
         comes = y is not None and delay is not None
-        truth = y if comes else waiting.default if waiting.horizon is not None else None
-        if truth is not None:
-            self.evaluator.add(asked.answer, truth, row.weight, new=waiting.new(asked, truth))
+        label = y if comes else waiting.default if waiting.horizon is not None else None
+        if label is not None:
+            self.evaluator.add(asked.answer, label, row.weight, new=waiting.new(asked, label))
         if comes:
             heappush(self.coming, (at if delay == 0 else at + delay, t, y))
         elif waiting.horizon is None:
@@ -334,7 +334,7 @@ def is_number(delay: Any) -> bool:
     return delay is None or (isinstance(delay, int | float | np.number) and not math.isnan(delay))
 
 
-# Progressive validation: every row is answered before its label is learned, and judged by that answer.
+# Progressive validation: every row is predicted before its label is learned, and evaluated by that prediction.
 #
 # Blum, Kalai & Langford 1999; with labels that come late, Grzenda, Gomes & Bifet 2020.
 
@@ -375,7 +375,7 @@ class Progressive:
     """
 
     model: Any = field(repr=False)
-    figures: Figures = field(repr=False)  # of all rows that were judged
+    figures: Figures = field(repr=False)  # of all rows that were evaluated
     table: tuple[Snapshot, ...] = field(repr=False)  # at 1, 2, 4, ... rows, and at the end
     curve: Windows = field(repr=False)  # figures of each window
     classes: tuple[Any, ...]  # in the order of the classes of `figures`
@@ -431,7 +431,7 @@ class Progressive:
     def _head(self) -> str:
         counts = {
             "learned": self.learned,
-            "not judged": self.rows - self.figures.rows,
+            "not evaluated": self.rows - self.figures.rows,
             "expired": self.expired,
             "late": self.late,
             "unanswered": self.unanswered,

@@ -105,7 +105,7 @@ def calibration(
 
 # ---- what is drawn -------------------------------------------------------------------------------
 class EvaluatedRows(NamedTuple):
-    """Sums over judged rows, and the classes that they number."""
+    """Sums over evaluated rows, and the classes that they number."""
 
     figures: Figures
     classes: tuple[Any, ...]

@@ -59,7 +59,7 @@ def loss_path(
         Solvers of `LogisticRegression`, and "steepest": textbook gradient descent with exact line search,
         in the units of the weights. "gradient" preconditions its steps.
     C : float, default=1.0
-        The inverse of the regularization strength, as in `LogisticRegression`.
+        The inverse of the regularisation strength, as in `LogisticRegression`.
     tol : float, default=1e-6
         The tolerance at which the solvers stop.
     ax : matplotlib.axes.Axes, default=None

@@ -153,7 +153,7 @@ def palette() -> str:
 
 
 def _palette() -> Floats:
-    """(COLORS, 3), from 0 to 255."""
+    """`(COLORS, 3)`, from 0 to 255."""
     _matplotlib()
     from matplotlib.colors import to_rgb
 

@@ -226,7 +226,7 @@ class Live:
             self._configure(action.config)
 
     def use(self, model: Served) -> None:
-        """Another model from here on; rows that wait go on waiting."""
+        """Another model from here on; rows that wait keep waiting."""
         self.model = model
         self._await()
 

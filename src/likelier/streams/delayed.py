@@ -27,7 +27,7 @@ WEIGHTS = ("sample_weight", "w", "weight")  # names that a weight has in `learn_
 class OnlineAdapter:
     """A model with `learn_one(x, y)` and `predict_proba_one(x)` or `predict_one(x)`, of whatever make.
 
-    A model that foretells labels only is taken to be sure of them.
+    A model that predicts labels only is taken to be sure of them.
     """
 
     def __init__(self, model: Any) -> None:
@@ -98,7 +98,7 @@ def check_weight(weight: float) -> None:
 # What the answers of a model were worth, once the labels are known.
 
 
-AT_ONCE = 256  # rows that are judged together
+AT_ONCE = 256  # rows that are evaluated together
 UNDER = 1 - 2.0**-40  # a label that could not be named is not the likeliest, not even among equals
 
 

@@ -185,7 +185,7 @@ def said(pair: Pair) -> str:
     return f"{pair.one} differs between the categories of {pair.other} {where} (η = {pair.figure:.2f})"
 
 
-# What each model assumes, and whether the data bear that out.
+# What each model assumes, and whether the data support that.
 
 Kind = Literal["supported", "doubtful", "violated", "not checked"]
 WORSE: tuple[Kind, ...] = ("not checked", "supported", "doubtful", "violated")

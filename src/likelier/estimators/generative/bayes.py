@@ -244,7 +244,7 @@ def _drawn(density: Any, n: int, seed: int) -> Any:
     return drawn[0] if isinstance(drawn, tuple) else drawn
 
 
-# Bayes' rule over densities of one's own.
+# Bayes' rule over custom densities.
 
 
 class BayesClassifier(ClassifierMixin, Estimator):

@@ -42,7 +42,7 @@ from likelier.scores import Affine, Scores
 
 
 def _counts(self: Any) -> bool:
-    """Whether there are statistics to go on from."""
+    """Whether there are statistics to continue from."""
     if self.covariance_estimator is not None:
         raise AttributeError(
             f"{type(self).__name__} has no partial_fit, merge or cross_validate with a "

@@ -133,7 +133,7 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
         return None
 
     def _from_before(self, candidate: MixtureCandidate) -> FittedMixture | None:
-        """Where an earlier fit came to, if this one is to go on from there."""
+        """Where an earlier fit came to, if this one is to continue there."""
         return None
 
     def _floor_acts(self, params: Any) -> bool:

@@ -1,4 +1,4 @@
-"""TextClassifier: a vectorizer and a linear model of its terms in one estimator of raw strings."""
+"""TextClassifier: a vectoriser and a linear model of its terms in one estimator of raw strings."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Self
@@ -65,7 +65,7 @@ def _has(name: str) -> Callable[["TextClassifier"], bool]:
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):
-    """Documents in, classes out: a vectorizer and a linear model in one estimator of raw strings.
+    """Documents in, classes out: a vectoriser and a linear model in one estimator of raw strings.
 
     The score of class k is b_k + Σ_j w_kj x_j, where x_j says how often, or how tellingly, the document has
     term j. For naive Bayes the bias is the log prior ratio and the weights are log likelihood ratios; the
@@ -497,7 +497,7 @@ default="naive-bayes"
 
 
 def documents_in(X: Any) -> Any:
-    """Documents as vectorizers take them: all strings; what is none is named."""
+    """Documents as vectorisers take them: all strings; the first that is not a string is reported."""
     if isinstance(X, str | bytes):
         raise ValueError(NO_STRING)
     if stored(X):

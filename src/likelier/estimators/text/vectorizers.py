@@ -1,7 +1,7 @@
-"""scikit-learn's vectorizers of documents, with cutting, counting and hashing done in the native core.
+"""scikit-learn's vectorisers of documents, with cutting, counting and hashing done in the native core.
 
 Parameters, matrices and names of features are scikit-learn's, cell for cell. What the core does not know (a
-tokenizer, preprocessor, analyzer or pattern of one's own) is left to scikit-learn's Python.
+custom tokenizer, preprocessor, analyzer or pattern) is left to scikit-learn's Python.
 """
 
 from collections.abc import Callable
@@ -141,7 +141,7 @@ class CountVectorizer(peer.CountVectorizer):
         Returns
         -------
         CountVectorizer
-            The vectorizer itself.
+            The vectoriser itself.
         """
         if stored(raw_documents):
             self._learn_of(raw_documents)
@@ -496,7 +496,7 @@ class TfidfVectorizer(peer.TfidfVectorizer, CountVectorizer):
         Returns
         -------
         TfidfVectorizer
-            The vectorizer itself.
+            The vectoriser itself.
         """
         if stored(raw_documents):
             self._check_params()
