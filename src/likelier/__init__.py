@@ -1,4 +1,4 @@
-"""Classical classifiers and least squares: all rows at once, in batches or fitted separately, with one result."""
+"""Classical classifiers and least squares: of all rows at once, in batches or merged, with one result."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -14,7 +14,9 @@ def cores() -> int:
     asked = os.environ.get("LIKELIER_THREADS")
     if asked is not None:
         if not asked.isdecimal() or int(asked) < 1:
-            raise ValueError(f"LIKELIER_THREADS={asked!r} is not a number of threads")
+            raise ValueError(
+                f"LIKELIER_THREADS must be an integer >= 1 (a number of threads); got {asked!r}."
+            )
         return int(asked)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

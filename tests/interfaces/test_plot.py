@@ -89,7 +89,7 @@ def test_names_of_a_frame_are_on_the_axes(two):
 
 @pytest.mark.parametrize(
     ("columns", "classes", "message"),
-    [(3, 2, "two columns are two weights, or one and the intercept"), (2, 3, "y has 3 classes")],
+    [(3, 2, "X must have two columns, of two weights, or one"), (2, 3, "y has 3 classes")],
 )
 def test_more_than_a_plane_is_refused(columns, classes, message):
     X, y = load_iris(return_X_y=True)

@@ -394,9 +394,9 @@ def test_fits_without_these_statistics():
         LINE.summary(X[::-1], Y, cov="cluster", groups=G)
     with pytest.raises(ValueError, match="not the rows that were fitted"):
         FITTED.summary(X[::-1], Y, cov="cluster", groups=G)
-    with pytest.raises(ValueError, match="a penalty draws to 0 say nothing"):
+    with pytest.raises(ValueError, match="is not defined with a penalty"):
         lk.LogisticRegression().fit(X, Y).term_tests(X, Y)
-    with pytest.raises(ValueError, match="a penalty draws to 0 say nothing"):
+    with pytest.raises(ValueError, match="is not defined with a penalty"):
         lk.Ridge().fit(X, Y).term_tests()
     with pytest.raises(ValueError, match="robust errors are for fits without a penalty"):
         lk.LogisticRegression().fit(X, Y).marginal_effects(X, Y, cov="cluster", groups=G)

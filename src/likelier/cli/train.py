@@ -277,9 +277,13 @@ def _resumed(options: Namespace) -> Any:
     model = load(options.resume)
     kind = type(model).__name__
     if not hasattr(model, "partial_fit"):
-        raise ValueError(f"{options.resume} is a {kind}: it does not learn")
+        raise ValueError(
+            f"--resume {options.resume}: a {kind} cannot continue training; train a new one on all rows"
+        )
     if options.model is not None and model_named(options.model) is not type(model):
-        raise ValueError(f"{options.resume} is a {kind}, and --model {options.model} another model")
+        raise ValueError(
+            f"--resume {options.resume} is a {kind}, and --model {options.model} is not: leave --model out"
+        )
     if options.checkpoint is not None:
         raise ValueError(
             "--checkpoint is for a fit, and --resume continues from one: leave one of them out"

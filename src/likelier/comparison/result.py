@@ -310,7 +310,9 @@ class Result:
     skipped: str | None = None
     online: bool = False
     baseline: bool = False
-    candidate_model: CandidateModel | None = field(default=None, repr=False)  # what was evaluated, not fitted
+    candidate_model: CandidateModel | None = field(
+        default=None, repr=False
+    )  # what was evaluated, not fitted
 
     def figures(self, metric: str) -> Floats:
         """The metric on each fold.

@@ -286,7 +286,7 @@ def rows_of(
 ) -> Rows:
     """Of columns as they were seen."""
     if len(y) < 2:
-        raise ValueError(f"{counted(len(y), 'row')}: a comparison needs several.")
+        raise ValueError(f"a comparison needs at least 2 rows; got {len(y)}.")
     columns, said = kept(found)
     return Rows(columns, y, w, notes=(*notes, *said), target=target)
 

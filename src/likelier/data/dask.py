@@ -65,7 +65,7 @@ class PartitionReader:
         n = first[1]
         if length is not None and n != length:
             raise ValueError(
-                f"partition {number} has {n} rows, and its collection said {length}: call "
+                f"partition {number} has {n} rows, but its collection reported {length}: call "
                 "compute_chunk_sizes() on it first, or persist() what is not the same each time."
             )
         return n
@@ -155,7 +155,7 @@ def _cells(X: Any) -> NDArray[Any]:
     """A block of an array as the kernels take it."""
     cells: NDArray[Any] = np.asarray(X)
     if cells.dtype.kind in "mM":
-        raise ValueError("Input X contains dates or times: give them as numbers.")
+        raise ValueError("Input X contains dates or times: convert them to numbers.")
     return cells if cells.dtype.kind in "fiub" and cells.dtype.char != "g" else cells.astype(np.float64)
 
 

@@ -416,8 +416,8 @@ def frame_columns(X: Frame, *, strict: bool) -> list["_core.Column"]:
             found.append(column)
     if refused:
         raise ValueError(
-            f"Input X has columns that are neither numbers nor words: {', '.join(refused)}. Drop them, or "
-            f"{ADVICE['time']}."
+            f"Input X has columns that are neither numbers nor strings: {', '.join(refused)}. "
+            f"Drop them, or {ADVICE['time']}."
         )
     return found
 

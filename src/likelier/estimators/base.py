@@ -143,8 +143,8 @@ def _refuse_chance(estimator: Any) -> None:
     """A fit that starts at random would start elsewhere when it is begun again."""
     if getattr(estimator, "_starts_at_random", False) and not isinstance(estimator.random_state, Integral):
         raise ValueError(
-            f"checkpoint goes with a random_state that is a number, and is {estimator.random_state!r}: a "
-            "fit that is begun again has to start as it did."
+            "random_state must be an integer when a checkpoint is used, so that a resumed fit starts as it "
+            f"did; got {estimator.random_state!r}."
         )
 
 

@@ -174,7 +174,7 @@ def check_sound(statistics: Any) -> None:
     if not statistics.finite():
         raise ValueError(
             "Input X, y or sample_weight contains values so large that their sums of squares overflow: "
-            "divide such columns."
+            "rescale such columns."
         )
 
 

@@ -224,7 +224,7 @@ PIECE_BYTES = 1 << 20  # rows and their scores that stay in the second-level cac
 
 
 class Trial(NamedTuple):
-    """Which models are evaluated on which rows: `scores[f]` holds those of V models, K classes each, side by side."""
+    """The models and rows of each fold: `scores[f]` has those of V models, K classes each, side by side."""
 
     folds: Assignment
     scores: Sequence[Scores]

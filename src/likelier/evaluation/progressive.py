@@ -47,9 +47,14 @@ class RowBatch(NamedTuple):
         """Itself, if there is a label, and a weight, for every row."""
         n = self.X.shape[0]
         if len(self.y) != n:
-            raise ValueError(f"X has {n} rows and y {len(self.y)} labels")
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {n} rows, "
+                f"y has {len(self.y)}."
+            )
         if self.weights is not None and len(self.weights) != n:
-            raise ValueError(f"X has {n} rows and {len(self.weights)} weights")
+            raise ValueError(
+                f"weights must have one number for each of the {n} rows of X; got {len(self.weights)}."
+            )
         return self
 
     def labels(self) -> list[Any]:
@@ -249,7 +254,7 @@ class RowReplay:
         if delay is None or delay != delay or delay == math.inf:
             return None, x
         if delay < type(delay)(0):
-            raise ValueError(f"a delay of {delay}: labels cannot come before their rows")
+            raise ValueError(f"delay must be >= 0, as labels cannot come before their rows; got {delay}.")
         return delay, x
 
 
@@ -334,7 +339,7 @@ def is_number(delay: Any) -> bool:
     return delay is None or (isinstance(delay, int | float | np.number) and not math.isnan(delay))
 
 
-# Progressive validation: every row is predicted before its label is learned, and evaluated by that prediction.
+# Progressive validation: every row is predicted before its label is learned, and so evaluated.
 #
 # Blum, Kalai & Langford 1999; with labels that come late, Grzenda, Gomes & Bifet 2020.
 

@@ -98,8 +98,10 @@ class Table(NamedTuple):
         else:
             found = cls(None, X.toarray() if sparse.issparse(X) else np.asarray(X), None)
         if len(found.shape) != 2 or not all(found.shape):
-            empty = "there is nothing to draw" if 0 in found.shape else "it is a table of rows and columns"
-            raise ValueError(f"X has shape {found.shape}: {empty}")
+            empty = (
+                "there is nothing to draw" if 0 in found.shape else "X must be a table of rows and columns"
+            )
+            raise ValueError(f"X has shape {found.shape}: {empty}.")
         return found
 
     @property

@@ -194,7 +194,7 @@ def _deviations(model: Any, X: Any, p: int) -> Floats:
     T = model.statistics(X) if hasattr(model, "statistics") else X
     T = np.asarray(T.toarray() if sparse.issparse(T) else T, dtype=np.float64)
     if T.shape[1] != p:
-        raise ValueError(f"X has {T.shape[1]} columns, and there are {p} weights")
+        raise ValueError(f"X must have a column for each of the {p} weights; got {T.shape[1]}.")
     return np.asarray(np.nanstd(T, axis=0))
 
 

@@ -80,7 +80,8 @@ def loss_path(
     table = Table.of(X)
     if table.shape[1] not in (1, 2):
         raise ValueError(
-            f"X has shape {table.shape}: two columns are two weights, or one and the intercept"
+            "X must have two columns, of two weights, or one, of a weight and the intercept; got shape "
+            f"{table.shape}."
         )
     solvers = [solvers] if isinstance(solvers, str) else solvers
     if not solvers:

@@ -280,7 +280,7 @@ def _helps(objective: Objective, found: SubsetProblem) -> bool:
     """Whether F is less at the solution for a few of the parts than at 0; the metric is known afterwards.
 
     One pass finds F, its gradient and the Gram matrix of all rows. The Hessian of the few parts is a metric
-    nearer to the true value than any bound, but it knows nothing of columns that are constant in those parts:
+    nearer to the true one than any bound, but it knows nothing of columns that are constant in those parts:
     it is brought to the Gram matrix of all rows. Where the parts mislead, the bound is the metric.
     """
     theta, few = found.start(objective), found.objective

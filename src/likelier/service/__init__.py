@@ -1,1 +1,1 @@
-"""`likelier serve`: predictions over HTTP, labels that come later, and an event log from which all state is rebuilt."""
+"""`likelier serve`: predictions over HTTP, labels that come later, and a log that restores it all."""

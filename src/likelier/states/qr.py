@@ -65,8 +65,8 @@ class Equations(NamedTuple):
             found = np.ldexp(b, self.power[None, p:] - self.power[:p, None])
         if not np.isfinite(found).all():
             raise ValueError(
-                "Coefficients are too large for dtype('float64'): multiply the columns of X that are tiny, "
-                "or divide y."
+                "Coefficients are too large for dtype('float64'): rescale the columns of X that are tiny, "
+                "or y."
             )
         return np.asarray(found)
 

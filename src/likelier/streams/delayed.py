@@ -79,7 +79,7 @@ def _checked(answer: Mapping[Any, float]) -> Answer:
     if total == 0:
         return {}
     if not abs(total - 1) <= OFF or min(answer.values()) < 0:
-        raise ValueError(f"the model answered {dict(answer)}: probabilities must be >= 0 and sum to 1")
+        raise ValueError(f"probabilities of a model must be >= 0 and sum to 1; got {dict(answer)}.")
     return dict(answer)
 
 
@@ -241,7 +241,7 @@ class WaitingRows:
     def go(self, at: Any) -> Any:
         """To this moment; what is the moment then."""
         if at != at or at is None:
-            raise ValueError(f"{at!r} is not a valid moment")
+            raise ValueError(f"a moment must be a number or a date and time; got {at!r}.")
         if self.now is None and self.horizon is not None:
             _check_units(at, self.horizon)
         if self.now is None or at >= self.now:

@@ -56,7 +56,7 @@ SOME_BEND, MUCH_BEND = 0.03, 0.15  # of the held-out log-loss, which bends save
 
 @dataclass(frozen=True)
 class Linearity:
-    """Logistic regression on half of the rows, evaluated on the other half, without and with a slope of each
+    """Logistic regression on half of the rows, evaluated on the others, without and with a slope of each
     column that changes at its median (a broken line, as in Friedman 1991).
 
     gain: how much less the held-out log-loss is with bends, as a share of it; p: of no gain.

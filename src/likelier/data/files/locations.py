@@ -159,7 +159,9 @@ def check_packing(path: str) -> None:
             "it."
         )
     found = "not compressed" if packed is None else f"compressed by {packed}"
-    raise ValueError(f"{path}: the name says {named}, and the file is {found}: rename it.")
+    raise ValueError(
+        f"{path}: the name ends as that of a {named} file, but the file is {found}: rename it."
+    )
 
 
 # ---- many files --------------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ def find(path: Any, format: str | None) -> tuple[list[str], str]:
     unclear = [file for file, kind in formats.items() if kind is None]
     if unclear:
         raise ValueError(
-            f"{unclear[0]}: the name does not say what is in it: pass format=, one of "
+            f"{unclear[0]}: the format cannot be inferred from the name. Pass format=, one of "
             f"{', '.join(map(repr, known))}."
         )
     kinds = {kind: file for file, kind in formats.items() if kind is not None}

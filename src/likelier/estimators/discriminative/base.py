@@ -45,7 +45,6 @@ from likelier.estimators.common import (
     weights_by_class,
 )
 from likelier.estimators.deprecated import Strength
-from likelier.estimators.design_matrix import DesignMatrix
 from likelier.estimators.discriminative.weights import Weights, begun, by_class
 from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.sources import by_block
@@ -135,7 +134,7 @@ def with_offset(rows: LabelledRows, offset: Any) -> LabelledRows:
     if K == 2 and known.ndim == 2:
         known = np.ascontiguousarray(known[:, 1] - known[:, 0])
     if K > 2 and known.ndim == 1:
-        raise ValueError(f"offset (n,) says nothing of {K} classes: give it as ({n}, {K})")
+        raise ValueError(f"offset must have shape ({n}, {K}) for {K} classes; got {known.shape}.")
     return rows._replace(source=replace(source, offset=known))
 
 
@@ -161,10 +160,7 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
         """How columns of a table become those of a design matrix."""
         return DesignSettings()
 
-    @property
-    def design_(self) -> DesignMatrix:
-        """The design matrix that the table of `fit` became; only if it became one."""
-        return fitted_design(self)
+    design_ = property(fitted_design)
 
     # ---- how it becomes fitted, and is shown -------------------------------------------------------
     def _shown(self, model: Weights, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class OnlineCounters:
 
     def _known(self, name: str) -> Online:
         if "_model" not in vars(self):
-            raise AttributeError(f"{name} is there once a row has been learned from")
+            raise AttributeError(f"{name} is available once a row has been learned from")
         return self._model
 
     @property
