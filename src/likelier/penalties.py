@@ -1,4 +1,4 @@
-"""Penalties on weights, beside the mean loss: a part that bends, ½ Σ l2 θ², and one with corners."""
+"""Penalties on weights, beside the mean loss: a smooth part, ½ Σ l2 θ², and one with corners."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Protocol

@@ -1,4 +1,4 @@
-"""`likelier predict`: the answers of a saved model to the rows of a table, several parts at a time."""
+"""`likelier predict`: predictions of a saved model for the rows of a table, several parts at a time."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""`likelier stream`: learn and predict row by row; what is printed was said before the row was learned."""
+"""`likelier stream`: predict each row, then learn from it."""
 
 import os
 import sys

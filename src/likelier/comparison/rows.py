@@ -20,7 +20,7 @@ from likelier.data.design import Kind as TableKind
 from likelier.data.files.columns import Roles
 from likelier.data.files.scan import Scan
 from likelier.data.row_numbers import keys_of
-from likelier.data.words import learned_words
+from likelier.data.word_counts import learned_words
 from likelier.display import counted, some_of
 from likelier.engines import run
 from likelier.engines.row_numbers import numbered

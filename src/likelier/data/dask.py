@@ -15,7 +15,7 @@ from likelier.data.chunk import PART_BYTES, Chunk, Part
 from likelier.data.labels import code, first_seen, label_counts
 from likelier.data.matrix import Block, Dense, block
 from likelier.data.row_numbers import UncountedPieces, firsts, found, rows_of
-from likelier.data.tables import table_of
+from likelier.data.table_columns import table_of
 from likelier.data.transforms import AT_HAND, Partitions
 
 # What a task makes of the partitions of Dask collections that it is brought: chunks.

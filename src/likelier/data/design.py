@@ -21,7 +21,7 @@ from likelier.data.errors import BadCell, NonFinite, SkippedWarning
 from likelier.data.labels import Factor, numbers_among
 from likelier.data.matrix import CSR, Block, Columns, Dense
 from likelier.data.transforms import Wrapped
-from likelier.data.words import WordsTerm, beside
+from likelier.data.word_counts import WordsTerm, beside
 from likelier.display import some_of
 from likelier.threads import cores
 from likelier.warning_location import outside

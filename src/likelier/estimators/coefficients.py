@@ -1,4 +1,4 @@
-"""What the estimators of coefficients with standard errors share."""
+"""Checks of `cov`, `groups` and `level`, which all estimators with standard errors share."""
 
 from typing import Any
 

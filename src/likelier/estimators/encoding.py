@@ -28,7 +28,7 @@ from likelier.data.dask import DaskRows, is_collection
 from likelier.data.design import CategoryTerm, Design, Designed, LeftOut, TableColumn, encoding_threads
 from likelier.data.files.scan import Scan
 from likelier.data.matrix import readable
-from likelier.data.tables import table_of
+from likelier.data.table_columns import table_of
 from likelier.display import some_of
 from likelier.engines import run
 from likelier.estimators.frames import feature_names, opened

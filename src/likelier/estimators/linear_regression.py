@@ -30,7 +30,7 @@ from likelier.estimators.one_pass import (
 from likelier.estimators.predictions import evaluated_by_value, itself
 from likelier.estimators.regression_inference import Asked, intervals_of, summaries, term_tests_of
 from likelier.estimators.sources import brought, by_block, gathered, numeric, stored
-from likelier.estimators.tables import fitted_design
+from likelier.estimators.table_design import fitted_design
 from likelier.evaluation import ValueFoldMetrics
 from likelier.inference import (
     Covariance,

@@ -1,4 +1,4 @@
-"""What any fitted model says of some rows, and how good that is: in one pass, wherever the rows are."""
+"""Predictions of any fitted model, and how good they are: in one pass, wherever the rows are."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""What generative models take the columns of each class for."""
+"""Densities of single columns by class, with the rows."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""How well a classifier tells classes apart: ROC curves and confusion matrices."""
+"""How well a classifier distinguishes classes: ROC curves and confusion matrices."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple

@@ -1,4 +1,4 @@
-"""How solvers find their way."""
+"""The paths of solvers over the contours of a loss."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

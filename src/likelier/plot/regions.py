@@ -1,4 +1,4 @@
-"""Where a classifier says what, and how sure it is."""
+"""Decision regions and boundaries, probabilities and scores over two columns."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self

@@ -19,7 +19,7 @@ from likelier.data.design import (
     NumberTerm,
     TableColumn,
 )
-from likelier.data.words import WordsTerm
+from likelier.data.word_counts import WordsTerm
 from likelier.em import EMTrace, FittedMixture, Selection, Stepwise
 from likelier.estimators.discriminative.logistic import LogisticSGDState
 from likelier.estimators.discriminative.logistic_cv import CrossValidatedWeights

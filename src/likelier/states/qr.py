@@ -1,4 +1,4 @@
-"""The triangle that is left of the rows of a regression."""
+"""The R factor of the rows of a regression, by QR."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self

@@ -48,7 +48,7 @@ from likelier.estimators.deprecated import Strength
 from likelier.estimators.discriminative.weights import Weights, begun, by_class
 from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.sources import by_block
-from likelier.estimators.tables import fitted_design
+from likelier.estimators.table_design import fitted_design
 from likelier.links import Link
 from likelier.losses import Loss
 from likelier.model import ask

@@ -21,7 +21,7 @@ from likelier.estimators.generative.units import Scaling
 from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.one_pass import Start
 from likelier.estimators.sources import by_block
-from likelier.estimators.tables import dense_settings, fitted_design
+from likelier.estimators.table_design import dense_settings, fitted_design
 from likelier.families import (
     LOG_2PI,
     Discriminants,

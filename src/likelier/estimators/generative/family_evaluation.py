@@ -1,4 +1,4 @@
-"""How well families tell the classes of rows that they have not seen, alone and together."""
+"""How well families predict the classes of rows that they were not fitted to, alone and together."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

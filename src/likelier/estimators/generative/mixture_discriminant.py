@@ -37,7 +37,7 @@ from likelier.estimators.generative.mixture_base import (
 )
 from likelier.estimators.generative.outliers import ExpectedModel, RowSampling
 from likelier.estimators.generative.units import scaling_of, units_for
-from likelier.estimators.tables import dense_settings, fitted_design
+from likelier.estimators.table_design import dense_settings, fitted_design
 from likelier.families import SHAPES, Family, Mixture, ridged, variances_exceed
 from likelier.families.mixture import Owners
 from likelier.families.registry import family_of
