@@ -305,6 +305,12 @@ def test_mistakes_are_drawn_as_they_were_counted_and_below_their_bounds():
     ]
 
 
+def test_a_bound_is_what_mistake_bound_returned():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(TypeError, match=r"bound must be what mistake_bound\(X, y\) .*; got True"):
+        lk.plot.mistakes(lk.Perceptron().fit(X, y), bound=True)
+
+
 def test_a_model_that_counts_no_mistakes_has_none_to_draw(two):
     with pytest.raises(ValueError, match="no mistake_curve_"):
         lk.plot.mistakes(lk.LogisticRegression().fit(*two))

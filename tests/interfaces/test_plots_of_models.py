@@ -431,7 +431,7 @@ def test_weights_and_intervals_are_those_of_the_summary():
     np.testing.assert_allclose(ends[:, 0, 0], table.loc[order, "2.5 %"])
     np.testing.assert_allclose(ends[:, 1, 0], table.loc[order, "97.5 %"])
     assert ax.get_xlabel() == "weight, 95 % interval"
-    assert ax.get_title(loc="left") == "the 6 largest of 10"
+    assert ax.get_title(loc="left") == "Coefficients: the 6 largest of 10"
 
 
 def test_weights_of_more_classes_are_against_the_first(wine):

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from textwrap import fill
 from typing import Any, Literal, NamedTuple
@@ -571,9 +570,9 @@ class Comparison:
             result = self.result(model)
             if result.skipped is not None or result.candidate_model is None:
                 raise ValueError(f"{model} was skipped: {result.skipped}")
-            self._fitted[model] = import_module("likelier.comparison.refit").fitted(
-                self, result.candidate_model
-            )
+            from likelier.comparison.refit import fitted  # late: it loads what comparisons do not need
+
+            self._fitted[model] = fitted(self, result.candidate_model)
         return self._fitted[model]
 
     def __repr__(self) -> str:
@@ -664,9 +663,9 @@ class Comparison:
         Path
             The file that was written.
         """
-        reporting = import_module("likelier.report")  # which is built on comparisons, and slow to load
-        written: Path = reporting.written(self, Path(path))
-        return written
+        from likelier.report import written  # late: the report is built on comparisons
+
+        return written(self, Path(path))
 
 
 def _plain(record: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from likelier.comparison import Comparison, Result, compare
 from likelier.comparison.cross_validate import LearningCurve, grow_training_rows
 from likelier.estimators.evaluate import evaluate
 from likelier.evaluation import LabelEvaluation
+from likelier.evaluation.mistake_bounds import MistakeBound
 from likelier.plot.axes import MUTED, axes, color, ink, marker, tint, titled
 from likelier.streams.figures import GROUPS, Figures
 
@@ -346,6 +347,8 @@ def _of_perceptron(model: Any, bound: Any, ax: Any) -> Any:
         )
     turns, *counts = model.mistake_curve_.T
     classes = [str(label) for label in model.classes_][-len(counts) :]
+    if bound is not None and not isinstance(bound, MistakeBound):
+        raise TypeError(f"bound must be what mistake_bound(X, y) of the model returned; got {bound!r:.80}.")
     levels: Any = [] if bound is None else np.atleast_1d(bound.bound)
     for k, (label, count) in enumerate(zip(classes, counts, strict=True)):
         style = {"color": color(k), "marker": marker(k), "markersize": 4}

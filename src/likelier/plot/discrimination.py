@@ -71,7 +71,7 @@ def roc(found: Any, X: Any = None, y: Any = None, *, positive: Any = None, ax: A
     ax.set_xlabel("false positive rate")
     ax.set_ylabel("true positive rate")
     ax.legend(framealpha=0.9, loc="lower right")
-    return titled(ax, "ROC")
+    return titled(ax, "ROC curve")
 
 
 def confusion_matrix(

@@ -18,7 +18,7 @@ from likelier.estimators import validation
 from likelier.estimators.generative.mixture_init import gaussians
 from likelier.families import Diagonal, Mixture, Params, ridged
 from likelier.model import Bayes, ask, log_of
-from likelier.plot.axes import MUTED, Columns, Table, axes, color, ink, is_whole, outside, pyplot
+from likelier.plot.axes import MUTED, Columns, Table, axes, color, ink, is_whole, outside, pyplot, titled
 from likelier.storing.files import place_for, write
 
 # The components of mixtures, and how rows belong to them.
@@ -81,7 +81,7 @@ def responsibilities(model: Any, X: Any, *, columns: Any = None, ax: Any = None)
         ax.set_ylabel(table.name(int(shown[1])))
     ax.set_xlabel(table.name(int(shown[0])))
     ax.legend(framealpha=0.9)
-    return ax
+    return titled(ax, "Responsibilities")
 
 
 class Parts(NamedTuple):

@@ -99,7 +99,7 @@ def short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-CAPTIONS = ("Mistakes over time", "Learning curve", "Density by class")
+CAPTIONS = ("Mistakes over time", "Learning curve", "Density by class", "Coefficients", "Decision regions")
 NOT_SAID = ("Creator", "Date", "Format", "Type")
 
 
