@@ -164,7 +164,7 @@ def _(column: Indicator, each: Input, cells: Floats) -> Floats:
 
 @encoded.register
 def _(column: Code, each: Input, cells: Floats) -> Floats:
-    return np.array([*column.codes, column.unseen, column.missing])[cells.astype(int)]
+    return np.asarray(np.array([*column.codes, column.unseen, column.missing])[cells.astype(np.intp)])
 
 
 @encoded.register
