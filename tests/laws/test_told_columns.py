@@ -194,7 +194,9 @@ def test_what_is_said_of_columns_must_make_sense(how, said, tmp_path):
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize(("kind", "said"), [("number", "'one' is not a number"), ("date", "'one' is not a date")])
+@pytest.mark.parametrize(
+    ("kind", "said"), [("number", "'one' is not a number"), ("date", "'one' is not a date")]
+)
 @pytest.mark.parametrize("ending", ["parquet", "jsonl"])
 def test_cells_that_are_not_as_said_are_named(ending, kind, said, tmp_path):
     cells = [None, "one"] * (N // 2)

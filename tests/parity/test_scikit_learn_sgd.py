@@ -47,7 +47,8 @@ kinds = pytest.mark.parametrize("kind", ["dense", "sparse"])
 
 def test_the_face_is_scikit_learns():
     theirs = linear_model.SGDClassifier
-    wanted, found = (list(inspect.signature(kind).parameters.values()) for kind in (theirs, lk.SGDClassifier))
+    kinds = (theirs, lk.SGDClassifier)
+    wanted, found = (list(inspect.signature(kind).parameters.values()) for kind in kinds)
     assert [(p.name, p.kind, p.default) for p in found[: len(wanted)]] == [
         (p.name, p.kind, p.default) for p in wanted
     ]
