@@ -129,8 +129,8 @@ def verdict(comparison: Comparison) -> str:
 
 def facts(comparison: Comparison) -> str:
     """The table in numbers."""
-    rows, kinds = comparison.rows, ("number", "category", "text")
-    held = [f"{len(rows.of(kind))} {kind}" for kind in kinds if rows.of(kind)]
+    rows, kinds = comparison.rows, {"number": "numeric", "category": "categorical", "text": "text"}
+    held = [f"{len(rows.of(kind))} {name}" for kind, name in kinds.items() if rows.of(kind)]
     columns = "a sparse matrix" if rows.sparse is not None else ", ".join(held)
     found = [(f"{len(rows):,}", "row" if len(rows) == 1 else "rows", "")]
     found.append((f"{rows.p:,}", "column" if rows.p == 1 else "columns", columns))
