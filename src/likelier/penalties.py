@@ -121,11 +121,6 @@ class ElasticNet:
         """Soft thresholds: shrunk towards 0, and set to it when small."""
         return np.asarray(np.sign(v) * np.maximum(np.abs(v) - self.l1 / scale, 0.0))
 
-    def prox(self, v: Floats, step: Floats | float) -> Floats:
-        """argmin over θ of |θ - v|²/2 + step · penalty(θ): shrunk towards 0, and set to it when small."""
-        shrunk = np.maximum(np.abs(v) - step * self.l1, 0.0) / (1 + step * self.l2)
-        return np.asarray(np.sign(v) * shrunk)
-
     def residual(self, theta: Floats, gradient: Floats) -> Floats:
         """The least subgradient of f + l1|θ|, from that of f: 0 at an optimum."""
         at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - self.l1, 0.0)
