@@ -136,7 +136,7 @@ def test_steps_at_rows_go_by_partitions_and_say_what_they_cannot():
     assert found.score(Xd, yd) > 0.5
     with pytest.raises(ValueError, match="early_stopping holds rows out of those in memory"):
         lk.SGDClassifier(early_stopping=True).fit(Xd, yd)
-    with pytest.raises(ValueError, match="offset goes with rows in memory"):
+    with pytest.raises(ValueError, match="offset requires rows in memory"):
         lk.LogisticRegression().fit(Xd, yd, offset=np.zeros(300))
     with pytest.raises(ValueError, match="Dask collection, and BayesClassifier takes rows in memory"):
         lk.BayesClassifier(lk.GaussianMixture(1)).fit(Xd, yd)

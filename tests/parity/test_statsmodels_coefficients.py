@@ -356,9 +356,9 @@ LINE = lk.LinearRegression().fit(X, Y)
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"cov": "cluster"}, "go together"),
-        ({"groups": G}, "go together"),
-        ({"cov": "HC1", "groups": G}, "go together"),
+        ({"cov": "cluster"}, "requires groups=, the cluster of each row"),
+        ({"groups": G}, "requires groups=, the cluster of each row"),
+        ({"cov": "HC1", "groups": G}, "requires groups=, the cluster of each row"),
         ({"cov": "cluster", "groups": G[:-1]}, r"each of the 300 rows of X; got shape \(299,\)"),
         ({"cov": "cluster", "groups": np.zeros(300)}, "at least 2 clusters"),
         ({"cov": "cluster", "groups": np.where(np.arange(300) == 7, np.nan, G)}, "missing value in row 7"),

@@ -143,7 +143,9 @@ def _prepared(model: Any, source: "Stored", options: Namespace) -> Any:
         )
     if model is None and options.settings:
         name = options.settings[0][0]
-        raise ValueError(f"--set {name} goes with --model M: which model is the best is not known yet")
+        raise ValueError(
+            f"--set {name} requires --model M: which model is the best is not known before the comparison"
+        )
     with showing("reading"):
         rows = rows_of(source, seed=0)
     if model is None:

@@ -386,7 +386,7 @@ class Result:
 
 
 class WholeTable(NamedTuple):
-    """What was handed in, where a sample of it was compared on."""
+    """The rows that were passed, where a sample of it was compared on."""
 
     X: Any
     y: Any
@@ -420,7 +420,7 @@ class Comparison:
     folds : Folds or None
         The rows of each fold.
     table : WholeTable or None
-        What was handed in, where a sample of it was compared on.
+        The rows that were passed, where a sample of it was compared on.
     best : Result
         The best model by the metric.
     best_estimator_ : estimator

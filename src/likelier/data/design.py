@@ -635,7 +635,7 @@ class Designed(Wrapped):
         Z[:, np.isin(self.design.owners, list(self.absent))] = np.nan
         return Dense(Z)
 
-    # What a source that users hand in has beside its rows: y and weights are those of the table.
+    # What a source that users pass has beside its rows: y and weights are those of the table.
     @property
     def targets(self) -> tuple[str, ...]:
         return self._table.targets

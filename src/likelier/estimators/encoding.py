@@ -270,7 +270,7 @@ def _check_levels(estimator: Any, design: Design, n: float) -> None:
         if count > MANY_LEVELS and count > n / 2:
             warnings.warn(
                 f"{name}: column {term.name!r} has {count:,} levels in {n:,.0f} rows: is it an identifier? "
-                "It says little of other rows; leave it out.",
+                "It predicts little for other rows; leave it out.",
                 DegenerateWarning,
                 stacklevel=outside(),
             )

@@ -118,7 +118,7 @@ def weighted_rows(estimator: Any, X: Any, sample_weight: Any) -> Source:
     if sample_weight is None:
         return rows
     if not isinstance(rows, Arrays):
-        raise ValueError("sample_weight goes with rows in memory, and X is a source: load its rows first.")
+        raise ValueError("sample_weight requires rows in memory, but X is a source: load its rows first.")
     w = weights_of(sample_weight, len(rows))
     weighty(w)
     return replace(rows, w=w)

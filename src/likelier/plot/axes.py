@@ -84,7 +84,7 @@ def mixed(one: Any, other: Any, share: float) -> tuple[float, ...]:
 
 # ---- tables --------------------------------------------------------------------------------------
 class Table(NamedTuple):
-    """Rows as they were handed in, column by column, and how to make more rows of the same kind."""
+    """Rows as they were passed, column by column, and how to make more rows of the same kind."""
 
     frame: Any  # a narwhals frame; None: an array
     array: Any

@@ -123,7 +123,7 @@ def with_offset(rows: LabelledRows, offset: Any) -> LabelledRows:
     """Rows with an offset that is added to their scores."""
     source = rows.source
     if not isinstance(source, Arrays):
-        raise ValueError("offset goes with rows in memory, and X is a source: load its rows first.")
+        raise ValueError("offset requires rows in memory, but X is a source: load its rows first.")
     known = np.ascontiguousarray(offset, dtype=np.float64)
     n, K = len(source), len(rows.classes)
     if known.shape != (n,) and known.shape != (n, K):

@@ -154,9 +154,9 @@ def _rows_again(model: Any, asked: Asked, found: Information) -> Objective:
 def summary_of(model: Any, asked: Asked, *, exp: bool) -> LikelihoodSummary:
     """The table of coefficients, or of odds ratios."""
     if asked.X is None and not (asked.y is None and asked.sample_weight is None and asked.offset is None):
-        raise ValueError("summary(X, y): y, sample_weight and offset go with X.")
+        raise ValueError("summary(X, y): pass y, sample_weight and offset together with X.")
     if asked.X is not None and asked.y is None and not stored(asked.X):
-        raise ValueError("summary(X, y): y goes with X.")
+        raise ValueError("summary(X, y): pass y with X.")
     fit = fit_again(model, asked)
     summary, left_open = likelihood_summary(
         fit.found, fit.at, fit.rows, cov=asked.cov, level=asked.level, clusters=fit.clusters

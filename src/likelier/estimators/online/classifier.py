@@ -574,7 +574,7 @@ class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
         if self._model.settings != self._settings():
             raise ValueError(
                 "settings were changed since the first row was learned from: set them back, or start "
-                "afresh with fit"
+                "again with fit"
             )
 
     def _check_classes(self, model: Online, classes: Any) -> None:

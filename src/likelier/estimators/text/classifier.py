@@ -292,7 +292,9 @@ default="naive-bayes"
         for one in (self, *others):
             one._check_fitted()
             if one.get_params() != self.get_params():
-                raise ValueError("parameters differ: fit the models to be merged alike.")
+                raise ValueError(
+                    "parameters differ: fit the models with the same parameters to merge them."
+                )
         vectorizer, model = merged_models([self, *others])
         return TextClassifier(**self.get_params())._publish(vectorizer, model)
 

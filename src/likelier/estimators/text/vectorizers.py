@@ -37,7 +37,7 @@ class CountVectorizer(peer.CountVectorizer):
     Parameters
     ----------
     input : {"content", "filename", "file"}, default="content"
-        What the documents are handed in as: texts, names of files, or open files.
+        What the documents are passed as: texts, names of files, or open files.
     encoding : str, default="utf-8"
         How bytes are decoded.
     decode_error : {"strict", "ignore", "replace"}, default="strict"
@@ -256,7 +256,7 @@ class HashingVectorizer(peer.HashingVectorizer):
     Parameters
     ----------
     input : {"content", "filename", "file"}, default="content"
-        What the documents are handed in as: texts, names of files, or open files.
+        What the documents are passed as: texts, names of files, or open files.
     encoding : str, default="utf-8"
         How bytes are decoded.
     decode_error : {"strict", "ignore", "replace"}, default="strict"
@@ -422,7 +422,7 @@ class TfidfVectorizer(peer.TfidfVectorizer, CountVectorizer):
     Parameters
     ----------
     input : {"content", "filename", "file"}, default="content"
-        What the documents are handed in as: texts, names of files, or open files.
+        What the documents are passed as: texts, names of files, or open files.
     encoding : str, default="utf-8"
         How bytes are decoded.
     decode_error : {"strict", "ignore", "replace"}, default="strict"
