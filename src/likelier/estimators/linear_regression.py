@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array
 from likelier import links
 from likelier.array_types import Floats
 from likelier.data import Source, frames
-from likelier.estimators import validation
+from likelier.estimators import formulas, validation
 from likelier.estimators.base import in_precision
 from likelier.estimators.discriminative.weights import same
 from likelier.estimators.encoding import filling_gaps
@@ -126,6 +126,9 @@ class LeastSquares(TakesTables, MultiOutputMixin, RegressorMixin, OnePass):
     _model: LinearParams
     _statistics: RowsOrTriangle
     _target: tuple[int, ...]  # the shape of a row of y
+
+    from_formula = classmethod(formulas.from_formula)
+    formula_ = property(formulas.formula_of)
 
     def _solve(self, equations: Equations) -> Solution:
         raise NotImplementedError
@@ -517,6 +520,8 @@ class LinearRegression(LeastSquares):
         only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (p,)
         Names of the columns, if X had names.
+    formula_ : str
+        The formula, after `from_formula` only.
 
     See Also
     --------
@@ -646,6 +651,8 @@ class Ridge(LeastSquares):
         only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (p,)
         Names of the columns, if X had names.
+    formula_ : str
+        The formula, after `from_formula` only.
 
     See Also
     --------

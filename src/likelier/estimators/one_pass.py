@@ -11,7 +11,6 @@ from sklearn.base import clone
 
 from likelier.data import Source
 from likelier.data.chunk import single
-from likelier.data.design import difference
 from likelier.engines import run
 from likelier.engines.row_numbers import numbered
 from likelier.estimators import cross_validation, validation
@@ -128,7 +127,7 @@ def _check_designs(first: NamedModel, one: NamedModel) -> None:
         return
     said = "one was fitted to numbers, the other to a table with categories"
     if designs[0] is not None and designs[1] is not None:
-        found = difference(*designs)
+        found = designs[0].unlike(designs[1])
         if found is None:
             return
         said = found
