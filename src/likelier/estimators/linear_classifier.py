@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 from likelier.array_types import Floats
 from likelier.estimators import posteriors, validation
 from likelier.estimators.base import InNotebooks
+from likelier.estimators.to_sklearn import to_sklearn
 from likelier.links import Link
 from likelier.model import ask
 from likelier.scores import Affine, Scores
@@ -53,6 +54,7 @@ class LinearClassifier(ClassifierMixin, InNotebooks):
 
     _takes_blocks = True  # of chunks, in place of X
 
+    to_sklearn = to_sklearn
     decision_function = posteriors.decision_function
     predict = posteriors.predict
     predict_proba = posteriors.predict_proba

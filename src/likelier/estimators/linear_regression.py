@@ -31,6 +31,7 @@ from likelier.estimators.predictions import evaluated_by_value, itself
 from likelier.estimators.regression_inference import Asked, intervals_of, summaries, term_tests_of
 from likelier.estimators.sources import brought, by_block, gathered, numeric, stored
 from likelier.estimators.tables import TakesTables
+from likelier.estimators.to_sklearn import to_sklearn
 from likelier.evaluation import ValueFoldMetrics
 from likelier.inference import (
     Covariance,
@@ -126,6 +127,8 @@ class LeastSquares(TakesTables, MultiOutputMixin, RegressorMixin, OnePass):
     _model: LinearParams
     _statistics: RowsOrTriangle
     _target: tuple[int, ...]  # the shape of a row of y
+
+    to_sklearn = to_sklearn
 
     def _solve(self, equations: Equations) -> Solution:
         raise NotImplementedError

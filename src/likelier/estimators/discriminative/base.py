@@ -50,6 +50,7 @@ from likelier.estimators.discriminative.weights import Weights, begun, by_class
 from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.sources import by_block
 from likelier.estimators.tables import fitted_design
+from likelier.estimators.to_sklearn import to_sklearn
 from likelier.links import Link
 from likelier.losses import Loss
 from likelier.model import ask
@@ -185,6 +186,7 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
         return tags
 
     # ---- answers -----------------------------------------------------------------------------------
+    to_sklearn = to_sklearn
     decision_function = posteriors.decision_function
 
     @by_block
