@@ -33,6 +33,7 @@ from likelier.estimators.sources import brought, by_block, gathered, numeric, st
 from likelier.estimators.tables import TakesTables
 from likelier.estimators.to_sklearn import to_sklearn
 from likelier.evaluation import ValueFoldMetrics
+from likelier.export.describe import Scored
 from likelier.inference import (
     Covariance,
     Solution,
@@ -215,6 +216,10 @@ class LeastSquares(TakesTables, MultiOutputMixin, RegressorMixin, OnePass):
         with validation.naming(rows):
             Y = ask(model.scores, rows, links.identity).out
         return np.asarray(Y[:, 0]) if np.ndim(self.coef_) == 1 else np.asarray(Y)
+
+    def _scored(self) -> Scored:
+        """For exports."""
+        return Scored(self._model.assigned(self.coef_, self.intercept_).scores, "targets")
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """R², the coefficient of determination: the share of the variance of y that is explained.

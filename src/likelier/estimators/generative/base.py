@@ -20,6 +20,7 @@ from likelier.estimators.generative.outliers import scored
 from likelier.estimators.priors import adapted, warn_of_priors
 from likelier.estimators.sources import by_block
 from likelier.estimators.to_sklearn import to_sklearn
+from likelier.export.describe import Scored
 from likelier.families import Support
 from likelier.links import Link
 from likelier.model import Bayes, ask, log_of
@@ -571,6 +572,10 @@ class GenerativeModel(BaseEstimator, ABC):
         validation.fitted(self)
         scores: Scores = getattr(self._model, which)
         return self._answers(scores, X, link)
+
+    def _scored(self) -> Scored:
+        """For exports."""
+        return Scored(self._model.posterior, "softmax", self._model.params.support)
 
     def _posterior(self, X: Any, priors: Any, link: Link) -> NDArray[Any]:
         if priors is None:
