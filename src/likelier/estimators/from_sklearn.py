@@ -364,8 +364,10 @@ def _regression(fitted: Any, new: Any) -> Read:
     B = np.atleast_2d(_array(fitted.coef_))
     at = np.broadcast_to(_array(fitted.intercept_), len(B)).copy()
     flat = np.ndim(fitted.coef_) == 1 and np.ndim(fitted.intercept_) == 0
-    rank, how = int(getattr(fitted, "rank_", B.shape[1])), str(getattr(fitted, "solver_", "qr"))
-    solution = Solution(B.T.copy(), rank, np.empty((0, B.shape[1])), how)
+    rank, how = getattr(fitted, "rank_", None), str(getattr(fitted, "solver_", "qr"))
+    solution = Solution(
+        B.T.copy(), B.shape[1] if rank is None else int(rank), np.empty((0, B.shape[1])), how
+    )
     model = LinearParams(B, at, np.zeros(B.shape[1]), at.copy(), solution, _single(fitted.coef_))
     return Read(model, None, () if flat else (len(B),))
 

@@ -161,10 +161,10 @@ class LinearOnly(OneCovariance):
     def _unknown(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise ValueError(NO_COVARIANCE)
 
-    cov = property(_unknown)  # type: ignore[assignment]
-    variances = property(_unknown)  # type: ignore[assignment]
-    _factors = property(_unknown)  # type: ignore[assignment]
-    _law = property(_unknown)  # type: ignore[assignment]
+    cov = property(_unknown)
+    variances = property(_unknown)
+    _factors = property(_unknown)
+    _law = property(_unknown)
     whitening_of = expect = marginal = _rest = parts = _unknown
 
     def scores(self) -> Scores:
