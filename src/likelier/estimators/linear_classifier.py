@@ -9,6 +9,8 @@ from sklearn.base import ClassifierMixin
 from likelier.array_types import Floats
 from likelier.estimators import posteriors, validation
 from likelier.estimators.base import InNotebooks
+from likelier.estimators.to_sklearn import to_sklearn
+from likelier.export.describe import Scored
 from likelier.links import Link
 from likelier.model import ask
 from likelier.scores import Affine, Scores
@@ -53,6 +55,7 @@ class LinearClassifier(ClassifierMixin, InNotebooks):
 
     _takes_blocks = True  # of chunks, in place of X
 
+    to_sklearn = to_sklearn
     decision_function = posteriors.decision_function
     predict = posteriors.predict
     predict_proba = posteriors.predict_proba
@@ -102,6 +105,10 @@ class LinearClassifier(ClassifierMixin, InNotebooks):
         if len(W) == 1 and len(self.classes_) == 2:  # sigma(a) is the softmax of (0, a)
             W, b = np.vstack([np.zeros_like(W), W]), np.array([0.0, b[0]])
         return Scores((Affine(b, np.ascontiguousarray(W), np.zeros(W.shape[1])),))
+
+    def _scored(self) -> Scored:
+        """For exports."""
+        return Scored(self._scores(), "softmax")
 
     def _ask(self, X: Any, link: Link) -> NDArray[Any]:
         rows = validation.known_rows(self, X)

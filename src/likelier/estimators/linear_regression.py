@@ -31,7 +31,9 @@ from likelier.estimators.predictions import evaluated_by_value, itself
 from likelier.estimators.regression_inference import Asked, intervals_of, summaries, term_tests_of
 from likelier.estimators.sources import brought, by_block, gathered, numeric, stored
 from likelier.estimators.tables import TakesTables
+from likelier.estimators.to_sklearn import to_sklearn
 from likelier.evaluation import ValueFoldMetrics
+from likelier.export.describe import Scored
 from likelier.inference import (
     Covariance,
     Solution,
@@ -129,6 +131,7 @@ class LeastSquares(TakesTables, MultiOutputMixin, RegressorMixin, OnePass):
 
     from_formula = classmethod(formulas.from_formula)
     formula_ = property(formulas.formula_of)
+    to_sklearn = to_sklearn
 
     def _solve(self, equations: Equations) -> Solution:
         raise NotImplementedError
@@ -215,6 +218,10 @@ class LeastSquares(TakesTables, MultiOutputMixin, RegressorMixin, OnePass):
         with validation.naming(rows):
             Y = ask(model.scores, rows, links.identity).out
         return np.asarray(Y[:, 0]) if np.ndim(self.coef_) == 1 else np.asarray(Y)
+
+    def _scored(self) -> Scored:
+        """For exports."""
+        return Scored(self._model.assigned(self.coef_, self.intercept_).scores, "targets")
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """R², the coefficient of determination: the share of the variance of y that is explained.

@@ -333,9 +333,9 @@ def needs_statistics(estimator: Any, what: str) -> None:
     if estimator._statistics is None:
         raise ValueError(
             f"{what} needs the statistics of the rows, and this {type(estimator).__name__} keeps none: "
-            "it came from marginal() or condition(), was saved without them, or was fitted with a "
-            "covariance_estimator or to rows in which cells are missing in more ways than can be "
-            "counted."
+            "it came from marginal(), condition() or a model of scikit-learn that keeps none, was saved "
+            "without them, or was fitted with a covariance_estimator or to rows in which cells are missing "
+            "in more ways than can be counted."
         )
 
 

@@ -49,6 +49,7 @@ from likelier.families import (
     Group,
     Histograms,
     Kernels,
+    LinearOnly,
     Mixed,
     Mixture,
     Multinomials,
@@ -521,6 +522,7 @@ RECORDS = {
         lambda d: (d.alpha > 0).all() and (d.rest >= 0).all() and d.whole > 0,
     ),
     "families.Tied": Kind(Tied, {"mean": "K p", "cov": "p p"}, lambda d: d.tol >= 0),
+    "families.LinearOnly": Kind(LinearOnly, {"mean": "K p"}),
     "families.Spanned": Kind(Spanned, {"mean": "K p", "D": "m p"}, lambda d: d.tol >= 0),
     "families.Full": Kind(Full, {"mean": "K p", "cov": "K p p"}),
     "families.Bernoulli": Kind(

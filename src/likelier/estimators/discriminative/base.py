@@ -50,6 +50,8 @@ from likelier.estimators.discriminative.weights import Weights, begun, by_class
 from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.sources import by_block
 from likelier.estimators.tables import fitted_design
+from likelier.estimators.to_sklearn import to_sklearn
+from likelier.export.describe import Scored
 from likelier.links import Link
 from likelier.losses import Loss
 from likelier.model import ask
@@ -185,6 +187,7 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
         return tags
 
     # ---- answers -----------------------------------------------------------------------------------
+    to_sklearn = to_sklearn
     decision_function = posteriors.decision_function
 
     @by_block
@@ -228,6 +231,10 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
         rows = validation.known_rows(self, X)
         with validation.naming(rows):
             return ask(self._written().scores, rows, link).out
+
+    def _scored(self) -> Scored:
+        """For exports."""
+        return Scored(self._written().scores, "softmax" if hasattr(self, "predict_proba") else "labels")
 
     def _written(self) -> Weights:
         """The model; as in scikit-learn, `coef_` and `intercept_` may have been written to."""

@@ -4,7 +4,7 @@ import copy
 import inspect
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -27,6 +27,7 @@ from likelier.estimators.generative.base import seen_only, warn_of_skipped
 from likelier.estimators.generative.units import scaling_of, units_for
 from likelier.estimators.priors import PosteriorSums, likeliest, warn_of_priors
 from likelier.estimators.sources import by_block, stored
+from likelier.export.describe import NotExpressible, Scored
 from likelier.families import Family, Params
 from likelier.links import identity
 from likelier.model import Bayes, ask, log_of
@@ -572,6 +573,17 @@ class BayesClassifier(ClassifierMixin, Estimator):
                 raise ValueError(f"no class {y!r}; classes: {self.classes_.tolist()}")
             codes = np.full(n_samples, found)
         return self._model.sample(codes, rng), self.classes_[codes]
+
+    def _scored(self) -> Scored:
+        """For exports."""
+        densities = self._model
+        if not isinstance(densities, FamilyDensities):
+            raise NotExpressible(
+                f"BayesClassifier of {self.density!r:.80} cannot be exported: its densities are objects of "
+                "another library, of which no export knows how they are computed."
+            )
+        model = replace(densities._model, log_prior=log_of(self.class_prior_))
+        return Scored(model.posterior, "softmax", model.params.support, draws_near=False)
 
     def _posterior(self, X: Any, priors: Any) -> Floats:
         """Scores whose softmax is p(C_k | x). Rows that no class can have tell nothing: the priors stay."""

@@ -35,6 +35,7 @@ from likelier.estimators.generative.outliers import CountedModel
 from likelier.estimators.generative.units import Scaling
 from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.one_pass import Start
+from likelier.export.describe import Scored
 from likelier.families import Mixed, MixedFamily
 from likelier.families.affine_view import AffineView
 from likelier.families.left_out_columns import NotByRow
@@ -192,6 +193,9 @@ class NaiveBayes(OnePassClassifier):
 
     def _labelled(self, source: Source, survey: Survey) -> Source:
         return recoded(source, survey.plan).coded(survey.classes)
+
+    def _scored(self) -> Scored:
+        return super()._scored()._replace(levels=self._plan.levels)
 
     def _known_rows(self, X: Any, sample_weight: Any = None) -> Source:
         return recoded(super()._known_rows(X, sample_weight), self._plan)
