@@ -111,7 +111,8 @@ class ElasticNet:
 
     def quadratic(self, theta: Floats) -> float:
         """The part that bends."""
-        return float(self.l2 @ theta**2 / 2)
+        with np.errstate(over="ignore"):  # infinite: a step this long is refused
+            return float(self.l2 @ theta**2 / 2)
 
     def shared(self, scale: Floats) -> Floats:
         return scale

@@ -562,7 +562,7 @@ class Comparison:
         >>> found = lk.compare(X, y, ["GaussianNB", "LDA"])
         >>> found.best_estimator_
         LinearDiscriminantAnalysis()
-        >>> found.estimator("GaussianNB").score(X, y).round(3)
+        >>> round(found.estimator("GaussianNB").score(X, y), 3)
         0.989
         """
         if model not in self._fitted:

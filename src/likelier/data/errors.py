@@ -93,6 +93,14 @@ class OutOfSupport(BadCell):
         return said
 
 
+class NoValue(BadCell):
+    """A row in which an expression of columns has no finite value; `why` says which, and of what."""
+
+    def _said(self, where: str) -> str:
+        row = self.place or f"row {self.row}"
+        return f"Input X: {self.why} in {row}. Drop such rows, or change the formula."
+
+
 class TooLarge(BadCell):
     """A cell of X is so large that no class has a finite score for its row."""
 

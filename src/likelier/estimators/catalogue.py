@@ -222,7 +222,7 @@ _LISTED = (
         f"{_GENERATIVE}.discriminant",
         "generative",
         "lda",
-        Saved(("model.LinearBayes",), ("families.Tied", "families.Spanned")),
+        Saved(("model.LinearBayes",), ("families.Tied", "families.Spanned", "families.LinearOnly")),
         (
             _covaried(
                 "LDA",

@@ -16,11 +16,6 @@ def check_errors(cov: str, groups: Any, level: float) -> None:
 
 
 def table_terms(model: Any) -> dict[str, list[int]] | None:
-    """The columns of the design matrix, if there is one, by the column of the table that they encode."""
+    """The columns of the design matrix, if there is one, by the column or the term that they encode."""
     design = vars(model).get("_design")
-    if design is None:
-        return None
-    found: dict[str, list[int]] = {name: [] for name in design.names_in}
-    for j, owner in enumerate(design.owners):
-        found[design.names_in[owner]].append(j)
-    return found
+    return None if design is None else design.by_name

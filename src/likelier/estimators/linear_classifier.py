@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 from likelier.array_types import Floats
 from likelier.estimators import exports, posteriors, validation
 from likelier.estimators.base import InNotebooks
+from likelier.estimators.to_sklearn import to_sklearn
 from likelier.export.describe import Scored
 from likelier.links import Link
 from likelier.model import ask
@@ -54,6 +55,7 @@ class LinearClassifier(ClassifierMixin, InNotebooks):
 
     _takes_blocks = True  # of chunks, in place of X
 
+    to_sklearn = to_sklearn
     decision_function = posteriors.decision_function
     predict = posteriors.predict
     predict_proba = posteriors.predict_proba

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array
 from likelier import links
 from likelier.array_types import Floats
 from likelier.data import Source, frames
-from likelier.estimators import exports, validation
+from likelier.estimators import exports, formulas, validation
 from likelier.estimators.base import in_precision
 from likelier.estimators.discriminative.weights import same
 from likelier.estimators.encoding import filling_gaps
@@ -31,6 +31,7 @@ from likelier.estimators.predictions import evaluated_by_value, itself
 from likelier.estimators.regression_inference import Asked, intervals_of, summaries, term_tests_of
 from likelier.estimators.sources import brought, by_block, gathered, numeric, stored
 from likelier.estimators.tables import TakesTables
+from likelier.estimators.to_sklearn import to_sklearn
 from likelier.evaluation import ValueFoldMetrics
 from likelier.export.describe import Scored
 from likelier.inference import (
@@ -127,6 +128,10 @@ class LeastSquares(TakesTables, MultiOutputMixin, RegressorMixin, OnePass):
     _model: LinearParams
     _statistics: RowsOrTriangle
     _target: tuple[int, ...]  # the shape of a row of y
+
+    from_formula = classmethod(formulas.from_formula)
+    formula_ = property(formulas.formula_of)
+    to_sklearn = to_sklearn
 
     def _solve(self, equations: Equations) -> Solution:
         raise NotImplementedError
@@ -524,6 +529,8 @@ class LinearRegression(LeastSquares):
         only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (p,)
         Names of the columns, if X had names.
+    formula_ : str
+        The formula, after `from_formula` only.
 
     See Also
     --------
@@ -653,6 +660,8 @@ class Ridge(LeastSquares):
         only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (p,)
         Names of the columns, if X had names.
+    formula_ : str
+        The formula, after `from_formula` only.
 
     See Also
     --------

@@ -317,6 +317,8 @@ def unlabelled(estimator: Any, X: Any, sample_weight: Any, *, known: bool) -> So
 
 def supervised(estimator: Any, X: Any, y: NDArray[Any], sample_weight: Any, *, known: bool) -> Arrays:
     """Rows with a y that is checked already."""
+    if isinstance(X, Arrays):  # of a formula: columns that are made already
+        return replace(X, y=y, w=weights_of(sample_weight, len(y)))
     X = opened(X)
     if not known and isinstance(X, nw.DataFrame) and X.shape[0] == len(y):
         found = learned_frame(estimator, X, weights_of(sample_weight, len(y)))

@@ -247,7 +247,7 @@ def learning_curve(
     >>> X, y = load_wine(return_X_y=True)
     >>> ax = lk.plot.learning_curve([lk.GaussianNB(), lk.LinearDiscriminantAnalysis()], X, y)
     >>> ax.get_xlabel()
-    'rows learned from'
+    'training rows'
     """
     found = _found(models, X, y, sizes, metric, cv, random_state)
     ax = axes(ax)

@@ -22,6 +22,7 @@ from likelier.data.design import (
     NumberTerm,
     TableColumn,
 )
+from likelier.data.formula import FormulaDesign, FormulaFactor, FormulaProduct, FormulaTerm
 from likelier.data.words import WordsTerm
 from likelier.em import EMTrace, FittedMixture, Selection, Stepwise
 from likelier.estimators.discriminative.logistic import LogisticSGDState
@@ -48,6 +49,7 @@ from likelier.families import (
     Group,
     Histograms,
     Kernels,
+    LinearOnly,
     Mixed,
     Mixture,
     Multinomials,
@@ -435,6 +437,32 @@ def _planned(design: Design) -> Any:
     return known and design.p > 0 and parts <= {*DATE_PARTS, DAYS}
 
 
+def _factored(factor: FormulaFactor) -> Any:
+    """Columns by numbers, a basis, indicators or contrasts: one of them, each with a name."""
+    if factor.levels is None:
+        return (
+            factor.places is None
+            and factor.coding is None
+            and len(factor.labels) == max(1, len(factor.kept))
+        )
+    if len(factor.levels) == 0 or (factor.places is None) == (factor.coding is None):
+        return False
+    if factor.coding is not None:
+        return len(factor.coding) == len(factor.levels) and factor.coding.shape[1] == len(factor.labels)
+    places: Any = factor.places
+    inside = len(places) == 0 or (places.min() >= -1 and places.max() < len(factor.labels))
+    return len(places) == len(factor.levels) and inside
+
+
+def _formulated(design: FormulaDesign) -> Any:
+    """Expressions of columns of the table, and nothing else: to read them checks it."""
+    columns = {column for factor in design.factors for column in factor.columns}
+    products = [one for term in design.products for one in term.products]
+    known = all(0 <= i < len(design.factors) for one in products for i in one.factors)
+    some = all(one.factors for one in products)
+    return not design.terms and columns == set(design.names_in) and known and some and design.p > 0
+
+
 RECORDS = {
     "states.Moments": Kind(
         Moments, {"n": "K", "mean": "K p", "S": lambda state: _SCATTER[state.shape]}, _counted
@@ -494,6 +522,7 @@ RECORDS = {
         lambda d: (d.alpha > 0).all() and (d.rest >= 0).all() and d.whole > 0,
     ),
     "families.Tied": Kind(Tied, {"mean": "K p", "cov": "p p"}, lambda d: d.tol >= 0),
+    "families.LinearOnly": Kind(LinearOnly, {"mean": "K p"}),
     "families.Spanned": Kind(Spanned, {"mean": "K p", "D": "m p"}, lambda d: d.tol >= 0),
     "families.Full": Kind(Full, {"mean": "K p", "cov": "K p p"}),
     "families.Bernoulli": Kind(
@@ -601,6 +630,10 @@ RECORDS = {
         gaps=("losses",),
     ),
     "data.Design": Kind(Design, {}, _planned),
+    "data.FormulaDesign": Kind(FormulaDesign, {}, _formulated),
+    "data.FormulaFactor": Kind(FormulaFactor, {"levels": "l", "places": "l", "coding": "l c"}, _factored),
+    "data.FormulaTerm": Kind(FormulaTerm, {}),
+    "data.FormulaProduct": Kind(FormulaProduct, {}),
     "data.TableColumn": Kind(TableColumn, {}),
     "data.NumberTerm": Kind(NumberTerm, {}, lambda term: term.scale != 0, gaps=("fill",)),
     "data.CategoryTerm": Kind(CategoryTerm, {"levels": "l", "places": "l"}, _indicating),

@@ -50,6 +50,7 @@ from likelier.estimators.discriminative.weights import Weights, begun, by_class
 from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.sources import by_block
 from likelier.estimators.tables import fitted_design
+from likelier.estimators.to_sklearn import to_sklearn
 from likelier.export.describe import Scored
 from likelier.links import Link
 from likelier.losses import Loss
@@ -186,6 +187,7 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
         return tags
 
     # ---- answers -----------------------------------------------------------------------------------
+    to_sklearn = to_sklearn
     decision_function = posteriors.decision_function
 
     @by_block

@@ -19,6 +19,7 @@ from likelier.estimators.frames import check_library, filled_in, is_frame, new_f
 from likelier.estimators.generative.outliers import scored
 from likelier.estimators.priors import adapted, warn_of_priors
 from likelier.estimators.sources import by_block
+from likelier.estimators.to_sklearn import to_sklearn
 from likelier.export.describe import Scored
 from likelier.families import Support
 from likelier.links import Link
@@ -108,6 +109,8 @@ class GenerativeModel(BaseEstimator, ABC):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = tags.input_tags.allow_nan = True
         return tags
+
+    to_sklearn = to_sklearn
 
     # ---- answers -----------------------------------------------------------------------------------
     @by_block

@@ -25,6 +25,7 @@ from likelier.estimators.text.counting import (
     matrix,
 )
 from likelier.estimators.text.streaming import Vectorized, documents_of, texts_of, vocabulary_of
+from likelier.estimators.to_sklearn import to_sklearn
 from likelier.threads import cores
 
 
@@ -88,6 +89,8 @@ class CountVectorizer(peer.CountVectorizer):
     >>> counts.get_feature_names_out().tolist()
     ['and', 'rain', 'sun', 'wind']
     """
+
+    to_sklearn = to_sklearn
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
         """Learn the vocabulary and count its terms.
@@ -295,6 +298,8 @@ class HashingVectorizer(peer.HashingVectorizer):
     4
     """
 
+    to_sklearn = to_sklearn
+
     def transform(self, X: Any) -> Any:
         """Count the terms of documents, in columns that are chosen by the hashes of the terms.
 
@@ -369,6 +374,8 @@ class TfidfTransformer(peer.TfidfTransformer, auto_wrap_output_keys=None):  # ty
     feature_names_in_ : ndarray of str
         Their names, if the matrix was a frame.
     """
+
+    to_sklearn = to_sklearn
 
     def transform(self, X: Any, copy: bool = True) -> Any:
         """Weigh counts.
@@ -482,6 +489,8 @@ class TfidfVectorizer(peer.TfidfVectorizer, CountVectorizer):
     >>> words.idf_.round(3).tolist()
     [1.0, 1.405, 1.405, 1.405]
     """
+
+    to_sklearn = to_sklearn
 
     def fit(self, raw_documents: Any, y: Any = None) -> Self:
         """Learn the vocabulary, and how many documents have each term.
