@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array
 from likelier import links
 from likelier.array_types import Floats
 from likelier.data import Source, frames
-from likelier.estimators import formulas, validation
+from likelier.estimators import exports, formulas, validation
 from likelier.estimators.base import in_precision
 from likelier.estimators.discriminative.weights import same
 from likelier.estimators.encoding import filling_gaps
@@ -223,6 +223,8 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         with validation.naming(rows):
             Y = ask(model.scores, rows, links.identity).out
         return np.asarray(Y[:, 0]) if np.ndim(self.coef_) == 1 else np.asarray(Y)
+
+    to_sql = exports.to_sql
 
     def _scored(self) -> Scored:
         """For exports."""

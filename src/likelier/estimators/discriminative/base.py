@@ -25,7 +25,7 @@ from likelier.data.labels import sums_by_code, tallied
 from likelier.engines import reached, run
 from likelier.engines.observers import OBSERVER
 from likelier.engines.row_numbers import counting
-from likelier.estimators import posteriors, validation
+from likelier.estimators import exports, posteriors, validation
 from likelier.estimators.base import (
     NOT_ROUTED,
     CallbackSupportMixin,
@@ -227,6 +227,8 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
         rows = validation.known_rows(self, X)
         with validation.naming(rows):
             return ask(self._written().scores, rows, link).out
+
+    to_sql = exports.to_sql
 
     def _scored(self) -> Scored:
         """For exports."""

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from likelier import links
 from likelier.array_types import Floats
 from likelier.data import Dense, SkippedWarning, Source
-from likelier.estimators import validation
+from likelier.estimators import exports, validation
 from likelier.estimators.base import Names, publish, warn, with_caption
 from likelier.estimators.frames import check_library, filled_in, is_frame, new_frame, selected_columns
 from likelier.estimators.generative.outliers import scored
@@ -574,6 +574,8 @@ class GenerativeModel(BaseEstimator, ABC):
         validation.fitted(self)
         scores: Scores = getattr(self._model, which)
         return self._answers(scores, X, link)
+
+    to_sql = exports.to_sql
 
     def _scored(self) -> Scored:
         """For exports."""

@@ -21,7 +21,7 @@ from likelier.data import Arrays, SkippedWarning, code, levels_of
 from likelier.data.dask import is_collection
 from likelier.data.units import Units, source_in_units
 from likelier.engines import run
-from likelier.estimators import posteriors, validation
+from likelier.estimators import exports, posteriors, validation
 from likelier.estimators.base import Estimator
 from likelier.estimators.generative.base import seen_only, warn_of_skipped
 from likelier.estimators.generative.units import scaling_of, units_for
@@ -575,6 +575,8 @@ class BayesClassifier(ClassifierMixin, Estimator):
                 raise ValueError(f"y must be among the classes {self.classes_.tolist()}; got {y!r}.")
             codes = np.full(n_samples, found)
         return self._model.sample(codes, rng), self.classes_[codes]
+
+    to_sql = exports.to_sql
 
     def _scored(self) -> Scored:
         """For exports."""
