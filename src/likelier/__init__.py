@@ -1,4 +1,4 @@
-"""Classical classifiers and least squares: rows whole, in batches or fitted apart, with one answer."""
+"""Classical classifiers and least squares: of all rows at once, in batches or merged, with one result."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
