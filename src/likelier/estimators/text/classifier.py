@@ -531,7 +531,9 @@ def _string(i: int, document: Any) -> str:
                 f"document {i} is not UTF-8 ({problem}): decode it first, as in document.decode('latin-1')."
             ) from None
     if not isinstance(document, str):
-        what = "missing" if document is None or document != document else f"of type {type(document).__name__}"
+        what = (
+            "missing" if document is None or document != document else f"of type {type(document).__name__}"
+        )
         raise ValueError(
             f"document {i} is {what} ({document!r:.40}): documents are strings. Leave it out, or fill in "
             "''."
