@@ -1,4 +1,4 @@
-"""Which of the rows and labels that come are events, and which are refused, or have come before."""
+"""Which of the rows and labels that arrive become events, and which are refused or repeated."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -136,7 +136,9 @@ class Batch:
                 f"{where}no row with id {item.id!r} was predicted: send the row with its label, as "
                 '{"x": ..., "y": ..., "id": ...}, or start the server with --keep-unknown-labels.',
             )
-        if item.id in live.waiting.rows or item.id in self._rows or (self._shared and self._in_time(known)):
+        # A row that waits may be past its horizon: it expires at the next event, which this one would be.
+        there = self._shared or item.id in live.waiting.rows or item.id in self._rows
+        if there and self._in_time(known):
             return True
         default = live.config.default
         if default is not None and default == item.y:

@@ -71,11 +71,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Action(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An event that is no row: another model, or another configuration."""
+    """An event that is no row: another model, configuration or shadow."""
 
     model: str | None = None  # the SHA-256 of its file, which the store has
     config: Config | None = None
     note: str | None = None
+    shadow: str | None = None  # the SHA-256 of the file of a model that learns beside; "": none any more
 
 
 _features = msgspec.json.Decoder(Features)

@@ -46,8 +46,8 @@ class SharedWriter(Writer):
                 results.clear()
         raise StoreError("other processes keep writing the same ids: try again")
 
-    def _append(self, drafts: Sequence[Draft]) -> tuple[list[Event], list[Outcome]]:
-        events = self.store.append(drafts, self._clock.now())
+    def _append(self, drafts: Sequence[Draft], at: float) -> tuple[list[Event], list[Outcome]]:
+        events = self.store.append(drafts, at)
         if not (self._leads and self.store.leads):
             return events, [self._foreseen(event) for event in events]
         found = self._catch_up()

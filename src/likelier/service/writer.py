@@ -199,24 +199,25 @@ class Writer:
 
     def _commit(self, requests: list[Request], results: list[tuple[Request, Any]]) -> None:
         items = [request.items for request in requests]
-        batch = Batch(self.store, self.live, items, self._clock.now())
+        now = self._clock.now()  # of the decisions and of the events: a label that is in time stays so
+        batch = Batch(self.store, self.live, items, now)
         accepted: list[tuple[Request, Decided]] = []
         for request in requests:
             try:
                 accepted.append((request, batch.add(request.items)))
             except Refusal as refusal:
                 results.append((request, refusal))
-        outcomes = self._write(batch.drafts)
+        outcomes = self._write(batch.drafts, now)
         for request, decided in accepted:
             found = [None if place is None else outcomes[place] for place in decided.places]
             results.append((request, self._result(request.items, found)))
 
-    def _write(self, drafts: Sequence[Draft]) -> list[Outcome]:
+    def _write(self, drafts: Sequence[Draft], at: float) -> list[Outcome]:
         """The drafts as events, and what became of them."""
         if not drafts:
             return []
         start = time.perf_counter()
-        events, outcomes = self._append(drafts)
+        events, outcomes = self._append(drafts, at)
         seconds = time.perf_counter() - start
         counted = self.counted
         counted.commits += 1
@@ -227,9 +228,9 @@ class Writer:
         self._observe(events)
         return outcomes
 
-    def _append(self, drafts: Sequence[Draft]) -> tuple[list[Event], list[Outcome]]:
+    def _append(self, drafts: Sequence[Draft], at: float) -> tuple[list[Event], list[Outcome]]:
         """On disk first, then learned."""
-        events = self.store.append(drafts, self._clock.now())
+        events = self.store.append(drafts, at)
         return events, self._apply(events)
 
     def _observe(self, events: Sequence[Event]) -> None:
@@ -267,7 +268,7 @@ class Writer:
 
     def act(self, action: Any) -> Event:
         """Log an action and apply it: for work in this thread."""
-        events, _ = self._append([Draft(None, action=encode(action))])
+        events, _ = self._append([Draft(None, action=encode(action))], self._clock.now())
         return events[0]
 
     def _apply(self, events: Sequence[Event]) -> list[Outcome]:

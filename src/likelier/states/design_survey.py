@@ -20,7 +20,7 @@ from likelier.data.design import (
     as_columns,
     gap_name,
 )
-from likelier.data.words import WordsTerm, learned_words
+from likelier.data.word_counts import WordsTerm, learned_words
 from likelier.states.moments import ColumnMoments
 
 

@@ -13,8 +13,8 @@ from sklearn import get_config
 from sklearn.feature_extraction import text as peer
 
 from likelier import _core
+from likelier.data.characters import characters
 from likelier.data.documents import Texts, strings_of
-from likelier.estimators.text.characters import characters
 from likelier.threads import cores
 
 BATCH = 8192  # documents that are handed over at a time
@@ -149,9 +149,9 @@ def hashed(documents: "_core.HashedDocuments", vectorizer: Any, threads: int) ->
     """Hashed counts as a sparse matrix, rows divided by their norm."""
     dtype, norm = np.dtype(vectorizer.dtype), vectorizer.norm
     native = dtype.name in ("float64", "float32")
-    if dtype.kind == "u" and vectorizer.alternate_sign and documents.rows:
-        raise OverflowError(f"Python integer -1 out of bounds for {dtype}: pass alternate_sign=False.")
     found = documents.matrix(dtype.name, bool(vectorizer.binary), (norm or "") * native, threads)
+    if dtype.kind == "u" and (found[0] < 0).any():
+        raise OverflowError(f"Python integer -1 out of bounds for {dtype}: pass alternate_sign=False.")
     rows = as_sparse(_of_type(found[0], dtype), found[1], found[2], vectorizer.n_features)
     return rows if native or norm is None else peer.normalize(rows, norm=norm, copy=False)
 
