@@ -23,6 +23,7 @@ _WHERE = {
     "save": "likelier.saving.models",
     "scan": "likelier.data.files.scan",
     "scan_folder": "likelier.data.files.folder",
+    "to_onnx": "likelier.estimators.to_onnx",
 }
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from likelier.estimators.text.vectorizers import HashingVectorizer as HashingVectorizer
     from likelier.estimators.text.vectorizers import TfidfTransformer as TfidfTransformer
     from likelier.estimators.text.vectorizers import TfidfVectorizer as TfidfVectorizer
+    from likelier.estimators.to_onnx import to_onnx as to_onnx
     from likelier.evaluation.progressive import progressive as progressive
     from likelier.saving.models import load as load
     from likelier.saving.models import save as save
