@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from likelier import scores as terms
 from likelier.data.design import BinTerm, CategoryTerm, CodeTerm, Design, LeftOut, NumberTerm, TableColumn
 from likelier.data.units import Units
-from likelier.data.words import WordsTerm
+from likelier.data.word_counts import WordsTerm
 from likelier.export.program import (
     Answer,
     Bin,
