@@ -1,7 +1,7 @@
 """Types and defaults of parameters in the reference, as docstrings have them.
 
-The parser of numpydoc takes the first of `{"a", "b"}` for the default, and reads other types as Python code:
-then quotation marks and alternatives are lost.
+The parser of numpydoc takes the first of `{"a", "b"}` for the default, and reads other types as Python
+code: then quotation marks and alternatives are lost.
 """
 
 import re
