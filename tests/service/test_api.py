@@ -144,7 +144,7 @@ def test_labels_of_unknown_rows_are_refused_or_kept(run, tmp_path):
     run(kept, path=tmp_path / "kept.db", config=Config(keep_unknown=True))
 
 
-def test_labels_that_come_too_late_are_refused_unless_they_are_the_default(run):
+def test_labels_that_come_too_late_are_refused_unless_they_are_the_default(run, tmp_path):
     async def main(service):
         await service.post("/predict", {"rows": [{"x": ROW, "id": "a"}, {"x": ROW, "id": "b"}]})
         await asyncio.sleep(0.25)
@@ -157,7 +157,15 @@ def test_labels_that_come_too_late_are_refused_unless_they_are_the_default(run):
         model = (await service.get("/model")).json()
         assert (model["expired"], model["rows_learned"]) == (2, 2)
 
+    async def nothing_in_between(service):
+        await service.post("/predict", {"x": ROW, "id": "a"})
+        await asyncio.sleep(0.25)
+        answer = await service.post("/learn", {"id": "a", "y": "click"})
+        assert answer.status_code == 410
+        assert (await service.get("/model")).json()["version"] == 3  # and it is not in the log
+
     run(main, config=Config(horizon=0.2, default="no"))
+    run(nothing_in_between, path=tmp_path / "quiet.db", config=Config(horizon=0.2, default="no"))
 
 
 BAD = [
@@ -325,9 +333,7 @@ def test_another_model_is_swapped_in_and_rolled_back(run, tmp_path):
     async def main(service):
         await service.post("/learn", {"rows": [{"x": ROW, "y": "no"}, {"x": {}, "y": "click"}]})
         first = (await service.post("/predict", {"x": {"user": "anna"}})).json()
-        service.writer.snapshot()
-        service.writer._saving.result()
-        answer = await service.client.post("/model", content=content)
+        answer = await service.client.post("/model", content=content)  # which takes a snapshot first
         assert answer.json() == {"version": 5, "estimator": "OnlineClassifier"}
         answer = (await service.post("/predict", {"x": {"user": "anna"}})).json()
         assert answer["proba"] == other.predict_proba_one({"user": "anna"})

@@ -139,7 +139,7 @@ def add_table(parser: argparse.ArgumentParser, *, data: str = "+") -> Any:
         "data",
         nargs=data,
         metavar="DATA",
-        help="files, folders, globs or URLs: CSV, TSV, Parquet, JSON lines, svmlight, VW; packed as well",
+        help="files, folders, globs or URLs: CSV, TSV, Parquet, JSON lines, svmlight, VW; also compressed",
     )
     group.add_argument("--format", choices=list(scanned()), help="where the names of files do not say it")
     group.add_argument(

@@ -21,7 +21,7 @@ from likelier.data.errors import BadCell, NonFinite, SkippedWarning
 from likelier.data.labels import Factor, numbers_among
 from likelier.data.matrix import CSR, Block, Columns, Dense
 from likelier.data.transforms import Wrapped
-from likelier.data.words import WordsTerm, beside
+from likelier.data.word_counts import WordsTerm, beside
 from likelier.display import some_of
 from likelier.threads import cores
 from likelier.warning_location import outside
@@ -287,6 +287,18 @@ class Design:
         return np.repeat(np.arange(len(self.table)), counts)
 
     @property
+    def by_name(self) -> dict[str, list[int]]:
+        """The columns of the design matrix that encode each column of the table."""
+        found: dict[str, list[int]] = {name: [] for name in self.names_in}
+        for j, owner in enumerate(self.owners):
+            found[self.names_in[owner]].append(j)
+        return found
+
+    def unlike(self, other: "Design") -> str | None:
+        """Which column of two designs is encoded differently, and how; None: they are the same."""
+        return difference(self, other) if type(other) is type(self) else other.unlike(self)
+
+    @property
     def passes(self) -> bool:
         """Whether the columns of the table stay as they are."""
         return any(isinstance(term, AsIs) for term in self.terms)
@@ -319,13 +331,13 @@ class Design:
             if isinstance(terms[0], LeftOut):  # whatever it holds by now
                 found += [np.zeros(len(values), dtype=np.int32) for _ in terms]
                 continue
-            for term, each in zip(terms, column.derived(_of_kind(column, values)), strict=True):
+            for term, each in zip(terms, column.derived(of_kind(column, values)), strict=True):
                 if isinstance(term, CategoryTerm):
-                    factor, level = term.coded(_as_factor(term, each))
+                    factor, level = term.coded(as_factor(term, each))
                     found.append(factor)
                     unseen += [(term.name, level)] if level is not None else []
                 elif isinstance(term, CodeTerm):
-                    found.append(term.coded(_as_factor(term, each)))
+                    found.append(term.coded(as_factor(term, each)))
                 elif isinstance(term, BinTerm):
                     found.append(term.binned(_as_numbers(term, each)))
                 elif isinstance(term, WordsTerm):
@@ -431,7 +443,7 @@ def _renamed(term: Term, name: str, of_column: str) -> Term:
     return replace(term, name=name)
 
 
-def _of_kind(column: TableColumn, values: Any) -> Any:
+def of_kind(column: TableColumn, values: Any) -> Any:
     """The values of a column, refused where they are of another kind than in fit."""
     if column.kind in ("category", "ordered"):
         return values
@@ -492,7 +504,7 @@ def _as_text(term: WordsTerm, values: Any) -> Factor:
     return Factor(np.full(len(numbers), -1, dtype=np.int32), np.empty(0, dtype=object))
 
 
-def _as_factor(term: CategoryTerm | CodeTerm, values: Any) -> Factor:
+def as_factor(term: CategoryTerm | CodeTerm, values: Any) -> Factor:
     """A column as categories of the type that they had in fit."""
     some = term.levels[0] if len(term.levels) else None
     if isinstance(values, Factor):
@@ -635,7 +647,7 @@ class Designed(Wrapped):
         Z[:, np.isin(self.design.owners, list(self.absent))] = np.nan
         return Dense(Z)
 
-    # What a source that users hand in has beside its rows: y and weights are those of the table.
+    # What a source that users pass has beside its rows: y and weights are those of the table.
     @property
     def targets(self) -> tuple[str, ...]:
         return self._table.targets

@@ -87,15 +87,16 @@ class DesignMatrix(TransformerMixin, BaseEstimator):
     --------
     >>> import pandas as pd
     >>> from likelier import DesignMatrix
-    >>> X = pd.DataFrame({"age": [22.0, None, 35.0, 27.0], "sex": ["male", "female", "female", "male"]})
+    >>> X = pd.DataFrame(
+    ...     {"age": [22.0, None, 35.0], "fare": [7.5, 8.0, 53.0], "sex": ["male", "female", "female"]}
+    ... )
     >>> design = DesignMatrix().fit(X)
     >>> design.get_feature_names_out().tolist()
-    ['age', 'age is missing', 'sex=female', 'sex=male']
+    ['age', 'age is missing', 'fare', 'sex=female', 'sex=male']
     >>> design.transform(X)
-    array([[22.,  0.,  0.,  1.],
-           [28.,  1.,  1.,  0.],
-           [35.,  0.,  1.,  0.],
-           [27.,  0.,  0.,  1.]])
+    array([[22. ,  0. ,  7.5,  0. ,  1. ],
+           [28.5,  1. ,  8. ,  1. ,  0. ],
+           [35. ,  0. , 53. ,  1. ,  0. ]])
     """
 
     __metadata_request__fit = NOT_ROUTED
@@ -442,7 +443,9 @@ def _check_parts(settings: DesignSettings, names: list[str]) -> None:
 
 def _merged(surveys: list[Any]) -> DesignSurvey:
     if any(survey is None for survey in surveys):
-        raise ValueError("this DesignMatrix keeps no statistics: it cannot be merged or continue.")
+        raise ValueError(
+            "this DesignMatrix keeps no statistics, so that it can be neither merged nor updated."
+        )
     total: DesignSurvey = copy.deepcopy(surveys[0])
     for survey in surveys[1:]:
         total.merge(survey)

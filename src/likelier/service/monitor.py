@@ -67,7 +67,7 @@ class Monitor:
 
     def shadow(self) -> dict[str, Any] | None:
         """The model that learns alongside, if there is one."""
-        shadow = getattr(self.writer, "shadow", None)
+        shadow = self.writer.live.shadow
         return None if shadow is None else shadow.summary()
 
     def gauges(self) -> dict[str, tuple[str, str, float]]:
