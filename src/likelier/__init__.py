@@ -1,4 +1,4 @@
-"""Classical classifiers and least squares: rows whole, in batches or fitted apart, with one answer."""
+"""Classical classifiers and least squares: of all rows at once, in batches or merged, with one result."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ _WHERE = {
     "scan_folder": "likelier.data.files.folder",
     "to_c": "likelier.estimators.exports",
     "to_python": "likelier.estimators.exports",
+    "to_onnx": "likelier.estimators.to_onnx",
 }
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from likelier.estimators.text.vectorizers import HashingVectorizer as HashingVectorizer
     from likelier.estimators.text.vectorizers import TfidfTransformer as TfidfTransformer
     from likelier.estimators.text.vectorizers import TfidfVectorizer as TfidfVectorizer
+    from likelier.estimators.to_onnx import to_onnx as to_onnx
     from likelier.evaluation.progressive import progressive as progressive
     from likelier.saving.models import load as load
     from likelier.saving.models import save as save

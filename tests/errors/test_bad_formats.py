@@ -200,7 +200,9 @@ def test_cells_that_are_not_finite_are_named(tmp_path):
 
 @pytest.mark.parametrize("name", ["t.svm.gz", "t.vw.zst", "t.jsonl.bz2", "t.csv.lz4"])
 def test_a_name_that_promises_another_packing(tmp_path, name):
-    with pytest.raises(ValueError, match=rf"{name}: the name says .*, and the file is not compressed"):
+    with pytest.raises(
+        ValueError, match=rf"{name}: the name ends as that of a .* file, but the file is not compressed"
+    ):
         lk.scan(text(tmp_path, SVM, name))
 
 

@@ -657,7 +657,7 @@ def test_condition_on_nothing_is_the_model_itself(model, capfd):
         ({"y": 9}, "no class 9.*0, 1, 2"),
         ({"y": "word"}, "no class 'word'"),
         ({"y": [0, 9], "n_samples": 2}, "no class 9"),
-        ({"y": [0, 1], "n_samples": 3}, "2 labels for n_samples=3"),
+        ({"y": [0, 1], "n_samples": 3}, "one label, or n_samples=3 of them; got 2"),
         ({"random_state": "chance"}, "chance"),
     ],
     ids=str,

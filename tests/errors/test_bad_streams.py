@@ -105,7 +105,7 @@ def test_a_bad_row_among_many_is_named_and_none_is_learned(model):
     before = learned(model)
     with pytest.raises(TypeError, match="row 2: feature 'a'"):
         model.partial_fit([{"a": 1}, {"a": 2}, {"a": 1j}], ["no"] * 3)
-    with pytest.raises(ValueError, match=r"neither numbers nor words: 'when' \(Date\)"):
+    with pytest.raises(ValueError, match=r"neither numbers nor strings: 'when' \(Date\)"):
         model.partial_fit(pl.DataFrame({"when": [date(2020, 1, 1)], "a": [1]}), ["no"])
     with pytest.raises(TypeError, match="feature 'o'"):
         model.partial_fit(pd.DataFrame({"o": pd.Series([b"x"], dtype=object)}), ["no"])

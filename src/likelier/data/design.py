@@ -21,7 +21,7 @@ from likelier.data.errors import BadCell, NonFinite, SkippedWarning
 from likelier.data.labels import Factor, numbers_among
 from likelier.data.matrix import CSR, Block, Columns, Dense
 from likelier.data.transforms import Wrapped
-from likelier.data.words import WordsTerm, beside
+from likelier.data.word_counts import WordsTerm, beside
 from likelier.display import some_of
 from likelier.threads import cores
 from likelier.warning_location import outside
@@ -647,7 +647,7 @@ class Designed(Wrapped):
         Z[:, np.isin(self.design.owners, list(self.absent))] = np.nan
         return Dense(Z)
 
-    # What a source that users hand in has beside its rows: y and weights are those of the table.
+    # What a source that users pass has beside its rows: y and weights are those of the table.
     @property
     def targets(self) -> tuple[str, ...]:
         return self._table.targets

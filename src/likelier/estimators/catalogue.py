@@ -237,7 +237,7 @@ _LISTED = (
                 "LDA, shrunk",
                 "numbers_and_indicators",
                 "Gaussian classes, one shrunk covariance",
-                f"{_ONE_COVARIANCE}, which few rows may tell of",
+                f"{_ONE_COVARIANCE}, estimated from few rows",
                 "jointly_gaussian",
                 "one_covariance",
                 "no_indicators",
@@ -265,7 +265,7 @@ _LISTED = (
                 "QDA, shrunk",
                 "numbers",
                 "Gaussian classes, shrunk covariances",
-                f"{_OWN_COVARIANCE}, which few rows may tell of",
+                f"{_OWN_COVARIANCE}, estimated from few rows",
                 "jointly_gaussian",
                 boundary=QUADRATIC,
                 settings={"solver": "eigen", "shrinkage": "auto"},
@@ -431,7 +431,7 @@ _LISTED = (
     ),
 )
 
-# The answer that knows y alone, beside which all others are judged.
+# The prediction that knows y alone: the baseline of all others.
 NO_COLUMNS: Mapping[bool, Candidate] = {
     False: Candidate(
         "(majority class)",

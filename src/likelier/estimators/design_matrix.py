@@ -443,7 +443,9 @@ def _check_parts(settings: DesignSettings, names: list[str]) -> None:
 
 def _merged(surveys: list[Any]) -> DesignSurvey:
     if any(survey is None for survey in surveys):
-        raise ValueError("this DesignMatrix keeps no statistics: it cannot be merged or continue.")
+        raise ValueError(
+            "this DesignMatrix keeps no statistics, so that it can be neither merged nor updated."
+        )
     total: DesignSurvey = copy.deepcopy(surveys[0])
     for survey in surveys[1:]:
         total.merge(survey)

@@ -28,7 +28,7 @@ from likelier.data.dask import DaskRows, is_collection
 from likelier.data.design import CategoryTerm, Design, Designed, LeftOut, TableColumn, encoding_threads
 from likelier.data.files.scan import Scan
 from likelier.data.matrix import readable
-from likelier.data.tables import table_of
+from likelier.data.table_columns import table_of
 from likelier.display import some_of
 from likelier.engines import run
 from likelier.estimators.frames import feature_names, opened
@@ -270,7 +270,7 @@ def _check_levels(estimator: Any, design: Design, n: float) -> None:
         if count > MANY_LEVELS and count > n / 2:
             warnings.warn(
                 f"{name}: column {term.name!r} has {count:,} levels in {n:,.0f} rows: is it an identifier? "
-                "It says little of other rows; leave it out.",
+                "It predicts little for other rows; leave it out.",
                 DegenerateWarning,
                 stacklevel=outside(),
             )

@@ -8,6 +8,7 @@ from likelier.estimators import validation
 from likelier.export import c, python, sql
 from likelier.export.describe import NotExpressible, program_of
 from likelier.export.program import Program
+from likelier.storing.files import write
 
 WHY_NOT = {
     "OnlineClassifier": "its features are hashed, and only likelier computes the same hash from a row",
@@ -132,16 +133,16 @@ def to_python(model: Any, path: Any = None, *, overwrite: bool = False) -> str:
     >>> names["predict"]({"c0": 2.5})
     'b'
     """
-    return _kept(python.to_python(described(model)), path, overwrite=overwrite)
+    return kept(python.to_python(described(model)), path, overwrite=overwrite)
 
 
-def _kept(text: str, path: Any, *, overwrite: bool) -> str:
+def kept(text: str, path: Any, *, overwrite: bool) -> str:
     """The text, which is also written to a file if there is a path: whole, or not at all."""
     if path is not None:
         place = Path(path)
         if place.exists() and not overwrite:
             raise FileExistsError(f"{place} exists: pass overwrite=True to write over it.")
-        place.write_text(text, encoding="utf-8")
+        write(place, text.encode())
     return text
 
 
@@ -180,4 +181,4 @@ def to_c(model: Any, path: Any = None, *, overwrite: bool = False) -> str:
     >>> "int likelier_predict(const double *cells)" in to_c(model)
     True
     """
-    return _kept(c.to_c(described(model)), path, overwrite=overwrite)
+    return kept(c.to_c(described(model)), path, overwrite=overwrite)

@@ -25,7 +25,7 @@ def opened(X: Any) -> Any:
 
 
 def _no_record(X: Any) -> None:
-    """Refuse what people hand in for a table, and say how to make one of it."""
+    """Refuse what people pass for a table, and say how to make one of it."""
     if isinstance(X, str | PathLike):
         raise ValueError(
             f"Expected 2D array, got a string instead: X={str(X)!r:.80}. If it is a file, scan it, y "

@@ -1,4 +1,4 @@
-"""LinearClassifier: a linear classifier with given weights, however it was come by."""
+"""LinearClassifier: a linear classifier with given weights."""
 
 from typing import Any
 

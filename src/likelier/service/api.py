@@ -1,4 +1,4 @@
-"""What each path answers."""
+"""The routes of the API: what is done for each request."""
 
 import asyncio
 import math

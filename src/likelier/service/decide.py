@@ -1,4 +1,4 @@
-"""Which of the rows and labels that come are events, and which are refused, or have come before."""
+"""Which of the rows and labels that arrive become events, and which are refused or repeated."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple

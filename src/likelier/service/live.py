@@ -1,4 +1,4 @@
-"""What a service knows, as a function of its log alone: the same live and offline, bit for bit."""
+"""The state of a service as a function of its log: the same live and offline, bit for bit."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -274,7 +274,7 @@ class Live:
         return live
 
     def use(self, model: Served) -> None:
-        """Another model from here on; rows that wait go on waiting."""
+        """Another model from here on; rows that wait keep waiting."""
         self.model = model
         self._await()
 

@@ -22,7 +22,7 @@ from likelier.service.tokens import Tokens
 from likelier.service.writer import Writer
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-SWITCH = 1e-4  # seconds after which a thread that is busy lets the other go on
+SWITCH = 1e-4  # seconds after which a thread that is busy lets the other run
 GRACE = 20  # seconds for requests under way, when asked to end
 
 
@@ -66,8 +66,7 @@ def prepared(store: Store, options: Options, note: Any) -> Live:
         if first is not None and first != sha_of(options.model):
             raise StoreError(
                 f"{options.store} began with another model, and learned from it. Leave the model out to "
-                f"go on "
-                "with that, POST the new one to /model, or take another --store."
+                "continue with that, POST the new one to /model, or take another --store."
             )
     begin(store, options.model, options.config, options.fresh)
     live = recovered(store, note=note)

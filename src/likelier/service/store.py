@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from likelier.service.events import Event
@@ -78,12 +77,3 @@ class Store(Protocol):
 def is_url(store: str) -> bool:
     """Whether it names a PostgreSQL database."""
     return store.startswith(("postgresql://", "postgres://"))
-
-
-def is_store(path: Path) -> bool:
-    """Whether a file is an SQLite database."""
-    try:
-        with path.open("rb") as file:
-            return file.read(16) == b"SQLite format 3\0"
-    except OSError:
-        return False

@@ -155,7 +155,7 @@ class Online:
         self._room()
 
     def _room(self) -> None:
-        """Scores for all classes that are known; one alone is nothing to tell apart."""
+        """Scores for all classes that are known; one class alone needs none."""
         if self.K > 1:
             self.learner.grow(self.K)
 
@@ -260,7 +260,7 @@ def all_slots(slots: int, at: Any, cells: NDArray[np.float32], tags: NDArray[np.
 
 
 def plain_label(y: Any) -> Any:
-    """A label as Python has it: a string, a truth or a number."""
+    """A label as Python has it: a string, a boolean or a number."""
     label = y.item() if isinstance(y, np.generic) else y
     if label is None or (isinstance(label, float) and math.isnan(label)):
         raise ValueError("a row to learn from needs a label, and y is missing (None or NaN)")
@@ -283,7 +283,7 @@ def labels_array(labels: list[Any]) -> NDArray[Any]:
     return held
 
 
-# The average of models that learned apart: an approximation, as steps depend on those before them.
+# The average of models that learned separately: an approximation, as steps depend on those before them.
 
 _HEAD = 4  # of a slot: the largest |x|, the weight of its rows, the means of x and of x²
 _COUNTS = ("steps", "cells", "collisions", "clipped", "mistakes", "skipped")

@@ -235,7 +235,7 @@ def grouped(
 
 MOST_VALUES = 20  # of whole numbers that may be categories
 MOST_WEIGHT = 1e12  # of a row, where bins are made: more rows do not make more of them
-MOST_ROWS = 1 << 14  # of which families are judged, and bins made: a sample of all
+MOST_ROWS = 1 << 14  # by which families are evaluated, and bins made: a sample of all
 
 OF_NUMBERS = ("counts", "positive numbers", "numbers")
 
@@ -291,7 +291,7 @@ def _known(name: Any, where: str) -> None:
     if is_grouped(name):
         raise ValueError(f"{where}: {name!r} is for several columns: {{(column, column): {name!r}}}")
     known = f"{', '.join(['auto', *alone])}; of several columns together: {', '.join(together)}"
-    raise ValueError(f"{where}: there is no family {name!r:.80}; there are: {known}")
+    raise ValueError(f"{where}: the family must be one of {known}; got {name!r:.80}.")
 
 
 def plan_of(
@@ -432,7 +432,7 @@ class Chooser:
 
         (Densities change with the unit of x, and cannot be compared with the masses of counts.) If no
         family does better than none, the most flexible, pooled: the column tells nothing of the class.
-        Those that are left are then judged together: families that are sharp alone may be too sure in sum.
+        Those that are left are evaluated together: families that are sharp alone may be too sure together.
         """
         kinds = {j: "categories" if j in self.levels else kind_of(self.extent, j) for j in columns}
         suited = {kind: candidates(kind) for kind in dict.fromkeys(kinds.values())}
