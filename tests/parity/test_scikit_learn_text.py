@@ -168,6 +168,8 @@ def test_documents_come_as_they_are(documents):
         (["a text"], {"analyzer": "wrong"}),
         (["a text"], {"vocabulary": {}}),
         (["a text"], {"vocabulary": ["text", "text"]}),
+        (np.array("one text"), {}),
+        (["a text"], {"ngram_range": (1.0, 2.0)}),
     ],
 )
 @pytest.mark.parametrize("name", NAMES)
@@ -177,6 +179,12 @@ def test_errors_are_those_of_scikit_learn(name, documents, how):
     with pytest.raises(expected.type) as found:
         getattr(lk, name)(**how).fit_transform(documents)
     assert str(found.value).replace("likelier", "sklearn") == str(expected.value)
+
+
+def test_signs_need_a_type_that_has_them():
+    for of in (lk, peer):
+        with pytest.raises(OverflowError, match="Python integer -1 out of bounds for uint8"):
+            of.HashingVectorizer(dtype=np.uint8).transform(["one two three four five"])
 
 
 @pytest.mark.parametrize(

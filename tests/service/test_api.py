@@ -333,9 +333,7 @@ def test_another_model_is_swapped_in_and_rolled_back(run, tmp_path):
     async def main(service):
         await service.post("/learn", {"rows": [{"x": ROW, "y": "no"}, {"x": {}, "y": "click"}]})
         first = (await service.post("/predict", {"x": {"user": "anna"}})).json()
-        service.writer.snapshot()
-        service.writer._saving.result()
-        answer = await service.client.post("/model", content=content)
+        answer = await service.client.post("/model", content=content)  # which takes a snapshot first
         assert answer.json() == {"version": 5, "estimator": "OnlineClassifier"}
         answer = (await service.post("/predict", {"x": {"user": "anna"}})).json()
         assert answer["proba"] == other.predict_proba_one({"user": "anna"})

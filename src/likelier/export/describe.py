@@ -132,7 +132,7 @@ def _plain(levels: Any) -> tuple[Any, ...]:
 def _input(name: str, column: TableColumn, own: Sequence[Any]) -> Input:
     if column.kind == "ordered":
         return Input(name, "category", tuple(column.order))
-    if column.kind == "category":
+    if column.kind == "category" or column.kind == "text":  # text is refused where it is encoded
         held = next((term.levels for term in own if isinstance(term, CategoryTerm | CodeTerm)), ())
         return Input(name, "category", _plain(held))
     return Input(name, column.kind, zone=column.zone)
