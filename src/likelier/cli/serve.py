@@ -16,7 +16,7 @@ def add(commands: Any) -> None:
         description="Serve a model over HTTP: POST /predict answers rows, POST /learn takes their "
         "labels, now "
         "or later, and the model learns at once. All rows and labels are on disk before they are "
-        "acknowledged; a server that is killed goes on where it was. The page at / shows it live, /docs "
+        "acknowledged; a server that is killed continues where it was. The page at / shows it live, /docs "
         "describes the API.",
         epilog=examples(
             "likelier serve",

@@ -1,4 +1,4 @@
-"""What can be wrong with rows."""
+"""Errors of rows: which cell is wrong, and why."""
 
 from typing import Any, Self
 

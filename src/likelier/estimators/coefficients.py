@@ -1,4 +1,4 @@
-"""What the estimators of coefficients with standard errors share."""
+"""Checks of `cov`, `groups` and `level`, which all estimators with standard errors share."""
 
 from typing import Any
 
@@ -10,7 +10,9 @@ def check_errors(cov: str, groups: Any, level: float) -> None:
     if cov not in COVARIANCES:
         raise ValueError(f"cov must be one of {', '.join(map(repr, COVARIANCES))}; got {cov!r}.")
     if (cov == "cluster") != (groups is not None):
-        raise ValueError("cov='cluster' and groups= go together: the cluster of each row.")
+        raise ValueError(
+            "cov='cluster' requires groups=, the cluster of each row, and groups= requires cov='cluster'."
+        )
     if not 0 < level < 1:
         raise ValueError(f"level must be a number between 0 and 1; got {level!r}.")
 

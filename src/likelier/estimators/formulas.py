@@ -20,7 +20,7 @@ from likelier.data.dask import is_collection
 from likelier.data.design import TableColumn
 from likelier.data.expressions import NEEDED, Basis, parsed, settings_of, value_of
 from likelier.data.formula import FormulaDesign, FormulaFactor, FormulaProduct, FormulaTerm
-from likelier.data.tables import table_of
+from likelier.data.table_columns import table_of
 from likelier.estimators import validation
 from likelier.estimators.frames import opened
 from likelier.estimators.sources import stored

@@ -391,7 +391,7 @@ _READ: dict[str, Callable[[Any, Any], Read]] = {
 }
 
 
-# Vectorizers: likelier's are scikit-learn's, with other insides.
+# Vectorisers: likelier's are scikit-learn's, with other insides.
 
 
 def _vocabulary(fitted: Any, new: Any) -> None:

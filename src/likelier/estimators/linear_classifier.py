@@ -1,4 +1,4 @@
-"""LinearClassifier: a linear classifier with given weights, however it was come by."""
+"""LinearClassifier: a linear classifier with given weights."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from likelier.array_types import Floats
-from likelier.estimators import posteriors, validation
+from likelier.estimators import exports, posteriors, validation
 from likelier.estimators.base import InNotebooks
 from likelier.estimators.to_sklearn import to_sklearn
 from likelier.export.describe import Scored
@@ -105,6 +105,8 @@ class LinearClassifier(ClassifierMixin, InNotebooks):
         if len(W) == 1 and len(self.classes_) == 2:  # sigma(a) is the softmax of (0, a)
             W, b = np.vstack([np.zeros_like(W), W]), np.array([0.0, b[0]])
         return Scores((Affine(b, np.ascontiguousarray(W), np.zeros(W.shape[1])),))
+
+    to_sql = exports.to_sql
 
     def _scored(self) -> Scored:
         """For exports."""

@@ -22,7 +22,7 @@ from likelier.evaluation import CrossValidation, FoldMetrics
 from likelier.scores import Scores
 from likelier.states.units import plain
 
-# Whether models that were fitted apart can be merged; and if not, which of them, and why.
+# Whether models that were fitted separately can be merged; and if not, which of them, and why.
 
 
 class NamedModel(NamedTuple):
@@ -169,7 +169,7 @@ class OnePass(FittedMixin):
     """
 
     __metadata_request__fit: ClassVar[dict[str, str]] = NOT_ROUTED
-    _card: ClassVar[type[FoldMetrics]]  # how its predictions are judged
+    _card: ClassVar[type[FoldMetrics]]  # how its predictions are evaluated
     _settled: ClassVar[tuple[str, ...]] = ()  # hyper-parameters that statistics have the last word on
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""The linear scores of Gaussian classes that share a covariance, and the axes that part them best.
+"""The linear scores of Gaussian classes that share a covariance, and the axes that separate them best.
 
 scikit-learn has three ways to them, which agree where Σ has full rank. They differ in where the weights
 have their origin, in how the axes are scaled, and in what becomes of a Σ that has not.

@@ -86,7 +86,7 @@ class Description:
     families: list[str] | None  # of each column; None: there is one for all
     weight: float | None  # of all rows learned from; None: not known
     missing: float | None  # the weight of the cells that were not there; None: not known
-    statistics: bool  # whether it can go on learning
+    statistics: bool  # whether it can continue training
     online: (
         dict[str, float] | None
     )  # what a model that learns row by row has counted; None for other models

@@ -30,8 +30,9 @@ from likelier.estimators.text.classifier import TextClassifier
 from likelier.families import LinearOnly
 from likelier.inference import Information
 from likelier.saving import format, online, text
+from likelier.saving.checks import Sizes
 from likelier.saving.format import Archive, require
-from likelier.saving.schema import CLASSES, PARAMETERS, Sizes, check
+from likelier.saving.schema import CLASSES, PARAMETERS, check
 from likelier.scores import Among, Scores
 from likelier.storing.files import Unsaveable, decode, encode
 

@@ -1,6 +1,7 @@
 """A service put together: a store, a learner, a writer, and the server in front of them."""
 
 import contextlib
+import gc
 import socket
 import sys
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from likelier.service.tokens import Tokens
 from likelier.service.writer import Writer
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-SWITCH = 1e-4  # seconds after which a thread that is busy lets the other go on
+SWITCH = 1e-4  # seconds after which a thread that is busy lets the other run
 GRACE = 20  # seconds for requests under way, when asked to end
 
 
@@ -66,8 +67,7 @@ def prepared(store: Store, options: Options, note: Any) -> Live:
         if first is not None and first != sha_of(options.model):
             raise StoreError(
                 f"{options.store} began with another model, and learned from it. Leave the model out to "
-                f"go on "
-                "with that, POST the new one to /model, or take another --store."
+                "continue with that, POST the new one to /model, or take another --store."
             )
     begin(store, options.model, options.config, options.fresh)
     live = recovered(store, note=note)
@@ -184,4 +184,7 @@ def run(options: Options, note: Any, ready: Any) -> None:
         api.monitor.stopping = lambda: server.should_exit
         sock.listen(2048)
         ready(*sock.getsockname()[:2])
+        gc.collect()
+        gc.freeze()  # what was loaded stays: collections need not look at it
+        gc.set_threshold(20_000, 20, 50)
         server.run(sockets=[sock])

@@ -395,7 +395,7 @@ class Perceptron(SGDModel):
         most = int(validation.number("max_mistakes", self.max_mistakes, 1, whole=True))
         return RecordingOneVsRest(settings, K, self._apart(K), factor, self._workers(), most)
 
-    # ---- where to begin, and to go on ----------------------------------------------------------------
+    # ---- where to begin, and to continue ----------------------------------------------------------------
     def _begun(
         self, settings: SGDSettings, target: NDArray[Any], p: int, coef: Any, intercept: Any
     ) -> SGDState:

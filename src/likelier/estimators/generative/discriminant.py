@@ -21,7 +21,7 @@ from likelier.estimators.generative.units import Scaling
 from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.one_pass import Start
 from likelier.estimators.sources import by_block
-from likelier.estimators.tables import TakesTablesWithGaps
+from likelier.estimators.table_design import dense_settings, fitted_design
 from likelier.families import (
     LOG_2PI,
     Discriminants,
@@ -42,7 +42,7 @@ from likelier.scores import Affine, Scores
 
 
 def _counts(self: Any) -> bool:
-    """Whether there are statistics to go on from."""
+    """Whether there are statistics to continue from."""
     if self.covariance_estimator is not None:
         raise AttributeError(
             f"{type(self).__name__} has no partial_fit, merge or cross_validate with a "
@@ -65,7 +65,7 @@ class Covariances:
         return True
 
 
-class Discriminant(TakesTablesWithGaps, OnePassClassifier):
+class Discriminant(OnePassClassifier):
     """What the two share: their parameters, and covariances by an estimator of the user's."""
 
     solver: str
@@ -73,6 +73,8 @@ class Discriminant(TakesTablesWithGaps, OnePassClassifier):
     covariance_estimator: Any
     priors: Any
     tol: float
+    design_ = property(fitted_design)
+    _design_settings = dense_settings
     _no_estimator = "covariance_estimator is not supported with solver='svd'."
 
     def _check_solver(self, solvers: tuple[str, ...]) -> None:

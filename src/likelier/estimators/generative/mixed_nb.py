@@ -256,7 +256,7 @@ class NaiveBayes(OnePassClassifier):
             warnings.warn(
                 f"NaiveBayes: the families of {chosen} columns were chosen by all rows, also by those that "
                 "are held out: losses and errors come out too low, with many columns by far. Name the "
-                "families, or fit anew for each fold, as scikit-learn's cross_val_score does.",
+                "families, or fit for each fold, as scikit-learn's cross_val_score does.",
                 DegenerateWarning,
                 stacklevel=outside(),
             )
@@ -271,7 +271,7 @@ class NaiveBayes(OnePassClassifier):
             return model
         if not isinstance(statistics, WeightedParts):
             raise ValueError(
-                "weighting was None when the first rows were counted: fit anew to have weights."
+                "weighting was None when the first rows were counted: fit again to have weights."
             )
         try:
             return weighted(model, family, statistics)

@@ -48,7 +48,7 @@ class OnlineCounters:
 
     def _known(self, name: str) -> Online:
         if "_model" not in vars(self):
-            raise AttributeError(f"{name} is there once a row has been learned from")
+            raise AttributeError(f"{name} is available once a row has been learned from")
         return self._model
 
     @property
@@ -578,7 +578,7 @@ class OnlineClassifier(OnlineCounters, KnownToRiver, ClassifierMixin, Estimator)
         if self._model.settings != self._settings():
             raise ValueError(
                 "settings were changed since the first row was learned from: set them back, or start "
-                "afresh with fit"
+                "again with fit"
             )
 
     def _check_classes(self, model: Online, classes: Any) -> None:

@@ -1,7 +1,7 @@
-"""scikit-learn's vectorizers of documents, with cutting, counting and hashing done in the native core.
+"""scikit-learn's vectorisers of documents, with cutting, counting and hashing done in the native core.
 
 Parameters, matrices and names of features are scikit-learn's, cell for cell. What the core does not know (a
-tokenizer, preprocessor, analyzer or pattern of one's own) is left to scikit-learn's Python.
+custom tokenizer, preprocessor, analyzer or pattern) is left to scikit-learn's Python.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ class CountVectorizer(peer.CountVectorizer):
     Parameters
     ----------
     input : {"content", "filename", "file"}, default="content"
-        What the documents are handed in as: texts, names of files, or open files.
+        What the documents are passed as: texts, names of files, or open files.
     encoding : str, default="utf-8"
         How bytes are decoded.
     decode_error : {"strict", "ignore", "replace"}, default="strict"
@@ -144,7 +144,7 @@ class CountVectorizer(peer.CountVectorizer):
         Returns
         -------
         CountVectorizer
-            The vectorizer itself.
+            The vectoriser itself.
         """
         if stored(raw_documents):
             self._learn_of(raw_documents)
@@ -259,7 +259,7 @@ class HashingVectorizer(peer.HashingVectorizer):
     Parameters
     ----------
     input : {"content", "filename", "file"}, default="content"
-        What the documents are handed in as: texts, names of files, or open files.
+        What the documents are passed as: texts, names of files, or open files.
     encoding : str, default="utf-8"
         How bytes are decoded.
     decode_error : {"strict", "ignore", "replace"}, default="strict"
@@ -429,7 +429,7 @@ class TfidfVectorizer(peer.TfidfVectorizer, CountVectorizer):
     Parameters
     ----------
     input : {"content", "filename", "file"}, default="content"
-        What the documents are handed in as: texts, names of files, or open files.
+        What the documents are passed as: texts, names of files, or open files.
     encoding : str, default="utf-8"
         How bytes are decoded.
     decode_error : {"strict", "ignore", "replace"}, default="strict"
@@ -505,7 +505,7 @@ class TfidfVectorizer(peer.TfidfVectorizer, CountVectorizer):
         Returns
         -------
         TfidfVectorizer
-            The vectorizer itself.
+            The vectoriser itself.
         """
         if stored(raw_documents):
             self._check_params()
