@@ -5,7 +5,7 @@ tests hold them to the same answers.
 """
 
 import math
-from datetime import UTC, date, datetime
+from datetime import date, datetime, timezone
 
 NAN = float("nan")
 INF = float("inf")
@@ -29,16 +29,16 @@ def moment(value, zone=None):
         return None
     if isinstance(value, (int, float)):  # days since 1970
         seconds = round(value * 86400e6) / 1e6
-        value = datetime.fromtimestamp(0, UTC).replace(tzinfo=None) + _seconds(seconds)
+        value = datetime.fromtimestamp(0, timezone.utc).replace(tzinfo=None) + _seconds(seconds)
     elif isinstance(value, str):
         value = datetime.fromisoformat(value.replace("Z", "+00:00"))
     elif not isinstance(value, datetime) and isinstance(value, date):
         value = datetime(value.year, value.month, value.day)
     if zone is None:
-        return value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+        return value if value.tzinfo is None else value.astimezone(timezone.utc).replace(tzinfo=None)
     from zoneinfo import ZoneInfo
 
-    value = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+    value = value if value.tzinfo is not None else value.replace(tzinfo=timezone.utc)
     return value.astimezone(ZoneInfo(zone)).replace(tzinfo=None)
 
 
