@@ -511,7 +511,7 @@ class Chooser:
         fine = [j for j, one in bins.items() if len(one) > COARSE_BINS]
         asked = self.evaluator.asked  # enough to find a value that parts them in halves
         w = np.minimum(self.evaluator.w / self.evaluator.how.unit, MOST_WEIGHT)
-        found = {}
+        found: dict[tuple[int, str], ColumnFamily] = {}
         for block in self.evaluator.blocks(fine):
             made = edges_of_each(self._numbers(block)[asked], w, [COARSE_BINS] * len(block))
             found |= {
