@@ -85,7 +85,7 @@ def test_small_covariances_are_factored_on_one_thread(monkeypatch):
         watched(np.eye(100))
         watched(np.stack([np.eye(100)] * 2))
         watched(np.eye(4))  # wakes none
-        watched(np.eye(1000))
+        watched(np.eye(1200))
         assert _threads() == before
     assert all(set(threads) == {1} for threads in seen[:2])
     assert seen[2:] == [before, before]

@@ -12,7 +12,7 @@ from scipy.linalg import lapack
 from likelier.array_types import Floats
 from likelier.threads import one_thread_if
 
-SMALL = 3e8  # operations: fewer are done before the threads of BLAS are awake
+SMALL = 1.5e9  # operations: for fewer a second thread of BLAS gains nothing, or costs time
 TINY = 16  # columns, up to which BLAS wakes none
 WELL_ENOUGH = 1e-4  # reciprocal condition of products of rows up to which ten digits and more are left
 PART = 128  # columns of many that are looked at first
@@ -24,8 +24,8 @@ Work = TypeVar("Work", bound=Callable[..., Any])
 def on_one_thread(work: Work) -> Work:
     """A function of a matrix (p, p), or of a stack of them, that leaves BLAS one thread if they are small.
 
-    On two threads a factor of 300 columns takes no less time, and where another program has one of two
-    cores it takes a hundred times as long: each step waits for the thread that has none.
+    On two threads factors of up to 1000 columns take no less time, and where another program has one of
+    two cores those of 300 take up to a hundred times as long: each step waits for the thread without one.
     """
 
     @wraps(work)
