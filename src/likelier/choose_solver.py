@@ -279,9 +279,13 @@ def _low(problem: Problem) -> bool:
 
 
 def _tall(problem: Problem) -> bool:
-    """So many rows for their columns that all threads should share them, and a few tell most."""
+    """So many rows for their columns that all threads should share them, and a few tell most.
+
+    Of sparse rows products with the Hessian cost as much as gradients, which a good metric makes few.
+    """
     n, p = problem.n, problem.objective.setting.p
-    return not problem.sparse and n > TALL * p and (n * p > TALL_CELLS or p <= NARROW)
+    few = p <= FEW_COLUMNS if problem.sparse else n * p > TALL_CELLS or p <= NARROW
+    return n > TALL * p and few
 
 
 def _apart(problem: Problem) -> bool:
