@@ -1,4 +1,4 @@
-"""Classical classifiers and least squares: rows whole, in batches or fitted apart, with one answer."""
+"""Classical classifiers and least squares: of all rows at once, in batches or merged, with one result."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -16,12 +16,16 @@ _WHERE = {
     "average": "likelier.estimators.merge",
     "compare": "likelier.comparison",
     "evaluate": "likelier.estimators.evaluate",
+    "from_sklearn": "likelier.estimators.from_sklearn",
     "load": "likelier.saving.models",
     "merge": "likelier.estimators.merge",
     "progressive": "likelier.evaluation.progressive",
     "save": "likelier.saving.models",
     "scan": "likelier.data.files.scan",
     "scan_folder": "likelier.data.files.folder",
+    "to_c": "likelier.estimators.exports",
+    "to_python": "likelier.estimators.exports",
+    "to_onnx": "likelier.estimators.to_onnx",
 }
 
 if TYPE_CHECKING:
@@ -39,6 +43,9 @@ if TYPE_CHECKING:
     from likelier.estimators.discriminative.perceptron import Perceptron as Perceptron
     from likelier.estimators.discriminative.sgd import SGDClassifier as SGDClassifier
     from likelier.estimators.evaluate import evaluate as evaluate
+    from likelier.estimators.exports import to_c as to_c
+    from likelier.estimators.exports import to_python as to_python
+    from likelier.estimators.from_sklearn import from_sklearn as from_sklearn
     from likelier.estimators.generative.bayes import BayesClassifier as BayesClassifier
     from likelier.estimators.generative.categorical_nb import CategoricalNB as CategoricalNB
     from likelier.estimators.generative.discriminant import (
@@ -71,6 +78,7 @@ if TYPE_CHECKING:
     from likelier.estimators.text.vectorizers import HashingVectorizer as HashingVectorizer
     from likelier.estimators.text.vectorizers import TfidfTransformer as TfidfTransformer
     from likelier.estimators.text.vectorizers import TfidfVectorizer as TfidfVectorizer
+    from likelier.estimators.to_onnx import to_onnx as to_onnx
     from likelier.evaluation.progressive import progressive as progressive
     from likelier.saving.models import load as load
     from likelier.saving.models import save as save

@@ -175,7 +175,7 @@ class SolverChoice(NamedTuple):
 
     name: str
     why: str
-    then: str = ""  # the solver to go on with where this one is too slow
+    then: str = ""  # the solver to continue with where this one is too slow
 
 
 def chosen(name: str, objective: Objective) -> SolverChoice:
@@ -333,8 +333,8 @@ FEW_MARGINS = 64  # and columns, up to which that is so whatever the rows
 HINGE_ROWS = 20  # the same for a hinge, the faces of whose dual are looked at,
 HINGE_CELLS = 5000  # and cells, up to which epochs cost nothing
 LARGEST_HESSIAN = 3000
-NEXT_HESSIAN = 1000  # the same where Newton's method has to go on, because another was slow
-GLANCE = 100_000  # cells, by which rows are judged
+NEXT_HESSIAN = 1000  # the same where Newton's method continues, because another was slow
+GLANCE = 100_000  # cells that are looked at to choose a solver
 READING = 160  # multiplications in the time that a cell of a file takes to be read
 TINY = 1e6  # multiplications in a step of Newton's method, up to which nothing is faster, or as exact
 PASS = 3e5  # multiplications in the time that a pass takes beside its rows

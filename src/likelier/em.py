@@ -408,7 +408,7 @@ class FittedMixture(Bayes):
 
 @dataclass
 class Stepwise:
-    """Statistics that fade: what stepwise EM goes on from (Cappé & Moulines 2009).
+    """Statistics that fade: what stepwise EM updates (Cappé & Moulines 2009).
 
     s ← (1 - η) s + η s', s' what a batch is expected to have, a row's worth of each. Only the ratio of the
     two counts, so rather than to fade what is there, new rows weigh more.

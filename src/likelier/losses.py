@@ -1,4 +1,4 @@
-"""Losses ℓ(z, y): what it costs to score z where the truth is y. Pointwise in the scores.
+"""Losses ℓ(z, y): what it costs to score z where the label is y. Pointwise in the scores.
 
 For two classes there is one score z, and a loss is a function of the margin m = t z, where t = 1 for
 the positive class and -1 for the other. For K classes there are K scores.

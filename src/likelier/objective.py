@@ -124,7 +124,8 @@ class Objective:
         """Of the objective, from the sum over rows, which is used up."""
         if not np.isfinite(H).all():  # at no θ is it more than a multiple of XᵀX
             raise ValueError(
-                "Input X contains values so large that their sums of squares overflow: divide such columns."
+                "Input X contains values so large that their sums of squares overflow: rescale "
+                "such columns."
             )
         H /= self.n
         if not self.intercept:

@@ -1,4 +1,4 @@
-"""Penalties on weights, beside the mean loss: a part that bends, ½ Σ l2 θ², and one with corners."""
+"""Penalties on weights, beside the mean loss: a smooth part, ½ Σ l2 θ², and one with corners."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
@@ -111,7 +111,8 @@ class ElasticNet:
 
     def quadratic(self, theta: Floats) -> float:
         """The part that bends."""
-        return float(self.l2 @ theta**2 / 2)
+        with np.errstate(over="ignore"):  # infinite: a step this long is refused
+            return float(self.l2 @ theta**2 / 2)
 
     def shared(self, scale: Floats) -> Floats:
         return scale
@@ -119,11 +120,6 @@ class ElasticNet:
     def corner_prox(self, v: Floats, scale: Floats) -> Floats:
         """Soft thresholds: shrunk towards 0, and set to it when small."""
         return np.asarray(np.sign(v) * np.maximum(np.abs(v) - self.l1 / scale, 0.0))
-
-    def prox(self, v: Floats, step: Floats | float) -> Floats:
-        """argmin over θ of |θ - v|²/2 + step · penalty(θ): shrunk towards 0, and set to it when small."""
-        shrunk = np.maximum(np.abs(v) - step * self.l1, 0.0) / (1 + step * self.l2)
-        return np.asarray(np.sign(v) * shrunk)
 
     def residual(self, theta: Floats, gradient: Floats) -> Floats:
         """The least subgradient of f + l1|θ|, from that of f: 0 at an optimum."""

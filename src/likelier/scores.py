@@ -1,4 +1,4 @@
-"""Scores a_k(x): what each class says of a row. A model's scores are a sum of such terms.
+"""Scores a_k(x): one number for each class and row. A model's scores are a sum of such terms.
 
 Each term writes (or adds) its scores of a block of rows to Z (n, K) in one native pass.
 """

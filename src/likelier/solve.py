@@ -107,7 +107,7 @@ class RowSpan(NamedTuple):
         return np.column_stack([T[:, :-1] @ self.back, T[:, -1]]).ravel()
 
 
-# The fit itself: where a solver begins, and who goes on if it is slow.
+# The fit itself: where a solver begins, and which continues if it is slow.
 
 
 FEW_WEIGHTS = 800  # up to which no factorisation is worth the threads of BLAS
@@ -214,13 +214,13 @@ def _unless_misled(method: Method, objective: Objective, theta: Floats) -> Itera
 
 
 SLOW = "it would need too many steps"
-PATIENCE = 10  # steps, from which on the later half of them foretells the others
+PATIENCE = 10  # steps, from which on the later half of them predicts the others
 
 
 def _while_it_pays(
     method: Method, objective: Objective, theta: Floats, *, tol: float, max_iter: int
 ) -> Iterator[Iterate]:
-    """Until the steps so far foretell more than twice as many as are left.
+    """Until the steps so far predict more than twice as many as are left.
 
     By the least norm yet: of some solvers it falls by fits and starts.
     """

@@ -14,7 +14,9 @@ def cores() -> int:
     asked = os.environ.get("LIKELIER_THREADS")
     if asked is not None:
         if not asked.isdecimal() or int(asked) < 1:
-            raise ValueError(f"LIKELIER_THREADS={asked!r} is not a number of threads")
+            raise ValueError(
+                f"LIKELIER_THREADS must be an integer >= 1 (a number of threads); got {asked!r}."
+            )
         return int(asked)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -25,8 +27,8 @@ class _Blas:
     def __init__(self, library: Any) -> None:
         self._library = library
         # From its version 3.8 on threadpoolctl lets only that thread set OpenBLAS's number which did so
-        # first: here the last one may be another.
-        self._set = getattr(library, "_real_set_num_threads", library.set_num_threads)
+        # first, until it gives that up: here the last one may be another.
+        self._give_up = getattr(library, "clear_controlling_thread", _nothing_held)
         self._running = self._number = None
         if library.internal_api == "openblas" and library.threading_layer == "pthreads":
             try:
@@ -48,7 +50,13 @@ class _Blas:
         if self._running is not None and self._number is not None and self._running.value == 0:
             self._number.value = threads
         else:
-            self._set(threads)
+            self._give_up(force=True)
+            self._library.set_num_threads(threads)
+            self._give_up(force=True)
+
+
+def _nothing_held(*, force: bool) -> None:
+    """Before version 3.8 any thread sets the number."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Whose line a warning points at: the first outside of this library."""
+"""The line that a warning points at: the first outside of this library."""
 
 import contextlib
 import functools

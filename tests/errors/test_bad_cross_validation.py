@@ -56,7 +56,10 @@ BAD_FOLDS = {
     ),
     "trained on twice": (halves([*ROWS[30:], 40], ROWS[:30]), "row 40 is trained on in fold 0"),
     "outside": (halves(ROWS[30:], ROWS[:30] + 31), "fold 0 of cv names rows outside 0 to 59"),
-    "not numbers": (halves(ROWS[30:], ROWS[:30] + 0.5), "fold 0 of cv: train and test are lists of row"),
+    "not numbers": (
+        halves(ROWS[30:], ROWS[:30] + 0.5),
+        "fold 0 of cv: train and test must be lists of row",
+    ),
     "a mask too short": (halves(ROWS[30:], np.ones(59, dtype=bool)), "lists of row numbers"),
 }
 

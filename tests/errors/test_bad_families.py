@@ -11,13 +11,16 @@ X = pd.DataFrame({"size": [1.0, 2.5, 3.0, 4.0] * 5, "word": ["a", "b", "a", None
 Y = np.arange(20) % 2
 
 WRONG = {
-    "no such family": ({"size": "gausian"}, r"families\['size'\]: there is no family 'gausian'; there are"),
-    "no such family for all": ("normal", "there is no family 'normal'"),
+    "no such family": (
+        {"size": "gausian"},
+        r"families\['size'\]: the family must be one of .*; got 'gausian'",
+    ),
+    "no such family for all": ("normal", "the family must be one of .*; got 'normal'"),
     "no families at all": (3, "families must be 'auto', the name of a family, or a dict .*; got 3"),
     "no such column": ({"siez": "gaussian"}, "no column named 'siez'"),
     "several for one": ({"size": "gaussian-full"}, "'gaussian-full' is for several columns"),
     "no columns": ({(): "gaussian-full"}, r"families: \(\) names no column"),
-    "a class of families": ({"size": DiagonalGaussian}, "there is no family <class"),
+    "a class of families": ({"size": DiagonalGaussian}, "the family must be one of .*; got <class"),
     "two for one column": ({"size": "gaussian", ("size",): "histogram"}, "has two families"),
     "categories as numbers": (
         {"word": "gaussian"},

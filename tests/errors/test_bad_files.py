@@ -125,7 +125,7 @@ def test_no_file_matches(tmp_path):
 
 def test_formats_that_cannot_be_told(tmp_path):
     path = text(tmp_path, "a,y\n1,2\n", "table.txt")
-    with pytest.raises(ValueError, match=r"table\.txt: the name does not say"):
+    with pytest.raises(ValueError, match=r"table\.txt: the format cannot be inferred"):
         lk.scan(path)
     assert lk.scan(path, format="csv").names.tolist() == ["a", "y"]
     assert lk.scan(tmp_path, format="csv").names.tolist() == ["a", "y"]
@@ -227,7 +227,7 @@ def test_a_file_that_changed_since_it_was_scanned(write, model):
     write(TABLE.slice(0, 31))
     refused(model, source, path.name, "has changed since it was scanned")
     path.unlink()
-    refused(model, source, path.name, "is gone since it was scanned")
+    refused(model, source, path.name, "has been removed since it was scanned")
 
 
 def test_a_file_that_changes_while_it_is_read(tmp_path):
@@ -473,7 +473,7 @@ def test_a_classifier_has_one_target_and_a_regression_numbers(write):
     refused(lk.GaussianNB(), lk.scan(path, target=["y", "r"], features=["a", "b"]), "one target; got y, r")
     refused(lk.Ridge(), lk.scan(path, target="y", features=["a", "b"]), "'y' (string")
     found = lk.Ridge().fit(lk.scan(path, target="r", features=["a", "b"]))
-    with pytest.raises(ValueError, match="y has rows of shape"):
+    with pytest.raises(ValueError, match="y must have rows of shape"):
         found.partial_fit(lk.scan(path, target=["r", "w"], features=["a", "b"]))
 
 

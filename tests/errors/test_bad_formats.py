@@ -200,7 +200,9 @@ def test_cells_that_are_not_finite_are_named(tmp_path):
 
 @pytest.mark.parametrize("name", ["t.svm.gz", "t.vw.zst", "t.jsonl.bz2", "t.csv.lz4"])
 def test_a_name_that_promises_another_packing(tmp_path, name):
-    with pytest.raises(ValueError, match=rf"{name}: the name says .*, and the file is not compressed"):
+    with pytest.raises(
+        ValueError, match=rf"{name}: the name ends as that of a .* file, but the file is not compressed"
+    ):
         lk.scan(text(tmp_path, SVM, name))
 
 
@@ -209,7 +211,7 @@ def test_files_of_several_formats(tmp_path):
     text(tmp_path, JSONL, "t.jsonl")
     with pytest.raises(ValueError, match=r"several formats: .*t\.jsonl, .*t\.svm"):
         lk.scan(tmp_path)
-    with pytest.raises(ValueError, match=r"t\.json: the name does not say .*'jsonl'"):
+    with pytest.raises(ValueError, match=r"t\.json: the format cannot be inferred .*'jsonl'"):
         lk.scan(text(tmp_path, JSONL, "t.json"))
     assert lk.scan(tmp_path / "t.json", target="y", format="jsonl").p == 2
 
@@ -222,7 +224,7 @@ def test_a_file_that_changed_since_it_was_scanned(tmp_path, ending):
     text(tmp_path, lines[:-1], f"t.{ending}")
     refused(lk.BernoulliNB(), source, f"{path}: the file has changed")
     path.unlink()
-    refused(lk.BernoulliNB(), source, f"{path}: the file is gone")
+    refused(lk.BernoulliNB(), source, f"{path}: the file has been removed")
 
 
 # ---- files that do not agree ---------------------------------------------------------------------

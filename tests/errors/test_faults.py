@@ -96,7 +96,7 @@ def grown(path):
 
 
 HARMS = {
-    gone: "is gone since it was scanned",
+    gone: "has been removed since it was scanned",
     truncated: "has changed since it was scanned",
     emptied: "has changed since it was scanned",
     replaced: "has changed since it was scanned",

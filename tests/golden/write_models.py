@@ -51,6 +51,13 @@ def counts(words=True):
 WORDS = ["setosa", "versicolor", "virginica"]
 
 
+def documents():
+    """Iris in words: how long and how wide its petals are."""
+    X, y = load_iris(return_X_y=True)
+    sizes = np.array(["tiny", "short", "long", "huge"])[np.digitize(X[:, 2:], [1.5, 3.0, 5.0])]
+    return np.array([f"{length} and {width} petals" for length, width in sizes]), np.asarray(WORDS)[y]
+
+
 def categories():
     """Iris in codes of whole centimetres, some of them missing."""
     X, y = gappy()
@@ -126,6 +133,8 @@ MODELS = {
     "lines": (lk.LinearRegression(), wine(names=True)),
     "line-positive": (lk.LinearRegression(positive=True), (wine()[0], wine()[1][:, 0])),
     "ridge": (lk.Ridge(alpha=np.array([0.5, 2.0])), wine()),
+    "text": (lk.TextClassifier(), documents()),
+    "text-svm": (lk.TextClassifier("svm"), documents()),
     "ridge-flat": (lk.Ridge(fit_intercept=False), (wine()[0], wine()[1][:, 0])),
 }
 

@@ -165,7 +165,9 @@ def test_train_goes_on_from_a_saved_model(folder, capsys):
     assert "cannot be changed with --resume" in bad(
         capsys, "train", "odd.csv", *common, "--resume", "m.lk", "--set", "reg_param=0"
     )
-    assert "another model" in bad(capsys, "train", "odd.csv", *common, "--resume", "m.lk", "--model", "lda")
+    assert "leave --model out" in bad(
+        capsys, "train", "odd.csv", *common, "--resume", "m.lk", "--model", "lda"
+    )
     lean = ("train", "odd.csv", *common, "--features", NAMED, "--model", "qda", "--no-statistics")
     run(*lean)
     assert not describe("m.lk").statistics
@@ -282,7 +284,9 @@ def test_predict_values_and_their_error(folder, capsys):
     off = lk.evaluate(lk.load("m.lk"), frame.drop(columns="target")[10:], frame["target"][10:])
     figures = f"RMSE {rmse:.6g}, MAE {off.mae:.6g}, R² {off.r2:.6g}"
     assert capsys.readouterr().err == f"likelier: {figures} on 432 rows\n"
-    assert "has values, no labels" in bad(capsys, "predict", "m.lk", "diabetes.csv", "--only", "labels")
+    assert "is a regression, which predicts values only" in bad(
+        capsys, "predict", "m.lk", "diabetes.csv", "--only", "labels"
+    )
 
 
 def test_predict_counts_labels_that_it_does_not_know(model, capsys):
@@ -311,7 +315,9 @@ def test_predict_from_a_model_without_names(folder, capsys):
     frame[["id", *FEATURES]].to_csv("plain.csv", index=False)
     run("predict", "plain.lk", "plain.csv", "--keep", "id", "-o", "out.csv")
     assert len(pd.read_csv("out.csv")) == len(frame)
-    assert "takes 4 columns, and here are 5" in bad(capsys, "predict", "plain.lk", "plain.csv")
+    assert "DATA has 5 columns, but GaussianNB is expecting 4" in bad(
+        capsys, "predict", "plain.lk", "plain.csv"
+    )
 
 
 @pytest.mark.parametrize("labels", [[1, 5, 9], [True, False], ["2020-01-01", "2021-06-05"]])
@@ -331,7 +337,7 @@ def test_predict_says_what_is_wrong_and_leaves_nothing(model, capsys):
     table()[["id", "species"]].to_csv("less.csv", index=False)
     assert f"no column named '{FEATURES[0]}'" in bad(capsys, *ask, "less.csv", "-o", "out.csv")
     assert "no column named 'idd'" in bad(capsys, *ask, "iris.csv", "--keep", "idd", "-o", "out.csv")
-    assert "says neither" in bad(capsys, *ask, "iris.csv", "-o", "out.txt")
+    assert "must end in .csv or .parquet" in bad(capsys, *ask, "iris.csv", "-o", "out.txt")
     assert "no folder" in bad(capsys, *ask, "iris.csv", "-o", "no/out.csv")
     table().rename(columns={"id": "label"}).to_csv("label.csv", index=False)
     assert "a column of this name" in bad(capsys, *ask, "label.csv", "--keep", "label", "-o", "out.csv")
@@ -360,7 +366,7 @@ def test_what_was_there_stays_if_predict_is_interrupted(model, monkeypatch, caps
     def interrupt(self, table):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("likelier.cli.predict_rows.CSV.write", interrupt)
+    monkeypatch.setattr("likelier.cli.prediction_files.CSV.write", interrupt)
     assert main(["predict", "iris.lk", "iris.csv", "-o", "out.csv"]) == 130
     assert capsys.readouterr().err == "likelier: interrupted\n"
     assert Path("out.csv").read_text() == "as it was"
@@ -1010,7 +1016,7 @@ def test_several_packed_files_are_one_table(folder, capsys):
     run("train", "part-*.csv.gz", *common)
     assert "150 rows" in capsys.readouterr().out
     os.rename("part-0.csv.gz", "nameless")  # noqa: PTH104
-    assert "the name does not say" in bad(capsys, "train", "nameless", *common)
+    assert "the format cannot be inferred" in bad(capsys, "train", "nameless", *common)
 
 
 def test_arrow_types_survive(folder):

@@ -206,7 +206,7 @@ def test_others_join_in_each_under_a_name_of_its_own(wine):
     ours, theirs = (found[name].mean("log_loss") for name in ("GaussianNB", "GaussianNB (sklearn)"))
     assert ours == pytest.approx(theirs, rel=1e-6)
     assert found[tree].parameters == 6  # a column, a threshold, and two shares in each of two leaves
-    with pytest.raises(TypeError, match=r"is a class: hand in an estimator, as in GaussianNB\(\)"):
+    with pytest.raises(TypeError, match=r"is a class: pass an estimator, as in GaussianNB\(\)"):
         lk.compare(*wine, also=[SkGaussianNB])
     with pytest.raises(TypeError, match="a StandardScaler is not a classifier or regressor"):
         lk.compare(*wine, also=[StandardScaler()])

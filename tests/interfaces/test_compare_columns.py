@@ -400,7 +400,7 @@ X4 = np.array([[0.0], [1.0], [0.5], [2.0]])
         (X4, ["a", "b"] * 2, {"task": "regress", "cv": 2}, "not numeric"),
         (X4, [0.5, 1.5, 2.5, 3.5], {}, "4 rows for 5 folds"),
         (X4, [0.5, 1.5] * 2, {"task": "classify"}, "not whole, such as 0.5"),
-        (X4[:1], [0.5], {}, "1 row: a comparison needs several"),
+        (X4[:1], [0.5], {}, "a comparison needs at least 2 rows; got 1"),
         (X4, ["u"] * 4, {}, r"only one value \('u'\)"),
         (
             X4,

@@ -255,7 +255,7 @@ def test_train_takes_the_best(csv, tmp_path, capsys):
     assert (
         main(["train", str(csv), "--target", "y", "--model", "best", "--set", "C=3", "-o", str(out)]) != 0
     )
-    assert "--set C goes with --model M" in capsys.readouterr().err
+    assert "--set C requires --model M" in capsys.readouterr().err
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -89,7 +89,7 @@ def test_names_of_a_frame_are_on_the_axes(two):
 
 @pytest.mark.parametrize(
     ("columns", "classes", "message"),
-    [(3, 2, "two columns are two weights, or one and the intercept"), (2, 3, "y has 3 classes")],
+    [(3, 2, "X must have two columns, of two weights, or one"), (2, 3, "y has 3 classes")],
 )
 def test_more_than_a_plane_is_refused(columns, classes, message):
     X, y = load_iris(return_X_y=True)
@@ -303,6 +303,12 @@ def test_mistakes_are_drawn_as_they_were_counted_and_below_their_bounds():
         "2 against the rest",
         "always mistaken",
     ]
+
+
+def test_a_bound_is_what_mistake_bound_returned():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(TypeError, match=r"bound must be what mistake_bound\(X, y\) .*; got True"):
+        lk.plot.mistakes(lk.Perceptron().fit(X, y), bound=True)
 
 
 def test_a_model_that_counts_no_mistakes_has_none_to_draw(two):

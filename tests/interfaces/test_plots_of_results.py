@@ -147,7 +147,7 @@ def test_intervals_are_wilsons(n, share):
 
 def test_what_cannot_be_calibrated(compared, wine):
     X, y = wine
-    with pytest.raises(ValueError, match="computed from rows; give X and y"):
+    with pytest.raises(ValueError, match="evaluated on rows; give X and y"):
         lk.plot.calibration(lk.GaussianNB().fit(X, y))
     with pytest.raises(ValueError, match="has been evaluated: X and y are for"):
         lk.plot.calibration(compared.result("GaussianNB"), X, y)
@@ -329,13 +329,13 @@ def test_films_that_there_are_not(wine, tmp_path):
         lk.plot.em_steps(X, path=tmp_path / "em.mp4")
     with pytest.raises(FileNotFoundError, match="there is no folder"):
         lk.plot.em_steps(X, path=tmp_path / "no" / "em.gif")
-    with pytest.raises(ValueError, match="X has 13 columns: one or two can be seen"):
+    with pytest.raises(ValueError, match="one or two columns to be drawn; got 13"):
         lk.plot.em_steps(wine[0])
-    with pytest.raises(ValueError, match="2 different rows, too few for 3"):
+    with pytest.raises(ValueError, match="at least 3 different rows for 3 components; got 2"):
         lk.plot.em_steps(np.array([[1.0], [2.0]]), 3)
-    with pytest.raises(ValueError, match="means: 2 rows of 2 numbers"):
+    with pytest.raises(ValueError, match="means must be finite and have shape"):
         lk.plot.em_steps(X, 2, means=[[1, 2]])
-    with pytest.raises(ValueError, match="two axes are needed"):
+    with pytest.raises(ValueError, match="ax must be two axes"):
         lk.plot.em_steps(X, 2, steps=1, ax=plt.figure().gca())
 
 

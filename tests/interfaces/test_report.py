@@ -154,7 +154,7 @@ def test_hostile_names_stay_names():
     assert not any("onload" in a or "onclick" in a for _, a, _ in tree.elements)
     assert tree.data["classes"] == sorted(classes)
     assert {name for pair in tree.data["planes"]["pairs"] for name in pair["names"]} <= set(HOSTILE)
-    assert set(HOSTILE[:2]) < {each["name"] for each in tree.data["judged"]["models"]}
+    assert set(HOSTILE[:2]) < {each["name"] for each in tree.data["evaluated"]["models"]}
     assert HOSTILE[0] in tree.text("h1")[0]
     assert f"{HOSTILE[0]} and" in " ".join(tree.text("option"))
 
@@ -183,7 +183,7 @@ def test_rows_fewer_than_the_folds_of_a_plane_have_a_report():
 
 
 def test_curves_are_scikit_learns(wine, wine_page):
-    data = Page(wine_page).data["judged"]
+    data = Page(wine_page).data["evaluated"]
     y = np.searchsorted(wine.classes, wine.rows.y)
     for model in data["models"]:
         result = wine.result(model["name"])
@@ -261,8 +261,8 @@ def test_two_classes_weights_and_estimators_of_any_kind():
     models = {"tree": DecisionTreeClassifier(max_depth=2), "theirs": LogisticRegression()}
     w = np.arange(len(y)) % 3 + 1.0
     data = Page(page(lk.compare(X, y, models=models, cv=3, sample_weight=w))).data
-    assert np.sum(data["judged"]["models"][0]["confusion"]) == w.sum()
-    assert [curve["k"] for curve in data["judged"]["models"][0]["roc"]] == [1]
+    assert np.sum(data["evaluated"]["models"][0]["confusion"]) == w.sum()
+    assert [curve["k"] for curve in data["evaluated"]["models"][0]["roc"]] == [1]
     assert len(data["planes"]["pairs"]) == 6
 
 
@@ -318,7 +318,7 @@ def test_many_classes_are_limited_and_it_is_said():
     y = np.arange(240) % 24
     X = np.column_stack([y % 5, y // 5]) + 0.3 * rng.normal(size=(240, 2))
     text = page(compared(X, y, models=["lda"], task="classify"))
-    held = Page(text).data["judged"]
+    held = Page(text).data["evaluated"]
     assert len(held["curved"]) == 10
     assert len(held["squares"]) == 20
     assert np.shape(held["models"][0]["confusion"]) == (21, 21)

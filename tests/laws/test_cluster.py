@@ -229,7 +229,7 @@ def test_a_missing_file_is_named(client, table, tmp_path):
         pq.write_table(table, tmp_path / f"{i}.parquet")
     there = lk.scan(tmp_path, target="y", features=FEATURES).on(client)
     (tmp_path / "1.parquet").unlink()
-    with pytest.raises(ValueError, match=r"1\.parquet: the file is gone since it was scanned"):
+    with pytest.raises(ValueError, match=r"1\.parquet: the file has been removed since it was scanned"):
         lk.GaussianNB().fit(there)
     assert nothing_left(client)
 

@@ -29,9 +29,8 @@ from likelier.data.transforms import partitions_of
 from likelier.engines import chunks, first_chunk, run
 from likelier.engines.row_numbers import numbered
 from likelier.engines.run import absorb
-from likelier.estimators.common import class_totals
 from likelier.model import levels
-from likelier.states import ColumnMoments
+from likelier.states import ColumnMoments, LabelTotals
 from likelier.states.base import merge_in_order
 
 NAMES = ["a", "b", "c"]
@@ -137,7 +136,7 @@ def test_steps_at_rows_go_by_partitions_and_say_what_they_cannot():
     assert found.score(Xd, yd) > 0.5
     with pytest.raises(ValueError, match="early_stopping holds rows out of those in memory"):
         lk.SGDClassifier(early_stopping=True).fit(Xd, yd)
-    with pytest.raises(ValueError, match="offset goes with rows in memory"):
+    with pytest.raises(ValueError, match="offset requires rows in memory"):
         lk.LogisticRegression().fit(Xd, yd, offset=np.zeros(300))
     with pytest.raises(ValueError, match="Dask collection, and BayesClassifier takes rows in memory"):
         lk.BayesClassifier(lk.GaussianMixture(1)).fit(Xd, yd)
@@ -322,12 +321,13 @@ def test_what_travels_is_small():
 
 
 def test_labels_alone_need_no_x():
-    """The survey, and class weights, compute y and weights only."""
+    """The survey computes y and weights only."""
     X, y, w = problem()
     Xd, yd, wd = spread(X, y, w, sizes=(100, 200))
     source = collected(Xd.map_blocks(refuse, dtype=float, meta=X[:0]), yd, wd)
     assert levels(source).tolist() == [0, 1, 2]
-    np.testing.assert_allclose(class_totals(source.coded(np.arange(3)), 3), np.bincount(y, w))
+    counted = run(source.labels(), LabelTotals)
+    np.testing.assert_allclose(counted.n, np.bincount(y, w))
 
 
 # ---- on a cluster --------------------------------------------------------------------------------

@@ -446,7 +446,7 @@ def test_values_outside_the_support_are_named(model, value, said, kind):
         (lk.BernoulliNB(alpha=[1.0, 2.0]), "2 elements instead of 5"),
         (lk.ComplementNB(alpha=[1.0, -2.0, 1.0, 1.0, 1.0]), r"alpha\[1\] is -2"),
         (lk.PoissonNB(alpha=[[1.0]]), "alpha"),
-        (lk.PoissonNB(alpha=[1.0]), "1 numbers for 5 columns"),
+        (lk.PoissonNB(alpha=[1.0]), "each of the 5 columns; got 1"),
         (lk.BernoulliNB(binarize=-1.0), "binarize must be a finite number >= 0; got -1.0"),
         (lk.MultinomialNB(class_prior=[0.5, 0.5]), "Number of priors must match"),
         (lk.MultinomialNB(fit_prior="no"), r"fit_prior must be .*; got 'no'"),

@@ -470,11 +470,11 @@ def test_what_is_kept_is_small_and_travels():
 def test_what_cannot_be_judged_is_refused():
     X, y = IRIS
     model = lk.GaussianNB().fit(X, y)
-    with pytest.raises(TypeError, match="a str predicts no y"):
+    with pytest.raises(TypeError, match="got a str, which predicts no y"):
         lk.evaluate("model.lk", X, y)
     with pytest.raises(ValueError, match=r"words, such as 'a', and .* numbers, such as 0:"):
         lk.evaluate(model, X, np.array(["a", "b", "c"])[y])
-    with pytest.raises(TypeError, match="GaussianMixture predicts no y"):
+    with pytest.raises(TypeError, match="GaussianMixture, which predicts no y"):
         lk.evaluate(lk.GaussianMixture(2).fit(X), X, y)
     with pytest.raises(ValueError, match="not fitted"):
         lk.evaluate(lk.GaussianNB(), X, y)
@@ -482,10 +482,10 @@ def test_what_cannot_be_judged_is_refused():
         lk.evaluate(model, X)
     with pytest.raises(ValueError, match="expecting 4 features"):
         lk.evaluate(model, X[:, :2], y)
-    with pytest.raises(ValueError, match=r"y holds words, .*and the classes of the model are numbers"):
+    with pytest.raises(ValueError, match=r"y holds strings, .*and the classes of the model are numbers"):
         lk.evaluate(model, X, np.array(["a", "b", "c"])[y])
     forest = RandomForestClassifier(2, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="y holds words"):
+    with pytest.raises(ValueError, match="y holds strings"):
         lk.evaluate(forest, X, np.array(["a", "b", "c"])[y])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         lk.evaluate(forest, X, y[:10])
@@ -512,5 +512,5 @@ def test_cells_and_labels_of_files_are_named(table):
     for ask in (model.score, lambda rows: lk.evaluate(model, rows)):
         with pytest.raises(ValueError, match=r"row 2600 \(line 2602\).*every row needs a label"):
             ask(gone)
-    with pytest.raises(ValueError, match=r"y holds numbers, such as .*classes of the model are words"):
+    with pytest.raises(ValueError, match=r"y holds numbers, such as .*classes of the model are strings"):
         lk.evaluate(model, lk.scan(folder / "gone.csv", "n", ["a", "b"]))

@@ -498,7 +498,7 @@ def test_steps_go_on_from_a_file_as_if_there_were_none(tmp_path, K):
     np.testing.assert_array_equal(again.coef_, model.partial_fit(X[:9], y[:9]).coef_)
     np.testing.assert_array_equal(again.trace_, model.trace_)
     assert again.stop_reason_ == model.stop_reason_
-    with pytest.raises(ValueError, match="nothing is kept of the rows"):
+    with pytest.raises(ValueError, match="needs the statistics of `fit`"):
         again.summary()
 
 

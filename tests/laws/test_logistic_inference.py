@@ -243,7 +243,7 @@ def test_what_has_no_summary_says_why():
         (lambda: model.summary(cov="HC0")): "needs the rows",
         (lambda: model.summary(X, y, cov="HC3")): "for two classes",
         (lambda: ridge.summary(X, y, cov="HC0")): "without a penalty",
-        (lambda: model.summary(X)): "y goes with X",
+        (lambda: model.summary(X)): "pass y with X",
         (lambda: model.summary(X, y + 1)): "in fit it had",
         (lambda: model.summary(X[::-1], y)): "not the rows that were fitted",
         (lambda: model.summary(X[:-1], y[:-1])): "not the rows that were fitted",
@@ -273,7 +273,7 @@ def test_the_intercept_of_the_fit_counts(intercept):
 @pytest.mark.parametrize("name", ["y", "sample_weight", "offset"])
 def test_what_goes_with_rows_is_refused_without_them(name):
     X, y = drawn()
-    with pytest.raises(ValueError, match="y, sample_weight and offset go with X"):
+    with pytest.raises(ValueError, match="pass y, sample_weight and offset together with X"):
         lk.LogisticRegression(**SHARP).fit(X, y).summary(**{name: y})
 
 

@@ -192,7 +192,7 @@ def test_cells_outside_the_support_contribute_nothing_and_are_no_statistics():
     with pytest.warns(lk.SkippedWarning):
         joint = model.predict_joint_log_proba(odd)
     np.testing.assert_allclose(found.values.sum(axis=2) + found.base, joint, rtol=1e-12)
-    with pytest.warns(lk.SkippedWarning), pytest.raises(ValueError, match="row 1 lacks a cell"):
+    with pytest.warns(lk.SkippedWarning), pytest.raises(ValueError, match="row 1 has a missing value"):
         model.statistics(odd)
 
 

@@ -390,7 +390,7 @@ def test_a_merge_is_refused_with_a_reason(mixture):
     model = clone(mixture).fit(X, z)
     with pytest.raises(TypeError, match="each step of EM depends on all rows"):
         model.merge(model)
-    with pytest.raises(TypeError, match="cannot be merged: its fit is no sum over rows"):
+    with pytest.raises(TypeError, match="cannot be merged: its fit is not a sum over rows"):
         lk.merge([model, model])
 
 
@@ -692,5 +692,5 @@ def test_columns_by_name_and_categories_find_latent_classes(tmp_path):
     again = lk.load(tmp_path / "m.lk")
     np.testing.assert_array_equal(again.predict_proba(frame), model.predict_proba(frame))
     again.partial_fit(frame[:100])
-    with pytest.raises(ValueError, match="'colour' is no name or number of a column"):
+    with pytest.raises(ValueError, match="'colour' is neither a column name or number nor a tuple of them"):
         lk.Mixture(2, families={"colour": "categorical"}).fit(frame)

@@ -350,7 +350,7 @@ def test_a_bound_that_is_met_is_not_missed_by_rounding():
 def test_other_rows_are_no_rows_for_a_bound():
     X, t = noisy()
     model = lk.Perceptron(shuffle=False, max_iter=6, tol=None).fit(X, t)
-    with pytest.raises(ValueError, match=r"not the rows.*1200 were presented, which is no multiple of 7"):
+    with pytest.raises(ValueError, match=r"not the rows.*1200 were presented.* not a multiple of 7"):
         model.mistake_bound(X[:7], t[:7])
     with pytest.raises(ValueError, match=r"not the rows.*no order of these rows"):
         model.mistake_bound(np.abs(X[:2]) * [[1], [-1]] + [[1], [-1]], [1, -1])
@@ -538,7 +538,7 @@ def test_voters_take_rows_of_one_kind():
     """Dense rows move the intercept by 1, sparse ones by a hundredth."""
     X, t = noisy()
     model = lk.Perceptron(weights="voted").partial_fit(X[:99], t[:99], classes=[-1, 1])
-    with pytest.raises(ValueError, match="Go on as it began"):
+    with pytest.raises(ValueError, match="Continue with rows of the same kind"):
         model.partial_fit(sparse.csr_array(X[99:]), t[99:])
     mixed = lk.Perceptron().partial_fit(X[:99], t[:99], classes=[-1, 1])
     mixed.partial_fit(sparse.csr_array(X[99:]), t[99:])
@@ -584,4 +584,4 @@ def test_voters_have_no_weights_to_show():
     assert not hasattr(model, "coef_")
     with pytest.raises(AttributeError) as told:
         model.to_linear()
-    assert "no single line" in str(told.value.__cause__)
+    assert "no single weight vector" in str(told.value.__cause__)

@@ -137,7 +137,7 @@ def test_a_file_elsewhere_that_changed_or_is_gone(folder):
     with pytest.raises(ValueError, match=r"memory://.*part-1\.csv: the file has changed"):
         lk.GaussianNB().fit(source)
     MemoryFileSystem().rm(f"{folder}/deep/part-1.csv")
-    with pytest.raises(ValueError, match=r"memory://.*part-1\.csv: the file is gone"):
+    with pytest.raises(ValueError, match=r"memory://.*part-1\.csv: the file has been removed"):
         lk.GaussianNB().fit(source)
 
 
@@ -191,8 +191,12 @@ def test_without_fsspec(monkeypatch):
 def test_files_packed_in_another_way_than_they_say(tmp_path):
     text = contents(TABLE, "csv")
     for name, held, said in [
-        ("a.csv.gz", text, "name says gzip, and the file is not compressed"),
-        ("b.csv.gz", bz2.compress(text), "name says gzip, and the file is compressed by bz2"),
+        ("a.csv.gz", text, "name ends as that of a gzip file, but the file is not compressed"),
+        (
+            "b.csv.gz",
+            bz2.compress(text),
+            "name ends as that of a gzip file, but the file is compressed by bz2",
+        ),
         ("c.csv", gzip.compress(text), r"compressed by gzip, and its name does not end with \.gz"),
     ]:
         (tmp_path / name).write_bytes(held)

@@ -285,9 +285,9 @@ def test_steps_that_grow_out_of_bounds_are_refused_with_advice():
 def test_steps_that_diverge_are_cut_and_reported():
     data = problem(K=2)
     model = SGD("squared_error", learning_rate="constant", eta0=10.0, penalty=None, **BRIEF)
-    with pytest.warns(ConvergenceWarning, match="steps diverge"):
+    with pytest.warns(ConvergenceWarning, match="the updates diverge"):
         model.fit(1e3 * scaled(data), data.y)
-    with pytest.warns(ConvergenceWarning, match="steps diverge"):
+    with pytest.warns(ConvergenceWarning, match="the updates diverge"):
         model.partial_fit(1e3 * scaled(data), data.y)
 
 

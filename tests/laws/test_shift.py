@@ -142,7 +142,7 @@ def test_rows_that_no_class_can_have_say_nothing(model):
     model.fit(X, y)
     far = np.full((2, 4), 1e200)  # so far that densities are 0
     np.testing.assert_array_equal(model.adapt_priors(np.vstack([X[:80], far])), model.adapt_priors(X[:80]))
-    with pytest.raises(ValueError, match="no row is possible in any class"):
+    with pytest.raises(ValueError, match="every row has density 0 in every class"):
         model.adapt_priors(far)
 
 

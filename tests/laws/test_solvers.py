@@ -155,7 +155,9 @@ def test_the_trace_says_what_happened(name, K):
     assert seen == list(enumerate(F))
     assert len(F) == found.iterations + 1
     assert F[0] == pytest.approx(np.log(K))
-    assert F[-1] == found.last.value == pytest.approx(objective.value(found.last.theta[None])[0], rel=1e-14)
+    # Truncated Newton passes over rows in single precision where the gradient it asks for allows that.
+    rel = 1e-7 if name == "newton-cg" else 1e-14
+    assert F[-1] == found.last.value == pytest.approx(objective.value(found.last.theta[None])[0], rel=rel)
     assert norm[-1] <= 1e-3 < norm[:-1].min()
     assert step[0] == 0 < step[1:].min()
     assert (np.diff(F) < 1e-15).all()  # all of these descend

@@ -139,7 +139,7 @@ def test_regressions_take_real_labels(tmp_path):
     model = lk.LinearRegression().fit(source)
     expected = lk.LinearRegression().fit(X, load_svmlight_file(str(tmp_path / "a.svm"))[1])
     np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-9)
-    with pytest.raises(ValueError, match=r"row 0 \(line 1\) of .*a\.svm: the label is no whole number"):
+    with pytest.raises(ValueError, match=r"row 0 \(line 1\) of .*a\.svm: the label is not an integer"):
         lk.LogisticRegression().fit(source)
 
 

@@ -331,6 +331,6 @@ def test_cells_that_it_cannot_have_are_refused_and_named():
 def test_a_file_of_it_is_refused_and_says_why(tmp_path):
     """What somebody else's class is, a file cannot say: it would have to run their code to load it."""
     X, y = positive()
-    with pytest.raises(ValueError, match=r"Rayleigh.*A family of one's own needs its code to be loaded"):
+    with pytest.raises(ValueError, match=r"Rayleigh.*A custom family needs its own code to be loaded"):
         lk.save(own().fit(X, y), tmp_path / "model.lk")
     assert not (tmp_path / "model.lk").exists()

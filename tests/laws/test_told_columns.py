@@ -194,7 +194,9 @@ def test_what_is_said_of_columns_must_make_sense(how, said, tmp_path):
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize(("kind", "said"), [("number", "'one' is no number"), ("date", "'one' is no date")])
+@pytest.mark.parametrize(
+    ("kind", "said"), [("number", "'one' is not a number"), ("date", "'one' is not a date")]
+)
 @pytest.mark.parametrize("ending", ["parquet", "jsonl"])
 def test_cells_that_are_not_as_said_are_named(ending, kind, said, tmp_path):
     cells = [None, "one"] * (N // 2)
@@ -224,14 +226,14 @@ def test_text_in_another_encoding_is_named_with_its_line(tmp_path, monkeypatch):
         lk.NaiveBayes().fit(lk.scan(path, target="y"))
     monkeypatch.setattr(csv, "FIRST_BYTES", 1)
     path.write_bytes(b"a,y\n" + b"x,1\ny,2\n" * 1000 + "é,2\n".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"line 2002, column 'a': this is no UTF-8"):
+    with pytest.raises(ValueError, match=r"line 2002, column 'a': this is not UTF-8 text"):
         lk.NaiveBayes().fit(lk.scan(path, target="y"))
 
 
 def test_binary_files_are_no_text(tmp_path):
     path = tmp_path / "t.csv"
     pd.DataFrame({"a": [1], "y": [2]}).to_parquet(path)
-    with pytest.raises(ValueError, match=r"t\.csv, line \d+: a zero byte: this is no text"):
+    with pytest.raises(ValueError, match=r"t\.csv, line \d+: a zero byte: this is not text"):
         lk.scan(path, target="y")
     path.write_bytes(b"a,y\n1,2\n\0,3\n")
     with pytest.raises(ValueError, match=r"t\.csv, line 3: a zero byte"):

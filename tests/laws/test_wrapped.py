@@ -23,7 +23,7 @@ from likelier.data.transforms import (
     StridedRows,
 )
 from likelier.engines.run import SideState, run
-from likelier.estimators.common import ClassTotals
+from likelier.states import ColumnMoments
 
 # A new wrapper joins here.
 WRAPPERS: dict[str, Callable[[Source], Any]] = {
@@ -98,10 +98,10 @@ def test_a_state_beside_another_sees_what_that_sees_and_is_handed_over(scanned: 
     met: list[Any] = []
     rows = ByClass(source.coded(np.array([0, 1])), np.array([1.0, 3.0]))
 
-    def start() -> ClassTotals:
-        return ClassTotals(np.zeros(2))
+    def start() -> ColumnMoments:
+        return ColumnMoments.start(2, source.p)
 
-    found = run(rows, start, SideState(lambda: ClassTotals(np.zeros(2)), met.append))
+    found = run(rows, start, SideState(start, met.append))
     np.testing.assert_array_equal(found.n, run(rows, start).n)
     np.testing.assert_array_equal(met[0].n, found.n)
     assert len(met) == 1

@@ -29,7 +29,7 @@ def test_the_constructor_is_scikit_learns_and_a_solver():
     assert [(p.name, p.kind, p.default) for p in found[: len(wanted)]] == [
         (p.name, p.kind, p.default) for p in wanted
     ]
-    assert [p.name for p in found[len(wanted) :]] == ["solver"]
+    assert [p.name for p in found[len(wanted) :]] == ["solver", "encode"]
 
 
 @pytest.mark.parametrize("name", ["iris", "wine", "breast_cancer"])

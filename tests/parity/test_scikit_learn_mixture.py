@@ -108,7 +108,7 @@ def test_no_steps(X):
 def test_the_constructor_is_the_same_but_for_what_is_new():
     ours = inspect.signature(lk.GaussianMixture).parameters
     theirs = inspect.signature(Theirs).parameters
-    assert {**ours}.keys() - theirs.keys() == {"select"}
+    assert {**ours}.keys() - theirs.keys() == {"select", "encode"}
     for name, parameter in theirs.items():
         assert (ours[name].default, ours[name].kind) == (parameter.default, parameter.kind)
 

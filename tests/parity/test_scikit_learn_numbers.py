@@ -23,6 +23,14 @@ THEIRS = {
 NB, LDA, QDA = THEIRS
 SHORT = {NB: "NB", LDA: "LDA", QDA: "QDA"}
 
+
+def like(model):
+    """scikit-learn's model of the same class and parameters; `encode` is ours."""
+    params = model.get_params()
+    params.pop("encode", None)
+    return THEIRS[type(model)](**params)
+
+
 SMALL = ["iris", "wine", "breast_cancer", "banknote", "glass", "haberman", "heart_statlog", "pima", "vowel"]
 LARGE = ["digits", "ionosphere", "spambase", "waveform5000", "letter", "higgs_train"]
 # scikit-learn refuses the others: a covariance within a class (QDA), or within all, is singular.
@@ -419,7 +427,7 @@ def test_many_rows_are_read_in_parts_to_the_same_numbers(model):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 4, size=300_000)
     X = rng.normal(size=(300_000, 4)) @ rng.normal(size=(4, 4)) + 1.5 * rng.normal(size=(4, 4))[y] + 100
-    theirs = THEIRS[type(model)](**model.get_params()).fit(X, y)
+    theirs = like(model).fit(X, y)
     model.fit(X, y)
     rows = X[::1000]
     np.testing.assert_allclose(model.predict_proba(rows), theirs.predict_proba(rows), rtol=0, atol=1e-10)
@@ -444,7 +452,7 @@ def test_weighted_gaussian_nb_is_scikit_learns_but_for_the_smoothing(table, name
 def test_a_class_without_full_rank_is_lifted_where_scikit_learn_refuses(table, model, name):
     X, y = table(name)
     with pytest.raises(np.linalg.LinAlgError):
-        THEIRS[QDA](**model.get_params()).fit(X, y)
+        like(model).fit(X, y)
     with pytest.warns(lk.DegenerateWarning, match="not full rank"):
         model.fit(X, y)
     assert np.isfinite(model.predict_joint_log_proba(X)).all()

@@ -39,7 +39,7 @@ def test_the_constructor_is_scikit_learns_and_more():
     assert [(p.name, p.default, p.kind) for p in found[: len(wanted)]] == [
         (p.name, p.default, p.kind) for p in wanted
     ]
-    assert [p.name for p in found[len(wanted) :]] == ["weights", "max_mistakes"]
+    assert [p.name for p in found[len(wanted) :]] == ["weights", "max_mistakes", "encode"]
     for method in ("fit", "partial_fit"):
         one, other = (
             list(inspect.signature(getattr(c, method)).parameters)

@@ -1,15 +1,8 @@
 """Several processes on one PostgreSQL log: one leads, the others follow, and whoever dies is replaced."""
 
-import os
-import pwd
 import random
-import shutil
-import signal
-import subprocess
-import tempfile
 import time
 from contextlib import closing
-from pathlib import Path
 
 import httpx
 import pytest
@@ -18,7 +11,8 @@ pytest.importorskip("uvicorn", reason="likelier[serve] is not installed")
 pytest.importorskip("psycopg", reason="likelier[postgres] is not installed")
 
 import psycopg
-from tests.service.kills import Load, Server, checked, final_model, free_port
+from tests import postgres_server
+from tests.service.kills import Load, Server, checked, final_model
 
 from likelier.service.events import Config
 from likelier.service.models import new_content
@@ -27,64 +21,7 @@ from likelier.service.recovery import begin, recovered
 from likelier.service.snapshots import captured
 from likelier.service.store import Draft, StoreError
 
-BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin")) if Path("/usr/lib/postgresql").is_dir() else []
-
-
-def binary(name):
-    found = shutil.which(name, path=str(BINARIES[-1])) if BINARIES else None
-    return found or shutil.which(name)
-
-
-def other_user():
-    """PostgreSQL does not run as root."""
-    if os.getuid():
-        return {}
-    try:
-        pwd.getpwnam("postgres")
-    except KeyError:
-        pytest.skip("this is root, and there is no user postgres to run a database")
-    return {"user": "postgres", "group": "postgres", "extra_groups": []}
-
-
-@pytest.fixture(scope="module")
-def database():
-    """The URL of a database server of the tests' own."""
-    if binary("initdb") is None or binary("postgres") is None:
-        pytest.skip("no PostgreSQL server is installed (Debian: postgresql)")
-    user = other_user()
-    with tempfile.TemporaryDirectory(prefix="likelier-pg-") as folder:
-        if user:
-            shutil.chown(folder, "postgres", "postgres")
-        data, port = Path(folder) / "data", free_port()
-        subprocess.run(
-            [binary("initdb"), "-D", data, "-A", "trust", "-U", "likelier", "--no-sync"],
-            check=True,
-            capture_output=True,
-            cwd=folder,
-            **user,
-        )
-        command = [binary("postgres"), "-D", data, "-p", str(port), "-k", folder, "-h", "127.0.0.1"]
-        server = subprocess.Popen(
-            command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **user
-        )
-        try:
-            url = f"postgresql://likelier@127.0.0.1:{port}/postgres"
-            _up(url)
-            yield url
-        finally:
-            server.send_signal(signal.SIGINT)  # at once, whoever is connected
-            server.wait(30)
-
-
-def _up(url):
-    for _ in range(300):
-        try:
-            psycopg.connect(url, connect_timeout=2).close()
-        except psycopg.OperationalError:
-            time.sleep(0.1)
-        else:
-            return
-    raise TimeoutError("PostgreSQL did not start")
+database = postgres_server.postgres_server
 
 
 @pytest.fixture

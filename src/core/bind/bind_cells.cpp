@@ -2,7 +2,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -38,13 +37,40 @@ std::string shown(PyObject* value) {
     return text.size() > 80 ? text.substr(0, 77) + "..." : text;
 }
 
-bool type_is(PyObject* value, const char* prefix) {
-    return std::strncmp(Py_TYPE(value)->tp_name, prefix, std::strlen(prefix)) == 0;
+// The name of a type with its module, as in numpy.float64; the stable ABI does not show tp_name.
+std::string type_name(PyObject* value) {
+    std::string full;
+    for (const char* part : {"__module__", "__name__"}) {
+        const nb::object text =
+            nb::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(value)), part));
+        if (!text.is_valid() || !PyUnicode_Check(text.ptr())) {
+            PyErr_Clear();
+            continue;
+        }
+        const std::string_view name = text_of(text.ptr());
+        if (name != "builtins") full += (full.empty() ? "" : ".") + std::string(name);
+    }
+    return full.empty() ? "?" : full;
+}
+
+enum class Kind { integer, real, boolean, missing, unknown };
+
+// What an object is that none of Python's own types is: NumPy's scalars, Decimals, and pandas' missing
+// value.
+Kind kind_of(PyObject* value) {
+    const std::string name = type_name(value);
+    const auto begins = [&name](const char* prefix) { return name.rfind(prefix, 0) == 0; };
+    if (begins("numpy.int") || begins("numpy.uint") || begins("numpy.long") || begins("numpy.ulong"))
+        return Kind::integer;
+    if (begins("numpy.float") || begins("numpy.longdouble") || name == "decimal.Decimal") return Kind::real;
+    if (begins("numpy.bool")) return Kind::boolean;
+    const bool pandas = begins("pandas.") && name.size() > 7 && name.substr(name.size() - 7) == ".NAType";
+    return pandas ? Kind::missing : Kind::unknown;
 }
 
 [[noreturn]] void refuse_value(std::string_view name, PyObject* value) {
     throw nb::type_error(
-        ("feature '" + std::string(name) + "' is " + shown(value) + ", of type " + Py_TYPE(value)->tp_name +
+        ("feature '" + std::string(name) + "' is " + shown(value) + ", of type " + type_name(value) +
          ": a feature is a number, a string, True or False, None, a list of these or a dict. "
          "Make it one, for example by float() or str()")
             .c_str());
@@ -73,16 +99,15 @@ class DictReader {
 
     void row(PyObject* x) {
         if (!PyDict_Check(x))
-            throw nb::type_error((std::string("a row is a dict of features by name, not ") +
-                                  Py_TYPE(x)->tp_name + " (" + shown(x) +
-                                  "): make it one, for example by dict()")
+            throw nb::type_error((std::string("a row is a dict of features by name, not ") + type_name(x) +
+                                  " (" + shown(x) + "): make it one, for example by dict()")
                                      .c_str());
         features(x, {});
     }
 
     void cell(std::string_view name, PyObject* value) {
         if (PyFloat_Check(value)) {
-            number(name, PyFloat_AS_DOUBLE(value));
+            number(name, PyFloat_AsDouble(value));
         } else if (PyUnicode_Check(value)) {
             rows.word(name_key(name), text_of(value));
         } else if (PyBool_Check(value)) {
@@ -101,6 +126,8 @@ class DictReader {
   private:
     HashedRows& rows;
     bool strict;
+    PyTypeObject* last_type = nullptr;  // names of types are slow to ask for
+    Kind last_kind = Kind::unknown;
 
     void features(PyObject* x, const std::string& prefix) {
         const Deeper deeper;
@@ -118,9 +145,8 @@ class DictReader {
     }
 
     std::string_view numbered(PyObject* key, char (&digits)[24]) {
-        const bool whole = PyLong_Check(key) || type_is(key, "numpy.int") || type_is(key, "numpy.uint") ||
-                           type_is(key, "numpy.long") || type_is(key, "numpy.ulong");
-        if (whole && !PyBool_Check(key)) {
+        const bool integer = PyLong_Check(key) || kind_of(key) == Kind::integer;
+        if (integer && !PyBool_Check(key)) {
             const Py_ssize_t number = PyNumber_AsSsize_t(key, PyExc_OverflowError);
             if (number != -1 || !PyErr_Occurred()) {
                 const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
@@ -129,15 +155,17 @@ class DictReader {
             PyErr_Clear();
         }
         throw nb::type_error(("a feature's name is a string or a whole number, not " + shown(key) +
-                              ", of type " + Py_TYPE(key)->tp_name)
+                              ", of type " + type_name(key))
                                  .c_str());
     }
 
     // Strings are words of the one name; all else goes by its place, as in name.0, name.1.
     void elements(std::string_view name, PyObject* list) {
         const Deeper deeper;
-        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); ++i) {
-            PyObject* value = PySequence_Fast_GET_ITEM(list, i);
+        const bool tuple = PyTuple_Check(list);
+        const Py_ssize_t n = tuple ? PyTuple_Size(list) : PyList_Size(list);
+        for (Py_ssize_t i = 0; i < n; ++i) {
+            PyObject* value = tuple ? PyTuple_GetItem(list, i) : PyList_GetItem(list, i);
             if (PyUnicode_Check(value)) {
                 rows.word(name_key(name), text_of(value));
             } else {
@@ -146,19 +174,18 @@ class DictReader {
         }
     }
 
-    // NumPy's scalars, Decimals, and what pandas has for None.
     void other(std::string_view name, PyObject* value) {
-        if (type_is(value, "NAType")) return;
-        if (type_is(value, "numpy.bool")) {
-            rows.word(name_key(name), PyObject_IsTrue(value) ? "True" : "False");
-            return;
+        if (Py_TYPE(value) != last_type) {
+            last_type = Py_TYPE(value);
+            last_kind = kind_of(value);
         }
-        const bool number_like = type_is(value, "numpy.float") || type_is(value, "numpy.int") ||
-                                 type_is(value, "numpy.uint") || type_is(value, "numpy.long") ||
-                                 type_is(value, "numpy.ulong") ||
-                                 std::strcmp(Py_TYPE(value)->tp_name, "decimal.Decimal") == 0;
-        if (!number_like) refuse_value(name, value);
-        number(name, converted(value, PyFloat_AsDouble(value)));
+        if (last_kind == Kind::unknown) refuse_value(name, value);
+        if (last_kind == Kind::missing) return;
+        if (last_kind == Kind::boolean) {
+            rows.word(name_key(name), PyObject_IsTrue(value) ? "True" : "False");
+        } else {
+            number(name, converted(value, PyFloat_AsDouble(value)));
+        }
     }
 
     // A whole number beyond all doubles is infinite.
@@ -191,7 +218,7 @@ class ObjectColumn final : public FeatureColumn {
           strict(strict) {}
 
     void add(int64_t i, HashedRows& rows) const override {
-        DictReader(rows, strict).cell(name, PyList_GET_ITEM(values.ptr(), i));
+        DictReader(rows, strict).cell(name, PyList_GetItem(values.ptr(), i));
     }
 
   private:
@@ -307,7 +334,7 @@ class Intake {
         const Marks marks = marks_of(codes, weights, n);
         for (int64_t i = 0; i < n; ++i) {
             try {
-                reader.row(PyList_GET_ITEM(X.ptr(), i));
+                reader.row(PyList_GetItem(X.ptr(), i));
             } catch (const nb::builtin_exception& problem) {
                 refuse_row(first + i, problem);
             }

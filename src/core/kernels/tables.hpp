@@ -157,7 +157,7 @@ inline void largest(const Matrix& X, const Labels& labels, double* top) {
             vd best = splat(top[j]);
             for (int64_t r = 0; r < kHeight; r += kLanes) {
                 const vd cell = load(&x[j * kHeight + r]);
-                best = (cell > best) & (load(&counts[r]) > splat(0.0)) ? cell : best;
+                best = ((cell > best) & (load(&counts[r]) > splat(0.0))) ? cell : best;
             }
             for (int i = 0; i < kLanes; ++i) top[j] = std::max(top[j], best[i]);
         }

@@ -14,7 +14,9 @@ _BEST = f"v{level()}" if level() else "native"
 def _choose() -> str:
     asked = os.environ.get("LIKELIER_ISA", _BEST)
     if asked != _BEST and not (asked in ("v2", "v3", "v4") and asked < _BEST):
-        raise ImportError(f"LIKELIER_ISA={asked!r}: this machine has levels up to {_BEST!r}")
+        raise ImportError(
+            f"LIKELIER_ISA must be a level that this machine has, up to {_BEST!r}; got {asked!r}."
+        )
     return asked
 
 

@@ -1,4 +1,4 @@
-"""`likelier merge`: models that were trained apart, made one."""
+"""`likelier merge`: models that were trained separately, made one."""
 
 import os
 from argparse import Namespace
@@ -17,8 +17,8 @@ def add(commands: Any) -> None:
     """The arguments."""
     parser = commands.add_parser(
         "merge",
-        help="models that were trained apart, made one, exactly",
-        description="One model out of several that were trained apart, each on its rows: equal to the one "
+        help="one model of several that were trained separately, exactly",
+        description="One model of several that were trained separately, each on its rows: equal to the one "
         "that all rows together would have given. They must be of one kind, with the same "
         "hyper-parameters, columns and classes, and have kept their statistics, as they do by default.",
         epilog=examples(

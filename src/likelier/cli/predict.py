@@ -1,4 +1,4 @@
-"""`likelier predict`: the answers of a saved model to the rows of a table, several parts at a time."""
+"""`likelier predict`: predictions of a saved model for the rows of a table, several parts at a time."""
 
 import json
 import sys
@@ -62,14 +62,9 @@ def add(commands: Any) -> None:
 
 def run(options: Namespace) -> None:
     """Answer part by part, and say how good the answers are."""
-    from likelier.cli.predict_rows import (
-        PredictionTables,
-        as_json,
-        check_place,
-        features_of,
-        in_words,
-        plan,
-    )
+    from likelier.cli.predict_rows import PredictionTables, features_of, plan
+    from likelier.cli.prediction_files import check_place
+    from likelier.cli.prediction_metrics import as_json, in_words
     from likelier.saving.format import describe
     from likelier.saving.models import load
 
@@ -97,7 +92,7 @@ def run(options: Namespace) -> None:
 
 
 def _written(answers: "PredictionTables", options: Namespace) -> "Evaluation | None":
-    from likelier.cli.predict_rows import CSV, opened
+    from likelier.cli.prediction_files import CSV, opened
     from likelier.cli.progress import rows_bar
 
     known = answers.plan.source.rows

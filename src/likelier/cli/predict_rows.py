@@ -1,30 +1,22 @@
-"""The rows of files through a fitted model, in order, on all cores, and what likelier predict writes."""
+"""The rows of files through a fitted model, in order, on all cores: `likelier predict`."""
 
-import csv
-import io
-import os
-import re
-import secrets
-import shutil
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from queue import Full, Queue
 from threading import Event
-from typing import IO, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
-from pyarrow import csv as arrow_csv
 
-from likelier.array_types import Floats
 from likelier.cli.arguments import check_columns, say
+from likelier.cli.prediction_files import Output
+from likelier.cli.prediction_metrics import Evaluator, LabelEvaluator, ValueEvaluator, written
 from likelier.data import CSR, BadCell, Chunk, Columns, Part, frames
 from likelier.data.design import Designed
 from likelier.data.files.columns import days
@@ -37,356 +29,10 @@ from likelier.estimators.online.rows import worded
 from likelier.estimators.predictions import ClassCodes, class_predictions, decided, probable, takes_blocks
 from likelier.estimators.sources import as_fitted, as_learned, completed, integrates, usable
 from likelier.evaluation import (
-    ClassPredictions,
     Evaluation,
-    LabelEvaluation,
-    LabelSums,
-    ValueEvaluation,
-    ValueSums,
 )
-from likelier.saving.format import replacing
 from likelier.streams.formats import FORMATS
 from likelier.threads import cores
-
-# How good answers are, where the truth is known: what is said of it at the end.
-
-
-class Evaluator(Protocol):
-    """Adds up how good answers are; one for each part, merged."""
-
-    def start(self) -> Any:
-        """Sums of no rows yet."""
-
-    def add(self, sums: Any, predicted: Any, truth: Any, /) -> None:
-        """Rows without a label or value are left out."""
-
-    def found(self, sums: Any, /) -> Evaluation: ...
-
-
-class LabelEvaluator:
-    """Of labels; one that the model does not know is an error."""
-
-    def __init__(self, model: Any, naming: ClassCodes) -> None:
-        self.model, self.naming = model, naming
-
-    def start(self) -> LabelSums:
-        return LabelSums.start(self.naming.K, apart=True)
-
-    def add(self, sums: LabelSums, predicted: ClassPredictions, truth: Any) -> None:
-        there = frames.encoded(truth)[0] >= 0
-        codes = self.naming.places[frames.recoded(truth, self.naming.sorted)] if there.any() else -1
-        sums.add(predicted, np.where(there, codes, -1))
-
-    def found(self, sums: LabelSums) -> LabelEvaluation:
-        return LabelEvaluation(
-            type(self.model).__name__, self.model.classes_, probable(self.model), sums=sums
-        )
-
-
-class ValueEvaluator:
-    """Of values."""
-
-    def __init__(self, model: Any, target: str) -> None:
-        self.model, self.target = model, target
-
-    def start(self) -> ValueSums:
-        return ValueSums.start(1)
-
-    def add(self, sums: ValueSums, predicted: NDArray[Any], truth: Any) -> None:
-        y = np.asarray(frames.arrow_numbers(truth), dtype=np.float64)
-        sums.add(predicted, np.where(np.isfinite(y), y, np.nan))
-
-    def found(self, sums: ValueSums) -> ValueEvaluation:
-        return ValueEvaluation(type(self.model).__name__, (self.target,), sums=sums)
-
-
-def in_words(found: Evaluation) -> str:
-    """One line."""
-    if found.rows == 0:
-        what = "a label" if isinstance(found, LabelEvaluation) else "a value"
-        return f"no row has {what}: how good the answers are is not known"
-    figures = dict(found.figures)
-    if isinstance(found, LabelEvaluation) and len(found.classes) == 2:
-        figures["auc_deviation"] = auc_deviation(found.sums.figures.bins)
-    shown = [_figure(name, figures) for name in figures]
-    text = f"{', '.join(filter(None, shown))} on {counted(found.rows, 'row')}"
-    if not isinstance(found, LabelEvaluation) or not found.unknown:
-        return text
-    unknown = counted(found.unknown, "label")
-    return f"{text} ({unknown} that the model does not know: errors, and judged by nothing else)"
-
-
-def auc_deviation(bins: Floats) -> float:
-    """The standard error of the AUC (DeLong, DeLong and Clarke-Pearson 1988); bins: rows of two classes.
-
-    The share of the rows of the other class that a row is on the right side of varies from row to row: with
-    n rows of one class and m of the other, Var = var(first shares) / n + var(second shares) / m.
-    """
-    n, m = bins[:, 0], bins[:, 1]
-    if min(n.sum(), m.sum()) <= 1:
-        return float("nan")
-    below = (np.cumsum(n) - n / 2) / n.sum()  # of the first class, for a row of the second
-    above = 1 - (np.cumsum(m) - m / 2) / m.sum()
-    spread = [w @ (v - w @ v / w.sum()) ** 2 / (w.sum() - 1) / w.sum() for w, v in ((m, below), (n, above))]
-    return float(np.sqrt(sum(spread)))
-
-
-def _figure(name: str, figures: Mapping[str, float]) -> str | None:
-    value = figures[name]
-    if np.isnan(value):
-        return None
-    if name == "error":
-        return f"error {100 * value:.2f} %"
-    if name == "auc":
-        off = figures.get("auc_deviation", np.nan)
-        return f"AUC {value:.4f}" + (f" ± {off:.4f}" if np.isfinite(off) else "")
-    words = {"log_loss": "log-loss", "calibration_error": "calibration error"}
-    if name in words:
-        return f"{words[name]} {value:.4f}"
-    words = {"rmse": "RMSE", "mae": "MAE", "r2": "R²"}
-    return f"{words[name]} {value:.6g}" if name in words else None
-
-
-def written(labels: Any) -> list[str]:
-    """Labels as they stand in the column of answers: 2, where svmlight's are 2.0."""
-    return list(pa.array(labels).cast(pa.string()).to_pylist())
-
-
-def as_json(found: Evaluation) -> dict[str, Any]:
-    """All figures, by their names; those that are not finite are null."""
-    figures: dict[str, Any] = {"model": found.model, "rows": found.rows, "weight": found.weight}
-    figures |= {name: value if np.isfinite(value) else None for name, value in found.figures.items()}
-    if isinstance(found, LabelEvaluation):
-        figures |= {
-            "classes": written(found.classes),
-            "confusion": found.confusion.tolist(),
-            "unknown": found.unknown,
-        }
-    return figures
-
-
-# Tables of answers to files: made ready by whoever answers, written in their order.
-
-Ready = Callable[[Any], Any]  # a table as `write` takes it
-_PART = re.compile(r"part-\d{5,}\.parquet")
-
-
-class Output(Protocol):
-    """Takes tables of one schema, part after part."""
-
-    def part(self, number: int, /) -> Any:
-        """A context for the tables of a part, in which each is made ready (`Ready`), in any thread."""
-
-    def write(self, ready: Any, /) -> None:
-        """In the order of all tables."""
-
-
-class CSV:
-    """Lines of text, quotation marks only where they are needed."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self.file, self.begun = file, False
-
-    @contextmanager
-    def part(self, number: int) -> Iterator[Ready]:
-        yield lambda table: (table.schema.names, _quoted_lines(table))
-
-    def write(self, ready: Any) -> None:
-        names, lines = ready
-        if not self.begun:
-            header = io.StringIO()
-            csv.writer(header, lineterminator="\n").writerow(names)
-            self.file.write(header.getvalue().encode())
-            self.begun = True
-        self.file.write(lines)
-
-    def close(self) -> None:
-        pass
-
-    def drop(self) -> None:
-        pass
-
-
-def _quoted_lines(table: Any) -> Any:
-    for field in table.schema:
-        if pa.types.is_nested(field.type):
-            raise ValueError(
-                f"--keep {field.name}: a column of type {field.type} cannot be written as CSV: "
-                "write Parquet, "
-                "-o OUT.parquet"
-            )
-    try:
-        return _lines(table, "none")
-    except pa.ArrowInvalid:  # a cell has a comma, a quotation mark or an end of line in it
-        return _lines(table, "needed")
-
-
-def _lines(table: Any, quoting: str) -> Any:
-    lines = pa.BufferOutputStream()
-    arrow_csv.write_csv(table, lines, arrow_csv.WriteOptions(include_header=False, quoting_style=quoting))
-    return lines.getvalue()
-
-
-class Parquet:
-    """A row group for each table."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self.file = file
-        self.writer: Any = None
-
-    @contextmanager
-    def part(self, number: int) -> Iterator[Ready]:
-        yield lambda table: table
-
-    def write(self, ready: Any) -> None:
-        if self.writer is None:
-            self.writer = _writer(self.file, ready.schema)
-        self.writer.write_table(ready)
-
-    def close(self) -> None:
-        if self.writer is not None:
-            self.writer.close()
-
-    def drop(self) -> None:
-        """Of a file that is given up: else Arrow would end it as it is cleared away, and complain."""
-        if self.writer is not None:
-            self.writer.is_open = False
-
-
-def _writer(file: Any, schema: Any) -> Any:
-    """Words as dictionaries; probabilities hardly repeat, and to look whether they do takes long."""
-    words = [field.name for field in schema if not pa.types.is_floating(field.type)]
-    return pq.ParquetWriter(file, schema, use_dictionary=words)
-
-
-class Folder:
-    """A Parquet file for each part, in a folder that has its name once all are whole."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    @contextmanager
-    def part(self, number: int) -> Iterator[Ready]:
-        """Parts are written side by side: nothing is left to do in their order."""
-        with (self.folder / f"part-{number:05d}.parquet").open("xb") as file:
-            out = Parquet(file)
-            with _ending_well(out):
-                yield out.write
-            file.flush()
-            os.fsync(file.fileno())
-
-    def write(self, ready: Any) -> None:
-        pass
-
-
-# ---- where it goes -------------------------------------------------------------------------------
-KINDS: dict[str, type[CSV | Parquet]] = {".csv": CSV, ".parquet": Parquet, ".pq": Parquet}
-
-
-def is_folder(path: str) -> bool:
-    """Whether answers are to be a folder of files."""
-    return path.endswith(("/", os.sep)) or Path(path).is_dir()
-
-
-@contextmanager
-def opened(path: str, *, overwrite: bool) -> Iterator[Output]:
-    """An output that has its name once it is whole; whatever fails, all is as it was."""
-    with _naming(path):
-        if is_folder(path):
-            with _replacing_folder(Path(path), overwrite=overwrite) as folder:
-                yield Folder(folder)
-            return
-        with replacing(Path(path)) as file:
-            out = KINDS[_ending(path)](file)
-            with _ending_well(out):
-                yield out
-
-
-@contextmanager
-def _ending_well(out: CSV | Parquet) -> Iterator[None]:
-    """Closed if all went well, else given up."""
-    try:
-        yield
-        out.close()
-    except BaseException:
-        out.drop()
-        raise
-
-
-def _ending(path: str) -> str:
-    ending = Path(path).suffix.lower()
-    if ending not in KINDS:
-        raise ValueError(
-            f"-o {path}: answers are written as .csv or .parquet, and the name says neither (a folder of "
-            f"Parquet files ends with a slash: {path}/)"
-        )
-    return ending
-
-
-def check_place(path: str, *, overwrite: bool) -> None:
-    """Refuse a place that answers cannot be written to, before any are found."""
-    if is_folder(path):
-        _check_folder(Path(path), overwrite=overwrite)
-    else:
-        _ending(path)
-
-
-@contextmanager
-def _naming(path: str) -> Iterator[None]:
-    """Errors of the system without a name, or with that of a file in the making, are about what is written:
-    a full disk, most likely."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as problem:
-        if problem.errno is None or (problem.filename is not None and ".part" not in str(problem.filename)):
-            raise
-        raise OSError(problem.errno, f"cannot be written: {problem.strerror}", path) from None
-
-
-def _check_folder(path: Path, *, overwrite: bool) -> None:
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {path.parent} to write {path.name}/ in: make it first")
-    if not path.exists():
-        return
-    if not path.is_dir():
-        raise NotADirectoryError(f"{path} is a file, and not a folder: name another, or drop the slash")
-    held = sorted(one.name for one in path.iterdir())
-    if held and not overwrite:
-        raise FileExistsError(
-            f"the folder {path} is not empty (it has {held[0]}): name another, or say --overwrite"
-        )
-    others = [name for name in held if not _PART.fullmatch(name)]
-    if others:
-        raise FileExistsError(
-            f"the folder {path} has {others[0]}, which is not part of earlier predictions: choose "
-            "another folder"
-        )
-
-
-@contextmanager
-def _replacing_folder(path: Path, *, overwrite: bool) -> Iterator[Path]:
-    """A folder to fill, which then takes the place of one that is empty or has earlier answers."""
-    path = Path(os.path.realpath(path))
-    _check_folder(path, overwrite=overwrite)
-    new, old = (path.with_name(f".{secrets.token_hex(8)}.{what}") for what in ("part", "old"))
-    try:
-        new.mkdir()  # in here: an interruption may come as soon as it is there
-        yield new
-        _check_folder(path, overwrite=overwrite)
-        if path.exists():
-            path.rename(old)
-        try:
-            new.rename(path)
-        except BaseException:
-            if old.exists():
-                old.rename(path)
-            raise
-    finally:
-        for one in (new, old):
-            shutil.rmtree(one, ignore_errors=True)
-
 
 # Work on many parts at once, whose results come in the order of the parts.
 
@@ -513,7 +159,7 @@ class Plan(NamedTuple):
 
     source: Scan | SparseRows
     keep: list[str]
-    truth: str | None
+    target: str | None
     designed: Designed | None = None  # the source, where rows become those of a design matrix
 
 
@@ -544,13 +190,14 @@ def plan(
     assert isinstance(table, Scan)
     held, fitted = table.files[0].names, bool(features)
     table = completed(model, table, features)
-    truth = target or (known if known in held else None)
+    target = target or (known if known in held else None)
     if not features:  # fitted to an array, or to rows of any names: all columns that are nothing else
         p = getattr(model, "n_features_in_", None)
-        features = [name for name in table.names if name not in (*keep, truth)]
+        features = [name for name in table.names if name not in (*keep, target)]
         if p is not None and len(features) != p:
             raise ValueError(
-                f"{type(model).__name__} takes {counted(p, 'column')}, and here are {len(features)}"
+                f"DATA has {counted(len(features), 'column')}, but {type(model).__name__} is expecting "
+                f"{p}: --keep and --target name those that are not features"
             )
     source = table.taking(features, y=False)
     design = vars(model).get("_design")
@@ -559,15 +206,15 @@ def plan(
     source.taking([*dict.fromkeys([*features, *keep])], y=False)  # refuses columns that are not there
     if as_is:
         check_columns(source, features, model, chosen=True)
-    if truth is not None and not _comparable(model, table, truth):
-        say(f"note: {truth!r} has labels that the model does not know: no metrics are computed")
-        truth = None
+    if target is not None and not _comparable(model, table, target):
+        say(f"note: {target!r} has labels that the model does not know: no metrics are computed")
+        target = None
     if as_is:
-        return Plan(usable(model, source), keep, truth)
+        return Plan(usable(model, source), keep, target)
     absent = frozenset(j for j, name in enumerate(design.names_in) if fitted and name not in held)
     designed = replace(known_source(model, design, source, y=False), absent=absent)
     assert isinstance(designed.source, Scan)
-    return Plan(designed.source, keep, truth, designed)
+    return Plan(designed.source, keep, target, designed)
 
 
 def _sparse(
@@ -584,14 +231,14 @@ def _sparse(
     return Plan(SparseRows(source, _has_text(model)), [], TARGET)
 
 
-def _comparable(model: Any, table: Scan, truth: str) -> bool:
+def _comparable(model: Any, table: Scan, target: str) -> bool:
     """Whether the labels of a file can be those of the model: both are numbers, or both text."""
     file = table.files[0]
     if not _classifies(model):
-        return frames.is_number(file.types[truth])
+        return frames.is_number(file.types[target])
     if _has_text(model):
-        return frames.is_text(file.verbatim([truth]).types[truth])
-    return frames.is_number(file.types[truth]) == (model.classes_.dtype.kind in "fiub")
+        return frames.is_text(file.verbatim([target]).types[target])
+    return frames.is_number(file.types[target]) == (model.classes_.dtype.kind in "fiub")
 
 
 def _classifies(model: Any) -> bool:
@@ -620,24 +267,28 @@ class PredictionTables:
         self.model, self.plan, self.only = model, plan, only
         classes = getattr(model, "classes_", None)
         if classes is None and only is not None:
-            raise ValueError(f"--only {only}: a {type(model).__name__} has values, no {only}")
+            raise ValueError(
+                f"--only {only}: {type(model).__name__} is a regression, which predicts values only"
+            )
         if classes is not None and not probable(model):
             if only == "probabilities":
-                raise ValueError(f"--only {only}: a {type(model).__name__} has labels, and no {only}")
+                raise ValueError(f"--only {only}: {type(model).__name__} predicts labels only")
             self.only = "labels"
         flat = classes is not None or model.coef_.ndim == 1
         self.classes = None if classes is None else pa.array(classes)
         self.naming = None if classes is None else ClassCodes.of(model)
         self.evaluator: Evaluator | None = None
-        if plan.truth is not None and flat:
+        if plan.target is not None and flat:
             self.evaluator = (
-                ValueEvaluator(model, plan.truth)
+                ValueEvaluator(model, plan.target)
                 if self.naming is None
                 else LabelEvaluator(model, self.naming)
             )
         clash = [name for name in plan.keep if name in self.columns()]
         if clash:
-            raise ValueError(f"--keep {clash[0]}: the answers have a column of this name")
+            raise ValueError(
+                f"--keep {clash[0]}: the predictions have a column of this name, too; rename it in DATA"
+            )
 
     def columns(self) -> Sequence[str]:
         """The names of the answers."""
@@ -651,11 +302,11 @@ class PredictionTables:
 
     def written(self, out: Output, watch: Watch) -> Evaluation | None:
         """Answer all rows, several parts at a time; how good the answers are, if that is known."""
-        source, keep, truth, _ = self.plan
+        source, keep, target, _ = self.plan
         others = [
-            name for name in dict.fromkeys([*keep, truth]) if name is not None and name not in source.names
+            name for name in dict.fromkeys([*keep, target]) if name is not None and name not in source.names
         ]
-        verbatim = [name for name in others if name != truth or _has_text(self.model)]
+        verbatim = [name for name in others if name != target or _has_text(self.model)]
         batches = source.batches(others, verbatim)
         parts = [partial(self._part, out, number, part) for number, part in enumerate(batches)]
         total = None if self.evaluator is None else self.evaluator.start()
@@ -686,11 +337,11 @@ class PredictionTables:
         yield sums
 
     def _table(self, batch: Any, sums: Any) -> Any:
-        source, keep, truth, _ = self.plan
+        source, keep, target, _ = self.plan
         X = self._opened(batch.select(list(source.names)))
         found, answers = self._values(X) if self.naming is None else self._labels(X)
         if self.evaluator is not None:
-            self.evaluator.add(sums, answers, batch.column(truth))
+            self.evaluator.add(sums, answers, batch.column(target))
         kept = [frames.plain(batch.column(name)) for name in keep]
         return pa.table([*kept, *found], names=[*keep, *self.columns()])
 

@@ -1,4 +1,4 @@
-"""How far a command has come, on a terminal; elsewhere nobody is told."""
+"""Progress bars of commands on a terminal; nothing elsewhere."""
 
 import sys
 import time

@@ -16,7 +16,7 @@ def add(commands: Any) -> None:
         description="Serve a model over HTTP: POST /predict answers rows, POST /learn takes their "
         "labels, now "
         "or later, and the model learns at once. All rows and labels are on disk before they are "
-        "acknowledged; a server that is killed goes on where it was. The page at / shows it live, /docs "
+        "acknowledged; a server that is killed continues where it was. The page at / shows it live, /docs "
         "describes the API.",
         epilog=examples(
             "likelier serve",
@@ -27,6 +27,12 @@ def add(commands: Any) -> None:
         ),
     )
     parser.add_argument("model", nargs="?", metavar="M.lk", help="the model to begin with (a new one)")
+    parser.add_argument(
+        "--shadow",
+        metavar="S.lk",
+        help="a model that predicts and learns beside the served one without answering; the page and GET "
+        "/model compare them",
+    )
     add_settings(parser, "a setting of a new OnlineClassifier, for example bits=22")
     where = parser.add_argument_group("where")
     where.add_argument("--host", default="127.0.0.1", help="the address to listen at (127.0.0.1)")
@@ -164,6 +170,7 @@ def _options(options: Namespace) -> Any:
         port=options.port,
         store=options.store,
         model=None if options.model is None else load_file(options.model),
+        shadow=None if options.shadow is None else load_file(options.shadow),
         fresh=lambda: new_content(settings),
         config=config,
         tokens=options.tokens,

@@ -1,4 +1,4 @@
-"""`likelier stream`: learn and predict row by row; what is printed was said before the row was learned."""
+"""`likelier stream`: predict each row, then learn from it."""
 
 import os
 import sys
@@ -34,7 +34,7 @@ def add(commands: Any) -> None:
         "stream",
         help="learn and predict row by row, with progressive figures",
         description="Answer each row, then learn from it: numbers as they are, words as indicators, hashed "
-        "into weights. The figures are progressive: each row is judged by the answer that it got before "
+        "into weights. The figures are progressive: each row is evaluated by its prediction made before "
         "it was learned from. A line is printed at 1, 2, 4, 8, ... rows.",
         epilog=examples(
             "likelier stream clicks.tsv.gz --target click --set bits=22 -o clicks.lk",
@@ -160,7 +160,7 @@ def _is_log(path: str) -> bool:
 
 
 def _check_learned(session: "Session", options: Namespace) -> None:
-    """Refuse to go on as if something had been learned, where there was nothing to learn from."""
+    """Refuse to end as if something had been learned, where there was nothing to learn from."""
     if not session.learning or session.model.learner.counters["steps"]:
         return
     progress, names = session.progress, ", ".join(options.data)
@@ -186,7 +186,7 @@ def _check_places(options: Namespace) -> None:
 
 
 def _kept(options: Namespace) -> "Kept":
-    """The model to go on from, or a new one."""
+    """The model to continue, or a new one."""
     from likelier.saving.online import Kept, load_online
     from likelier.streams.model import Online, Settings
 

@@ -1,4 +1,4 @@
-"""What is seen of a stream while it lasts: figures, answers, a bar."""
+"""Output of a stream while it lasts: metrics, predictions, a progress bar."""
 
 import csv
 import io

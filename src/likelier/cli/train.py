@@ -82,7 +82,7 @@ def add(commands: Any) -> None:
 
 
 def run(options: Namespace) -> None:
-    """Fit or go on, save, and say in a line what was learned."""
+    """Fit or continue training, save, and say in a line what was learned."""
     from likelier.cli.progress import showing
     from likelier.estimators.base import kept
     from likelier.saving import format
@@ -143,7 +143,9 @@ def _prepared(model: Any, source: "Stored", options: Namespace) -> Any:
         )
     if model is None and options.settings:
         name = options.settings[0][0]
-        raise ValueError(f"--set {name} goes with --model M: which model is the best is not known yet")
+        raise ValueError(
+            f"--set {name} requires --model M: which model is the best is not known before the comparison"
+        )
     with showing("reading"):
         rows = rows_of(source, seed=0)
     if model is None:
@@ -235,7 +237,7 @@ def _report_held_out(candidate: "CandidateModel", rows: Any, classes: Any) -> No
 
 
 def _about(options: Namespace) -> dict[str, Any]:
-    """What the model to go on from says of the table that it learned from."""
+    """What the model to continue says of the table that it learned from."""
     from likelier.saving.format import describe
 
     return dict(describe(options.resume).about) if options.resume else {}
@@ -277,9 +279,13 @@ def _resumed(options: Namespace) -> Any:
     model = load(options.resume)
     kind = type(model).__name__
     if not hasattr(model, "partial_fit"):
-        raise ValueError(f"{options.resume} is a {kind}: it does not learn")
+        raise ValueError(
+            f"--resume {options.resume}: a {kind} cannot continue training; train a new one on all rows"
+        )
     if options.model is not None and model_named(options.model) is not type(model):
-        raise ValueError(f"{options.resume} is a {kind}, and --model {options.model} another model")
+        raise ValueError(
+            f"--resume {options.resume} is a {kind}, and --model {options.model} is not: leave --model out"
+        )
     if options.checkpoint is not None:
         raise ValueError(
             "--checkpoint is for a fit, and --resume continues from one: leave one of them out"

@@ -1,4 +1,4 @@
-"""Models side by side on one table, judged on the same folds."""
+"""Models side by side on one table, evaluated on the same folds."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence

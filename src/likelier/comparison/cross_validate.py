@@ -183,7 +183,7 @@ class Folds:
 
 
 def evaluated(candidate_model: CandidateModel, folds: Folds, classes: NDArray[Any] | None) -> Result:
-    """The figures of a model; one that cannot take these rows sits out and says why.
+    """The figures of a model; one that cannot take these rows is skipped, with the reason.
 
     classes: sorted; None: it is numbers that are to be found.
     """
@@ -194,7 +194,9 @@ def evaluated(candidate_model: CandidateModel, folds: Folds, classes: NDArray[An
             _check(candidate_model.model, folds.rows, classes)
             for fold in range(folds.count):
                 found.add(candidate_model, fold)
-        except Exception as problem:  # an estimator of any kind may fail in its own way: others go on
+        except (
+            Exception
+        ) as problem:  # an estimator of any kind may fail in its own way: the others continue
             usual = isinstance(problem, ValueError | TypeError) and str(problem)
             where = "".join(f" ({note})" for note in getattr(problem, "__notes__", ()))
             why = ("" if usual else f"{type(problem).__name__}: ") + f"{problem}{where}"

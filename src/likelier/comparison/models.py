@@ -16,7 +16,7 @@ from likelier.comparison.prepare import Preprocessor, plain
 from likelier.estimators.catalogue import NO_COLUMNS, Candidate, Kind, ModelInfo, candidates
 from likelier.estimators.deprecated import settled
 
-# The models that a table is compared on: what each is given, and what it takes for granted.
+# The models that a table is compared on: what each is given, and what it assumes.
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def _bare(name: str) -> str:
 def _other(name: str, model: Any) -> CandidateModel:
     """An estimator: one of likelier's gets what is listed; any other numbers, indicators and words."""
     if inspect.isclass(model):
-        raise TypeError(f"{name} is a class: hand in an estimator, as in {model.__name__}()")
+        raise TypeError(f"{name} is a class: pass an estimator, as in {model.__name__}()")
     if not hasattr(model, "fit") or not (is_classifier(model) or is_regressor(model)):
         raise TypeError(f"{name}: a {type(model).__name__} is not a classifier or regressor")
     for known in [*classifiers(), *regressions(), *on_request()]:

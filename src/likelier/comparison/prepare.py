@@ -20,7 +20,7 @@ from likelier.data.design import (
     TableColumn,
     Term,
 )
-from likelier.data.words import WordsTerm
+from likelier.data.word_counts import WordsTerm
 from likelier.estimators.encoding import surveyed
 from likelier.states.design_survey import DesignSettings
 

@@ -23,7 +23,7 @@ from likelier.states.design_survey import DesignSettings
 
 
 def fitted(comparison: Any, candidate: CandidateModel) -> Any:
-    """A model of a comparison, fitted to all rows that were handed in."""
+    """A model of a comparison, fitted to all rows that were passed."""
     table = comparison.table
     rows = comparison.rows if comparison.folds is None else comparison.folds.rows
     if table is None:

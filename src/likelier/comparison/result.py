@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from textwrap import fill
 from typing import Any, Literal, NamedTuple
@@ -162,7 +161,7 @@ def _figure(result: "Result", metric: "Metric", sign: str) -> str:
 
 
 def _model_traits(results: Sequence["Result"], width: int) -> list[str]:
-    """What models take for granted, as a table, or as sentences where that is too wide."""
+    """What models assume, as a table, or as sentences where that is too wide."""
     known = _known(results)
     if not known:
         return []
@@ -223,7 +222,7 @@ __all__ = ["LABELS", "VALUES", "Comparison", "Metric", "Result", "seconds"]
 
 
 class Metric(NamedTuple):
-    """A figure by which models are judged; a column of the table."""
+    """A metric by which models are compared; a column of the table."""
 
     name: str
     heading: str
@@ -310,7 +309,9 @@ class Result:
     skipped: str | None = None
     online: bool = False
     baseline: bool = False
-    candidate_model: CandidateModel | None = field(default=None, repr=False)  # what was judged, not fitted
+    candidate_model: CandidateModel | None = field(
+        default=None, repr=False
+    )  # what was evaluated, not fitted
 
     def figures(self, metric: str) -> Floats:
         """The metric on each fold.
@@ -385,7 +386,7 @@ class Result:
 
 
 class WholeTable(NamedTuple):
-    """What was handed in, where a sample of it was compared on."""
+    """The rows that were passed, where a sample of it was compared on."""
 
     X: Any
     y: Any
@@ -419,7 +420,7 @@ class Comparison:
     folds : Folds or None
         The rows of each fold.
     table : WholeTable or None
-        What was handed in, where a sample of it was compared on.
+        The rows that were passed, where a sample of it was compared on.
     best : Result
         The best model by the metric.
     best_estimator_ : estimator
@@ -562,16 +563,16 @@ class Comparison:
         >>> found = lk.compare(X, y, ["GaussianNB", "LDA"])
         >>> found.best_estimator_
         LinearDiscriminantAnalysis()
-        >>> found.estimator("GaussianNB").score(X, y).round(3)
+        >>> round(found.estimator("GaussianNB").score(X, y), 3)
         0.989
         """
         if model not in self._fitted:
             result = self.result(model)
             if result.skipped is not None or result.candidate_model is None:
                 raise ValueError(f"{model} was skipped: {result.skipped}")
-            self._fitted[model] = import_module("likelier.comparison.refit").fitted(
-                self, result.candidate_model
-            )
+            from likelier.comparison.refit import fitted  # late: it loads what comparisons do not need
+
+            self._fitted[model] = fitted(self, result.candidate_model)
         return self._fitted[model]
 
     def __repr__(self) -> str:
@@ -662,9 +663,9 @@ class Comparison:
         Path
             The file that was written.
         """
-        reporting = import_module("likelier.report")  # which is built on comparisons, and slow to load
-        written: Path = reporting.written(self, Path(path))
-        return written
+        from likelier.report import written  # late: the report is built on comparisons
+
+        return written(self, Path(path))
 
 
 def _plain(record: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from likelier.data.design import Kind as TableKind
 from likelier.data.files.columns import Roles
 from likelier.data.files.scan import Scan
 from likelier.data.row_numbers import keys_of
-from likelier.data.words import learned_words
+from likelier.data.word_counts import learned_words
 from likelier.display import counted, some_of
 from likelier.engines import run
 from likelier.engines.row_numbers import numbered
@@ -286,7 +286,7 @@ def rows_of(
 ) -> Rows:
     """Of columns as they were seen."""
     if len(y) < 2:
-        raise ValueError(f"{counted(len(y), 'row')}: a comparison needs several.")
+        raise ValueError(f"a comparison needs at least 2 rows; got {len(y)}.")
     columns, said = kept(found)
     return Rows(columns, y, w, notes=(*notes, *said), target=target)
 

@@ -18,7 +18,7 @@ Pairs = list[tuple[Indices, Indices]]  # the rows to learn from, and those that 
 def pairs_of(rows: Rows, codes: NDArray[Any], cv: Any, groups: Any, time: Any, seed: int) -> Pairs | None:
     """The rows of each fold; None: shuffled folds without groups, of which `cv` is the number.
 
-    codes: of the classes, or the numbers to predict; groups: of the rows that were handed in; time: when
+    codes: of the classes, or the numbers to predict; groups: of the rows that were passed; time: when
     each of the rows was.
     """
     if time is not None:
@@ -102,7 +102,7 @@ def _number(cv: Any, what: str) -> int:
 def _of_rows(groups: Any, rows: Rows) -> NDArray[Any]:
     """The groups of the rows that are compared on."""
     if rows.index is None:
-        raise ValueError("groups goes with rows in memory, and X is a source: load its rows first.")
+        raise ValueError("groups requires rows in memory, but X is a source: load its rows first.")
     found = np.asarray(frames.values_of(groups))
     if found.ndim != 1 or len(found) != rows.given:
         raise ValueError(f"groups must have shape ({rows.given},), one for each row; got {found.shape}.")
@@ -139,7 +139,7 @@ def _split(cv: Any, rows: Rows, codes: NDArray[Any], groups: Any) -> Pairs:
 
 
 def _places(pair: Any, rows: Rows) -> tuple[Indices, Indices]:
-    """Numbers of rows that were handed in, as those of rows that are compared on."""
+    """Numbers of rows that were passed, as those of rows that are compared on."""
     place = np.full(rows.given or len(rows), -1, dtype=np.intp)
     place[np.arange(len(rows)) if rows.index is None else rows.index] = np.arange(len(rows))
     train, test = (place[np.asarray(each, dtype=np.intp)] for each in pair)

@@ -96,7 +96,7 @@ class Source(Protocol):
 
 @runtime_checkable
 class Stored(Source, Protocol):
-    """A source that users hand in: its y and weights come with it."""
+    """A source that users pass: its y and weights come with it."""
 
     @property
     def targets(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from likelier.data.chunk import PART_BYTES, Chunk, Part
 from likelier.data.labels import code, first_seen, label_counts
 from likelier.data.matrix import Block, Dense, block
 from likelier.data.row_numbers import UncountedPieces, firsts, found, rows_of
-from likelier.data.tables import table_of
+from likelier.data.table_columns import table_of
 from likelier.data.transforms import AT_HAND, Partitions
 
 # What a task makes of the partitions of Dask collections that it is brought: chunks.
@@ -65,7 +65,7 @@ class PartitionReader:
         n = first[1]
         if length is not None and n != length:
             raise ValueError(
-                f"partition {number} has {n} rows, and its collection said {length}: call "
+                f"partition {number} has {n} rows, but its collection reported {length}: call "
                 "compute_chunk_sizes() on it first, or persist() what is not the same each time."
             )
         return n
@@ -155,7 +155,7 @@ def _cells(X: Any) -> NDArray[Any]:
     """A block of an array as the kernels take it."""
     cells: NDArray[Any] = np.asarray(X)
     if cells.dtype.kind in "mM":
-        raise ValueError("Input X contains dates or times: give them as numbers.")
+        raise ValueError("Input X contains dates or times: convert them to numbers.")
     return cells if cells.dtype.kind in "fiub" and cells.dtype.char != "g" else cells.astype(np.float64)
 
 

@@ -64,7 +64,7 @@ def texts_in(column: Any) -> Texts:
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """Rows of one column, of text: a block that vectorizers turn into one of numbers."""
+    """Rows of one column, of text: a block that vectorisers turn into one of numbers."""
 
     column: Any  # an array of Arrow's strings
 

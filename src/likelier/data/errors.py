@@ -1,4 +1,4 @@
-"""What can be wrong with rows."""
+"""Errors of rows: which cell is wrong, and why."""
 
 from typing import Any, Self
 
@@ -91,6 +91,14 @@ class OutOfSupport(BadCell):
         if self.value < 0 and self.whom:
             return f"Negative values in data passed to {self.whom} (input X). {said}"
         return said
+
+
+class NoValue(BadCell):
+    """A row in which an expression of columns has no finite value; `why` says which, and of what."""
+
+    def _said(self, where: str) -> str:
+        row = self.place or f"row {self.row}"
+        return f"Input X: {self.why} in {row}. Drop such rows, or change the formula."
 
 
 class TooLarge(BadCell):

@@ -55,7 +55,7 @@ def same_type(a: Any, b: Any) -> bool:
 
 
 def same_kind(a: Any, b: Any) -> bool:
-    """Whether cells of both types can stand in one column: a number is a number, and a truth is none."""
+    """Whether cells of both types can stand in one column: numbers do not mix with booleans."""
     return same_type(a, b) or (is_number(a) and is_number(b) and is_boolean(a) == is_boolean(b))
 
 
@@ -146,9 +146,10 @@ Kind = Literal["number", "bool", "category", "time", "nested", "mixed"]
 # What to do about columns that a model cannot use.
 ADVICE: dict[str, str] = {
     "written": "turn text that holds numbers into numbers, with X.astype(float) or pandas.to_numeric",
-    "category": "encode categories, for example with sklearn.preprocessing.OneHotEncoder (OrdinalEncoder "
-    "for CategoricalNB, and for a Mixture whose families call such columns 'categorical')",
-    "time": "give dates and times as numbers, for example of days since a first one",
+    "category": "encode categories with likelier.DesignMatrix (with sklearn.preprocessing.OrdinalEncoder "
+    "for CategoricalNB, and for a Mixture whose families call such columns 'categorical'); NaiveBayes "
+    "takes them as they are",
+    "time": "convert dates and times to numbers, for example to days since a first one",
     "nested": "make a column of each part of a nested one",
     "mixed": "make all values of a column numbers (or strings, for NaiveBayes)",
 }
@@ -181,7 +182,7 @@ def frame(X: Any) -> Frame | None:
 
 
 def columns(X: Frame, *, categories: bool = False) -> Columns:
-    """The columns of a frame: numbers, truth values as 0 and 1, and, if wanted, categories as factors.
+    """The columns of a frame: numbers, booleans as 0 and 1, and, if wanted, categories as factors.
 
     All others are refused in one message, by their names.
     """
@@ -416,8 +417,8 @@ def frame_columns(X: Frame, *, strict: bool) -> list["_core.Column"]:
             found.append(column)
     if refused:
         raise ValueError(
-            f"Input X has columns that are neither numbers nor words: {', '.join(refused)}. Drop them, or "
-            f"{ADVICE['time']}."
+            f"Input X has columns that are neither numbers nor strings: {', '.join(refused)}. "
+            f"Drop them, or {ADVICE['time']}."
         )
     return found
 
@@ -483,7 +484,7 @@ def _text(name: str, column: Any) -> "_core.Column":
 
 
 def block_columns(X: Dense | Columns, names: Sequence[str] | None, *, gaps: bool) -> list["_core.Column"]:
-    """The columns of rows in memory; gaps: NaN is a cell that is not there."""
+    """The columns of rows in memory; gaps: NaN is a missing value."""
     names = [str(j) for j in range(X.shape[1])] if names is None else names
     arrays = X.arrays if isinstance(X, Columns) else [X.array[:, j] for j in range(X.shape[1])]
     found = []

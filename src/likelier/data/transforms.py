@@ -131,7 +131,7 @@ def times(factor: Floats, y: Any, w: Floats | None) -> Floats:
     return each if w is None else each * w
 
 
-# Classes that were guessed: a pass by them goes on for as long as they are all there are.
+# Classes that were guessed: a pass by them continues for as long as they are all there are.
 
 
 class UnknownLabel(ValueError):

@@ -206,7 +206,7 @@ def _sound(value: Any, like: Any, path: str) -> Any:
 # Checkpoints: the results of the passes of a fit, and the states of the one in progress, in a file.
 #
 # A fit is a function of the results of its passes, and every pass goes through `run`. So a fit that
-# begins again is handed the results that it had, and goes on with the pass that was cut off, to the same
+# begins again is handed the results that it had, and continues with the pass that was cut off, to the same
 # bits.
 
 MAGIC = b"likelier checkpoint 1\n"

@@ -40,7 +40,7 @@ def is_client(cluster: Any) -> bool:
 def check_workers(client: Any) -> None:
     """Once for each client: refuse workers without likelier; warn of those that would give other bits."""
     if client.status in CLOSED:
-        raise RuntimeError("the Dask client is closed: connect to a cluster anew, and pass that client.")
+        raise RuntimeError("the Dask client is closed: connect to a cluster again, and pass that client.")
     if client in CHECKED:
         return
 
@@ -97,7 +97,7 @@ def connected(client: Any) -> Iterator[None]:
         if not isinstance(problem, CancelledError) and client.status not in CLOSED:
             raise
         raise RuntimeError(
-            "the pass was cancelled: was the Dask client, or its cluster, closed meanwhile? Connect anew, "
+            "the pass was cancelled: was the Dask client, or its cluster, closed meanwhile? Connect again, "
             "and fit again."
         ) from problem
 

@@ -101,7 +101,7 @@ def steps(model: Any, name: str) -> Iterator[Step | None]:
         task.call_on_fit_task_end(estimator=model)
 
 
-# Fits that can be killed, and go on: `fit(..., checkpoint=path)`.
+# Fits that can be killed, and resumed: `fit(..., checkpoint=path)`.
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -110,7 +110,7 @@ NOT_ROUTED = {"checkpoint": UNUSED}  # a checkpoint is for one fit, not for thos
 
 
 def takes_checkpoints(model: Any) -> bool:
-    """Whether its `fit` can be cut off, and go on from a file."""
+    """Whether its `fit` can be cut off, and resumed from a file."""
     return "checkpoint" in signature(type(model).fit).parameters
 
 
@@ -143,8 +143,8 @@ def _refuse_chance(estimator: Any) -> None:
     """A fit that starts at random would start elsewhere when it is begun again."""
     if getattr(estimator, "_starts_at_random", False) and not isinstance(estimator.random_state, Integral):
         raise ValueError(
-            f"checkpoint goes with a random_state that is a number, and is {estimator.random_state!r}: a "
-            "fit that is begun again has to start as it did."
+            "random_state must be an integer when a checkpoint is used, so that a resumed fit starts as it "
+            f"did; got {estimator.random_state!r}."
         )
 
 

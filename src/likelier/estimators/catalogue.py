@@ -68,8 +68,8 @@ _BAYES, _BLEND, _WEIGHTS, _LINES = ("model.Bayes",), ("model.Blend",), ("model.W
 
 _INDEPENDENT = "that columns are independent within each class"
 _SHARE = "p(C | x), log odds linear in x"
-_LOG_ODDS = "that the log odds of classes are linear in the columns; of their distribution nothing"
-_PLANE = "that a plane parts the classes well; of their distribution nothing"
+_LOG_ODDS = "that the log odds of classes are linear in the columns, and nothing about their distribution"
+_PLANE = "that a hyperplane separates the classes well, and nothing about their distribution"
 _LINE = "that the target is linear in the columns, with errors of one variance, Gaussian for its intervals"
 _OWN_COVARIANCE = "that each class is Gaussian with a covariance of its own"
 _ONE_COVARIANCE = "that each class is Gaussian, all of them with one covariance"
@@ -222,7 +222,7 @@ _LISTED = (
         f"{_GENERATIVE}.discriminant",
         "generative",
         "lda",
-        Saved(("model.LinearBayes",), ("families.Tied", "families.Spanned")),
+        Saved(("model.LinearBayes",), ("families.Tied", "families.Spanned", "families.LinearOnly")),
         (
             _covaried(
                 "LDA",
@@ -237,7 +237,7 @@ _LISTED = (
                 "LDA, shrunk",
                 "numbers_and_indicators",
                 "Gaussian classes, one shrunk covariance",
-                f"{_ONE_COVARIANCE}, which few rows may tell of",
+                f"{_ONE_COVARIANCE}, estimated from few rows",
                 "jointly_gaussian",
                 "one_covariance",
                 "no_indicators",
@@ -265,7 +265,7 @@ _LISTED = (
                 "QDA, shrunk",
                 "numbers",
                 "Gaussian classes, shrunk covariances",
-                f"{_OWN_COVARIANCE}, which few rows may tell of",
+                f"{_OWN_COVARIANCE}, estimated from few rows",
                 "jointly_gaussian",
                 boundary=QUADRATIC,
                 settings={"solver": "eigen", "shrinkage": "auto"},
@@ -431,7 +431,7 @@ _LISTED = (
     ),
 )
 
-# The answer that knows y alone, beside which all others are judged.
+# The prediction that knows y alone: the baseline of all others.
 NO_COLUMNS: Mapping[bool, Candidate] = {
     False: Candidate(
         "(majority class)",

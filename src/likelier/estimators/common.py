@@ -2,16 +2,15 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likelier.array_types import Floats
-from likelier.data import Arrays, Chunk, Source, code, levels_of
+from likelier.data import Arrays, Source, code, levels_of
 from likelier.data.transforms import ByClass, times
-from likelier.engines import run
 from likelier.estimators import validation
 from likelier.estimators.base import column_names
 from likelier.estimators.predictions import found_share, itself
@@ -74,33 +73,6 @@ class Contributions(_Terms):
 
 
 # Weights by class.
-
-
-@dataclass
-class ClassTotals:
-    """The weight of each class's rows, (K,)."""
-
-    n: Floats
-
-    @property
-    def nbytes(self) -> int:
-        return self.n.nbytes
-
-    def update(self, chunk: Chunk) -> None:
-        assert chunk.y is not None
-        known = chunk.y >= 0
-        w = None if chunk.w is None else chunk.w[known]
-        self.n = self.n + np.bincount(chunk.y[known], w, len(self.n))
-
-    def merge(self, other: Self) -> None:
-        self.n = self.n + other.n
-
-
-def class_totals(source: Source, K: int) -> Floats:
-    """The weight of each class, from labels and weights alone."""
-    if stored(source):
-        source = source.taking([], y=True)
-    return run(source, lambda: ClassTotals(np.zeros(K))).n
 
 
 def weights_by_class(class_weight: Any, classes: NDArray[Any], n: Floats) -> Floats | None:
@@ -174,7 +146,7 @@ def check_sound(statistics: Any) -> None:
     if not statistics.finite():
         raise ValueError(
             "Input X, y or sample_weight contains values so large that their sums of squares overflow: "
-            "divide such columns."
+            "rescale such columns."
         )
 
 

@@ -81,7 +81,7 @@ class GridCandidates(NamedTuple):
         return StateGroup.start(self.starts)
 
     def trial(self, counted: Folds, some: Sequence[int], target: Any) -> Trial:
-        """Some of the candidates, fitted without each fold, to be judged on it."""
+        """Some of the candidates, fitted without each fold, to be evaluated on it."""
         scores = []
         for fold, statistics in enumerate(all_but_one(counted.states, self.start)):
             with _noting(f"while fitting without fold {fold} of {counted.folds.count}"):
@@ -306,7 +306,7 @@ def _row_numbers(rows: Any, n: int, fold: int) -> NDArray[np.intp]:
     if at.dtype == bool and at.shape == (n,):
         at = np.flatnonzero(at)
     if at.ndim != 1 or (at.size and at.dtype.kind not in "iu"):
-        raise ValueError(f"fold {fold} of cv: train and test are lists of row numbers, got {rows!r}")
+        raise ValueError(f"fold {fold} of cv: train and test must be lists of row numbers; got {rows!r}.")
     at = at.astype(np.intp)
     if at.size and (at.min() < -n or at.max() >= n):
         raise ValueError(f"fold {fold} of cv names rows outside 0 to {n - 1}")

@@ -28,11 +28,11 @@ from likelier.data.dask import DaskRows, is_collection
 from likelier.data.design import CategoryTerm, Design, Designed, LeftOut, TableColumn, encoding_threads
 from likelier.data.files.scan import Scan
 from likelier.data.matrix import readable
-from likelier.data.tables import table_of
+from likelier.data.table_columns import table_of
 from likelier.display import some_of
 from likelier.engines import run
 from likelier.estimators.frames import feature_names, opened
-from likelier.states.design_survey import DesignSettings, DesignSurvey, declared_parts
+from likelier.states.design_survey import DesignSettings, DesignSurvey, declared
 from likelier.warning_location import outside
 
 # Tables in memory: frames of any library, and arrays of numbers or of objects.
@@ -270,7 +270,7 @@ def _check_levels(estimator: Any, design: Design, n: float) -> None:
         if count > MANY_LEVELS and count > n / 2:
             warnings.warn(
                 f"{name}: column {term.name!r} has {count:,} levels in {n:,.0f} rows: is it an identifier? "
-                "It says little of other rows; leave it out.",
+                "It predicts little for other rows; leave it out.",
                 DegenerateWarning,
                 stacklevel=outside(),
             )
@@ -283,7 +283,7 @@ def surveyed(source: Source, table: Sequence[TableColumn], settings: DesignSetti
     """What must be known of a table before it becomes a design matrix, from one pass over its rows."""
     if isinstance(source, Scan | DaskRows):
         source = source.without_target()
-    return run(source, partial(DesignSurvey.start, declared_parts(table, settings)))
+    return run(source, partial(DesignSurvey.start, declared(table, settings)))
 
 
 def designed(source: Source, design: Design) -> Source:

@@ -75,7 +75,8 @@ def evaluate(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Ev
     """
     if not hasattr(model, "predict") or not (is_classifier(model) or is_regressor(model)):
         raise TypeError(
-            f"evaluate takes a fitted classifier or regression, and a {type(model).__name__} predicts no y"
+            f"model must be a fitted classifier or regression; got a {type(model).__name__}, which "
+            "predicts no y."
         )
     check_is_fitted(model)
     how = _labels if is_classifier(model) else _values
@@ -86,7 +87,7 @@ def evaluate(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Ev
 def _labels(model: Any, X: Any, y: Any, sample_weight: Any) -> LabelEvaluation:
     name, classes = type(model).__name__, model.classes_
     if not isinstance(classes, np.ndarray) or classes.ndim != 1:
-        raise TypeError(f"{name} has several targets: evaluate one at a time")
+        raise TypeError(f"model must have one target; got a {name} of several: evaluate a model of each.")
     if stored(X) or takes_blocks(model):
         source, opening = _to_judge(model, X, y, sample_weight)
         sums = evaluated_by_label(model, source, opening)

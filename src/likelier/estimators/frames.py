@@ -25,7 +25,7 @@ def opened(X: Any) -> Any:
 
 
 def _no_record(X: Any) -> None:
-    """Refuse what people hand in for a table, and say how to make one of it."""
+    """Refuse what people pass for a table, and say how to make one of it."""
     if isinstance(X, str | PathLike):
         raise ValueError(
             f"Expected 2D array, got a string instead: X={str(X)!r:.80}. If it is a file, scan it, y "
@@ -122,5 +122,6 @@ def _typed(column: NDArray[Any]) -> Any:
     if column.dtype.kind != "O":
         return column
     values = column.tolist()
-    numbers = all(isinstance(value, float) for value in values)
+    # Whole numbers that are categories come back as integers, beside observed cells that are floats.
+    numbers = all(type(value) in (float, int) for value in values)
     return np.array(values) if numbers else values

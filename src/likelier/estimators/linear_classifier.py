@@ -1,4 +1,4 @@
-"""LinearClassifier: a linear classifier with given weights, however it was come by."""
+"""LinearClassifier: a linear classifier with given weights."""
 
 from typing import Any
 
@@ -7,8 +7,10 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from likelier.array_types import Floats
-from likelier.estimators import posteriors, validation
+from likelier.estimators import exports, posteriors, validation
 from likelier.estimators.base import InNotebooks
+from likelier.estimators.to_sklearn import to_sklearn
+from likelier.export.describe import Scored
 from likelier.links import Link
 from likelier.model import ask
 from likelier.scores import Affine, Scores
@@ -53,6 +55,7 @@ class LinearClassifier(ClassifierMixin, InNotebooks):
 
     _takes_blocks = True  # of chunks, in place of X
 
+    to_sklearn = to_sklearn
     decision_function = posteriors.decision_function
     predict = posteriors.predict
     predict_proba = posteriors.predict_proba
@@ -102,6 +105,12 @@ class LinearClassifier(ClassifierMixin, InNotebooks):
         if len(W) == 1 and len(self.classes_) == 2:  # sigma(a) is the softmax of (0, a)
             W, b = np.vstack([np.zeros_like(W), W]), np.array([0.0, b[0]])
         return Scores((Affine(b, np.ascontiguousarray(W), np.zeros(W.shape[1])),))
+
+    to_sql = exports.to_sql
+
+    def _scored(self) -> Scored:
+        """For exports."""
+        return Scored(self._scores(), "softmax")
 
     def _ask(self, X: Any, link: Link) -> NDArray[Any]:
         rows = validation.known_rows(self, X)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array
 from likelier import links
 from likelier.array_types import Floats
 from likelier.data import Source, frames
-from likelier.estimators import validation
+from likelier.estimators import exports, formulas, validation
 from likelier.estimators.base import in_precision
 from likelier.estimators.discriminative.weights import same
 from likelier.estimators.encoding import filling_gaps
@@ -30,8 +30,10 @@ from likelier.estimators.one_pass import (
 from likelier.estimators.predictions import evaluated_by_value, itself
 from likelier.estimators.regression_inference import Asked, intervals_of, summaries, term_tests_of
 from likelier.estimators.sources import brought, by_block, gathered, numeric, stored
-from likelier.estimators.tables import TakesTables
+from likelier.estimators.table_design import fitted_design
+from likelier.estimators.to_sklearn import to_sklearn
 from likelier.evaluation import ValueFoldMetrics
+from likelier.export.describe import Scored
 from likelier.inference import (
     Covariance,
     Solution,
@@ -110,7 +112,7 @@ class LinearParams:
         return shown["B"], shown["intercept"]
 
 
-class LeastSquares(TakesTables, MultiOutputMixin, RegressorMixin, OnePass):
+class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
     """Base of `LinearRegression` and `Ridge`: the statistics are the rows, or their triangular factor.
 
     A subclass solves the equations with its hyper-parameters (`_solve`) and defines the attributes
@@ -126,6 +128,15 @@ class LeastSquares(TakesTables, MultiOutputMixin, RegressorMixin, OnePass):
     _model: LinearParams
     _statistics: RowsOrTriangle
     _target: tuple[int, ...]  # the shape of a row of y
+
+    design_ = property(fitted_design)
+    from_formula = classmethod(formulas.from_formula)
+    formula_ = property(formulas.formula_of)
+    to_sklearn = to_sklearn
+
+    def _design_settings(self) -> DesignSettings:
+        """How columns of a table become those of a design matrix."""
+        return DesignSettings()
 
     def _solve(self, equations: Equations) -> Solution:
         raise NotImplementedError
@@ -212,6 +223,12 @@ class LeastSquares(TakesTables, MultiOutputMixin, RegressorMixin, OnePass):
         with validation.naming(rows):
             Y = ask(model.scores, rows, links.identity).out
         return np.asarray(Y[:, 0]) if np.ndim(self.coef_) == 1 else np.asarray(Y)
+
+    to_sql = exports.to_sql
+
+    def _scored(self) -> Scored:
+        """For exports."""
+        return Scored(self._model.assigned(self.coef_, self.intercept_).scores, "targets")
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """R², the coefficient of determination: the share of the variance of y that is explained.
@@ -393,7 +410,7 @@ class LeastSquares(TakesTables, MultiOutputMixin, RegressorMixin, OnePass):
 
     def _check_targets(self, shape: tuple[int, ...], *, known: bool) -> None:
         if known and shape != self._target:
-            raise ValueError(f"y has rows of shape {shape}, and had {self._target} before.")
+            raise ValueError(f"y must have rows of shape {self._target}, as before; got {shape}.")
 
     def _target_of(self, source: Source) -> tuple[int, ...]:
         """() for one target, (q,) for a table of them."""
@@ -462,7 +479,7 @@ def _targets_of(estimator: Any, y: Any) -> NDArray[Any]:
                 raise
             raise ValueError(f"Input y is not made of numbers, as a regression needs: {error}") from None
         if Y.dtype.kind in "mM":
-            raise ValueError("Input y contains dates or times: give them as numbers.")
+            raise ValueError("Input y contains dates or times: convert them to numbers.")
     if Y.ndim not in (1, 2) or Y.shape[1:] == (0,):
         raise ValueError(f"y must have shape (n,), or (n, q) for q targets; got {Y.shape}.")
     return np.asarray(Y)
@@ -517,6 +534,8 @@ class LinearRegression(LeastSquares):
         only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (p,)
         Names of the columns, if X had names.
+    formula_ : str
+        The formula, after `from_formula` only.
 
     See Also
     --------
@@ -646,6 +665,8 @@ class Ridge(LeastSquares):
         only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (p,)
         Names of the columns, if X had names.
+    formula_ : str
+        The formula, after `from_formula` only.
 
     See Also
     --------

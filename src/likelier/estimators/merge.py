@@ -1,4 +1,4 @@
-"""Models fitted apart, made one."""
+"""Models fitted separately, made one."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
@@ -57,7 +57,7 @@ def merge(models: Iterable[Any] | Mapping[str, Any], classes: Literal["union"] |
             raise TypeError("merge takes a list of models: merge([a, b]), or a.merge(b)")
         named = [NamedModel(f"model {i}", model) for i, model in enumerate(models)]
     if not named:
-        raise ValueError("merge needs at least one model")
+        raise ValueError("models must have at least one model; got an empty list.")
     for one in named:
         _check_sum(one)
     return named[0].model._join(named, classes)

@@ -11,7 +11,6 @@ from sklearn.base import clone
 
 from likelier.data import Source
 from likelier.data.chunk import single
-from likelier.data.design import difference
 from likelier.engines import run
 from likelier.engines.row_numbers import numbered
 from likelier.estimators import cross_validation, validation
@@ -23,7 +22,7 @@ from likelier.evaluation import CrossValidation, FoldMetrics
 from likelier.scores import Scores
 from likelier.states.units import plain
 
-# Whether models that were fitted apart can be merged; and if not, which of them, and why.
+# Whether models that were fitted separately can be merged; and if not, which of them, and why.
 
 
 class NamedModel(NamedTuple):
@@ -128,7 +127,7 @@ def _check_designs(first: NamedModel, one: NamedModel) -> None:
         return
     said = "one was fitted to numbers, the other to a table with categories"
     if designs[0] is not None and designs[1] is not None:
-        found = difference(*designs)
+        found = designs[0].unlike(designs[1])
         if found is None:
             return
         said = found
@@ -170,7 +169,7 @@ class OnePass(FittedMixin):
     """
 
     __metadata_request__fit: ClassVar[dict[str, str]] = NOT_ROUTED
-    _card: ClassVar[type[FoldMetrics]]  # how its predictions are judged
+    _card: ClassVar[type[FoldMetrics]]  # how its predictions are evaluated
     _settled: ClassVar[tuple[str, ...]] = ()  # hyper-parameters that statistics have the last word on
 
     @abstractmethod
@@ -334,9 +333,9 @@ def needs_statistics(estimator: Any, what: str) -> None:
     if estimator._statistics is None:
         raise ValueError(
             f"{what} needs the statistics of the rows, and this {type(estimator).__name__} keeps none: "
-            "it came from marginal() or condition(), was saved without them, or was fitted with a "
-            "covariance_estimator or to rows in which cells are missing in more ways than can be "
-            "counted."
+            "it came from marginal(), condition() or a model of scikit-learn that keeps none, was saved "
+            "without them, or was fitted with a covariance_estimator or to rows in which cells are missing "
+            "in more ways than can be counted."
         )
 
 

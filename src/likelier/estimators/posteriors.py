@@ -252,7 +252,7 @@ def learned_shares(estimator: Any, n: Floats | None) -> Floats:
     if n is None:
         raise ValueError(
             f"Other priors are relative to the class frequencies of the training rows, which this "
-            f"{type(estimator).__name__} does not keep: fit it anew, or save it with its statistics."
+            f"{type(estimator).__name__} does not keep: fit it again, or save it with its statistics."
         )
     factor = weights_by_class(getattr(estimator, "class_weight", None), estimator.classes_, n)
     shares = n if factor is None else n * factor

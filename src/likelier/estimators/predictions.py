@@ -1,4 +1,4 @@
-"""What any fitted model says of some rows, and how good that is: in one pass, wherever the rows are."""
+"""Predictions of any fitted model, and how good they are: in one pass, wherever the rows are."""
 
 from collections.abc import Callable
 from functools import partial
@@ -39,18 +39,18 @@ class ClassCodes(NamedTuple):
     def unknown(self, labels: NDArray[Any]) -> tuple[Any, ...]:
         """Those that are no class; refused if they are numbers for words, or words for numbers."""
         ours, theirs = _kind(self.sorted), _kind(labels)
-        if {ours, theirs} == {"words", "numbers"}:
+        if {ours, theirs} == {"strings", "numbers"}:
             one, other = labels[:1].tolist()[0], self.sorted[:1].tolist()[0]
             raise ValueError(
                 f"y holds {theirs}, such as {one!r}, and the classes of the model are {ours}, such as "
-                f"{other!r}: make them alike."
+                f"{other!r}: convert y to the type of the classes."
             )
         return tuple(labels[code(labels, self.sorted) < 0].tolist())
 
 
 def _kind(labels: NDArray[Any]) -> str:
     if labels.dtype.kind in "UT" or (labels.dtype.kind == "O" and isinstance(labels[0], str)):
-        return "words"
+        return "strings"
     return "numbers" if labels.dtype.kind in "fiub" else "others"
 
 

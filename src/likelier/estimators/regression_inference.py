@@ -49,7 +49,8 @@ def term_tests_of(model: Any, asked: Asked, terms: Any) -> Iterator[TermTests]:
     rows, clusters = _rows_again(model, asked)
     if any(model._alpha(target) for target in range(len(model._model.B))):
         raise ValueError(
-            "term_tests: tests of coefficients that a penalty draws to 0 say nothing. Use LinearRegression."
+            "term_tests is not defined with a penalty, which shrinks the coefficients that are tested. Use "
+            "LinearRegression."
         )
     places = terms_of(terms, _columns(model), table_terms(model))
     equations, tol = model._statistics.equations(centred=bool(model.fit_intercept)), model._cut()
@@ -121,7 +122,9 @@ def _rows_again(model: Any, asked: Asked) -> tuple[Source | None, Clusters | Non
     if cov == "classical":
         return None, None
     if any(model._alpha(target) for target in range(len(model._model.B))):
-        raise ValueError(f"cov={cov!r}: robust errors are for fits without a penalty.")
+        raise ValueError(
+            f"cov={cov!r}: robust errors are for fits without a penalty: use LinearRegression."
+        )
     if asked.X is None or (asked.y is None and not stored(asked.X)):
         raise ValueError(f"cov={cov!r} needs the rows of the fit: {call}(X, y, cov={cov!r}).")
     rows = model._source(asked.X, asked.y, asked.sample_weight, known=True)

@@ -14,6 +14,7 @@ from likelier.data import SkippedWarning, Stored, Widening, columns_of
 from likelier.data.dask import collected, is_collection, whole_rows
 from likelier.data.design import Design, Designed
 from likelier.data.files.scan import Scan
+from likelier.data.formula import MADE_UP
 from likelier.display import some_of
 from likelier.estimators.encoding import known_source, learned_source
 from likelier.warning_location import outside
@@ -51,7 +52,7 @@ def by_block(method: M) -> M:
 def _answered(name: str, estimator: Any, given: Any, named: Any, X: Any) -> Any:
     """Answers to a block; where a filter has left none of its rows, none."""
     if X.shape[0] == 0:
-        return getattr(estimator, name)(_few(X, X.shape[1]), *given, **named)[:0]
+        return _of_few(partial(_answered, name, estimator, given, named), X)
     return getattr(estimator, name)(X, *given, **named)
 
 
@@ -63,12 +64,21 @@ def _mapped(answer: Callable[[Any], Any], X: Any) -> Any:
     array = hasattr(X, "chunks")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of made-up cells; of names and columns, each block warns
-        like = answer(_few(X._meta, X.shape[1]))[:0]
+        like = _of_few(answer, X._meta)
     if not array:  # a frame of answers, or an array
         return X.map_partitions(answer, meta=like)
     shape = {"drop_axis": 1} if like.ndim == 1 else {"chunks": (X.chunks[0], like.shape[1:])}
     name = f"likelier-answer-{uuid4().hex}"
     return da.map_blocks(answer, X, dtype=like.dtype, meta=like, name=name, **shape)
+
+
+def _of_few(answer: Callable[[Any], Any], X: Any) -> Any:
+    """No answers, of the shape and type of those to rows like X."""
+    token = MADE_UP.set(True)
+    try:
+        return answer(_few(X, X.shape[1]))[:0]
+    finally:
+        MADE_UP.reset(token)
 
 
 def _few(X: Any, p: int) -> Any:

@@ -74,7 +74,7 @@ def rows_of(estimator: Any, X: Any) -> Block:
     _no_mask(X, "X")
     X = check_array(X, accept_sparse="csr", ensure_all_finite=False, estimator=estimator, input_name="X")
     if X.dtype.kind in "mM":
-        raise ValueError("Input X contains dates or times: give them as numbers.")
+        raise ValueError("Input X contains dates or times: convert them to numbers.")
     if X.dtype.kind not in "fiub" or X.dtype.char == "g":
         X = X.astype(np.float64)
     return block(X)
@@ -118,7 +118,7 @@ def weighted_rows(estimator: Any, X: Any, sample_weight: Any) -> Source:
     if sample_weight is None:
         return rows
     if not isinstance(rows, Arrays):
-        raise ValueError("sample_weight goes with rows in memory, and X is a source: load its rows first.")
+        raise ValueError("sample_weight requires rows in memory, but X is a source: load its rows first.")
     w = weights_of(sample_weight, len(rows))
     weighty(w)
     return replace(rows, w=w)
@@ -317,6 +317,8 @@ def unlabelled(estimator: Any, X: Any, sample_weight: Any, *, known: bool) -> So
 
 def supervised(estimator: Any, X: Any, y: NDArray[Any], sample_weight: Any, *, known: bool) -> Arrays:
     """Rows with a y that is checked already."""
+    if isinstance(X, Arrays):  # of a formula: columns that are made already
+        return replace(X, y=y, w=weights_of(sample_weight, len(y)))
     X = opened(X)
     if not known and isinstance(X, nw.DataFrame) and X.shape[0] == len(y):
         found = learned_frame(estimator, X, weights_of(sample_weight, len(y)))
@@ -335,9 +337,11 @@ def _by_label(priors: Mapping[Any, Any], classes: NDArray[Any] | None) -> list[A
     unknown = [label for label in priors if label not in labels]
     missing = [label for label in labels if label not in priors]
     if unknown:
-        raise ValueError(f"priors: there is no class {unknown[0]!r}; classes: {labels}")
+        raise ValueError(f"priors must have the classes {labels} as keys; got {unknown[0]!r}.")
     if missing:
-        raise ValueError(f"priors: class {missing[0]!r} has none; give one for each of {labels}")
+        raise ValueError(
+            f"priors must have an entry for each of the classes {labels}; {missing[0]!r} has none."
+        )
     return [priors[label] for label in labels]
 
 
@@ -361,7 +365,7 @@ def priors_of(
         raise ValueError(f"{name} must be non-negative; got {given.min():g}.")
     total = given.sum()
     if not np.isfinite(total) or total == 0 or (strict and abs(total - 1.0) > 1e-5):
-        raise ValueError(f"The sum of the priors should be 1; it is {total:g}.")
+        raise ValueError(f"The sum of the priors should be 1; got {total:g}.")
     return np.asarray(given / total)
 
 

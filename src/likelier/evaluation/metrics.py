@@ -20,13 +20,13 @@ from likelier.states import ColumnMoments
 from likelier.states.moments import weights
 from likelier.streams.figures import Figures
 
-# What answers were worth, where the truth is known: sums over rows, whose size does not grow with them.
+# How good predictions were, where the label is known: sums over rows, whose size does not grow with them.
 
 
 CLIP = 1e-15  # p_y below it has its logarithm taken anew: `Figures` cuts it off
-OCTAVES = 32  # of p <= 1/2 that `Figures` tells apart
+OCTAVES = 32  # of p <= 1/2 that `Figures` distinguishes
 MOST_APART = 100  # classes that have bins of their own, 0.1 MB each
-LEAST, MOST = -24, 40  # powers of 2 between which margins are told apart
+LEAST, MOST = -24, 40  # powers of 2 between which margins are distinguished
 
 
 class ClassPredictions(NamedTuple):
@@ -45,10 +45,10 @@ class LabelSums:
     `apart`: of more than two classes, as many bins for each class against all others, for AUC and ROC.
 
     Codes are numbers of classes; K is a label that the model does not know, a mistake whose probability is
-    not judged; a negative code is a row without a label, and absent, as is one of weight 0.
+    not evaluated; a negative code is a row without a label, and absent, as is one of weight 0.
     """
 
-    confusion: Floats  # (K + 1, K): weight of rows by truth and decision
+    confusion: Floats  # (K + 1, K): weight of rows by true and predicted class
     figures: Figures
     rows: NDArray[np.int64]  # (1,) that have a weight and a label
     excess: Floats  # (1,) Σ w (-ln p_y + ln CLIP) where p_y < CLIP
@@ -220,11 +220,11 @@ def unranked(p: Floats) -> Floats:
 
 # What models that were fitted without a fold make of its rows: a state, added up chunk by chunk.
 
-PIECE_BYTES = 1 << 20  # rows and their scores that stay in the second-level cache while they are judged
+PIECE_BYTES = 1 << 20  # rows and their scores that stay in the second-level cache while they are evaluated
 
 
 class Trial(NamedTuple):
-    """Who is judged on which rows: `scores[f]` holds those of V models, K classes each, side by side."""
+    """The models and rows of each fold: `scores[f]` has those of V models, K classes each, side by side."""
 
     folds: Assignment
     scores: Sequence[Scores]

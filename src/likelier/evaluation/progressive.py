@@ -47,9 +47,14 @@ class RowBatch(NamedTuple):
         """Itself, if there is a label, and a weight, for every row."""
         n = self.X.shape[0]
         if len(self.y) != n:
-            raise ValueError(f"X has {n} rows and y {len(self.y)} labels")
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {n} rows, "
+                f"y has {len(self.y)}."
+            )
         if self.weights is not None and len(self.weights) != n:
-            raise ValueError(f"X has {n} rows and {len(self.weights)} weights")
+            raise ValueError(
+                f"weights must have one number for each of the {n} rows of X; got {len(self.weights)}."
+            )
         return self
 
     def labels(self) -> list[Any]:
@@ -203,9 +208,9 @@ class RowReplay:
         asked = waiting.answer(t, x, row.weight)
         self._expire(waiting.crowded())
         comes = y is not None and delay is not None
-        truth = y if comes else waiting.default if waiting.horizon is not None else None
-        if truth is not None:
-            self.evaluator.add(asked.answer, truth, row.weight, new=waiting.new(asked, truth))
+        label = y if comes else waiting.default if waiting.horizon is not None else None
+        if label is not None:
+            self.evaluator.add(asked.answer, label, row.weight, new=waiting.new(asked, label))
         if comes:
             heappush(self.coming, (at if delay == 0 else at + delay, t, y))
         elif waiting.horizon is None:
@@ -249,7 +254,7 @@ class RowReplay:
         if delay is None or delay != delay or delay == math.inf:
             return None, x
         if delay < type(delay)(0):
-            raise ValueError(f"a delay of {delay}: labels cannot come before their rows")
+            raise ValueError(f"delay must be >= 0, as labels cannot come before their rows; got {delay}.")
         return delay, x
 
 
@@ -334,7 +339,7 @@ def is_number(delay: Any) -> bool:
     return delay is None or (isinstance(delay, int | float | np.number) and not math.isnan(delay))
 
 
-# Progressive validation: every row is answered before its label is learned, and judged by that answer.
+# Progressive validation: every row is predicted before its label is learned, and so evaluated.
 #
 # Blum, Kalai & Langford 1999; with labels that come late, Grzenda, Gomes & Bifet 2020.
 
@@ -375,7 +380,7 @@ class Progressive:
     """
 
     model: Any = field(repr=False)
-    figures: Figures = field(repr=False)  # of all rows that were judged
+    figures: Figures = field(repr=False)  # of all rows that were evaluated
     table: tuple[Snapshot, ...] = field(repr=False)  # at 1, 2, 4, ... rows, and at the end
     curve: Windows = field(repr=False)  # figures of each window
     classes: tuple[Any, ...]  # in the order of the classes of `figures`
@@ -431,7 +436,7 @@ class Progressive:
     def _head(self) -> str:
         counts = {
             "learned": self.learned,
-            "not judged": self.rows - self.figures.rows,
+            "not evaluated": self.rows - self.figures.rows,
             "expired": self.expired,
             "late": self.late,
             "unanswered": self.unanswered,

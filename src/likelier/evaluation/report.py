@@ -321,10 +321,10 @@ class LabelEvaluation(Evaluation):
     @property
     def log_loss(self) -> float:
         """The mean of -ln p_y, without clipping: infinite where p_y is 0, NaN without probabilities."""
-        judged = self.sums.figures
-        if not (self.probable and judged.weight):
+        evaluated = self.sums.figures
+        if not (self.probable and evaluated.weight):
             return float("nan")
-        return judged.log_loss + float(self.sums.excess[0]) / judged.weight
+        return evaluated.log_loss + float(self.sums.excess[0]) / evaluated.weight
 
     @property
     def brier(self) -> float:

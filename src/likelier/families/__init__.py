@@ -35,7 +35,7 @@ from likelier.families.gaussian import (
     variances_exceed,
 )
 from likelier.families.kernel import Kernel, Kernels, ProductKernel
-from likelier.families.lda import Discriminants, by_eigen, by_least_squares, by_svd
+from likelier.families.lda import Discriminants, LinearOnly, by_eigen, by_least_squares, by_svd
 from likelier.families.missing import Completed, completed
 from likelier.families.mixed import Group, Mixed, MixedFamily
 from likelier.families.mixture import Mixture
@@ -75,6 +75,7 @@ __all__ = [
     "Independent",
     "Kernel",
     "Kernels",
+    "LinearOnly",
     "Mixed",
     "MixedFamily",
     "Mixture",

@@ -110,8 +110,8 @@ def _whole(X: Floats) -> Floats:
     if np.isnan(X).any():
         row, column = (int(i) for i in np.argwhere(np.isnan(X))[0])
         raise ValueError(
-            f"row {row} lacks a cell (of column {column} of its family): statistics of rows as a whole; "
-            "fill in what is missing first, for example with impute"
+            f"row {row} has a missing value (column {column} of its family), and these statistics need "
+            "complete rows: fill in missing values first, for example with impute."
         )
     return X
 

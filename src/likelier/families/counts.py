@@ -131,7 +131,7 @@ class AffineColumns(Independent):
         return np.asarray(self.constant + self.W * x)
 
 
-# Truths: columns that are 0 or 1, independent in each class.
+# Booleans: columns that are 0 or 1, independent in each class.
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The way to the most likely means and covariances, a step of which is given."""
+"""Acceleration of EM: extrapolated steps towards the most likely means and covariances."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -494,7 +494,7 @@ def _condensed(rows: StoredRows, width: Floats) -> StoredRows:
 
 
 def _by_leaving_out(rows: StoredRows, k: int, spread: Spread, start: float) -> float:
-    """The factor that makes the rows of a class likeliest, each judged by the others."""
+    """The factor that makes the rows of a class likeliest, each evaluated by the others."""
     own = rows.codes == k
     units = np.frexp(spread.sd[k])[1]  # so that the search is the same to the last bit in any of them
     X, w, sd = in_units(rows.X[own], units), rows.w[own], in_units(spread.sd[k], units)

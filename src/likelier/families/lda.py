@@ -1,10 +1,11 @@
-"""The linear scores of Gaussian classes that share a covariance, and the axes that part them best.
+"""The linear scores of Gaussian classes that share a covariance, and the axes that separate them best.
 
 scikit-learn has three ways to them, which agree where Σ has full rank. They differ in where the weights
 have their origin, in how the axes are scaled, and in what becomes of a Σ that has not.
 """
 
 from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy import linalg
@@ -13,7 +14,7 @@ from likelier.array_types import Floats
 from likelier.data import Chunk, Dense
 from likelier.families.gaussian import OneCovariance
 from likelier.families.missing import by_pattern, share_out
-from likelier.scores import Affine, Scores
+from likelier.scores import Affine, Scores, TermWithConstant
 
 
 @dataclass(frozen=True)
@@ -134,3 +135,38 @@ def by_eigen(params: OneCovariance, prior: Floats, between: Floats | None) -> Di
         scalings=axes,
         explained=np.sort(values / (total if total != 0 else 1.0))[::-1],  # a shrunk total may be < 0
     )
+
+
+# Models whose linear scores are known, and whose covariance is not.
+
+NO_COVARIANCE = (
+    "this needs the covariance of the classes, and the model has none: scikit-learn's "
+    "LinearDiscriminantAnalysis(solver='svd') keeps it only with store_covariance=True. Fit it so, or with "
+    "solver='lsqr'."
+)
+
+
+@dataclass(frozen=True)
+class NoDensity(TermWithConstant):
+    """In place of ln p(x | C_k), where it is not known."""
+
+    def write(self, chunk: Chunk, Z: Floats, *, add: bool) -> None:
+        raise ValueError(NO_COVARIANCE)
+
+
+@dataclass(frozen=True)
+class LinearOnly(OneCovariance):
+    """Class means alone: enough where discriminants are known, and complete rows are asked about."""
+
+    def _unknown(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise ValueError(NO_COVARIANCE)
+
+    cov = property(_unknown)
+    variances = property(_unknown)
+    _factors = property(_unknown)
+    _law = property(_unknown)
+    whitening_of = expect = marginal = _rest = parts = _unknown
+
+    def scores(self) -> Scores:
+        term = NoDensity(np.zeros(self.shape[0]))
+        return Scores((term,), term)

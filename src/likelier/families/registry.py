@@ -200,5 +200,7 @@ def _numbers(key: Any, names: Any) -> np.ndarray[Any, np.dtype[np.intp]]:
     known = {} if names is None else {str(name): j for j, name in enumerate(names)}
     listed = tuple(known.get(each, each) for each in (key if isinstance(key, tuple) else (key,)))
     if not listed or not all(isinstance(j, int | np.integer) and j >= 0 for j in listed):
-        raise ValueError(f"families: {key!r:.80} is neither a column name or number nor a tuple of them")
+        raise ValueError(
+            f"keys of families must be names or numbers of columns, or tuples of them; got {key!r:.80}."
+        )
     return np.array(listed, dtype=np.intp)

@@ -1,4 +1,4 @@
-"""What fits say beyond their coefficients: errors, tests, intervals, and whether there is a solution."""
+"""Inference: standard errors, tests, intervals, and whether a solution exists."""
 
 from likelier.inference.information import Information
 from likelier.inference.least_squares import (

@@ -69,8 +69,8 @@ class Information:
         """The same with the Hessian of the rows of the fit, read once more; others are refused."""
         if objective.size > MOST:
             raise ValueError(
-                f"errors of {objective.size} parameters need a matrix of as many rows and columns; "
-                f"{MOST} are the most."
+                f"standard errors are computed for at most {MOST} parameters, as they need a matrix of as "
+                f"many rows and columns; got {objective.size}."
             )
         F, _, H = objective.hessian(theta.ravel())
         found = -objective.n * (F - objective.penalty.quadratic(theta.ravel()))

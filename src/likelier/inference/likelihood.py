@@ -1,4 +1,4 @@
-"""What a fit by maximum likelihood says beyond its weights: their errors, tests and intervals."""
+"""Standard errors, tests and intervals of weights fitted by maximum likelihood."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Pictures: matplotlib axes in, axes out. matplotlib is loaded by the first that is drawn."""
+"""Plots: matplotlib axes in, axes out. matplotlib is loaded when the first is drawn."""
 
 from likelier.plot.coefficients import coefficients
 from likelier.plot.curves import calibration, learning_curve, mistakes

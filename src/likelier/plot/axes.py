@@ -12,11 +12,11 @@ from likelier.array_types import Floats
 from likelier.data import Dense
 from likelier.estimators.validation import numbers_of
 
-# What all pictures share: axes, colours that everyone tells apart, columns of a table.
+# What all plots share: axes, colours that everyone can distinguish, columns of a table.
 
 Columns = NDArray[np.intp]
 
-# Okabe and Ito (2008): told apart with any kind of colour vision.
+# Okabe and Ito (2008): distinguishable with any kind of colour vision.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#4D4D4D", "#F0E442")
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*", "<")  # one more, so that no pair comes twice before 72
 LIGHTER = 0.8  # of a colour, the rest is white, where the ground is dark
@@ -84,7 +84,7 @@ def mixed(one: Any, other: Any, share: float) -> tuple[float, ...]:
 
 # ---- tables --------------------------------------------------------------------------------------
 class Table(NamedTuple):
-    """Rows as they were handed in, column by column, and how to make more rows of the same kind."""
+    """Rows as they were passed, column by column, and how to make more rows of the same kind."""
 
     frame: Any  # a narwhals frame; None: an array
     array: Any
@@ -98,8 +98,10 @@ class Table(NamedTuple):
         else:
             found = cls(None, X.toarray() if sparse.issparse(X) else np.asarray(X), None)
         if len(found.shape) != 2 or not all(found.shape):
-            empty = "there is nothing to draw" if 0 in found.shape else "it is a table of rows and columns"
-            raise ValueError(f"X has shape {found.shape}: {empty}")
+            empty = (
+                "there is nothing to draw" if 0 in found.shape else "X must be a table of rows and columns"
+            )
+            raise ValueError(f"X has shape {found.shape}: {empty}.")
         return found
 
     @property

@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from likelier.array_types import Floats
-from likelier.plot.axes import MUTED, color, ink, label_rows, marker, pyplot
+from likelier.plot.axes import MUTED, color, ink, label_rows, marker, pyplot, titled
 
 SPREAD = 0.6  # of the distance between two columns, for the classes of one
 NORMAL = 1.959964  # between ± so many standard errors are 95 % of a Gaussian
@@ -194,7 +194,7 @@ def _deviations(model: Any, X: Any, p: int) -> Floats:
     T = model.statistics(X) if hasattr(model, "statistics") else X
     T = np.asarray(T.toarray() if sparse.issparse(T) else T, dtype=np.float64)
     if T.shape[1] != p:
-        raise ValueError(f"X has {T.shape[1]} columns, and there are {p} weights")
+        raise ValueError(f"X must have a column for each of the {p} weights; got {T.shape[1]}.")
     return np.asarray(np.nanstd(T, axis=0))
 
 
@@ -212,11 +212,10 @@ def _drawn(found: CoefficientTable, top: int, ax: Any) -> Any:
     ax.set_yticks(places, [found.names[j] for j in order])
     ax.set_ylim(len(order) - 0.5, -0.5)  # the largest on top
     ax.set_xlabel(fill(found.what, WIDEST))
-    if len(order) < len(size):
-        ax.set_title(f"the {len(order)} largest of {len(size)}", fontsize="medium", loc="left")
     if found.series[0].label:
         ax.legend(framealpha=0.9)
-    return ax
+    largest = f": the {len(order)} largest of {len(size)}" if len(order) < len(size) else ""
+    return titled(ax, f"Coefficients{largest}")
 
 
 def _offset(i: int, count: int) -> float:

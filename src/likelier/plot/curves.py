@@ -4,15 +4,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from likelier.array_types import Floats
-from likelier.comparison import Comparison, Result, compare
+from likelier.comparison import Comparison, compare
 from likelier.comparison.cross_validate import LearningCurve, grow_training_rows
-from likelier.estimators.evaluate import evaluate
 from likelier.evaluation import LabelEvaluation
+from likelier.evaluation.mistake_bounds import MistakeBound
 from likelier.plot.axes import MUTED, axes, color, ink, marker, tint, titled
+from likelier.plot.results import RETURNED, by_name, evaluated
 from likelier.streams.figures import GROUPS, Figures
 
 # How well probabilities were meant.
@@ -76,7 +77,7 @@ def calibration(
     >>> model = lk.GaussianNB().fit(X[::2], y[::2])
     >>> ax = lk.plot.calibration({"naive Bayes": model}, X[1::2], y[1::2])
     """
-    several = {name: _judged(name, each, X, y) for name, each in _by_name(found).items()}
+    several = _calibrated(found, X, y)
     first = next(iter(several.values()))
     two = first.figures.K == 2
     if two and positive is None and first.classes:
@@ -105,37 +106,20 @@ def calibration(
 
 # ---- what is drawn -------------------------------------------------------------------------------
 class EvaluatedRows(NamedTuple):
-    """Sums over judged rows, and the classes that they number."""
+    """Sums over evaluated rows, and the classes that they number."""
 
     figures: Figures
     classes: tuple[Any, ...]
 
 
-def _by_name(found: Any) -> Mapping[str, Any]:
+def _calibrated(found: Any, X: Any, y: Any) -> dict[str, EvaluatedRows]:
     if isinstance(found, Comparison):
         able = [result for result in found.results if result.P is not None and not result.baseline]
-        return {result.model: result for result in able}
-    several = found if isinstance(found, Mapping) else {_name(found): found}
-    if not several:
-        raise ValueError("there is nothing to draw: pass at least one result")
-    return several
+        found = {result.model: result for result in able}
+    return {name: _rows(name, evaluated(name, each, X, y)) for name, each in by_name(found).items()}
 
 
-def _name(found: Any) -> str:
-    return found.model if isinstance(found, Result | LabelEvaluation) else "the model"
-
-
-def _judged(name: str, each: Any, X: Any, y: Any) -> EvaluatedRows:
-    if isinstance(each, BaseEstimator) and is_classifier(each):
-        if X is None:
-            raise ValueError(f"{name} is a classifier: calibration is computed from rows; give X and y")
-        each = evaluate(each, X, y)
-    elif X is not None or y is not None:
-        raise ValueError(f"{name} has been evaluated: X and y are for fitted classifiers")
-    if isinstance(each, Result):
-        if each.skipped is not None:
-            raise ValueError(f"{name} was skipped: {each.skipped}")
-        each = each.overall
+def _rows(name: str, each: Any) -> EvaluatedRows:
     if isinstance(each, LabelEvaluation):
         if not each.probable:
             raise ValueError(f"{name} gives no probabilities: there is nothing to calibrate")
@@ -143,10 +127,7 @@ def _judged(name: str, each: Any, X: Any, y: Any) -> EvaluatedRows:
     elif isinstance(getattr(each, "figures", None), Figures):
         found = EvaluatedRows(each.figures, tuple(each.classes))
     else:
-        raise TypeError(
-            f"a {type(each).__name__} has no metrics: draw a fitted classifier, or what lk.evaluate, "
-            "lk.progressive or lk.compare returned"
-        )
+        raise TypeError(f"a {type(each).__name__} has no metrics: draw a fitted classifier, or {RETURNED}")
     if not found.figures.rows:
         raise ValueError(f"{name} was evaluated on no row: there is nothing to draw")
     return found
@@ -247,7 +228,7 @@ def learning_curve(
     >>> X, y = load_wine(return_X_y=True)
     >>> ax = lk.plot.learning_curve([lk.GaussianNB(), lk.LinearDiscriminantAnalysis()], X, y)
     >>> ax.get_xlabel()
-    'rows learned from'
+    'training rows'
     """
     found = _found(models, X, y, sizes, metric, cv, random_state)
     ax = axes(ax)
@@ -346,6 +327,8 @@ def _of_perceptron(model: Any, bound: Any, ax: Any) -> Any:
         )
     turns, *counts = model.mistake_curve_.T
     classes = [str(label) for label in model.classes_][-len(counts) :]
+    if bound is not None and not isinstance(bound, MistakeBound):
+        raise TypeError(f"bound must be what mistake_bound(X, y) of the model returned; got {bound!r:.80}.")
     levels: Any = [] if bound is None else np.atleast_1d(bound.bound)
     for k, (label, count) in enumerate(zip(classes, counts, strict=True)):
         style = {"color": color(k), "marker": marker(k), "markersize": 4}
@@ -374,9 +357,7 @@ def _of_streams(found: Any, ax: Any) -> Any:
 
 def _named(found: Any) -> Mapping[str, Any]:
     """Results by name, checked: one alone is that of the model."""
-    several = found if isinstance(found, Mapping) else {"the model": found}
-    if not several:
-        raise ValueError("there is nothing to draw: pass at least one result")
+    several = by_name(found)
     for each in several.values():
         if not (hasattr(each, "figures") and hasattr(each, "curve")):
             raise TypeError(f"a {type(each).__name__} has no metrics: draw what lk.progressive returned")

@@ -1,4 +1,4 @@
-"""What generative models take the columns of each class for."""
+"""Densities of single columns by class, with the rows."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -120,8 +120,8 @@ class Density(NamedTuple):
         parts = [group.params for group in params.groups] if isinstance(params, Mixed) else [params]
         if any(isinstance(part, Multinomials | Complements) for part in parts):
             raise ValueError(
-                f"the densities of this {type(model).__name__} are of counts given their sum: a column "
-                "alone has none. Draw its coefficients."
+                f"the densities of this {type(model).__name__} are of counts given their sum: a single "
+                "column has no density. Draw its coefficients."
             )
         log_prior = getattr(inner, "log_prior", None)
         if log_prior is None:

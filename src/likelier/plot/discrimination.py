@@ -1,18 +1,17 @@
-"""How well a classifier tells classes apart: ROC curves and confusion matrices."""
+"""How well a classifier distinguishes classes: ROC curves and confusion matrices."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
 
 from likelier.array_types import Floats, row_weights
 from likelier.comparison import Comparison, Result
 from likelier.comparison.cross_validate import commonest, gathered, roc_points
 from likelier.data import code
-from likelier.estimators.evaluate import evaluate
 from likelier.evaluation import LabelEvaluation
 from likelier.plot.axes import MUTED, axes, color, ink, mixed, titled
+from likelier.plot.results import by_name, evaluated
 
 MOST_CURVES = 10  # classes of one model that have curves: the commonest
 MOST_SQUARES = 20  # classes of a matrix; the others are one
@@ -71,7 +70,7 @@ def roc(found: Any, X: Any = None, y: Any = None, *, positive: Any = None, ax: A
     ax.set_xlabel("false positive rate")
     ax.set_ylabel("true positive rate")
     ax.legend(framealpha=0.9, loc="lower right")
-    return titled(ax, "ROC")
+    return titled(ax, "ROC curve")
 
 
 def confusion_matrix(
@@ -165,10 +164,7 @@ def _several(found: Any, X: Any, y: Any) -> dict[str, EvaluatedModel]:
         running = [each for each in found.results if each.folds and not each.baseline]
         running = [each for each in running if two or each.P is not None]
         return {each.model: _held_out(found, each) for each in running}
-    several = found if isinstance(found, Mapping) else {_name(found): found}
-    if not several:
-        raise ValueError("there is nothing to draw: pass at least one result")
-    return {str(name): _predicted(str(name), each, X, y) for name, each in several.items()}
+    return {name: _predicted(name, evaluated(name, each, X, y)) for name, each in by_name(found).items()}
 
 
 def _held_out(comparison: Comparison, result: Result) -> EvaluatedModel:
@@ -178,25 +174,11 @@ def _held_out(comparison: Comparison, result: Result) -> EvaluatedModel:
     return EvaluatedModel(result.overall, result.P, code(rows.y, classes), w)
 
 
-def _name(found: Any) -> str:
-    return found.model if isinstance(found, Result | LabelEvaluation) else type(found).__name__
-
-
-def _predicted(name: str, each: Any, X: Any, y: Any) -> EvaluatedModel:
-    if isinstance(each, BaseEstimator) and is_classifier(each):
-        if X is None:
-            raise ValueError(f"{name} is a classifier, which is evaluated on rows; give X and y.")
-        each = evaluate(each, X, y)
-    elif X is not None or y is not None:
-        raise ValueError(f"{name} is an evaluation: X and y are for fitted classifiers")
-    if isinstance(each, Result):
-        if each.skipped is not None:
-            raise ValueError(f"{name} was skipped: {each.skipped}")
-        each = each.overall
+def _predicted(name: str, each: Any) -> EvaluatedModel:
     if not isinstance(each, LabelEvaluation):
         raise TypeError(
-            f"a {type(each).__name__} is not an evaluation: draw a fitted classifier, or what lk.evaluate "
-            "or lk.compare returned"
+            f"{name}: a {type(each).__name__} is not an evaluation: draw a fitted classifier, or what "
+            "lk.evaluate or lk.compare returned"
         )
     return EvaluatedModel(each)
 

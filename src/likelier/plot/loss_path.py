@@ -1,4 +1,4 @@
-"""How solvers find their way."""
+"""The paths of solvers over the contours of a loss."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -59,7 +59,7 @@ def loss_path(
         Solvers of `LogisticRegression`, and "steepest": textbook gradient descent with exact line search,
         in the units of the weights. "gradient" preconditions its steps.
     C : float, default=1.0
-        The inverse of the regularization strength, as in `LogisticRegression`.
+        The inverse of the regularisation strength, as in `LogisticRegression`.
     tol : float, default=1e-6
         The tolerance at which the solvers stop.
     ax : matplotlib.axes.Axes, default=None
@@ -80,7 +80,8 @@ def loss_path(
     table = Table.of(X)
     if table.shape[1] not in (1, 2):
         raise ValueError(
-            f"X has shape {table.shape}: two columns are two weights, or one and the intercept"
+            "X must have two columns, of two weights, or one, of a weight and the intercept; got shape "
+            f"{table.shape}."
         )
     solvers = [solvers] if isinstance(solvers, str) else solvers
     if not solvers:

@@ -18,7 +18,7 @@ from likelier.estimators import validation
 from likelier.estimators.generative.mixture_init import gaussians
 from likelier.families import Diagonal, Mixture, Params, ridged
 from likelier.model import Bayes, ask, log_of
-from likelier.plot.axes import MUTED, Columns, Table, axes, color, ink, is_whole, outside, pyplot
+from likelier.plot.axes import MUTED, Columns, Table, axes, color, ink, is_whole, outside, pyplot, titled
 from likelier.storing.files import place_for, write
 
 # The components of mixtures, and how rows belong to them.
@@ -81,7 +81,7 @@ def responsibilities(model: Any, X: Any, *, columns: Any = None, ax: Any = None)
         ax.set_ylabel(table.name(int(shown[1])))
     ax.set_xlabel(table.name(int(shown[0])))
     ax.legend(framealpha=0.9)
-    return ax
+    return titled(ax, "Responsibilities")
 
 
 class Parts(NamedTuple):
@@ -354,13 +354,13 @@ def em_steps(
     target = None if path is None else place_of(path)
     table = Table.of(X)
     if table.shape[1] > 2:
-        raise ValueError(f"X has {table.shape[1]} columns: one or two can be seen")
+        raise ValueError(f"X must have one or two columns to be drawn; got {table.shape[1]}.")
     values = table.values
     found = climbed(values, n_components, steps, means, random_state)
     if ax is None:
         _, ax = pyplot().subplots(1, 2, figsize=(9, 4.2), width_ratios=[3, 2], layout="constrained")
     elif np.size(ax) != 2:
-        raise ValueError("ax: two axes are needed, for the mixture and for the likelihood")
+        raise ValueError(f"ax must be two axes, for the mixture and for the likelihood; got {np.size(ax)}.")
     show = _scene(table, values, found, *np.ravel(ax))
     from matplotlib.animation import FuncAnimation
 
@@ -381,7 +381,9 @@ def climbed(X: Floats, M: int, steps: int, means: Any, random_state: int | None)
     there = X[~np.isnan(X).any(axis=1)]
     different = len(np.unique(there, axis=0))
     if different < max(M, 2):
-        raise ValueError(f"X has {different} different rows, too few for {M} components")
+        raise ValueError(
+            f"X must have at least {max(M, 2)} different rows for {M} components; got {different}."
+        )
     cov = np.atleast_2d(np.cov(there.T))
     ridge = RIDGE * float(np.trace(cov)) / len(cov)
     cov = NARROW * cov + ridge * np.eye(len(cov))
@@ -406,7 +408,7 @@ def _beginning(X: Floats, M: int, means: Any, random_state: int | None) -> Float
     if means is not None:
         at = np.asarray(means, dtype=np.float64).reshape(-1, X.shape[1])
         if at.shape != (M, X.shape[1]) or not np.isfinite(at).all():
-            raise ValueError(f"means: {M} rows of {X.shape[1]} numbers are needed")
+            raise ValueError(f"means must be finite and have shape ({M}, {X.shape[1]}); got {means!r}.")
         return at
     different = np.unique(X, axis=0)
     deviation = different.std(axis=0)

@@ -1,4 +1,4 @@
-"""Where a classifier says what, and how sure it is."""
+"""Decision regions and boundaries, probabilities and scores over two columns."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
@@ -20,6 +20,7 @@ from likelier.plot.axes import (
     nearest,
     support_of,
     tint,
+    titled,
 )
 
 GRID = 300  # points along each axis
@@ -95,11 +96,11 @@ def decision_regions(
     ax = axes(ax)
     S, kind = plane.answers()
     if plane.up is None:
-        return _strips(ax, plane, labels, S, kind)
+        return titled(_strips(ax, plane, labels, S, kind), "Decision regions")
     _fill(ax, plane, S)
     _points(ax, plane, labels)
     _lines(ax, plane, S, kind, None if levels is None else np.ravel(levels).tolist())
-    return _finished(ax, plane)
+    return titled(_finished(ax, plane), "Decision regions")
 
 
 def probability_contours(
@@ -164,17 +165,17 @@ def probability_contours(
     P, _ = plane.answers()
     one = classes[1] if label is None and len(classes) == 2 else label
     which = range(len(classes)) if one is None else [classes.index(one)]
+    title = f"Probability of {'each class' if one is None else one}"
     if plane.up is None:
         _curves(ax, plane, P, which)
-        return _finished(ax, plane, labels)
+        return titled(_finished(ax, plane, labels), title)
     usual = np.linspace(0, 1, 11)
     bounds = usual[5 if one is None else 0 :] if levels is None else np.unique(levels)
     for k in which:
         _shade(ax, plane, P[:, k], bounds, k)
     if labels is not None:
         _points(ax, plane, labels)
-    ax.set_title(f"probability of {'each class' if one is None else one}", fontsize="medium")
-    return _finished(ax, plane)
+    return titled(_finished(ax, plane), title)
 
 
 # ---- a plane through the columns -----------------------------------------------------------------

@@ -99,7 +99,7 @@ def short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-CAPTIONS = ("Mistakes over time", "Learning curve", "Density by class")
+CAPTIONS = ("Mistakes over time", "Learning curve", "Density by class", "Coefficients", "Decision regions")
 NOT_SAID = ("Creator", "Date", "Format", "Type")
 
 
@@ -153,7 +153,7 @@ def palette() -> str:
 
 
 def _palette() -> Floats:
-    """(COLORS, 3), from 0 to 255."""
+    """`(COLORS, 3)`, from 0 to 255."""
     _matplotlib()
     from matplotlib.colors import to_rgb
 

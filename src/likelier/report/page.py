@@ -19,7 +19,7 @@ from likelier.report.charts import Labels, champions, evaluated_charts, planes, 
 from likelier.report.figures import COLORS, palette
 from likelier.saving.format import replacing
 
-# What each model takes for granted, and whether the rows bear it out.
+# What each model assumes, and whether the rows support it.
 
 MOST_COLUMNS = 15
 HEADS = (
@@ -33,7 +33,7 @@ HEADS = (
 
 
 def model_traits(comparison: Comparison) -> str:
-    """What each model takes for granted, and whether the rows bear it out."""
+    """What each model assumes, and whether the rows support it."""
     checks = comparison.checks()
     head = "".join(f'<th scope="col">{text}</th>' for text in HEADS)
     body = "".join(
@@ -129,8 +129,8 @@ def verdict(comparison: Comparison) -> str:
 
 def facts(comparison: Comparison) -> str:
     """The table in numbers."""
-    rows, kinds = comparison.rows, ("number", "category", "text")
-    held = [f"{len(rows.of(kind))} {kind}" for kind in kinds if rows.of(kind)]
+    rows, kinds = comparison.rows, {"number": "numeric", "category": "categorical", "text": "text"}
+    held = [f"{len(rows.of(kind))} {name}" for kind, name in kinds.items() if rows.of(kind)]
     columns = "a sparse matrix" if rows.sparse is not None else ", ".join(held)
     found = [(f"{len(rows):,}", "row" if len(rows) == 1 else "rows", "")]
     found.append((f"{rows.p:,}", "column" if rows.p == 1 else "columns", columns))
@@ -361,11 +361,11 @@ def classified(comparison: Comparison) -> tuple[list[Section], dict[str, Any]]:
     """Where classes are to be found."""
     assert comparison.classes is not None
     best = [kind[0] for kind in champions(comparison)]
-    data: dict[str, Any] = {"classes": [str(label) for label in comparison.classes], "colors": COLORS}
-    data |= {"judged": evaluated_charts(comparison), "planes": planes(comparison)}
+    data: dict[str, Any] = {"classes": [str(label) for label in comparison.classes], "colours": COLORS}
+    data |= {"evaluated": evaluated_charts(comparison), "planes": planes(comparison)}
     sections = [
         _results(comparison),
-        _evaluated(data["judged"]),
+        _evaluated(data["evaluated"]),
         _planes(data["planes"], data["classes"]),
         Section("densities", "Densities by class", figures.densities(comparison, best)),
         *_looked_at(comparison, best, figures.over_time(comparison)),

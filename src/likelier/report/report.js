@@ -127,7 +127,7 @@
     const at = frame(node, { x: [0, 1], y: [0, 1], labels: labels.map(cut), say });
     at.root.append(svg("path", { class: "chance", d: path(at.to, [0, 1], [0, 1]) }));
     if (two || only !== null) {
-      for (const other of data.judged.models) {
+      for (const other of data.evaluated.models) {
         const curve = other.roc.find((each) => two || each.k === only);
         if (other !== model && curve) at.root.append(svg("path", { class: "faint", d: path(at.to, curve.x, curve.y) }));
       }
@@ -162,17 +162,17 @@
       );
       button.addEventListener("click", () => {
         only = pressed ? null : curve.k;
-        judged();
+        evaluated();
         find(`button:nth-of-type(${model.roc.indexOf(curve) + 1})`, node).focus();
       });
       return button;
     });
-    const hidden = data.classes.length - data.judged.curved.length;
+    const hidden = data.classes.length - data.evaluated.curved.length;
     const more = hidden > 0 ? html("span", { class: "more" }, `and ${hidden} rarer classes, not drawn`) : null;
     return node.replaceChildren(...buttons, ...(more ? [more] : []));
   }
 
-  const color = (k) => k % data.colors;
+  const color = (k) => k % data.colours;
   const cut = (text) => (text.length > 48 ? `${text.slice(0, 47)}…` : text);
   function absent(at, why) {
     const [x, y] = [at.room.left + at.inner.wide / 2, at.room.top + at.inner.high / 2];
@@ -188,7 +188,7 @@
     const at = frame(node, { x: [0, 1], y: [0, 1], labels: labels.map(cut), say });
     at.root.append(svg("path", { class: "chance", d: path(at.to, [0, 1], [0, 1]) }));
     if (!found) return absent(at, "no probabilities");
-    for (const other of data.judged.models) {
+    for (const other of data.evaluated.models) {
       if (other === model || !other.calibration) continue;
       at.root.append(svg("path", { class: "faint", d: path(at.to, other.calibration.p, other.calibration.rate) }));
     }
@@ -207,7 +207,7 @@
   }
 
   function confusion(node, model) {
-    const names = data.judged.squares.map((k) => data.classes[k]);
+    const names = data.evaluated.squares.map((k) => data.classes[k]);
     if (model.confusion.length > names.length) names.push("others");
     const head = html("tr", {}, html("td", {}), ...names.map((name) => html("th", { scope: "col" }, name)));
     const rows = model.confusion.map((row, i) => {
@@ -228,8 +228,8 @@
     node.replaceChildren(html("table", { class: `confusion${names.length > 12 ? " many" : ""}` }, caption, html("thead", {}, head), html("tbody", {}, ...rows)));
   }
 
-  function judged() {
-    const model = data.judged.models[+find("#model").value];
+  function evaluated() {
+    const model = data.evaluated.models[+find("#model").value];
     roc(find("#roc"), model);
     key(find("#roc-key"), model);
     calibration(find("#calibration"), model);
@@ -447,7 +447,7 @@
 
   // ---- all of it ---------------------------------------------------------------------------------
   const drawings = [];
-  if (data.judged) drawings.push([["#model"], judged]);
+  if (data.evaluated) drawings.push([["#model"], evaluated]);
   if (data.planes && data.planes.pairs) drawings.push([["#pair", ...data.planes.panels.map((_, i) => `#plane-${i}-model`)], planes]);
   if (data.residuals) drawings.push([["#model"], residuals]);
   document.documentElement.classList.add("drawn");

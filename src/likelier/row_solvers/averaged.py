@@ -27,7 +27,7 @@ NO_GAIN = f"{PATIENCE} epochs of averaged steps in a row gained no more than tol
 
 @dataclass
 class PooledWeights:
-    """A mean of weights that were learned apart, by what each has learned of a column.
+    """A mean of weights that were learned separately, by what each has learned of a column.
 
     θ_j = Σ_k s_kj θ_kj / Σ_k s_kj (Agarwal, Chapelle, Dudík & Langford 2014).
     """
@@ -280,7 +280,7 @@ def _helps(objective: Objective, found: SubsetProblem) -> bool:
     """Whether F is less at the solution for a few of the parts than at 0; the metric is known afterwards.
 
     One pass finds F, its gradient and the Gram matrix of all rows. The Hessian of the few parts is a metric
-    nearer to the truth than any bound, but it knows nothing of columns that are constant in those parts:
+    nearer to the true one than any bound, but it knows nothing of columns that are constant in those parts:
     it is brought to the Gram matrix of all rows. Where the parts mislead, the bound is the metric.
     """
     theta, few = found.start(objective), found.objective

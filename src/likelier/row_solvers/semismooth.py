@@ -1,4 +1,4 @@
-"""Lines with a margin by Newton's method, which takes the corner of a hinge by its multipliers."""
+"""Semismooth Newton for margin losses: the corner of a hinge is handled by its multipliers."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -84,9 +84,9 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class SGDPoint:
-    """Where steps go on from: θ (q, p + 1), intercepts last; its mean and Σg², if wanted; the next turn.
+    """Where steps continue: θ (q, p + 1), intercepts last; its mean and Σg², if wanted; the next turn.
 
-    stepped: the same with all that is left over from the steps so far; those at other rows go on from there
+    stepped: the same with all that is left over from the steps so far; those at other rows continue there
     to the bit, as if all rows were in memory.
     """
 

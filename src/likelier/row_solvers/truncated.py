@@ -34,7 +34,7 @@ def truncated(objective: Objective, theta: Floats, *, tol: float = 1e-4) -> Iter
     Hessian's diagonal and of what the last direction told of it. So are gradients, until they are small:
     from then on they are the objective's own, and it is these that end a fit, unless rounding is bounded
     and the bound small. The norm is √(-gᵀd), about √(gᵀH⁻¹g). Where single precision does not do, the
-    objective's products go on.
+    objective's products continue.
     """
     native = native_rows(objective)
     if native is None:

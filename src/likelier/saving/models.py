@@ -27,10 +27,12 @@ from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.linear_regression import LeastSquares, LinearParams
 from likelier.estimators.online.classifier import OnlineClassifier
 from likelier.estimators.text.classifier import TextClassifier
+from likelier.families import LinearOnly
 from likelier.inference import Information
 from likelier.saving import format, online, text
+from likelier.saving.checks import Sizes
 from likelier.saving.format import Archive, require
-from likelier.saving.schema import CLASSES, PARAMETERS, Sizes, check
+from likelier.saving.schema import CLASSES, PARAMETERS, check
 from likelier.scores import Among, Scores
 from likelier.storing.files import Unsaveable, decode, encode
 
@@ -334,7 +336,8 @@ def _become_fitted(estimator: Any, form: Saved, parts: dict[str, Any]) -> Any:
         check(statistics, sizes)
     with np.errstate(all="ignore"):
         linear = isinstance(model, LinearParams | Weights)
-        scores = [model.scores] if linear else [model.joint, model.posterior]
+        dense = not linear and not isinstance(model.params, LinearOnly)
+        scores = [model.scores] if linear else [model.posterior, *([model.joint] if dense else [])]
         for one in scores:
             _check_scores(one, p)
         return estimator._publish(model, statistics, target, names)

@@ -39,7 +39,7 @@ def save_online(kept: Kept, path: str | os.PathLike[str]) -> None:
 
 
 def load_online(path: str | os.PathLike[str]) -> Kept:
-    """The model in a file, which goes on as the one that was saved."""
+    """The model in a file, which continues training as the one that was saved would."""
     with format.opened(Path(path)) as archive:
         return kept_in(archive)
 

@@ -1,1 +1,1 @@
-"""`likelier serve`: predictions over HTTP, labels that come later, and an event log that is the truth."""
+"""`likelier serve`: predictions over HTTP, labels that come later, and a log that restores it all."""

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
@@ -71,11 +72,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Action(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An event that is no row: another model, or another configuration."""
+    """An event that is no row: another model, configuration or shadow."""
 
     model: str | None = None  # the SHA-256 of its file, which the store has
     config: Config | None = None
     note: str | None = None
+    shadow: str | None = None  # the SHA-256 of the file of a model that learns beside; "": none any more
 
 
 _features = msgspec.json.Decoder(Features)
@@ -104,6 +106,7 @@ def action_of(raw: bytes) -> Action:
     return _action.decode(raw)
 
 
+@lru_cache(maxsize=1024, typed=True)
 def label_text(label: Any) -> str:
     """A label as the name of a member of a JSON object."""
     return label if isinstance(label, str) else encode(label).decode()

@@ -1,4 +1,4 @@
-"""What a service knows, as a function of its log alone: the same live and offline, bit for bit."""
+"""The state of a service as a function of its log: the same live and offline, bit for bit."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -8,6 +8,7 @@ import numpy as np
 
 from likelier.service.events import Action, Config, Event, action_of, label_of, label_text
 from likelier.service.models import OnlineModel, Served
+from likelier.service.shadow import LossCurve, Shadow, record
 from likelier.streams.delayed import OnlineAdapter, Row, StreamEvaluator, WaitingRows
 from likelier.streams.figures import Curve
 
@@ -27,19 +28,23 @@ class Outcome(NamedTuple):
 class Live:
     """Applies events, in the order of the log, each once.
 
-    models: gives a model by the SHA-256 of its file.
+    models: gives a model by the SHA-256 of its file. beside: this is a shadow, which has a model of its own
+    and takes none from the log, and which is evaluated whether it learns or not.
     """
 
-    def __init__(self, models: Callable[[str], Served]) -> None:
-        self._models = models
+    def __init__(self, models: Callable[[str], Served], *, beside: bool = False) -> None:
+        self._models, self._beside = models, beside
         self.config = Config()
         self.version = 0  # the number of the last event applied
         self.began: float | None = None  # event time of the first row that waited
         self.rows_learned = 0  # with their label, or as the default class
         self.expired = self.crowded = self.late = self.failed = 0
         self.early: OrderedDict[str, tuple[Any, float]] = OrderedDict()  # labels of rows still to come
-        self._curve = Curve(WINDOW)
-        self.judge = StreamEvaluator(self._curve)
+        self.curve_ = LossCurve(WINDOW)
+        self.judge = StreamEvaluator(self.curve_)
+        self.decoded: dict[int, dict[str, Any]] = {}  # rows of the newest events, by their numbers
+        self.shadow: Shadow | None = None
+        self.scored: list[str] | None = None  # ids of rows whose losses `curve_` keeps, for a shadow
         self.model: Served | None = None
         self.waiting = WaitingRows(OnlineAdapter(_Untaught()))
 
@@ -58,7 +63,7 @@ class Live:
     @property
     def curve(self) -> Curve:
         """Progressive figures, as of the last batch: for other threads to look at."""
-        return self._curve
+        return self.curve_
 
     @property
     def learner(self) -> OnlineModel:
@@ -78,6 +83,8 @@ class Live:
 
     def learn_one(self, raw: bytes, y: Any, sample_weight: float = 1.0) -> None:
         """A row with its label; one that the model cannot take is counted and left out."""
+        if not self.served.learns:
+            return
         try:
             self.learner.learn(self.served.row(raw), y, sample_weight)
             self.rows_learned += 1
@@ -97,12 +104,21 @@ class Live:
             if len(run) == BATCH or (run and not self._joins(event)):
                 found += self._learn_run(run)
                 run = []
+            shadow = self.shadow
             if self._joins(event):
                 run.append(event)
             else:
                 found.append(self._apply(event))
+            if shadow is not None:
+                shadow.events.append(event)
+                if shadow.full:
+                    found += self._learn_run(run)
+                    run = []
+                    shadow.follow(self)
         found += self._learn_run(run)
         self.judge.settle()
+        if self.shadow is not None:
+            self.shadow.follow(self)
         return found
 
     def _joins(self, event: Event) -> bool:
@@ -131,8 +147,8 @@ class Live:
 
     def _go(self, at: float) -> None:
         self.waiting.go(at)
-        for _, row in self.waiting.expired():
-            self._expire(row)
+        for id, row in self.waiting.expired():
+            self._expire(id, row)
         horizon = self.config.horizon
         while horizon is not None and self.early:
             if next(iter(self.early.values()))[1] + horizon >= self.waiting.now:
@@ -143,8 +159,8 @@ class Live:
     def _row(self, event: Event) -> Outcome:
         """A row, which waits for its label unless that came along, or before it."""
         assert event.x is not None
-        id = event.id if event.id is not None else f"\0{event.seq}"
-        if not self.served.learns:
+        id = _name(event)
+        if not self.served.learns and not self._beside:
             return Outcome(self.predict_proba_one(event.x))
         row = self.waiting.answer(id, event.x)
         if event.y is None:
@@ -154,15 +170,14 @@ class Live:
             label = self._label(id, label_of(event.y))
         elif id in self.early:
             label = self._label(id, self.early.pop(id)[0])
-        for _, old in self.waiting.crowded():
+        for old_id, old in self.waiting.crowded():
             self.crowded += 1
-            self._expire(old)
+            self._expire(old_id, old)
         return Outcome(dict(row.answer), label)
 
     def _label(self, id: str, y: Any) -> str:
         if self.waiting.waits(id):
-            row = self.waiting.rows[id]
-            self.judge.add(row.answer, y, 1.0, new=self.waiting.new(row, y))
+            self._evaluate_one(id, self.waiting.rows[id], y)
             self.waiting.join(id, y)
             return HELD if id in self.waiting.rows else LEARNED
         if not self.config.keep_unknown or id in self.early:
@@ -174,28 +189,43 @@ class Live:
             self.late += 1
         return HELD
 
-    def _expire(self, row: Row) -> None:
+    def _expire(self, id: Any, row: Row) -> None:
         self.expired += 1
         default = self.config.default
         if default is not None:
-            self.judge.add(row.answer, default, 1.0, new=self.waiting.new(row, default))
+            self._evaluate_one(id, row, default)
+
+    def _evaluate_one(self, id: Any, row: Row, y: Any) -> None:
+        self.judge.add(row.answer, y, 1.0, new=self.waiting.new(row, y))
+        if self.scored is not None:
+            self.scored.append(id)
 
     # ---- complete rows -------------------------------------------------------------------------------
     def _learn_run(self, run: list[Event]) -> list[Outcome]:
         """Complete rows in their order; bit for bit what they would teach one by one."""
         if not run:
             return []
-        rows, labels = [], []
+        rows, labels, ids = [], [], []
         for event in run:
             self.waiting.go(event.at)
             try:
-                rows.append(self.served.row(event.x or b""))
-                labels.append(label_of(event.y or b""))
+                row, label = self._decoded(event), label_of(event.y or b"")
             except (ValueError, TypeError):
                 self.failed += 1
+                continue
+            rows.append(row)
+            labels.append(label)
+            ids.append(_name(event))
+        if self.scored is not None:
+            self.scored += ids
         self._learn_rows(rows, labels)
         self.version = run[-1].seq
         return [Outcome(None, LEARNED)] * len(run)
+
+    def _decoded(self, event: Event) -> dict[str, Any]:
+        """The features of a row: as the request had them, if it has just come, which are the same."""
+        row = self.decoded.get(event.seq)
+        return self.served.row(event.x or b"") if row is None else self.served.checked(row)
 
     def _learn_rows(self, rows: list[dict[str, Any]], labels: list[Any]) -> None:
         if not rows:
@@ -220,13 +250,37 @@ class Live:
 
     # ---- models and configurations -------------------------------------------------------------------
     def _act(self, action: Action) -> None:
-        if action.model is not None:
+        if action.model is not None and not self._beside:
             self.use(self._models(action.model))
         if action.config is not None:
             self._configure(action.config)
+        if action.shadow is not None and not self._beside:
+            self._shadow_by(action.shadow)
+        elif self.shadow is not None and action.model is not None:
+            self._shadow_by(self.shadow.live.served.sha, keep=True)
+
+    def _shadow_by(self, sha: str, *, keep: bool = False) -> None:
+        """Another shadow from here on, or none; keep: the same, compared with a new model."""
+        if self.shadow is not None:
+            self.shadow.follow(self)
+        if not sha:
+            self.shadow, self.scored, self.curve_.losses = None, None, None
+            return
+        live = self.shadow.live if keep and self.shadow is not None else self._beginner(sha)
+        self.shadow = Shadow(live)
+        record(self)
+        record(live)
+
+    def _beginner(self, sha: str) -> "Live":
+        """A learner that begins at this event."""
+        live = Live(self._models, beside=True)
+        live.version = self.version
+        live.use(self._models(sha))
+        live._configure(self.config)
+        return live
 
     def use(self, model: Served) -> None:
-        """Another model from here on; rows that wait go on waiting."""
+        """Another model from here on; rows that wait keep waiting."""
         self.model = model
         self._await()
 
@@ -267,6 +321,11 @@ class Live:
         learned = self.rows_learned
         self.waiting.model.teach(raw, config.default, config.priors[label_text(config.default)])
         self.rows_learned = learned
+
+
+def _name(event: Event) -> str:
+    """The id of a row, or one that nobody can give."""
+    return event.id if event.id is not None else f"\0{event.seq}"
 
 
 class _Untaught:

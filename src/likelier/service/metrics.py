@@ -1,4 +1,4 @@
-"""What is counted, as Prometheus reads it."""
+"""Counters in the text format of Prometheus."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping

@@ -1,6 +1,7 @@
 """A service put together: a store, a learner, a writer, and the server in front of them."""
 
 import contextlib
+import gc
 import socket
 import sys
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from likelier.service.events import Action, Config, encode
 from likelier.service.http import Limits
 from likelier.service.live import Live
 from likelier.service.metrics import Metrics
-from likelier.service.models import sha_of
+from likelier.service.models import served_of, sha_of, unfit
 from likelier.service.recovery import began_with, begin, recovered
 from likelier.service.sqlite_store import SqliteStore
 from likelier.service.store import Draft, Store, StoreError, is_url
@@ -22,7 +23,7 @@ from likelier.service.tokens import Tokens
 from likelier.service.writer import Writer
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-SWITCH = 1e-4  # seconds after which a thread that is busy lets the other go on
+SWITCH = 1e-4  # seconds after which a thread that is busy lets the other run
 GRACE = 20  # seconds for requests under way, when asked to end
 
 
@@ -34,6 +35,7 @@ class Options:
         self.port: int = given.pop("port", 8000)
         self.store: str = given.pop("store", "events.db")
         self.model: bytes | None = given.pop("model", None)
+        self.shadow: bytes | None = given.pop("shadow", None)
         self.fresh: Any = given.pop("fresh", None)
         self.config: Config = given.pop("config", Config())
         self.tokens: str | None = given.pop("tokens", None)
@@ -65,15 +67,35 @@ def prepared(store: Store, options: Options, note: Any) -> Live:
         if first is not None and first != sha_of(options.model):
             raise StoreError(
                 f"{options.store} began with another model, and learned from it. Leave the model out to "
-                f"go on "
-                "with that, POST the new one to /model, or take another --store."
+                "continue with that, POST the new one to /model, or take another --store."
             )
     begin(store, options.model, options.config, options.fresh)
     live = recovered(store, note=note)
     if options.config != live.config:
-        last = store.last()
-        live.apply(store.append([Draft(None, action=encode(Action(config=options.config)))], last[1]))
+        _act(store, live, Action(config=options.config))
+    wanted = "" if options.shadow is None else sha_of(options.shadow)
+    if wanted != (live.shadow.live.served.sha if live.shadow is not None else ""):
+        if options.shadow is not None:
+            _check_shadow(options.shadow, live)
+            store.put_model(wanted, options.shadow)
+        _act(store, live, Action(shadow=wanted))
     return live
+
+
+def _act(store: Store, live: Live, action: Action) -> None:
+    live.apply(store.append([Draft(None, action=encode(action))], store.last()[1]))
+
+
+def _check_shadow(content: bytes, live: Live) -> None:
+    """A shadow is compared by labels, which a service gets only if its model learns from them."""
+    if not live.served.learns:
+        raise ValueError(
+            f"--shadow needs a served model that learns row by row, and takes labels; a {live.served.name} "
+            "does not"
+        )
+    reason = unfit(served_of(content), live.served)
+    if reason is not None:
+        raise ValueError(f"--shadow: {reason}")
 
 
 def check_address(host: str, tokens: Tokens) -> bool:
@@ -134,26 +156,35 @@ def listening(host: str, port: int) -> socket.socket:
     return found
 
 
+def server_of(app: Any) -> uvicorn.Server:
+    """The server of an ASGI application."""
+    config = uvicorn.Config(
+        app,
+        loop="uvloop",
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=4096,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=GRACE,
+        h11_max_incomplete_event_size=1 << 16,
+    )
+    return uvicorn.Server(config)
+
+
 def run(options: Options, note: Any, ready: Any) -> None:
     """Serve until SIGTERM or Ctrl-C: requests under way are answered, then a snapshot is taken."""
     sys.setswitchinterval(SWITCH)
     with listening(options.host, options.port) as sock, service(options, note) as (_, api, app):
-        config = uvicorn.Config(
-            app,
-            loop="uvloop",
-            http="httptools",
-            ws="none",
-            lifespan="off",
-            access_log=False,
-            log_level="warning",
-            server_header=False,
-            limit_concurrency=4096,
-            timeout_keep_alive=75,
-            timeout_graceful_shutdown=GRACE,
-            h11_max_incomplete_event_size=1 << 16,
-        )
-        server = uvicorn.Server(config)
+        server = server_of(app)
         api.monitor.stopping = lambda: server.should_exit
         sock.listen(2048)
         ready(*sock.getsockname()[:2])
+        gc.collect()
+        gc.freeze()  # what was loaded stays: collections need not look at it
+        gc.set_threshold(20_000, 20, 50)
         server.run(sockets=[sock])

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from likelier.service.events import Config, encode
 from likelier.service.live import Live
 from likelier.service.models import OnlineModel, Served, served_of
+from likelier.service.shadow import PairedLosses, Shadow, record
 from likelier.storing import files
 from likelier.storing.files import decode, require
 from likelier.streams.delayed import Row
@@ -26,17 +27,25 @@ Raws = Callable[[Sequence[str]], Mapping[str, bytes]]  # rows of the log, by id
 # ---- out -----------------------------------------------------------------------------------------
 def captured(live: Live) -> Callable[[], bytes]:
     """The state as it is now; the function makes a file of it, in whichever thread."""
-    served = live.served
-    model = served.copy() if isinstance(served, OnlineModel) else served
+    models = {"model": _copied(live.served)}
     state = _state(live)
+    if live.shadow is not None:
+        models["shadow"] = _copied(live.shadow.live.served)
+        state["shadow"] = _state(live.shadow.live)
+        state["losses"] = live.shadow.losses.state()
 
     def content() -> bytes:
         arrays: dict[str, NDArray[Any]] = {}
         held = files.encode(state, "state", arrays, {})
-        arrays["model"] = np.frombuffer(model.content(), dtype=np.uint8)
+        for name, model in models.items():
+            arrays[name] = np.frombuffer(model.content(), dtype=np.uint8)
         return files.packed({"format": FORMAT, "version": VERSION, "state": held}, arrays)
 
     return content
+
+
+def _copied(served: Served) -> Served:
+    return served.copy() if isinstance(served, OnlineModel) else served
 
 
 def _state(live: Live) -> dict[str, Any]:
@@ -89,15 +98,25 @@ def restored(content: bytes, models: Callable[[str], Served], raws: Raws | None)
         require(archive.header.get("format") == FORMAT, "it is not a snapshot")
         require(archive.header.get("version") == VERSION, "it is of another version")
         state = decode(archive.section("state"), archive.array, {})
-        model = served_of(archive.array("model").tobytes())
-        model.sha = state["sha"]
-        return _live(state, model, models, raws)
+        live = _live(Live(models), state, _model(archive, "model", state), raws)
+        if "shadow" in state:
+            beside = Live(models, beside=True)
+            _live(beside, state["shadow"], _model(archive, "shadow", state["shadow"]), raws)
+            live.shadow = Shadow(beside, PairedLosses.of(state["losses"]))
+            record(live)
+            record(beside)
+        return live
     except (BadZipFile, KeyError, TypeError, OSError, NotImplementedError) as problem:
         raise ValueError(f"the snapshot is damaged: {type(problem).__name__}: {problem}") from problem
 
 
-def _live(state: dict[str, Any], model: Served, models: Callable[[str], Served], raws: Raws | None) -> Live:
-    live = Live(models)
+def _model(archive: files.Archive, name: str, state: dict[str, Any]) -> Served:
+    model = served_of(archive.array(name).tobytes())
+    model.sha = state["sha"]
+    return model
+
+
+def _live(live: Live, state: dict[str, Any], model: Served, raws: Raws | None) -> Live:
     for name in COUNTERS:
         setattr(live, name, state[name])
     live.config = msgspec.json.decode(state["config"].encode(), type=Config)

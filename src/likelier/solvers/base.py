@@ -1,4 +1,4 @@
-"""What a batch solver sees of a problem, how it is run, and metrics in which gradients are measured."""
+"""The interface of batch solvers (`Oracle`), their driver, and the metrics that scale gradients."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -81,7 +81,7 @@ NO_STEP = "no step along the direction of descent decreases the objective: round
 class Measure:
     """√(κ gᵀ M⁻¹ g), about √(2 (F - F*)): κ is how far H lies below M, the most of the last few steps.
 
-    Where rows are all but told apart, H is a small part of M, and M alone would end a fit too early. A
+    Where rows are almost separable, H is a small part of M, and M alone would end a fit too early. A
     metric that bounds H allows no κ below 1, whatever a few steps seem to say; a diagonal one does, and
     knows less of H: what is left was found to be up to ten times κ gᵀ M⁻¹ g / 2 there.
     """

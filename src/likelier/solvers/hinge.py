@@ -20,7 +20,7 @@ PATIENCE = 200  # steps without a new best: what is in the pocket stays there
 
 
 class RecastOracle(Oracle, Protocol):
-    """A problem whose rows can be judged by another loss."""
+    """A problem whose rows can be evaluated by another loss."""
 
     def under(self, loss: Loss) -> Oracle:
         """Of the same rows, without the penalty."""

@@ -1,4 +1,4 @@
-"""The triangle that is left of the rows of a regression."""
+"""The R factor of the rows of a regression, by QR."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
@@ -66,8 +66,8 @@ class Equations(NamedTuple):
             found = np.ldexp(b, self.power[None, p:] - self.power[:p, None])
         if not np.isfinite(found).all():
             raise ValueError(
-                "Coefficients are too large for dtype('float64'): multiply the columns of X that are tiny, "
-                "or divide y."
+                "Coefficients are too large for dtype('float64'): rescale the columns of X that are tiny, "
+                "or y."
             )
         return np.asarray(found)
 

@@ -1,4 +1,4 @@
-"""Rows that come one by one: read, hashed, answered, learned and judged, in a process that starts fast.
+"""Rows that come one by one: read, hashed, predicted, learned and evaluated, in a process that starts fast.
 
 Nothing here imports more than NumPy and the native core.
 """

@@ -27,7 +27,7 @@ WEIGHTS = ("sample_weight", "w", "weight")  # names that a weight has in `learn_
 class OnlineAdapter:
     """A model with `learn_one(x, y)` and `predict_proba_one(x)` or `predict_one(x)`, of whatever make.
 
-    A model that foretells labels only is taken to be sure of them.
+    A model that predicts labels only is taken to be sure of them.
     """
 
     def __init__(self, model: Any) -> None:
@@ -79,7 +79,7 @@ def _checked(answer: Mapping[Any, float]) -> Answer:
     if total == 0:
         return {}
     if not abs(total - 1) <= OFF or min(answer.values()) < 0:
-        raise ValueError(f"the model answered {dict(answer)}: probabilities must be >= 0 and sum to 1")
+        raise ValueError(f"probabilities of a model must be >= 0 and sum to 1; got {dict(answer)}.")
     return dict(answer)
 
 
@@ -98,7 +98,7 @@ def check_weight(weight: float) -> None:
 # What the answers of a model were worth, once the labels are known.
 
 
-AT_ONCE = 256  # rows that are judged together
+AT_ONCE = 256  # rows that are evaluated together
 UNDER = 1 - 2.0**-40  # a label that could not be named is not the likeliest, not even among equals
 
 
@@ -241,7 +241,7 @@ class WaitingRows:
     def go(self, at: Any) -> Any:
         """To this moment; what is the moment then."""
         if at != at or at is None:
-            raise ValueError(f"{at!r} is not a valid moment")
+            raise ValueError(f"a moment must be a number or a date and time; got {at!r}.")
         if self.now is None and self.horizon is not None:
             _check_units(at, self.horizon)
         if self.now is None or at >= self.now:

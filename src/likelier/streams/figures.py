@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from likelier import _core
 from likelier.array_types import Codes, Floats, row_weights
 
-# How well probabilities foretold the labels that came after them.
+# How well probabilities predicted the labels that came after them.
 
 
 BINS = _core.figure_bins

@@ -143,7 +143,7 @@ class Text:
     def blocks(self) -> Iterator[bytes]:
         """All of the text, once; an empty block says that nothing has come for a while.
 
-        What is wrong with a packed file is raised when all that could be unpacked has been yielded.
+        What is wrong with a compressed file is raised when all that could be decompressed has been yielded.
         """
         if self.start:
             yield self.start
@@ -377,7 +377,7 @@ class TextFeed:
                 try:
                     for block in text.blocks():
                         yield partial(self._fill, text, parser, block, False)
-                except ValueError:  # a packed file that is damaged: what was held back is all there is
+                except ValueError:  # a compressed file that is damaged: what was held back is all there is
                     yield partial(self._fill, text, parser, b"", False)
                     raise
                 yield partial(self._fill, text, parser, b"", True)
@@ -448,7 +448,7 @@ def _doubted(text: Text, parser: TextParser) -> list[str]:
     ]
 
 
-# A stream followed to its end: each row is answered, judged and learned from.
+# A stream followed to its end: each row is predicted, evaluated and learned from.
 
 SPARE = 4  # batches that are read ahead
 

@@ -1,4 +1,4 @@
-"""Whether data bear out what models assume: by how much they do not, and in plain words.
+"""Whether data support what models assume: by how much they do not, and in plain words.
 
 With enough rows every test finds something. So a departure counts if it is more than chance (a test at the
 level 0.01, corrected for how many there are) and also large enough to matter (an effect size that does not

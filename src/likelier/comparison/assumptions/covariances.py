@@ -72,7 +72,7 @@ def complete(sample: Sample) -> list[Floats]:
 
 
 def covariance_spread_of(sample: Sample) -> CovarianceSpread | str:
-    """The covariances of classes; or why they cannot be told apart."""
+    """The covariances of classes; or why they cannot be compared."""
     p, blocks = len(sample.names), complete(sample)
     if not p or len(blocks) < 2:
         return "there are no columns of numbers" if not p else "fewer than two classes have rows enough"

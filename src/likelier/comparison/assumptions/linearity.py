@@ -56,7 +56,7 @@ SOME_BEND, MUCH_BEND = 0.03, 0.15  # of the held-out log-loss, which bends save
 
 @dataclass(frozen=True)
 class Linearity:
-    """Logistic regression on half of the rows, judged on the other half, without and with a slope of each
+    """Logistic regression on half of the rows, evaluated on the others, without and with a slope of each
     column that changes at its median (a broken line, as in Friedman 1991).
 
     gain: how much less the held-out log-loss is with bends, as a share of it; p: of no gain.
@@ -142,9 +142,9 @@ def _held_out_loss(X: Floats, y: NDArray[np.int64], half: NDArray[np.int64], C: 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # whether it converged to the last digit does not matter here
             model = LogisticRegression(C=C).fit(X[~test], y[~test])
-        log_p, truth = model.predict_log_proba(X[test]), y[test]
-        losses[test] = -log_p[np.arange(len(truth)), truth]
-        mistakes[test] = log_p.argmax(axis=1) != truth
+        log_p, codes = model.predict_log_proba(X[test]), y[test]
+        losses[test] = -log_p[np.arange(len(codes)), codes]
+        mistakes[test] = log_p.argmax(axis=1) != codes
         W = W + np.abs(model.coef_)
     return _HeldOutLoss(losses, mistakes, W)
 

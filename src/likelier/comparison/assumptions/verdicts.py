@@ -181,11 +181,11 @@ def said(pair: Pair) -> str:
     if pair.measure == "r":
         return f"{pair.one} and {pair.other} correlate with r = {signed(pair.figure, 2)} {where}"
     if pair.measure == "V":
-        return f"{pair.one} and {pair.other} go together {where} (Cramér's V = {pair.figure:.2f})"
+        return f"{pair.one} and {pair.other} are associated {where} (Cramér's V = {pair.figure:.2f})"
     return f"{pair.one} differs between the categories of {pair.other} {where} (η = {pair.figure:.2f})"
 
 
-# What each model assumes, and whether the data bear that out.
+# What each model assumes, and whether the data support that.
 
 Kind = Literal["supported", "doubtful", "violated", "not checked"]
 WORSE: tuple[Kind, ...] = ("not checked", "supported", "doubtful", "violated")
@@ -382,7 +382,7 @@ def multinomial(found: Evidence) -> Finding:
 def _dispersed(dispersion: Dispersion | None, found: Evidence, model: str) -> Finding:
     if dispersion is None:
         if found.texts:
-            return Finding("not checked", "words of a text come in bursts, which draws on their own do not")
+            return Finding("not checked", "words of a text come in bursts, unlike independent draws")
         return Finding("violated", "the columns are not counts: whole numbers from 0 on")
     index, departs = dispersion.index, dispersion.departs
     if np.isnan(index).all():

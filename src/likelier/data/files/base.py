@@ -171,7 +171,7 @@ def _check_same(path: str, seen: Stamp | None) -> None:
     try:
         same = stamp(path) == seen
     except FileNotFoundError:
-        raise ValueError(f"{path}: the file is gone since it was scanned. Scan again.") from None
+        raise ValueError(f"{path}: the file has been removed since it was scanned. Scan again.") from None
     if not same:
         raise ValueError(f"{path}: the file has changed since it was scanned. Scan again.")
 

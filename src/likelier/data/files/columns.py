@@ -18,33 +18,18 @@ from likelier.data.files.base import File, Span
 from likelier.data.labels import label_counts
 from likelier.data.matrix import Columns, Dense
 
-# Files that lack columns which a model knows: every cell of these is missing.
+# Files whose columns are others than those that they hold.
 
 
 @dataclass(frozen=True)
-class PaddedFile:
-    """A file, and columns beside its own that have no cell: numbers, or, of those in `texts`, text."""
+class FileView:
+    """The rows of a file, for classes that change its columns."""
 
     file: File
-    lacks: tuple[str, ...]
-    texts: frozenset[str]
 
     @property
     def path(self) -> str:
         return self.file.path
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (*self.file.names, *self.lacks)
-
-    @property
-    def types(self) -> Mapping[str, Any]:
-        added = {name: pa.string() if name in self.texts else pa.float64() for name in self.lacks}
-        return {**self.file.types, **added}
-
-    @property
-    def index(self) -> tuple[str, ...]:
-        return self.file.index
 
     @property
     def rows(self) -> int | None:
@@ -58,6 +43,33 @@ class PaddedFile:
 
     def spans(self, rows: int) -> Sequence[Span]:
         return self.file.spans(rows)
+
+    def place(self, row: int) -> str:
+        return self.file.place(row)
+
+
+# Files that lack columns which a model knows: every cell of these is missing.
+
+
+@dataclass(frozen=True)
+class PaddedFile(FileView):
+    """A file, and columns beside its own that have no cell: numbers, or, of those in `texts`, text."""
+
+    lacks: tuple[str, ...]
+    texts: frozenset[str]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.file.names, *self.lacks)
+
+    @property
+    def types(self) -> Mapping[str, Any]:
+        added = {name: pa.string() if name in self.texts else pa.float64() for name in self.lacks}
+        return {**self.file.types, **added}
+
+    @property
+    def index(self) -> tuple[str, ...]:
+        return self.file.index
 
     def read(
         self, numbers: Sequence[str], labels: Sequence[str], span: Span, size: int, rows: int
@@ -76,9 +88,6 @@ class PaddedFile:
 
     def described(self, name: str) -> str:
         return "missing throughout" if name in self.lacks else self.file.described(name)
-
-    def place(self, row: int) -> str:
-        return self.file.place(row)
 
 
 # Which columns of a table are what, and the chunks that its rows become.
@@ -219,18 +228,13 @@ def kinds(given: Mapping[str, Any]) -> dict[str, Kind]:
 
 
 @dataclass(frozen=True)
-class DeclaredTypes:
+class DeclaredTypes(FileView):
     """A file of which some columns are numbers, words or dates because somebody says so.
 
     Dates are days since 1970, with their fractions.
     """
 
-    file: File
     kinds: Mapping[str, Kind]
-
-    @property
-    def path(self) -> str:
-        return self.file.path
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -243,19 +247,6 @@ class DeclaredTypes:
     @property
     def index(self) -> tuple[str, ...]:
         return tuple(name for name in self.file.index if name not in self.kinds)
-
-    @property
-    def rows(self) -> int | None:
-        return self.file.rows
-
-    def counted(self) -> int | None:
-        return self.file.counted()
-
-    def count(self) -> int:
-        return self.file.count()
-
-    def spans(self, rows: int) -> Sequence[Span]:
-        return self.file.spans(rows)
 
     def read(
         self, numbers: Sequence[str], labels: Sequence[str], span: Span, size: int, rows: int
@@ -288,9 +279,6 @@ class DeclaredTypes:
 
     def described(self, name: str) -> str:
         return self.kinds[name] if name in self.kinds else self.file.described(name)
-
-    def place(self, row: int) -> str:
-        return self.file.place(row)
 
 
 _HINTS = {"number": ".", "category": ".", "text": ".", "date": " (2024-12-31, or 2024-12-31 23:59:00)."}

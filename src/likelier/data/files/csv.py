@@ -342,8 +342,8 @@ class Delimited(Unnumbered):
         self, numbers: Sequence[str], labels: Sequence[str], span: Span, size: int, rows: int
     ) -> Iterator[Any]:
         # What looks whole in the first rows need not be so in the last: numbers are read as floats.
-        truth = pa.bool_()
-        types = {name: truth if self.known[name] == truth else pa.float64() for name in numbers}
+        boolean = pa.bool_()
+        types = {name: boolean if self.known[name] == boolean else pa.float64() for name in numbers}
         for name in labels:
             known = self.known[name]
             text = is_text(known) or pa.types.is_null(known)

@@ -114,7 +114,7 @@ def scan_folder(
     Returns
     -------
     Scan
-        A source of documents: pass it to `TextClassifier`, or to a vectorizer.
+        A source of documents: pass it to `TextClassifier`, or to a vectoriser.
 
     Raises
     ------

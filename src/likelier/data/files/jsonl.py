@@ -84,8 +84,8 @@ class JSONLines(Unnumbered):
         self, numbers: Sequence[str], labels: Sequence[str], span: Span, size: int, rows: int
     ) -> Iterator[Any]:
         # What looks whole in the first rows need not be so in the last: numbers are read as floats.
-        truth = pa.bool_()
-        types = {name: truth if self.known[name] == truth else pa.float64() for name in numbers}
+        boolean = pa.bool_()
+        types = {name: boolean if self.known[name] == boolean else pa.float64() for name in numbers}
         types |= {name: self._label_type(name) for name in labels}
         schema = _schema([(self.paths[name], kind) for name, kind in types.items()])
         with reading(self.path, self.seen):

@@ -18,7 +18,7 @@ from pyarrow import fs
 
 Stamp = tuple[int, int]
 
-# What the names of packed files end with, and what their content begins with.
+# What the names of compressed files end with, and what their content begins with.
 PACKINGS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".zstd": "zstd", ".lz4": "lz4"}
 _MAGIC = {"gzip": b"\x1f\x8b", "bz2": b"BZh", "zstd": b"\x28\xb5\x2f\xfd", "lz4": b"\x04\x22\x4d\x18"}
 
@@ -159,7 +159,9 @@ def check_packing(path: str) -> None:
             "it."
         )
     found = "not compressed" if packed is None else f"compressed by {packed}"
-    raise ValueError(f"{path}: the name says {named}, and the file is {found}: rename it.")
+    raise ValueError(
+        f"{path}: the name ends as that of a {named} file, but the file is {found}: rename it."
+    )
 
 
 # ---- many files --------------------------------------------------------------------------------------

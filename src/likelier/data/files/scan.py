@@ -49,7 +49,7 @@ def find(path: Any, format: str | None) -> tuple[list[str], str]:
     unclear = [file for file, kind in formats.items() if kind is None]
     if unclear:
         raise ValueError(
-            f"{unclear[0]}: the name does not say what is in it: pass format=, one of "
+            f"{unclear[0]}: the format cannot be inferred from the name. Pass format=, one of "
             f"{', '.join(map(repr, known))}."
         )
     kinds = {kind: file for file, kind in formats.items() if kind is not None}
@@ -169,7 +169,7 @@ def scan(
     format : {"parquet", "csv", "tsv", "jsonl", "svmlight", "vw"}, default=None
         The format of all files. None goes by the endings of the file names.
     text : str, default=None
-        A column of documents as X, in place of `features`: for `TextClassifier`, and for vectorizers, which
+        A column of documents as X, in place of `features`: for `TextClassifier`, and for vectorisers, which
         make columns of its terms as the files are read.
     types : dict of str to {"number", "category", "text", "date"}, default=None
         The types of columns, by name, where the file does not declare them or declares another type.
@@ -512,7 +512,7 @@ class Scan(ClusterFiles):
         """Which of these columns are no numbers, and what they are."""
         first = self.files[0]
         if self.roles.text:
-            return dict.fromkeys(columns, "documents, for TextClassifier or a vectorizer")
+            return dict.fromkeys(columns, "documents, for TextClassifier or a vectoriser")
         return {name: first.described(name) for name in columns if not frames.is_number(first.types[name])}
 
     def texts(self, columns: Sequence[str]) -> frozenset[str]:

@@ -25,7 +25,7 @@ from likelier.data.labels import sums_by_code, tallied
 from likelier.engines import reached, run
 from likelier.engines.observers import OBSERVER
 from likelier.engines.row_numbers import counting
-from likelier.estimators import posteriors, validation
+from likelier.estimators import exports, posteriors, validation
 from likelier.estimators.base import (
     NOT_ROUTED,
     CallbackSupportMixin,
@@ -45,11 +45,12 @@ from likelier.estimators.common import (
     weights_by_class,
 )
 from likelier.estimators.deprecated import Strength
-from likelier.estimators.design_matrix import DesignMatrix
 from likelier.estimators.discriminative.weights import Weights, begun, by_class
 from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.sources import by_block
-from likelier.estimators.tables import fitted_design
+from likelier.estimators.table_design import fitted_design
+from likelier.estimators.to_sklearn import to_sklearn
+from likelier.export.describe import Scored
 from likelier.links import Link
 from likelier.losses import Loss
 from likelier.model import ask
@@ -123,7 +124,7 @@ def with_offset(rows: LabelledRows, offset: Any) -> LabelledRows:
     """Rows with an offset that is added to their scores."""
     source = rows.source
     if not isinstance(source, Arrays):
-        raise ValueError("offset goes with rows in memory, and X is a source: load its rows first.")
+        raise ValueError("offset requires rows in memory, but X is a source: load its rows first.")
     known = np.ascontiguousarray(offset, dtype=np.float64)
     n, K = len(source), len(rows.classes)
     if known.shape != (n,) and known.shape != (n, K):
@@ -135,7 +136,7 @@ def with_offset(rows: LabelledRows, offset: Any) -> LabelledRows:
     if K == 2 and known.ndim == 2:
         known = np.ascontiguousarray(known[:, 1] - known[:, 0])
     if K > 2 and known.ndim == 1:
-        raise ValueError(f"offset (n,) says nothing of {K} classes: give it as ({n}, {K})")
+        raise ValueError(f"offset must have shape ({n}, {K}) for {K} classes; got {known.shape}.")
     return rows._replace(source=replace(source, offset=known))
 
 
@@ -161,10 +162,7 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
         """How columns of a table become those of a design matrix."""
         return DesignSettings()
 
-    @property
-    def design_(self) -> DesignMatrix:
-        """The design matrix that the table of `fit` became; only if it became one."""
-        return fitted_design(self)
+    design_ = property(fitted_design)
 
     # ---- how it becomes fitted, and is shown -------------------------------------------------------
     def _shown(self, model: Weights, statistics: Any | None, target: NDArray[Any]) -> dict[str, Any]:
@@ -185,6 +183,7 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
         return tags
 
     # ---- answers -----------------------------------------------------------------------------------
+    to_sklearn = to_sklearn
     decision_function = posteriors.decision_function
 
     @by_block
@@ -228,6 +227,12 @@ class LinearModel(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
         rows = validation.known_rows(self, X)
         with validation.naming(rows):
             return ask(self._written().scores, rows, link).out
+
+    to_sql = exports.to_sql
+
+    def _scored(self) -> Scored:
+        """For exports."""
+        return Scored(self._written().scores, "softmax" if hasattr(self, "predict_proba") else "labels")
 
     def _written(self) -> Weights:
         """The model; as in scikit-learn, `coef_` and `intercept_` may have been written to."""

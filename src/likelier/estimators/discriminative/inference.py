@@ -97,13 +97,13 @@ def _information(model: Any, asked: Asked) -> Information:
     found, cov = model._statistics, asked.cov
     if not isinstance(found, Information):  # but the steps of `partial_fit`
         raise ValueError(
-            f"nothing is kept of the rows that these weights come from: {asked.call} is for what `fit` "
-            "found, saved with its statistics if it was saved."
+            f"{asked.call} needs the statistics of `fit`, and this {type(model).__name__} keeps none: it "
+            "was fitted by partial_fit, or saved without its statistics."
         )
     if found.l1:
         raise ValueError(
-            "an l1 penalty chooses columns, and errors that leave the choice out would be too small: "
-            f"there is no {asked.call}. Use l1_ratio=0."
+            f"{asked.call} is not defined with an L1 penalty, which selects columns: standard errors that "
+            "ignore the selection would be too small. Use l1_ratio=0."
         )
     if found.separation is not None:
         raise ValueError(
@@ -112,9 +112,9 @@ def _information(model: Any, asked: Asked) -> Information:
             "for an approximate posterior."
         )
     if cov != "classical" and found.l2.any():
-        raise ValueError(f"cov={cov!r}: robust errors are for fits without a penalty, C=np.inf.")
+        raise ValueError(f"cov={cov!r}: robust errors are for fits without a penalty: fit with C=np.inf.")
     if POWERS.get(cov) and len(model.classes_) > 2:
-        raise ValueError(f"cov={cov!r} is for two classes; HC0 and HC1 are for more.")
+        raise ValueError(f"cov must be 'HC0' or 'HC1' for more than two classes; got {cov!r}.")
     return found
 
 
@@ -154,9 +154,9 @@ def _rows_again(model: Any, asked: Asked, found: Information) -> Objective:
 def summary_of(model: Any, asked: Asked, *, exp: bool) -> LikelihoodSummary:
     """The table of coefficients, or of odds ratios."""
     if asked.X is None and not (asked.y is None and asked.sample_weight is None and asked.offset is None):
-        raise ValueError("summary(X, y): y, sample_weight and offset go with X.")
+        raise ValueError("summary(X, y): pass y, sample_weight and offset together with X.")
     if asked.X is not None and asked.y is None and not stored(asked.X):
-        raise ValueError("summary(X, y): y goes with X.")
+        raise ValueError("summary(X, y): pass y with X.")
     fit = fit_again(model, asked)
     summary, left_open = likelihood_summary(
         fit.found, fit.at, fit.rows, cov=asked.cov, level=asked.level, clusters=fit.clusters
@@ -233,7 +233,8 @@ def term_tests_of(model: Any, asked: Asked, terms: Any) -> TermTests:
     fit = fit_again(model, asked)
     if fit.found.l2.any():
         raise ValueError(
-            "term_tests: tests of coefficients that a penalty draws to 0 say nothing. Use C=np.inf."
+            "term_tests is not defined with a penalty, which shrinks the coefficients that are tested. Fit "
+            "with C=np.inf."
         )
     places = terms_of(terms, fit.at.columns, table_terms(model))
     e, blocks, first = fit.estimate(asked.cov), len(fit.found.n) - 1, int(fit.found.intercept)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from likelier.array_types import Floats
 from likelier.data import SeparationWarning, Source
 from likelier.engines import chunks
-from likelier.estimators import deprecated, posteriors, validation
+from likelier.estimators import deprecated, formulas, posteriors, validation
 from likelier.estimators.base import Names, column_names, resumable
 from likelier.estimators.common import known_classes, weighted, weights_by_class
 from likelier.estimators.deprecated import NOT_GIVEN, Strength, strength_of
@@ -218,6 +218,8 @@ class LogisticRegression(LogisticModel):
         only if that table was not of numbers alone. `feature_names_in_` are then the table's columns.
     feature_names_in_ : ndarray of shape (p,)
         Names of the columns, if X had names.
+    formula_ : str
+        The formula, after `from_formula` only.
     n_iter_ : ndarray of shape (1,)
         Number of iterations.
     trace_ : ndarray of shape (n_iter_ + 1, 3)
@@ -301,6 +303,9 @@ class LogisticRegression(LogisticModel):
         self.n_jobs = n_jobs
         self.penalty_weights = penalty_weights
         self.encode = encode
+
+    from_formula = classmethod(formulas.from_formula)
+    formula_ = property(formulas.formula_of)
 
     def _strength(self) -> Strength:
         return strength_of(self)

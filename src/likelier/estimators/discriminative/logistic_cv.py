@@ -70,7 +70,7 @@ def scorer_of(scoring: Any, classes: NDArray[Any] | None = None) -> Scorer:
     )
 
 
-# Penalties tried fold by fold: a path of solutions on the rows of each, judged on the rows held out.
+# Penalties tried fold by fold: a path of solutions on the rows of each, evaluated on the rows held out.
 
 Rows = NDArray[np.intp]
 Score = Callable[[Weights, Rows], float]  # a model, and the rows to try it on

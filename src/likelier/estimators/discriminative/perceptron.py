@@ -26,6 +26,7 @@ from likelier.estimators.discriminative.sgd_base import (
 from likelier.estimators.discriminative.weights import Weights
 from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.evaluation import BinaryProblem, MistakeBound, mistake_bound
+from likelier.export.describe import NotExpressible, Scored
 from likelier.row_solvers.perceptron import (
     AllVotes,
     DrawnVote,
@@ -394,7 +395,7 @@ class Perceptron(SGDModel):
         most = int(validation.number("max_mistakes", self.max_mistakes, 1, whole=True))
         return RecordingOneVsRest(settings, K, self._apart(K), factor, self._workers(), most)
 
-    # ---- where to begin, and to go on ----------------------------------------------------------------
+    # ---- where to begin, and to continue ----------------------------------------------------------------
     def _begun(
         self, settings: SGDSettings, target: NDArray[Any], p: int, coef: Any, intercept: Any
     ) -> SGDState:
@@ -466,6 +467,14 @@ class Perceptron(SGDModel):
         return shown if statistics is None else shown | statistics.shown
 
     # ---- where there is a line -----------------------------------------------------------------------
+    def _scored(self) -> Scored:
+        if isinstance(self._model, VotedWeights):
+            raise NotExpressible(
+                "Perceptron with weights='voted' cannot be exported: all of its weight vectors vote on "
+                "each row. Fit it with weights='average'."
+            )
+        return super()._scored()
+
     @available_if(_has_line)  # type: ignore[untyped-decorator]
     def to_linear(self) -> LinearClassifier:
         """The coefficients alone, as a `LinearClassifier` that makes the same predictions.

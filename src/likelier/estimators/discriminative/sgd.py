@@ -31,6 +31,7 @@ from likelier.estimators.discriminative.sgd_base import (
 from likelier.estimators.discriminative.weights import SolverTrace, Weights
 from likelier.estimators.posteriors import learned_shares, priors_for
 from likelier.estimators.sources import by_block
+from likelier.export.describe import Scored
 from likelier.losses import LOSSES as BATCH
 from likelier.losses import Loss, logistic
 from likelier.objective import Objective, shift_of
@@ -531,6 +532,12 @@ class SGDClassifier(SGDModel):
             return self._ask(X, links.log_softmax)
         L = -np.logaddexp(0.0, -self._ask(X, links.identity))  # ln σ(z): not 0 for all, however far
         return np.asarray(L - logsumexp(L, axis=1, keepdims=True))
+
+    def _scored(self) -> Scored:
+        scored = super()._scored()
+        if self.loss == "modified_huber":
+            return scored._replace(answer="clipped")
+        return scored._replace(answer="sigmoids") if self._normalised() else scored
 
     def _normalised(self) -> bool:
         """Whether each class has a σ(z) of its own."""

@@ -554,7 +554,7 @@ class SGDModel(LinearModel):
         if not (len(train) and len(test)):
             raise ValueError(
                 f"{n} rows with validation_fraction={share:g} leave {len(train)} to learn from and "
-                f"{len(test)} to judge by: change it, or set early_stopping=False."
+                f"{len(test)} to evaluate on: change it, or set early_stopping=False."
             )
         held = np.zeros(len(chunk.y), dtype=np.uint8)
         held[test] = 1

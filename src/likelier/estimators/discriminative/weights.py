@@ -1,4 +1,4 @@
-"""What a discriminative fit leaves: weights, and how they were come by."""
+"""The result of a discriminative fit: weights, and the trace of the solver."""
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property

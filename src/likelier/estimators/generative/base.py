@@ -13,12 +13,14 @@ from sklearn.utils import check_random_state
 from likelier import links
 from likelier.array_types import Floats
 from likelier.data import Dense, SkippedWarning, Source
-from likelier.estimators import validation
+from likelier.estimators import exports, validation
 from likelier.estimators.base import Names, publish, warn, with_caption
 from likelier.estimators.frames import check_library, filled_in, is_frame, new_frame, selected_columns
 from likelier.estimators.generative.outliers import scored
 from likelier.estimators.priors import adapted, warn_of_priors
 from likelier.estimators.sources import by_block
+from likelier.estimators.to_sklearn import to_sklearn
+from likelier.export.describe import Scored
 from likelier.families import Support
 from likelier.links import Link
 from likelier.model import Bayes, ask, log_of
@@ -31,7 +33,9 @@ def seen_only(prior: Floats, n: Floats) -> Floats:
     """Priors without the classes that have no rows, their sum 1 again."""
     left = np.where(n > 0, prior, 0.0)
     if not left.any():
-        raise ValueError("the priors are 0 for every class that has training rows")
+        raise ValueError(
+            "the priors are 0 for every class that has training rows: give one of them a prior > 0."
+        )
     return np.asarray(left / left.sum())
 
 
@@ -107,6 +111,8 @@ class GenerativeModel(BaseEstimator, ABC):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = tags.input_tags.allow_nan = True
         return tags
+
+    to_sklearn = to_sklearn
 
     # ---- answers -----------------------------------------------------------------------------------
     @by_block
@@ -569,6 +575,12 @@ class GenerativeModel(BaseEstimator, ABC):
         scores: Scores = getattr(self._model, which)
         return self._answers(scores, X, link)
 
+    to_sql = exports.to_sql
+
+    def _scored(self) -> Scored:
+        """For exports."""
+        return Scored(self._model.posterior, "softmax", self._model.params.support)
+
     def _posterior(self, X: Any, priors: Any, link: Link) -> NDArray[Any]:
         if priors is None:
             return self._ask(X, "posterior", link)
@@ -635,12 +647,12 @@ class GenerativeModel(BaseEstimator, ABC):
         known = {label: k for k, label in enumerate(self._target.tolist())}
         missing = [v for v in labels.tolist() if v not in known]
         if missing:
-            raise ValueError(f"no class {missing[0]!r}; classes: {self._target.tolist()}")
+            raise ValueError(f"y must be among the classes {self._target.tolist()}; got {missing[0]!r}.")
         codes = np.array([known[v] for v in labels.tolist()], dtype=np.intp)
         if self._statistics is not None and not (self._statistics.n[codes] > 0).all():
             raise ValueError("the training data had no row of that class: it cannot be sampled")
         if len(codes) not in (1, n):
-            raise ValueError(f"y lists {len(codes)} labels for n_samples={n}")
+            raise ValueError(f"y must have one label, or n_samples={n} of them; got {len(codes)}.")
         return np.broadcast_to(codes, n) if len(codes) == 1 else codes
 
     def _derived(self, model: Bayes, columns: NDArray[np.intp], given: Mapping[str, Any]) -> Self:

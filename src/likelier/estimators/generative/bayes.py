@@ -4,7 +4,7 @@ import copy
 import inspect
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -21,12 +21,13 @@ from likelier.data import Arrays, SkippedWarning, code, levels_of
 from likelier.data.dask import is_collection
 from likelier.data.units import Units, source_in_units
 from likelier.engines import run
-from likelier.estimators import posteriors, validation
+from likelier.estimators import exports, posteriors, validation
 from likelier.estimators.base import Estimator
 from likelier.estimators.generative.base import seen_only, warn_of_skipped
 from likelier.estimators.generative.units import scaling_of, units_for
 from likelier.estimators.priors import PosteriorSums, likeliest, warn_of_priors
 from likelier.estimators.sources import by_block, stored
+from likelier.export.describe import NotExpressible, Scored
 from likelier.families import Family, Params
 from likelier.links import identity
 from likelier.model import Bayes, ask, log_of
@@ -175,7 +176,7 @@ def _for_classes(density: Any, classes: NDArray[Any]) -> list[Any]:
     unknown = [label for label in density if label not in labels]
     if without or unknown:
         which = f"none for class {without[0]!r}" if without else f"one for {unknown[0]!r}, which y has not"
-        raise ValueError(f"density: a dict has a density for each class of y; it has {which}.")
+        raise ValueError(f"density must have one entry for each class of y; it has {which}.")
     return [_unfitted(density[label]) for label in labels]
 
 
@@ -234,7 +235,9 @@ def _checked(z: Any, n: int, name: str) -> Floats:
 def _drawn(density: Any, n: int, seed: int) -> Any:
     """n rows of a density that can draw some."""
     if not hasattr(density, "sample"):
-        raise ValueError(f"{type(density).__name__} has no sample: it cannot be sampled.")
+        raise ValueError(
+            f"{type(density).__name__} has no method `sample`, so that no rows can be drawn from it."
+        )
     if "random_state" in inspect.signature(density.sample).parameters:
         drawn = density.sample(n, random_state=seed)
     elif "random_state" in getattr(density, "get_params", dict)():
@@ -244,7 +247,7 @@ def _drawn(density: Any, n: int, seed: int) -> Any:
     return drawn[0] if isinstance(drawn, tuple) else drawn
 
 
-# Bayes' rule over densities of one's own.
+# Bayes' rule over custom densities.
 
 
 class BayesClassifier(ClassifierMixin, Estimator):
@@ -569,9 +572,22 @@ class BayesClassifier(ClassifierMixin, Estimator):
                 raise ValueError(f"y must be a single class label; got {y!r:.80}.")
             found = code(np.asarray([y]), self.classes_)[0]
             if found < 0:
-                raise ValueError(f"no class {y!r}; classes: {self.classes_.tolist()}")
+                raise ValueError(f"y must be among the classes {self.classes_.tolist()}; got {y!r}.")
             codes = np.full(n_samples, found)
         return self._model.sample(codes, rng), self.classes_[codes]
+
+    to_sql = exports.to_sql
+
+    def _scored(self) -> Scored:
+        """For exports."""
+        densities = self._model
+        if not isinstance(densities, FamilyDensities):
+            raise NotExpressible(
+                f"BayesClassifier of {self.density!r:.80} cannot be exported: its densities are objects of "
+                "another library, of which no export knows how they are computed."
+            )
+        model = replace(densities._model, log_prior=log_of(self.class_prior_))
+        return Scored(model.posterior, "softmax", model.params.support, draws_near=False)
 
     def _posterior(self, X: Any, priors: Any) -> Floats:
         """Scores whose softmax is p(C_k | x). Rows that no class can have tell nothing: the priors stay."""

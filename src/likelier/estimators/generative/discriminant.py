@@ -21,7 +21,7 @@ from likelier.estimators.generative.units import Scaling
 from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.one_pass import Start
 from likelier.estimators.sources import by_block
-from likelier.estimators.tables import TakesTablesWithGaps
+from likelier.estimators.table_design import dense_settings, fitted_design
 from likelier.families import (
     LOG_2PI,
     Discriminants,
@@ -46,7 +46,7 @@ from likelier.threads import one_thread_if
 
 
 def _counts(self: Any) -> bool:
-    """Whether there are statistics to go on from."""
+    """Whether there are statistics to continue from."""
     if self.covariance_estimator is not None:
         raise AttributeError(
             f"{type(self).__name__} has no partial_fit, merge or cross_validate with a "
@@ -77,7 +77,7 @@ def _columns_of(statistics: Any) -> int:
     return int(counted.shape[1])
 
 
-class Discriminant(TakesTablesWithGaps, OnePassClassifier):
+class Discriminant(OnePassClassifier):
     """What the two share: their parameters, and covariances by an estimator of the user's."""
 
     solver: str
@@ -85,6 +85,8 @@ class Discriminant(TakesTablesWithGaps, OnePassClassifier):
     covariance_estimator: Any
     priors: Any
     tol: float
+    design_ = property(fitted_design)
+    _design_settings = dense_settings
     _no_estimator = "covariance_estimator is not supported with solver='svd'."
 
     def _check_solver(self, solvers: tuple[str, ...]) -> None:

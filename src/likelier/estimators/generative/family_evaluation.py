@@ -1,4 +1,4 @@
-"""How well families tell the classes of rows that they have not seen, alone and together."""
+"""How well families predict the classes of rows that they were not fitted to, alone and together."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ MOST_ASKED = 1 << 12  # rows whose classes are told, by the statistics of all
 MOST_SCORES = 1 << 21  # rows times classes: of more than 512 classes fewer rows are asked
 MOST_KEPT = 1 << 23  # scores that are kept, to be added up in many ways: 64 MB
 FREQUENT = 5.0  # rows that a level or a bin must have of each class for a χ² test
-FEWEST = 256  # rows by which columns are judged together; if not so many can be kept, they are not
+FEWEST = 256  # rows by which columns are evaluated together; if not so many can be kept, they are not
 # By how many standard errors a family must do better, together with all other columns, than another.
 SURE = 1.0
 DARING = 1.5  # if it is a curve, and the other a table
@@ -33,7 +33,7 @@ SAFE = 0.5  # if it is a table, and the other a curve
 
 @dataclass(frozen=True)
 class FamilyEvaluator:
-    """Rows by which families are judged: each by the statistics of all others.
+    """Rows by which families are evaluated: each by the statistics of all others.
 
     Nothing but the rows decides: neither their order, nor how a column stands among others. A row of
     weight 2 is there twice, and one of the two is left out.
@@ -159,7 +159,7 @@ class FamilyEvaluator:
         return (columns[i : i + step] for i in range(0, len(columns), step))
 
     def some(self, candidates: int) -> NDArray[np.intp] | None:
-        """Rows by which this many candidates are judged together; None: there is no room for enough."""
+        """Rows by which this many candidates are evaluated together; None: there is no room for enough."""
         n, room = len(self.y), MOST_KEPT // (self.K * max(candidates, 1))
         if room < min(n, FEWEST):
             return None

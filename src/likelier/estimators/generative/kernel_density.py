@@ -238,7 +238,7 @@ def _still(spread: Spread, seen: NDArray[np.bool_], target: NDArray[Any], names:
 
 
 def _behind_gaussians(statistics: StoredRows, params: Kernels, spread: Spread) -> float:
-    """By how much a Gaussian per class is better: nats a row, each row judged by the others.
+    """By how much a Gaussian per class is better: nats a row, each row evaluated by the others.
 
     That of the Gaussians by Akaike's correction: their mean ln p less the number of their parameters a row.
     A single column is never warned of, nor classes with fewer rows than a Gaussian needs.

@@ -35,6 +35,7 @@ from likelier.estimators.generative.outliers import CountedModel
 from likelier.estimators.generative.units import Scaling
 from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.one_pass import Start
+from likelier.export.describe import Scored
 from likelier.families import Mixed, MixedFamily
 from likelier.families.affine_view import AffineView
 from likelier.families.left_out_columns import NotByRow
@@ -193,6 +194,9 @@ class NaiveBayes(OnePassClassifier):
     def _labelled(self, source: Source, survey: Survey) -> Source:
         return recoded(source, survey.plan).coded(survey.classes)
 
+    def _scored(self) -> Scored:
+        return super()._scored()._replace(levels=self._plan.levels)
+
     def _known_rows(self, X: Any, sample_weight: Any = None) -> Source:
         return recoded(super()._known_rows(X, sample_weight), self._plan)
 
@@ -252,7 +256,7 @@ class NaiveBayes(OnePassClassifier):
             warnings.warn(
                 f"NaiveBayes: the families of {chosen} columns were chosen by all rows, also by those that "
                 "are held out: losses and errors come out too low, with many columns by far. Name the "
-                "families, or fit anew for each fold, as scikit-learn's cross_val_score does.",
+                "families, or fit for each fold, as scikit-learn's cross_val_score does.",
                 DegenerateWarning,
                 stacklevel=outside(),
             )
@@ -267,7 +271,7 @@ class NaiveBayes(OnePassClassifier):
             return model
         if not isinstance(statistics, WeightedParts):
             raise ValueError(
-                "weighting was None when the first rows were counted: fit anew to have weights."
+                "weighting was None when the first rows were counted: fit again to have weights."
             )
         try:
             return weighted(model, family, statistics)

@@ -11,13 +11,13 @@ from likelier.estimators import validation
 from likelier.estimators.base import Names
 from likelier.estimators.generative import mixture_init
 from likelier.estimators.generative.mixture_base import Components, MixtureCandidate, check_starts
-from likelier.estimators.tables import TakesTablesWithGaps
+from likelier.estimators.table_design import dense_settings, fitted_design
 from likelier.families import SHAPES, Family, ridged, variances_exceed
 from likelier.families.registry import family_of
 from likelier.model import Bayes, log_of
 
 
-class GaussianMixture(TakesTablesWithGaps, Components):
+class GaussianMixture(Components):
     """Gaussian mixture, fitted by EM: p(x) = Σ_m w_m N(x; μ_m, Σ_m).
 
     Drop-in for scikit-learn's class, from the same starts by the same steps, with sample weights, missing
@@ -128,6 +128,8 @@ class GaussianMixture(TakesTablesWithGaps, Components):
     """
 
     assumes = "a density: a sum of Gaussians"
+    design_ = property(fitted_design)
+    _design_settings = dense_settings
     _single_shown = frozenset(
         {"weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_"}
         | {"lower_bound_", "lower_bounds_"}

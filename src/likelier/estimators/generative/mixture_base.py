@@ -133,7 +133,7 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
         return None
 
     def _from_before(self, candidate: MixtureCandidate) -> FittedMixture | None:
-        """Where an earlier fit came to, if this one is to go on from there."""
+        """Where an earlier fit came to, if this one is to continue there."""
         return None
 
     def _floor_acts(self, params: Any) -> bool:
@@ -320,7 +320,7 @@ class Components(CallbackSupportMixin, DensityMixin, GenerativeModel):
         if not (statistics.finite() and np.isfinite(mean)):
             raise ValueError(
                 "Input X or sample_weight contains values so large that their squares overflow, or rows "
-                "that no component allows: divide such columns, or leave such rows out."
+                "that no component allows: rescale such columns, or leave such rows out."
             )
         way = EMTrace(
             np.append(model.way.log_likelihood, mean),
@@ -514,8 +514,8 @@ def check_sound(end: EMResult) -> None:
     """Refuse what is no mixture."""
     if end.stats is not None and not (end.stats.finite() and np.isfinite(end.way.last)):
         raise ValueError(
-            f"EM came to no mixture ({end.way.reason}): Input X or sample_weight contains values so large "
-            "that their squares overflow, or rows that no component allows. Divide such columns, use fewer "
+            f"EM failed ({end.way.reason}): Input X or sample_weight contains values so large that their "
+            "squares overflow, or rows that no component allows. Rescale such columns, use fewer "
             "components, or more starts (n_init)."
         )
 

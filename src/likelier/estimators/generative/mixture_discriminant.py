@@ -37,7 +37,7 @@ from likelier.estimators.generative.mixture_base import (
 )
 from likelier.estimators.generative.outliers import ExpectedModel, RowSampling
 from likelier.estimators.generative.units import scaling_of, units_for
-from likelier.estimators.tables import TakesTablesWithGaps
+from likelier.estimators.table_design import dense_settings, fitted_design
 from likelier.families import SHAPES, Family, Mixture, ridged, variances_exceed
 from likelier.families.mixture import Owners
 from likelier.families.registry import family_of
@@ -45,9 +45,7 @@ from likelier.model import Bayes, log_of
 from likelier.warning_location import outside
 
 
-class MixtureDiscriminantAnalysis(
-    TakesTablesWithGaps, CallbackSupportMixin, ClassifierMixin, GenerativeModel
-):
+class MixtureDiscriminantAnalysis(CallbackSupportMixin, ClassifierMixin, GenerativeModel):
     """Mixture discriminant analysis: each class is a mixture, p(x | C_k) = Σ_m w_m p_m(x), fitted by EM.
 
     Semi-supervised: rows without a label take part by their probabilities over all components of all
@@ -143,6 +141,8 @@ class MixtureDiscriminantAnalysis(
     __metadata_request__fit: ClassVar[dict[str, str]] = NOT_ROUTED
     _model: FittedMixture
     _starts_at_random = True
+    design_ = property(fitted_design)
+    _design_settings = dense_settings
 
     def __init__(
         self,

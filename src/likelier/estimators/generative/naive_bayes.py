@@ -418,7 +418,9 @@ class NoDensity:
         self.name = name
 
     def __get__(self, instance: Any, owner: type) -> NoReturn:
-        raise AttributeError(f"{owner.__name__} has weights, and no density: it has no {self.name!r}")
+        raise AttributeError(
+            f"{owner.__name__} has no {self.name!r}, since its weights are not those of a density"
+        )
 
 
 class ComplementNB(AffineNB):
@@ -652,7 +654,9 @@ class PoissonNB(AffineNB):
     def _model_of(self, statistics: Any, classes: NDArray[Any]) -> Bayes:
         p = statistics.total.shape[1]
         if np.ndim(self.alpha) == 1 and len(self.alpha) != p:
-            raise ValueError(f"alpha lists {len(self.alpha)} numbers for {p} columns")
+            raise ValueError(
+                f"alpha must be a number, or one for each of the {p} columns; got {len(self.alpha)}."
+            )
         prior = prior_of(self.priors, statistics.n, classes)
         return Bayes(self._family(classes).estimate(statistics), log_of(prior))
 

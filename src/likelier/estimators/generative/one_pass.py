@@ -76,7 +76,7 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
     """
 
     __metadata_request__fit: ClassVar[dict[str, str]] = NOT_ROUTED
-    _card = LabelFoldMetrics  # how its predictions are judged
+    _card = LabelFoldMetrics  # how its predictions are evaluated
     _settled: ClassVar[tuple[str, ...]] = ()  # hyper-parameters that statistics have the last word on
 
     # ---- what a subclass says ----------------------------------------------------------------------

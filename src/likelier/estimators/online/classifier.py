@@ -19,6 +19,7 @@ from likelier.data.transforms import cluster_of
 from likelier.engines import run
 from likelier.estimators import posteriors, validation
 from likelier.estimators.base import Estimator
+from likelier.estimators.online.river import KnownToRiver
 from likelier.estimators.online.rows import (
     BatchReader,
     RowLabels,
@@ -32,6 +33,7 @@ from likelier.estimators.online.shuffle import pooled, shuffled
 from likelier.estimators.posteriors import learned_shares, priors_for
 from likelier.estimators.predictions import found_share
 from likelier.estimators.sources import by_block, gathered, stored
+from likelier.estimators.to_sklearn import to_sklearn
 from likelier.streams.model import Online, Settings, averaged, labels_array, plain_label, recounted
 from likelier.streams.reader import WORD
 from likelier.warning_location import outside
@@ -46,7 +48,7 @@ class OnlineCounters:
 
     def _known(self, name: str) -> Online:
         if "_model" not in vars(self):
-            raise AttributeError(f"{name} is there once a row has been learned from")
+            raise AttributeError(f"{name} is available once a row has been learned from")
         return self._model
 
     @property
@@ -202,7 +204,7 @@ MANY = 1 << 16  # rows: more are not held hashed all at once
 _MEETING = RLock()  # labels that are new come one after another, from whichever threads
 
 
-class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
+class OnlineClassifier(OnlineCounters, KnownToRiver, ClassifierMixin, Estimator):
     """Linear classifier of hashed features that is updated with every labelled row.
 
     A row is a dict of features, or a row of a table or an array. Numbers count as they are (0: absent),
@@ -380,6 +382,8 @@ class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
     def _settings(self) -> Settings:
         held = self.get_params(deep=False)
         return Settings(**{name: value for name, value in held.items() if name not in OF_FIT})
+
+    to_sklearn = to_sklearn
 
     # ---- one row -------------------------------------------------------------------------------------
     def learn_one(self, x: Mapping[str, Any], y: Any, sample_weight: float = 1.0) -> Self:
@@ -574,7 +578,7 @@ class OnlineClassifier(OnlineCounters, ClassifierMixin, Estimator):
         if self._model.settings != self._settings():
             raise ValueError(
                 "settings were changed since the first row was learned from: set them back, or start "
-                "afresh with fit"
+                "again with fit"
             )
 
     def _check_classes(self, model: Online, classes: Any) -> None:

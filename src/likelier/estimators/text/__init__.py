@@ -1,1 +1,1 @@
-"""Documents as rows of numbers: scikit-learn's vectorizers, with the work done in the native core."""
+"""Documents as rows of numbers: scikit-learn's vectorisers, with the work done in the native core."""

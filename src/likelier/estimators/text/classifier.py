@@ -1,4 +1,4 @@
-"""TextClassifier: a vectorizer and a linear model of its terms in one estimator of raw strings."""
+"""TextClassifier: a vectoriser and a linear model of its terms in one estimator of raw strings."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Self
@@ -65,7 +65,7 @@ def _has(name: str) -> Callable[["TextClassifier"], bool]:
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):
-    """Documents in, classes out: a vectorizer and a linear model in one estimator of raw strings.
+    """Documents in, classes out: a vectoriser and a linear model in one estimator of raw strings.
 
     The score of class k is b_k + Σ_j w_kj x_j, where x_j says how often, or how tellingly, the document has
     term j. For naive Bayes the bias is the log prior ratio and the weights are log likelihood ratios; the
@@ -292,7 +292,9 @@ default="naive-bayes"
         for one in (self, *others):
             one._check_fitted()
             if one.get_params() != self.get_params():
-                raise ValueError("parameters differ: fit the models to be merged alike.")
+                raise ValueError(
+                    "parameters differ: fit the models with the same parameters to merge them."
+                )
         vectorizer, model = merged_models([self, *others])
         return TextClassifier(**self.get_params())._publish(vectorizer, model)
 
@@ -497,8 +499,8 @@ default="naive-bayes"
 
 
 def documents_in(X: Any) -> Any:
-    """Documents as vectorizers take them: all strings; what is none is named."""
-    if isinstance(X, str | bytes):
+    """Documents as vectorisers take them: all strings; the first that is not a string is reported."""
+    if isinstance(X, str | bytes) or (isinstance(X, np.ndarray) and X.ndim == 0):
         raise ValueError(NO_STRING)
     if stored(X):
         return X
@@ -531,7 +533,9 @@ def _string(i: int, document: Any) -> str:
                 f"document {i} is not UTF-8 ({problem}): decode it first, as in document.decode('latin-1')."
             ) from None
     if not isinstance(document, str):
-        what = "missing" if document is None or document != document else f"a {type(document).__name__}"
+        what = (
+            "missing" if document is None or document != document else f"of type {type(document).__name__}"
+        )
         raise ValueError(
             f"document {i} is {what} ({document!r:.40}): documents are strings. Leave it out, or fill in "
             "''."

@@ -13,7 +13,7 @@ from likelier.estimators.text.counting import TermList
 
 
 def merged_models(given: Sequence[Any]) -> tuple[Any, Any]:
-    """The vectorizer and the model of all their documents."""
+    """The vectoriser and the model of all their documents."""
     first = given[0]
     if not hasattr(first.model_, "merge"):
         raise ValueError(f"model={first.model!r} is not a sum over documents: it cannot be merged.")

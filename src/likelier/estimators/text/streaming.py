@@ -1,4 +1,4 @@
-"""Vectorizers over sources: a vocabulary as a State, and documents that become numbers as they are read."""
+"""Vectorisers over sources: a vocabulary as a State, and documents that become numbers as they are read."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -180,7 +180,7 @@ class Vectorized(Wrapped):
     def taking(self, features: Sequence[Any], *, y: bool) -> Any:
         """The same rows with all columns or none as X, with or without y and weights."""
         if len(features) not in (0, self.p):
-            raise ValueError("the columns of a vectorized source have no names: X is all of them, or none.")
+            raise ValueError("columns of a vectorised source have no names, so they cannot be selected.")
         held: Any = self.source
         text = [str(name) for name in held.names]
         return replace(self, source=held.taking(text, y=y)) if len(features) else held.taking([], y=y)

@@ -1,7 +1,7 @@
-"""scikit-learn's vectorizers of documents, with cutting, counting and hashing done in the native core.
+"""scikit-learn's vectorisers of documents, with cutting, counting and hashing done in the native core.
 
 Parameters, matrices and names of features are scikit-learn's, cell for cell. What the core does not know (a
-tokenizer, preprocessor, analyzer or pattern of one's own) is left to scikit-learn's Python.
+custom tokenizer, preprocessor, analyzer or pattern) is left to scikit-learn's Python.
 """
 
 from collections.abc import Callable
@@ -25,6 +25,7 @@ from likelier.estimators.text.counting import (
     matrix,
 )
 from likelier.estimators.text.streaming import Vectorized, documents_of, texts_of, vocabulary_of
+from likelier.estimators.to_sklearn import to_sklearn
 from likelier.threads import cores
 
 
@@ -37,7 +38,7 @@ class CountVectorizer(peer.CountVectorizer):
     Parameters
     ----------
     input : {"content", "filename", "file"}, default="content"
-        What the documents are handed in as: texts, names of files, or open files.
+        What the documents are passed as: texts, names of files, or open files.
     encoding : str, default="utf-8"
         How bytes are decoded.
     decode_error : {"strict", "ignore", "replace"}, default="strict"
@@ -88,6 +89,8 @@ class CountVectorizer(peer.CountVectorizer):
     >>> counts.get_feature_names_out().tolist()
     ['and', 'rain', 'sun', 'wind']
     """
+
+    to_sklearn = to_sklearn
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
         """Learn the vocabulary and count its terms.
@@ -141,7 +144,7 @@ class CountVectorizer(peer.CountVectorizer):
         Returns
         -------
         CountVectorizer
-            The vectorizer itself.
+            The vectoriser itself.
         """
         if stored(raw_documents):
             self._learn_of(raw_documents)
@@ -256,7 +259,7 @@ class HashingVectorizer(peer.HashingVectorizer):
     Parameters
     ----------
     input : {"content", "filename", "file"}, default="content"
-        What the documents are handed in as: texts, names of files, or open files.
+        What the documents are passed as: texts, names of files, or open files.
     encoding : str, default="utf-8"
         How bytes are decoded.
     decode_error : {"strict", "ignore", "replace"}, default="strict"
@@ -294,6 +297,8 @@ class HashingVectorizer(peer.HashingVectorizer):
     >>> lk.HashingVectorizer(n_features=2**10, norm=None).transform(["rain and wind", "sun"]).nnz
     4
     """
+
+    to_sklearn = to_sklearn
 
     def transform(self, X: Any) -> Any:
         """Count the terms of documents, in columns that are chosen by the hashes of the terms.
@@ -370,6 +375,8 @@ class TfidfTransformer(peer.TfidfTransformer, auto_wrap_output_keys=None):  # ty
         Their names, if the matrix was a frame.
     """
 
+    to_sklearn = to_sklearn
+
     def transform(self, X: Any, copy: bool = True) -> Any:
         """Weigh counts.
 
@@ -422,7 +429,7 @@ class TfidfVectorizer(peer.TfidfVectorizer, CountVectorizer):
     Parameters
     ----------
     input : {"content", "filename", "file"}, default="content"
-        What the documents are handed in as: texts, names of files, or open files.
+        What the documents are passed as: texts, names of files, or open files.
     encoding : str, default="utf-8"
         How bytes are decoded.
     decode_error : {"strict", "ignore", "replace"}, default="strict"
@@ -483,6 +490,8 @@ class TfidfVectorizer(peer.TfidfVectorizer, CountVectorizer):
     [1.0, 1.405, 1.405, 1.405]
     """
 
+    to_sklearn = to_sklearn
+
     def fit(self, raw_documents: Any, y: Any = None) -> Self:
         """Learn the vocabulary, and how many documents have each term.
 
@@ -496,7 +505,7 @@ class TfidfVectorizer(peer.TfidfVectorizer, CountVectorizer):
         Returns
         -------
         TfidfVectorizer
-            The vectorizer itself.
+            The vectoriser itself.
         """
         if stored(raw_documents):
             self._check_params()

@@ -1,3 +1,0 @@
-"""What this Python knows of characters: see `likelier.data.characters`."""
-
-from likelier.data.characters import characters as characters

@@ -1,0 +1,1 @@
+"""Fitted models as programs elsewhere: a description of what they compute, and what is written from it."""
