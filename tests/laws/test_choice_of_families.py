@@ -331,6 +331,30 @@ def test_powers_of_two_change_nothing(power, seed, positive):
     np.testing.assert_allclose(P, one.predict_proba(T), rtol=1e-6, atol=1e-12)
 
 
+@pytest.mark.parametrize("power", [-20, -60, -600])
+def test_numbers_far_below_one_are_no_shares(power):
+    """There a beta density is a gamma density: a unit so large must not change what is chosen."""
+    X, y, T, _ = rare(1, 20, 3, 3)
+    X, T = 8 * np.exp(X / 2), 8 * np.exp(T / 2)
+    one, other = lk.NaiveBayes().fit(X, y), lk.NaiveBayes().fit(X * 2.0**power, y)
+    assert [set(c.losses) for c in one.selection_] == [set(c.losses) for c in other.selection_]
+    P = other.predict_proba(T * 2.0**power)
+    np.testing.assert_allclose(P, one.predict_proba(T), rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("families", ["auto", "gaussian", "histogram", "gamma"])
+@pytest.mark.parametrize("scale", [1.0, 1e-3])
+def test_rows_of_next_to_no_weight_change_nothing(families, scale):
+    """A weight of 1e-300 is as good as 0: it must not change how much other rows are smoothed."""
+    X, y, T, _ = rare(2, 9, 3, 3)
+    X, T = np.exp(X / 2), np.exp(T / 2)
+    w = np.full(len(y), scale)
+    one = lk.NaiveBayes(families).fit(X, y, sample_weight=w)
+    more, labels = np.concatenate([X, X[:30]]), np.append(y, (y[:30] + 1) % 3)
+    light = lk.NaiveBayes(families).fit(more, labels, sample_weight=np.append(w, np.full(30, 1e-300)))
+    np.testing.assert_allclose(light.predict_proba(T), one.predict_proba(T), rtol=1e-9, atol=1e-12)
+
+
 def test_lent_variances_leave_the_statistics_alone():
     """So that batches, merges and chunks are one fit, classes of one row or none among them."""
     X, y, T, _ = rare(3, 1, 4, 4)

@@ -68,8 +68,8 @@ _BAYES, _BLEND, _WEIGHTS, _LINES = ("model.Bayes",), ("model.Blend",), ("model.W
 
 _INDEPENDENT = "that columns are independent within each class"
 _SHARE = "p(C | x), log odds linear in x"
-_LOG_ODDS = "that the log odds of classes are linear in the columns; of their distribution nothing"
-_PLANE = "that a plane parts the classes well; of their distribution nothing"
+_LOG_ODDS = "that the log odds of classes are linear in the columns, and nothing about their distribution"
+_PLANE = "that a hyperplane separates the classes well, and nothing about their distribution"
 _LINE = "that the target is linear in the columns, with errors of one variance, Gaussian for its intervals"
 _OWN_COVARIANCE = "that each class is Gaussian with a covariance of its own"
 _ONE_COVARIANCE = "that each class is Gaussian, all of them with one covariance"

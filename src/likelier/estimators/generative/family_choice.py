@@ -237,6 +237,8 @@ MOST_VALUES = 20  # of whole numbers that may be categories
 MOST_WEIGHT = 1e12  # of a row, where bins are made: more rows do not make more of them
 MOST_ROWS = 1 << 14  # by which families are evaluated, and bins made: a sample of all
 
+LEAST_SHARE = 2.0**-4  # of the largest: far below 1 a beta density is a gamma density, which has no unit
+
 OF_NUMBERS = ("counts", "positive numbers", "numbers")
 
 
@@ -312,7 +314,7 @@ def plan_of(
     for group, kind, _ in asked.groups:
         for j in levels.levels.keys() & set(group):
             raise _no_categories(source, j, kind)
-    unit = 1.0 if some.w is None else min(1.0, float(some.w.mean()))
+    unit = 1.0 if some.w is None else min(1.0, _typical(some.w))
     evaluator = FamilyEvaluator(some, len(classes), replace(how, unit=unit), keys)
     chooser = Chooser(evaluator, extent, levels.levels, joint)
     settled: dict[int, ColumnFamily] = {}
@@ -328,6 +330,12 @@ def plan_of(
     chosen = chooser.choices([j for j, family in asked.columns.items() if family == "auto"])
     settled |= {choice.column: one for one, choice in chosen}
     return Plan(grouped(settled, asked.groups), tuple(choice for _, choice in chosen), unit)
+
+
+def _typical(w: NDArray[np.float64]) -> float:
+    """The weight of a row, Σw²/Σw: rows of next to no weight count for next to nothing."""
+    shares = w / w.max()
+    return float(w.max() * (shares @ shares) / shares.sum())
 
 
 def _no_categories(source: Source, j: int, family: str) -> ValueError:
@@ -352,7 +360,7 @@ def kind_of(extent: Extent, j: int) -> str:
     if whole(extent, j) and low >= 0:
         return "booleans" if high <= 1 else "counts"
     if low > 0:
-        return "shares" if high < 1 else "positive numbers"
+        return "shares" if LEAST_SHARE <= high < 1 else "positive numbers"
     return "numbers"
 
 

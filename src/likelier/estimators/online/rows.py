@@ -322,6 +322,11 @@ def labels_in(
         return found, None, None
     assert rows.n is not None
     y = validation.labels_of(estimator, y)
+    if y.dtype.kind in "mM":
+        raise TypeError(
+            f"y must hold strings, numbers or booleans; got values of type {y.dtype}. If these "
+            "are classes, convert them with astype(str)."
+        )
     if len(y) != rows.n:
         raise ValueError(
             "Found input variables with inconsistent numbers of samples: "
