@@ -92,7 +92,7 @@ def _few(X: Any, p: int) -> Any:
     return meta_nonempty(X)
 
 
-# The door for sources, such as `scan` makes, which bring y and weights along.
+# Validation of sources, such as those of `scan`, which include y and weights.
 
 S = TypeVar("S", bound=Stored)
 
