@@ -12,7 +12,10 @@ import likelier as lk
 from laws.comparing import assert_same_model
 from laws.parts import parts_of
 
-pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+pytestmark = [  # of PySpark itself, beside pandas 3
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    pytest.mark.filterwarnings("ignore:The copy keyword is deprecated"),
+]
 
 
 @pytest.fixture(scope="module")
