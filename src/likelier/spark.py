@@ -81,17 +81,30 @@ def fit_spark(
     if not taken:
         raise ValueError("there are no features: the data frame has no columns beside target and weight.")
     names = dict.fromkeys((*taken, *targets, *own))
-    frame = df.select(*(f"`{name.replace('`', '``')}`" for name in names))
+    places = {name: f"c{i}" for i, name in enumerate(names)}
+    frame = _placed(df, places)
     kept = not df.is_cached
     frame = frame.persist() if kept else frame
     try:
         lengths, few = _counted(frame)
-        table = SparkTable(frame, tuple(taken), targets, weight, lengths)
+        few = few.rename_columns(list(places))
+        table = SparkTable(frame, places, tuple(taken), targets, weight, lengths)
         estimator.fit(rows_of_table(table, few))  # type: ignore[attr-defined]
     finally:
         if kept:
             frame.unpersist()
     return estimator
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _placed(df: Any, places: dict[str, str]) -> Any:
+    """The columns under names of their places: PySpark does not quote those that it maps."""
+    from pyspark.sql import functions
+
+    return df.select(*(functions.col(_quoted(name)).alias(place) for name, place in places.items()))
 
 
 def _counted(frame: Any) -> tuple[tuple[int, ...], pa.Table]:
@@ -201,7 +214,7 @@ class SparkPredictions:
             raise ValueError(
                 "the model was fitted without names: give its columns, in the order of the fit."
             )
-        given = columns or tuple(f"`{name.replace('`', '``')}`" for name in self.names or ())
+        given = columns or tuple(map(_quoted, self.names or ()))
         model, names, output, saved = self.content, self.names, self.output, self.saved
 
         def predict(batches: Iterator[pd.DataFrame]) -> Iterator[pd.Series]:

@@ -10,7 +10,6 @@ from sklearn.exceptions import NotFittedError
 
 import likelier as lk
 from laws.comparing import assert_same_model
-from laws.parts import parts_of
 
 pytestmark = [  # of PySpark itself, beside pandas 3
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
@@ -95,11 +94,11 @@ def test_files_are_read_by_tasks_and_merged_by_them_bit_for_bit(session, tmp_pat
 
     monkeypatch.setattr(spark, "MOST_HERE", 2)
     monkeypatch.setattr(spark, "MOST_PARTS", 1)
-    table()[[*NUMBERS, "y"]].to_csv(tmp_path / "rows.csv", index=False)
-    source = lk.scan(tmp_path / "rows.csv", target="y")
-    with parts_of(1024):
-        assert len(source.parts(0)) > 2 * spark.MERGED
-        one, other = lk.GaussianNB().fit(source), lk.GaussianNB().fit(source.on(session))
+    for number, rows in enumerate(np.array_split(np.arange(600), 20)):
+        table().iloc[rows][[*NUMBERS, "y"]].to_csv(tmp_path / f"{number:02}.csv", index=False)
+    source = lk.scan(tmp_path, target="y")
+    assert len(source.parts(0)) > 2 * spark.MERGED
+    one, other = lk.GaussianNB().fit(source), lk.GaussianNB().fit(source.on(session))
     assert_same_model(one, other)
     assert np.array_equal(one.predict_proba(source), other.predict_proba(source.on(session)))
 
@@ -145,7 +144,7 @@ def test_what_is_no_data_frame_or_model_says_so():
         lk.fit_spark(lk.GaussianNB(), table(), target="y")
     with pytest.raises(NotFittedError):
         lk.spark_udf(lk.GaussianNB())
-    model = lk.GaussianNB().fit([[0.0], [1.0]], [0, 1])
+    model = lk.GaussianNB().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     with pytest.raises(ValueError, match="output must be one of 'proba', 'label', 'value'; got 'score'"):
         lk.spark_udf(model, "score")
     with pytest.raises(ValueError, match="GaussianNB has no output 'value'; it has 'proba' and 'label'"):

@@ -20,6 +20,7 @@ class RoleReader:
     """What the columns of a partition are for: ("X", ("a", "b")), ("y", ("c",))."""
 
     roles: tuple[tuple[str, tuple[str, ...]], ...]
+    places: dict[str, str]  # names of columns that no reader of Spark's has to quote
 
     def __call__(self, rows: pa.Table) -> tuple[Any, ...]:
         """X, y and weights of a partition, as readers of partitions take them."""
@@ -27,8 +28,8 @@ class RoleReader:
 
     def _of(self, role: str, names: tuple[str, ...], rows: pa.Table) -> Any:
         if role == "X":
-            return rows.select(list(names))
-        each = [frames.values_of(rows.column(name)) for name in names]
+            return rows.select([self.places[name] for name in names]).rename_columns(list(names))
+        each = [frames.values_of(rows.column(self.places[name])) for name in names]
         return each[0] if len(each) == 1 else np.column_stack(each)
 
 
@@ -44,6 +45,7 @@ class SparkTable:
     """A data frame, what its columns are for, and how many rows each partition has."""
 
     frame: Any = field(repr=False, compare=False)
+    places: dict[str, str]  # of each column: its name in the frame
     features: tuple[str, ...]
     targets: tuple[str, ...]
     weight: str | None
@@ -66,9 +68,8 @@ class SparkTable:
         each = {"X": tuple(columns) or self.features[:1], "y": self.targets, "w": weight}
         roles = tuple((role, each[role]) for role in brings)
         names = tuple(dict.fromkeys(name for _, own in roles for name in own))
-        return Brought(
-            self.frame.select(*(f"`{name.replace('`', '``')}`" for name in names)), RoleReader(roles)
-        )
+        frame = self.frame.select(*(self.places[name] for name in names))
+        return Brought(frame, RoleReader(roles, self.places))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
