@@ -188,7 +188,7 @@ class Api:
         """Another model from here on, its file parsed and checked; the change is an event of the log."""
         if not body:
             raise Problem(422, "the body must be a model file: curl --data-binary @model.lk")
-        new = await asyncio.to_thread(served_of, body)
+        new = await asyncio.to_thread(served_of, body, self.limits.model)
         return await self._swap(body, new, None)
 
     async def _swap(self, content: bytes, new: Served, note: str | None) -> Reply:

@@ -7,6 +7,7 @@ from likelier.service.events import label_text
 
 RATE = 1 / 500  # of forgetting, in what is recent
 COLUMNS, VALUES = 100, 50  # that are followed
+MOST = 1 - 1e-9  # share of what comes at once
 LARGE = 1e100  # a sum of weights that is scaled back
 
 
@@ -41,13 +42,13 @@ class Shares:
         self._weights: dict[str, float] = {}
         self._total = 0.0
 
-    def add(self, value: str) -> None:
-        """One more; values beyond the first few count as one."""
+    def add(self, value: str, n: int = 1) -> None:
+        """One more, or several; values beyond the first few count as one."""
         key = value if value in self.all or len(self.all) < VALUES else "…"
-        self.n += 1
-        self.all[key] = self.all.get(key, 0) + 1
-        rate = max(RATE, 1 / self.n)
-        weight = self._total * rate / (1 - rate) if self._total else 1.0
+        self.n += n
+        self.all[key] = self.all.get(key, 0) + n
+        share = min(max(1 - (1 - RATE) ** n, n / self.n), MOST)
+        weight = self._total * share / (1 - share) if self._total else 1.0
         self._weights[key] = self._weights.get(key, 0.0) + weight
         self._total += weight
         if self._total > LARGE:
@@ -87,9 +88,13 @@ class Drift:
             if held is not None:
                 held.add(cell)
 
-    def label(self, y: Any) -> None:
-        """A label."""
-        self.labels.add(label_text(y))
+    def classes(self, counts: dict[Any, float]) -> None:
+        """How many rows of each class there are by now, those included whose label did not come."""
+        for label, count in counts.items():
+            name = label_text(label)
+            new = round(count) - self.labels.all.get(name, 0)
+            if new > 0:
+                self.labels.add(name, new)
 
     def summary(self) -> dict[str, Any]:
         """What has moved most, first."""

@@ -167,6 +167,8 @@ def _problem(problem: Exception) -> Problem:
         return Problem(429, "too many rows wait to be written: try again", [(b"retry-after", b"1")])
     if isinstance(problem, StoreError):
         return Problem(503, f"the store cannot be written to: {problem}", [(b"retry-after", b"5")])
+    if isinstance(problem, TimeoutError):
+        return Problem(408, f"the body did not arrive within {BODY_SECONDS:g} seconds")
     if isinstance(problem, msgspec.ValidationError | RefusedRow):
         return Problem(422, str(problem))
     if isinstance(problem, RecursionError):

@@ -186,5 +186,4 @@ def run(options: Options, note: Any, ready: Any) -> None:
         ready(*sock.getsockname()[:2])
         gc.collect()
         gc.freeze()  # what was loaded stays: collections need not look at it
-        gc.set_threshold(20_000, 20, 50)
         server.run(sockets=[sock])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from likelier.service.decide import Batch, Decided, Features, Item, Refusal
-from likelier.service.events import Event, encode, features_of, label_of
+from likelier.service.events import Event, encode, features_of
 from likelier.service.live import HELD, LEARNED, Live, Outcome
 from likelier.service.snapshots import captured
 from likelier.service.store import Draft, Store, StoreError, worth_keeping
@@ -104,7 +104,7 @@ class Writer:
         self._saved_at = time.monotonic()
         self._stopping = False
         self._observed = 0.0
-        self.observers: list[Callable[[list[dict[str, Any]], list[Any]], None]] = []
+        self.observers: list[Callable[[list[dict[str, Any]]], None]] = []
 
     @property
     def role(self) -> str:
@@ -261,15 +261,14 @@ class Writer:
         return events, self._apply(events)
 
     def _observe(self, events: Sequence[Event]) -> None:
-        """Show some rows, and all labels of a batch, to those who watch: a few hundred rows a second."""
+        """Show some rows to those who watch: a few hundred a second."""
         now = time.monotonic()
         if now - self._observed < OBSERVED:
             return
         self._observed = now
         some = [features_of(event.x) for event in events[:16] if event.x is not None]
-        labels = [label_of(event.y) for event in events[:16] if event.y is not None]
         for observer in self.observers:
-            observer(some, labels)
+            observer(some)
 
     def _result(self, items: Sequence[Item], found: list[Outcome | None]) -> Any:
         if items and items[0].y is None:
