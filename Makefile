@@ -4,7 +4,7 @@ BIN := .venv/bin
 CORE := $(wildcard src/core/*/*) CMakeLists.txt pyproject.toml
 SANITIZED := build/sanitized
 
-.PHONY: demo docs images test check compat coverage lint format sanitize race cliffs scale kernels solvers wheel test-wheel test-oldest clean help
+.PHONY: demo docs images test check compat coverage lint format sanitize race cliffs scale kernels solvers soak serve-load wheel test-wheel test-oldest clean help
 
 demo: .venv/.installed ## compare the classifiers on the wine data, and write report.html
 	$(BIN)/likelier compare
@@ -99,6 +99,9 @@ cliffs: .venv/.dev ## the map of shapes: drop-in classes beside scikit-learn
 
 scale: .venv/.dev ## what passes over files cost
 	$(BIN)/python -m benchmarks.scale $(ARGS)
+
+serve-load: .venv/.dev ## likelier serve under load, beside an echo endpoint and River
+	$(BIN)/python -m benchmarks.service $(ARGS)
 
 kernels: .venv/.dev ## the kernels alone, in GB/s and GFLOP/s
 	$(BIN)/python -m pytest benchmarks/kernels --benchmark-enable --benchmark-only -p no:cacheprovider

@@ -25,6 +25,8 @@ _WHERE = {
     "scan": "likelier.data.files.scan",
     "scan_folder": "likelier.data.files.folder",
     "spark_udf": "likelier.spark",
+    "to_c": "likelier.estimators.exports",
+    "to_python": "likelier.estimators.exports",
     "to_onnx": "likelier.estimators.to_onnx",
 }
 
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
     from likelier.estimators.discriminative.perceptron import Perceptron as Perceptron
     from likelier.estimators.discriminative.sgd import SGDClassifier as SGDClassifier
     from likelier.estimators.evaluate import evaluate as evaluate
+    from likelier.estimators.exports import to_c as to_c
+    from likelier.estimators.exports import to_python as to_python
     from likelier.estimators.from_sklearn import from_sklearn as from_sklearn
     from likelier.estimators.generative.bayes import BayesClassifier as BayesClassifier
     from likelier.estimators.generative.categorical_nb import CategoricalNB as CategoricalNB

@@ -13,6 +13,7 @@ from likelier.losses import criterion
 from likelier.objective import Objective
 from likelier.row_solvers import (
     MANY,
+    by_stored_cells,
     dual,
     enough_rows,
     epochs,
@@ -92,12 +93,21 @@ class Problem(NamedTuple):
         weights = self.objective.penalty.l2.reshape(self.objective.setting.q, -1)[:, :-1]
         return bool((weights > 0).all())
 
+    @property
+    def by_stored_cells(self) -> bool:
+        """Whether lines with a margin are found by what sparse rows store."""
+        source = self.objective.source
+        return isinstance(source, Arrays) and by_stored_cells(source.X, self.objective.setting.loss.name)
+
     @classmethod
     def of(cls, objective: Objective) -> "Problem":
         source: Source = objective.source
         memory = isinstance(source, Arrays)
         sparse = isinstance(source, Arrays) and isinstance(source.X, CSR)
         return cls(objective, round(objective.n) if source.rows is None else source.rows, sparse, memory)
+
+
+LOOSE = 10.0  # of ‖x‖² by the penalty: more lets each row's step undo what those before it have done
 
 
 def _always(method: Method) -> Callable[[int, float], Method]:
@@ -220,9 +230,9 @@ def best(problem: Problem) -> SolverChoice:
         )
     if problem.sparse and p > FEW_COLUMNS:
         if not SOLVER_SPECS["dual"].lacks(problem) and (_wide(problem) or _held(problem)):
-            return SolverChoice(
-                "dual", f"{p} columns, most of their cells 0: row by row is fastest", "newton-cg"
-            )
+            margin = not SOLVER_SPECS["semismooth"].lacks(problem)
+            then = "semismooth" if margin else "newton-cg"
+            return SolverChoice("dual", f"{p} columns, most of their cells 0: row by row is fastest", then)
         why = f"{p} columns, most of their cells 0: a Hessian would be too large"
         return SolverChoice("lbfgs", why, "newton-cg" if problem.in_memory else "")
     if _wide(problem) and not SOLVER_SPECS["dual"].lacks(problem):
@@ -245,7 +255,7 @@ def _cornered(problem: Problem) -> SolverChoice:
     by_rows = not SOLVER_SPECS["dual"].lacks(problem)
     few = problem.n <= HINGE_ROWS * p or problem.n * p <= HINGE_CELLS
     if by_rows and (not rounded or problem.sparse or few):
-        many = problem.sparse and p > FEW_COLUMNS and not SOLVER_SPECS["semismooth"].lacks(problem)
+        many = problem.by_stored_cells and not SOLVER_SPECS["semismooth"].lacks(problem)
         then = "semismooth" if many else "smoothing" if rounded else ""
         return SolverChoice("dual", f"the {loss.name} loss has a corner: row by row", then)
     return SolverChoice("smoothing" if rounded else "gradient", f"the {loss.name} loss has a corner")
@@ -258,8 +268,9 @@ def _low(problem: Problem) -> bool:
     """
     n, p = problem.n, problem.objective.setting.p
     smooth = problem.objective.setting.loss.smooth
-    if problem.sparse and p > FEW_COLUMNS:  # by products, where steps row by row are slow
-        return not smooth and n > SPARSE_MARGINS * p
+    if problem.by_stored_cells:  # by products, where steps row by row are slow
+        held = any(n > few * p and _held(problem, loose) for few, loose in HELD_MARGINS)
+        return n > SPARSE_MARGINS * p or (smooth and held)
     if n * p > MARGIN_CELLS or p > MARGIN_COLUMNS:
         return False
     if smooth and n >= MANY and p < FEW_MARGINS:
@@ -268,9 +279,13 @@ def _low(problem: Problem) -> bool:
 
 
 def _tall(problem: Problem) -> bool:
-    """So many rows for their columns that all threads should share them, and a few tell most."""
+    """So many rows for their columns that all threads should share them, and a few tell most.
+
+    Of sparse rows products with the Hessian cost as much as gradients, which a good metric makes few.
+    """
     n, p = problem.n, problem.objective.setting.p
-    return not problem.sparse and n > TALL * p and (n * p > TALL_CELLS or p <= NARROW)
+    few = p <= FEW_COLUMNS if problem.sparse else n * p > TALL_CELLS or p <= NARROW
+    return n > TALL * p and few
 
 
 def _apart(problem: Problem) -> bool:
@@ -285,12 +300,14 @@ def _wide(problem: Problem) -> bool:
     and each of them must tell something.
     """
     source, setting = problem.objective.source, problem.objective.setting
+    if problem.by_stored_cells:  # the bend of a squared hinge is 2 or 0: its steps by rows are exact
+        return problem.n <= SPARSE_MARGINS * setting.p
     if isinstance(source, Arrays) and isinstance(source.X, CSR) and setting.q == 1:
         return problem.n <= WIDE_SINGLE * setting.p and len(source.X.values) >= INFORMATIVE * problem.n
     return problem.n <= WIDE * setting.p
 
 
-def _held(problem: Problem) -> bool:
+def _held(problem: Problem, loose: float = LOOSE) -> bool:
     """Whether the penalty holds the step of a row, so that it leaves the scores of others as they are."""
     source, penalty = problem.objective.source, problem.objective.penalty
     if not (isinstance(source, Arrays) and isinstance(source.X, CSR)):
@@ -298,7 +315,7 @@ def _held(problem: Problem) -> bool:
     some = source.X.values[:GLANCE].astype(np.float64)
     square = float(some @ some) * len(source.X.values) / max(len(some) * problem.n, 1)
     least = float(penalty.l2[: problem.objective.setting.p].min())
-    return square <= LOOSE * least * problem.objective.n
+    return square <= loose * least * problem.objective.n
 
 
 FEW_COLUMNS = 500  # up to which sparse rows are taken as any others
@@ -309,11 +326,12 @@ APART = 0.8  # rows for a column, up to which sparse ones of several classes har
 WIDE, WIDE_SINGLE = 2, 1.1  # rows for a column, up to which a dual ascent needs few epochs
 MARGIN_COLUMNS = 600  # up to which lines with a margin are found by Newton's method on a copy of the rows,
 MARGIN_CELLS = 50_000_000  # and cells, so that the copy is no burden,
-SPARSE_MARGINS = 1.6  # sparse rows for a column, up to which a dual ascent and a face of it are faster
+SPARSE_MARGINS = 1.6  # sparse rows for a column, up to which a dual ascent and a face of it are faster,
+# and of a squared hinge up to which that is so if a penalty does not hold ‖x‖² to this
+HELD_MARGINS = ((1.1, 200.0), (0.3, 10.0))
 FEW_MARGINS = 64  # and columns, up to which that is so whatever the rows
 HINGE_ROWS = 20  # the same for a hinge, the faces of whose dual are looked at,
 HINGE_CELLS = 5000  # and cells, up to which epochs cost nothing
-LOOSE = 10.0  # of ‖x‖² by the penalty: more lets each row's step undo what those before it have done
 LARGEST_HESSIAN = 3000
 NEXT_HESSIAN = 1000  # the same where Newton's method continues, because another was slow
 GLANCE = 100_000  # cells that are looked at to choose a solver

@@ -125,7 +125,7 @@ def test_no_file_matches(tmp_path):
 
 def test_formats_that_cannot_be_told(tmp_path):
     path = text(tmp_path, "a,y\n1,2\n", "table.txt")
-    with pytest.raises(ValueError, match=r"table\.txt: the name does not say"):
+    with pytest.raises(ValueError, match=r"table\.txt: the format cannot be inferred"):
         lk.scan(path)
     assert lk.scan(path, format="csv").names.tolist() == ["a", "y"]
     assert lk.scan(tmp_path, format="csv").names.tolist() == ["a", "y"]

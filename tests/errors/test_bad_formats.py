@@ -211,7 +211,7 @@ def test_files_of_several_formats(tmp_path):
     text(tmp_path, JSONL, "t.jsonl")
     with pytest.raises(ValueError, match=r"several formats: .*t\.jsonl, .*t\.svm"):
         lk.scan(tmp_path)
-    with pytest.raises(ValueError, match=r"t\.json: the name does not say .*'jsonl'"):
+    with pytest.raises(ValueError, match=r"t\.json: the format cannot be inferred .*'jsonl'"):
         lk.scan(text(tmp_path, JSONL, "t.json"))
     assert lk.scan(tmp_path / "t.json", target="y", format="jsonl").p == 2
 
@@ -224,7 +224,7 @@ def test_a_file_that_changed_since_it_was_scanned(tmp_path, ending):
     text(tmp_path, lines[:-1], f"t.{ending}")
     refused(lk.BernoulliNB(), source, f"{path}: the file has changed")
     path.unlink()
-    refused(lk.BernoulliNB(), source, f"{path}: the file is gone")
+    refused(lk.BernoulliNB(), source, f"{path}: the file has been removed")
 
 
 # ---- files that do not agree ---------------------------------------------------------------------

@@ -55,7 +55,7 @@ def test_a_regression_is_no_classifier():
 
 @pytest.mark.parametrize("answer", [{0: 0.5, 1: 0.6}, {0: 1.5, 1: -0.5}, {0: np.nan, 1: 0.5}])
 def test_answers_that_are_no_probabilities(answer):
-    with pytest.raises(ValueError, match="probabilities must be >= 0 and sum to 1") as found:
+    with pytest.raises(ValueError, match="must be >= 0 and sum to 1") as found:
         lk.progressive(Answering(answer), ROWS)
     assert notes(found) == ["at row 0 of the stream"]
     pending = lk.Pending(Answering(answer))
@@ -80,7 +80,7 @@ def test_an_answer_of_zeros_says_nothing():
         ([({"a": 1}, 0), {"a"}], {}, r"row 1 is \{'a'\}"),
         ([({"a": 1},)], {}, "row 0 is"),
         ((np.eye(3), [0, 1]), {}, "X has 3 rows, y has 2"),
-        ((np.eye(3), [0, 1, 0], [1.0]), {}, "X has 3 rows and 1 weights"),
+        ((np.eye(3), [0, 1, 0], [1.0]), {}, "each of the 3 rows of X; got 1"),
         ([(np.eye(3), [0, 1])], {}, "X has 3 rows, y has 2"),
         (FRAME, {"target": "y", "batch": 0}, r"batch must be an integer >= 1 .*; got 0"),
         (ROWS, {"window": 0}, r"window must be an integer >= 1 .*; got 0"),

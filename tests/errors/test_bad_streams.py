@@ -182,6 +182,23 @@ def test_labels_that_are_none_or_unknown(model):
         Online().partial_fit([{"a": 1.0}], ["no"])
 
 
+@pytest.mark.parametrize("unit", ["D", "us", "ns"])
+def test_labels_that_are_moments(unit, tmp_path):
+    """NumPy's nanoseconds would be numbers in silence, all others dates that no metric takes."""
+    y = np.array(["2020-01-01", "2020-01-02"] * 5, dtype=f"datetime64[{unit}]")
+    said = r"strings, numbers or booleans; got values of type datetime64\[\w+\]. .*astype\(str\)"
+    pl.DataFrame({"x": np.ones(10), "y": y.astype("datetime64[us]")}).write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(TypeError, match=said):
+        Online().fit(lk.scan(tmp_path / "a.parquet", target="y"))
+    for labels in (y, y - y[0]):
+        with pytest.raises(TypeError, match=said if labels is y else "of type timedelta64"):
+            Online().fit(np.ones((10, 1)), labels)
+        with pytest.raises(TypeError, match="y must be a string, a number or a boolean; got"):
+            Online().learn_one({"a": 1.0}, labels[0])
+    text = y.astype(str)
+    assert Online().fit(np.ones((10, 1)), text).score(np.ones((10, 1)), text) == 0.5
+
+
 @pytest.mark.parametrize("weight", [-1, math.nan, math.inf])
 def test_weights_that_are_none(model, weight):
     before = learned(model)

@@ -19,7 +19,7 @@ TEXTS, LABELS = ["one two", "two three", "three four", "one four"], ["a", "b", "
         (b"one two", ValueError, "string object received"),
         (["one", None, "two", "x"], ValueError, "document 1 is missing (None)"),
         (["one", "two", float("nan"), "x"], ValueError, "document 2 is missing (nan)"),
-        (["one", 2, "x", "y"], ValueError, "document 1 is a int (2)"),
+        (["one", 2, "x", "y"], ValueError, "document 1 is of type int (2)"),
         ([b"one", b"\xff\xfe", b"x", b"y"], ValueError, "document 1 is not UTF-8"),
         (pd.DataFrame({"x": TEXTS, "y": TEXTS}), ValueError, "X has 2 columns: documents are one"),
         (pa.array(["one", None, "two", "x"]), ValueError, "document 1 is missing"),

@@ -169,7 +169,7 @@ def polars_with(values):
 
 
 REFUSED = {
-    "text": (pandas_with(["u", "v"] * 30), "'b' .*such as 'u'.*OneHotEncoder"),
+    "text": (pandas_with(["u", "v"] * 30), "'b' .*such as 'u'.*DesignMatrix"),
     "text in objects": (pandas_with(pd.Series(["u", None] * 30, dtype=object)), "'b' .*such as 'u'"),
     "numbers as text": (pandas_with(["1", "2"] * 30), "'b' .*such as '1'"),
     "categories": (pandas_with(pd.Categorical(["u", "v"] * 30)), r"'b' \(category, such as 'u'"),
@@ -209,7 +209,7 @@ def test_a_column_that_is_not_numbers_is_refused_by_name(watched, kind):
 def test_all_of_them_are_named_in_one_message():
     made = pl.DataFrame({"x": [1.0, 2.0], "s": ["u", "v"], "d": [TODAY] * 2, "l": [[1], [2]]})
     with pytest.raises(
-        ValueError, match=r"'s' .*'d' .*'l' .*OneHotEncoder.*; .*days.*; .*nested"
+        ValueError, match=r"'s' .*'d' .*'l' .*DesignMatrix.*; .*days.*; .*nested"
     ) as refused:
         lk.GaussianNB().fit(made, [0, 1])
     assert "'x'" not in str(refused.value)

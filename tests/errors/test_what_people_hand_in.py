@@ -51,9 +51,9 @@ def test_numbers_written_as_text(of):
     text = FRAME.astype(str)
     with pytest.raises(ValueError, match=r"astype\(float\) or pandas\.to_numeric") as wrong:
         lk.LogisticRegression().fit(of(text), Y)
-    assert "OneHotEncoder" not in str(wrong.value)
+    assert "DesignMatrix" not in str(wrong.value)
     text.loc[3, "a"] = "red"
-    with pytest.raises(ValueError, match="OneHotEncoder") as wrong:
+    with pytest.raises(ValueError, match="DesignMatrix") as wrong:
         lk.LogisticRegression(encode=False).fit(of(text[["a"]]), Y)
     assert "to_numeric" not in str(wrong.value)
 

@@ -116,12 +116,12 @@ def _on(estimator: Any, data: Callable[..., Any], **how: Any) -> Callable[[], An
     return cache(lambda: quietly(lambda: estimator.fit(*data(**how))))
 
 
-def _gaussian(estimator: Any, name: str, digits: float = 1e-12, *, gaps: bool = True) -> Case:
+def _gaussian(estimator: Any, name: str, digits: float = 1e-12, *, gaps: bool = True, n: int = 240) -> Case:
     def rows() -> pd.DataFrame:
         X = with_far(numbers()[0])
         return pd.concat([X, gappy(numbers()[0])], ignore_index=True) if gaps else X
 
-    return Case(name, _on(estimator, numbers), rows, digits)
+    return Case(name, _on(estimator, numbers, n=n), rows, digits)
 
 
 def _counted(estimator: Any, name: str, *, gaps: bool = True) -> Case:
@@ -184,10 +184,10 @@ CASES = [
         )
         for shape in ("full", "tied", "diag", "spherical")
     ),
-    _gaussian(lk.KernelDensityClassifier(), "KernelDensity"),
+    _gaussian(lk.KernelDensityClassifier(), "KernelDensity", n=60),
     _gaussian(lk.NaiveBayes("gaussian"), "NaiveBayes gaussian"),
     _gaussian(lk.NaiveBayes("histogram"), "NaiveBayes histogram"),
-    _gaussian(lk.NaiveBayes("kernel"), "NaiveBayes kernel"),
+    _gaussian(lk.NaiveBayes("kernel"), "NaiveBayes kernel", n=60),
     _gaussian(lk.NaiveBayes({("x0", "x1"): "gaussian-full", "x2": "gaussian"}), "NaiveBayes groups"),
     _gaussian(lk.LogisticRegression(), "LogisticRegression", gaps=False),
     _gaussian(lk.LinearSVC(), "LinearSVC", gaps=False),

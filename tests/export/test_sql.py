@@ -257,3 +257,14 @@ def test_what_cannot_be_written_says_why():
     nul = pd.DataFrame({"a\0b": X[:, 0]})
     with pytest.raises(NotExpressible, match="contains a NUL character"):
         lk.GaussianNB().fit(nul, y).to_sql("t")
+
+
+def test_wide_models_do_not_nest_too_deeply(database):
+    rng = np.random.default_rng(3)
+    n, p = 60, 900 if database.name == "postgres" else 1200  # rows of its tables have 8160 bytes at most
+    X = pd.DataFrame(rng.poisson(1.0, (n, p)).astype(float), columns=[f"w{j}" for j in range(p)])
+    y = rng.integers(0, 2, n)
+    database.load(X.iloc[:5])
+    for model in (lk.MultinomialNB().fit(X, y), quietly(lambda: lk.LogisticRegression().fit(X, y))):
+        rows = database.asked(model.to_sql("t", database.name))[1]
+        np.testing.assert_allclose(np.array(rows), model.predict_proba(X.iloc[:5]), atol=1e-9)

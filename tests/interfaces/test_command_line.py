@@ -118,6 +118,15 @@ def test_train_reads_settings_as_json_as_python_and_as_words(folder):
     assert lk.load("m.lk").get_params()["priors"] is None
 
 
+def test_train_fits_the_model_of_a_row_of_the_comparison(folder):
+    common = ("train", "iris.csv", "--target", "species", "--features", NAMED, "-o", "m.lk")
+    run(*common, "--model", "NaiveBayes, weighted")
+    assert lk.load("m.lk").weighting == "discriminative"
+    run(*common, "--model", "qda, shrunk")
+    shrunk = lk.load("m.lk")
+    assert shrunk.get_params() != lk.QuadraticDiscriminantAnalysis().get_params()
+
+
 def test_train_takes_logistic_regression_of_either_kind(folder, capsys):
     frame = load_iris(as_frame=True).frame.query("target > 0")
     frame.to_csv("two.csv", index=False)
@@ -337,7 +346,7 @@ def test_predict_says_what_is_wrong_and_leaves_nothing(model, capsys):
     table()[["id", "species"]].to_csv("less.csv", index=False)
     assert f"no column named '{FEATURES[0]}'" in bad(capsys, *ask, "less.csv", "-o", "out.csv")
     assert "no column named 'idd'" in bad(capsys, *ask, "iris.csv", "--keep", "idd", "-o", "out.csv")
-    assert "says neither" in bad(capsys, *ask, "iris.csv", "-o", "out.txt")
+    assert "must end in .csv or .parquet" in bad(capsys, *ask, "iris.csv", "-o", "out.txt")
     assert "no folder" in bad(capsys, *ask, "iris.csv", "-o", "no/out.csv")
     table().rename(columns={"id": "label"}).to_csv("label.csv", index=False)
     assert "a column of this name" in bad(capsys, *ask, "label.csv", "--keep", "label", "-o", "out.csv")
@@ -1016,7 +1025,7 @@ def test_several_packed_files_are_one_table(folder, capsys):
     run("train", "part-*.csv.gz", *common)
     assert "150 rows" in capsys.readouterr().out
     os.rename("part-0.csv.gz", "nameless")  # noqa: PTH104
-    assert "the name does not say" in bad(capsys, "train", "nameless", *common)
+    assert "the format cannot be inferred" in bad(capsys, "train", "nameless", *common)
 
 
 def test_arrow_types_survive(folder):

@@ -57,6 +57,15 @@ def test_least_squares_as_a_classifier(example):
     assert far_logistic == logistic == 0
 
 
+def test_click_site(example):
+    pytest.importorskip("uvicorn", reason="likelier[serve] is not installed")
+    out = example("click_site", VISITS=500)
+    shown, clicked, learned = map(int, re.match(r"(\d+) shown, (\d+) clicked; (\d+) rows", out).groups())
+    assert shown == learned == 500
+    assert clicked > 20
+    assert "500 rows learned, 2 classes" in out.splitlines()[2]  # the same from the log alone
+
+
 def test_loss_path(example):
     said = example("loss_path")
     ends = re.findall(r"(standardised|as it is): \w+: \d+ steps, to (\(.*\))", said)

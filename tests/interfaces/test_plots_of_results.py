@@ -335,7 +335,7 @@ def test_films_that_there_are_not(wine, tmp_path):
         lk.plot.em_steps(np.array([[1.0], [2.0]]), 3)
     with pytest.raises(ValueError, match="means must be finite and have shape"):
         lk.plot.em_steps(X, 2, means=[[1, 2]])
-    with pytest.raises(ValueError, match="two axes are needed"):
+    with pytest.raises(ValueError, match="ax must be two axes"):
         lk.plot.em_steps(X, 2, steps=1, ax=plt.figure().gca())
 
 

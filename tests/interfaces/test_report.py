@@ -404,3 +404,22 @@ def test_informative_columns_are_numbers_and_categories_by_one_measure():
     names = [column.name for column in informative(found, 3, ("number", "category"))]
     assert names == ["strong", "x", "many"]
     assert [column.name for column in informative(found, 3)] == ["x"]
+
+
+def test_texts_are_shown_with_their_words_shaded():
+    words = np.array(["cheap", "money", "noon", "lunch", "<b>bold</b>", "see", "you", "later", "win"])
+    rng = np.random.default_rng(0)
+    y = np.array(["ham", "spam"])[rng.integers(0, 2, 160)]
+    odds = {"ham": [0, 0, 3, 3, 1, 2, 2, 2, 0], "spam": [4, 3, 0, 0, 1, 1, 1, 0, 3]}
+    draw = [rng.choice(words, 7, p=np.array(odds[k]) / sum(odds[k])) for k in y]
+    table = pa.table({"n": rng.normal(size=160), "body": [" ".join(some) for some in draw]})
+    said = page(compared(table, y, models=["LogisticRegression", "GaussianNB"]))
+    section = said[said.index('<section id="texts"') :]
+    section = section[: section.index("</section>")]
+    assert "<b>LogisticRegression</b>" in section
+    assert "of class ham" in section
+    assert "of class spam" in section
+    shaded = re.findall(r'background:rgba\((\d+),.*?title="([+-][^"]+)">(\w+)</span>', section)
+    assert {"cheap", "money", "win"} & {word for _, _, word in shaded}
+    assert all((float(value) > 0) == (red == "46") for red, value, _ in shaded if float(value))
+    assert "<b>bold" not in section

@@ -1,6 +1,7 @@
 """The documentation: built without a warning, whole in itself, and readable from a folder."""
 
 import fcntl
+import html
 import os
 import re
 import shutil
@@ -247,3 +248,11 @@ def test_a_browser_reads_it_from_a_folder(site):
     assert shown
     assert all(url.endswith("#only-dark") for url in shown)
     assert wide <= 400
+
+
+def test_defaults_in_the_reference_are_those_of_docstrings(site):
+    """Not the first of {"a", "b"}, which is what the parser makes of it."""
+    text = re.sub(r"<[^>]+>", "", (site / "reference" / "generative.html").read_text(encoding="utf-8"))
+    text = html.unescape(" ".join(text.split()))
+    assert re.search(r'weighting ?\( ?\{"discriminative"\} or None ?, default: None ?\)', text)
+    assert re.search(r'families ?\( ?"auto", str, Family or dict ?, default: "auto" ?\)', text)

@@ -334,7 +334,7 @@ def test_rows_to_answer_may_hold_no_codes_and_that_is_said():
 
 def test_strings_are_refused_with_advice():
     frame = pd.DataFrame({"a": [0, 1, 0], "b": ["x", "y", "x"]})
-    with pytest.raises(ValueError, match=r"'b' \(.*encode categories, .*OrdinalEncoder for CategoricalNB"):
+    with pytest.raises(ValueError, match=r"'b' \(.*encode categories .*OrdinalEncoder for CategoricalNB"):
         lk.CategoricalNB().fit(frame, [0, 1, 1])
 
 

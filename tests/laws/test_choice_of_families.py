@@ -331,6 +331,30 @@ def test_powers_of_two_change_nothing(power, seed, positive):
     np.testing.assert_allclose(P, one.predict_proba(T), rtol=1e-6, atol=1e-12)
 
 
+@pytest.mark.parametrize("power", [-20, -60, -600])
+def test_numbers_far_below_one_are_no_shares(power):
+    """There a beta density is a gamma density: a unit so large must not change what is chosen."""
+    X, y, T, _ = rare(1, 20, 3, 3)
+    X, T = 8 * np.exp(X / 2), 8 * np.exp(T / 2)
+    one, other = lk.NaiveBayes().fit(X, y), lk.NaiveBayes().fit(X * 2.0**power, y)
+    assert [set(c.losses) for c in one.selection_] == [set(c.losses) for c in other.selection_]
+    P = other.predict_proba(T * 2.0**power)
+    np.testing.assert_allclose(P, one.predict_proba(T), rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("families", ["auto", "gaussian", "histogram", "gamma"])
+@pytest.mark.parametrize("scale", [1.0, 1e-3])
+def test_rows_of_next_to_no_weight_change_nothing(families, scale):
+    """A weight of 1e-300 is as good as 0: it must not change how much other rows are smoothed."""
+    X, y, T, _ = rare(2, 9, 3, 3)
+    X, T = np.exp(X / 2), np.exp(T / 2)
+    w = np.full(len(y), scale)
+    one = lk.NaiveBayes(families).fit(X, y, sample_weight=w)
+    more, labels = np.concatenate([X, X[:30]]), np.append(y, (y[:30] + 1) % 3)
+    light = lk.NaiveBayes(families).fit(more, labels, sample_weight=np.append(w, np.full(30, 1e-300)))
+    np.testing.assert_allclose(light.predict_proba(T), one.predict_proba(T), rtol=1e-9, atol=1e-12)
+
+
 def test_lent_variances_leave_the_statistics_alone():
     """So that batches, merges and chunks are one fit, classes of one row or none among them."""
     X, y, T, _ = rare(3, 1, 4, 4)
@@ -376,3 +400,34 @@ def test_weights_as_large_as_there_are(family):
     assert np.isfinite(model.predict_proba(X)).all()
     with pytest.raises(ValueError, match=r"sample_weight .*so large"):
         lk.NaiveBayes(family).fit(X, y, sample_weight=np.full(50, 1e307))
+
+
+def shared(n: int, p: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Skewed columns that all know the same of the class, and one that knows something else."""
+    rng = RNG(seed)
+    y = rng.integers(2, size=n)
+    signal = rng.normal(size=n) + 0.8 * y
+    X = np.exp(signal[:, None] + rng.normal(size=(n, p)))
+    X[:, 0] = np.exp(rng.normal(size=n) + 0.5 * y)
+    return X, y
+
+
+def test_columns_that_share_what_they_know_say_less_each():
+    X, y = shared(1500, 20, 0)
+    T, test = shared(2000, 20, 1)
+    model = lk.NaiveBayes().fit(X, y)
+    coarse = [one for one in model.selection_ if one.picked == "coarse histogram"]
+    assert len(coarse) >= 3
+    assert all(len(model.families_[one.column].bins) <= 3 for one in coarse)
+    assert "coarse histogram beside the other columns" in str(coarse[0])
+    assert loss(model, T, test) < 0.9 * loss(lk.NaiveBayes("histogram").fit(X, y), T, test)
+    again = lk.NaiveBayes(families=model.families_).fit(X, y)
+    assert np.array_equal(again.predict_proba(T), model.predict_proba(T))
+
+
+def test_columns_that_are_independent_keep_all_they_say():
+    rng = RNG(0)
+    y = rng.integers(2, size=3000)
+    X = np.exp(rng.normal(size=(3000, 12)) + 0.3 * y[:, None])
+    model = lk.NaiveBayes().fit(X, y)
+    assert not any(one.picked == "coarse histogram" for one in model.selection_)

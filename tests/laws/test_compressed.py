@@ -54,6 +54,7 @@ def test_tables_that_are_full_or_narrow_stay():
     deceptive = Arrays(Dense(np.where(np.arange(len(X))[:, None] % 4 == 0, X, 1.0)), y)  # where it looks
     assert compressed(full) is full
     assert compressed(narrow) is narrow
+    assert isinstance(compressed(narrow, 64).X, CSR)
     assert compressed(deceptive) is deceptive
 
 

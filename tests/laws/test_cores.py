@@ -5,10 +5,12 @@ import sys
 from pathlib import Path
 from threading import Barrier, Thread
 
+import numpy as np
 import pytest
 import scipy.linalg  # noqa: F401
 from threadpoolctl import ThreadpoolController
 
+from likelier.families.covariance import on_one_thread
 from likelier.threads import one_blas_thread, one_thread_if
 
 BLAS = ThreadpoolController().select(user_api="blas")
@@ -69,6 +71,24 @@ def test_a_failure_within_gives_the_threads_back():
         except ValueError:
             pass
         assert _threads() == before
+
+
+def test_small_covariances_are_factored_on_one_thread(monkeypatch):
+    seen = []
+
+    @on_one_thread
+    def watched(cov):
+        seen.append(_threads())
+
+    with BLAS.limit(limits=2):
+        before = _threads()
+        watched(np.eye(100))
+        watched(np.stack([np.eye(100)] * 2))
+        watched(np.eye(4))  # wakes none
+        watched(np.eye(1200))
+        assert _threads() == before
+    assert all(set(threads) == {1} for threads in seen[:2])
+    assert seen[2:] == [before, before]
 
 
 def _held_in_a_fork(pipe) -> None:

@@ -472,7 +472,7 @@ def test_what_cannot_be_judged_is_refused():
     model = lk.GaussianNB().fit(X, y)
     with pytest.raises(TypeError, match="got a str, which predicts no y"):
         lk.evaluate("model.lk", X, y)
-    with pytest.raises(ValueError, match=r"words, such as 'a', and .* numbers, such as 0:"):
+    with pytest.raises(ValueError, match=r"strings, such as 'a', and .* numbers, such as 0:"):
         lk.evaluate(model, X, np.array(["a", "b", "c"])[y])
     with pytest.raises(TypeError, match="GaussianMixture, which predicts no y"):
         lk.evaluate(lk.GaussianMixture(2).fit(X), X, y)

@@ -131,6 +131,17 @@ def test_samples_as_frames(output):
         model.sample(output="csv")
 
 
+def test_whole_numbers_that_are_categories_stay_numbers():
+    table = pd.DataFrame({"level": [1.0, 2.0, np.nan, 4.0] * 20, "colour": ["red", "blue"] * 40})
+    model = lk.NaiveBayes().fit(table, np.arange(80) % 2)
+    assert model.families_["level"].family == "categorical"
+    found = model.impute(table)
+    assert found["level"].dtype == np.float64
+    assert set(found["level"]) <= {1.0, 2.0, 4.0}
+    assert model.sample(9, output="pandas")[0]["level"].dtype.kind in "if"
+    assert model.impute(pl.from_pandas(table))["level"].dtype == pl.Float64
+
+
 def test_columns_without_names_are_numbered():
     X = load_iris().data
     assert list(lk.GaussianMixture(2).fit(X).sample(3, output="pandas")[0].columns) == [

@@ -241,7 +241,7 @@ def test_what_has_no_summary_says_why():
         (lambda: model.summary(cov="HC9")): "cov must be one of 'classical', 'HC0'",
         (lambda: model.summary(level=1.0)): "between 0 and 1",
         (lambda: model.summary(cov="HC0")): "needs the rows",
-        (lambda: model.summary(X, y, cov="HC3")): "for two classes",
+        (lambda: model.summary(X, y, cov="HC3")): "for more than two classes",
         (lambda: ridge.summary(X, y, cov="HC0")): "without a penalty",
         (lambda: model.summary(X)): "pass y with X",
         (lambda: model.summary(X, y + 1)): "in fit it had",
@@ -314,7 +314,7 @@ def test_a_saved_model_says_the_same(tmp_path, K, C):
     assert str(again.summary()) == str(model.summary())
     same(again.summary(X, y), model.summary(X, y))
     lk.save(model, tmp_path / "lean.lk", statistics=False)
-    with pytest.raises(ValueError, match="kept"):
+    with pytest.raises(ValueError, match="keeps none"):
         lk.load(tmp_path / "lean.lk").summary()
 
 

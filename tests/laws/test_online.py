@@ -245,6 +245,7 @@ def test_classes_grow_in_the_order_in_which_they_come():
         ([True, False], "b"),
         ([1, "a"], "O"),
         ([np.int8(1), np.int64(2)], "i"),
+        ([0, 2**63, 2**64 - 1], "u"),
     ],
 )
 def test_labels_are_of_any_plain_kind(labels, kind):

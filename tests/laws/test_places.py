@@ -137,7 +137,7 @@ def test_a_file_elsewhere_that_changed_or_is_gone(folder):
     with pytest.raises(ValueError, match=r"memory://.*part-1\.csv: the file has changed"):
         lk.GaussianNB().fit(source)
     MemoryFileSystem().rm(f"{folder}/deep/part-1.csv")
-    with pytest.raises(ValueError, match=r"memory://.*part-1\.csv: the file is gone"):
+    with pytest.raises(ValueError, match=r"memory://.*part-1\.csv: the file has been removed"):
         lk.GaussianNB().fit(source)
 
 

@@ -57,7 +57,7 @@ def test_priors_of_a_fit_by_label(model):
     np.testing.assert_array_equal(by_label, in_order)
     for wrong, message in (
         ({"setosa": 1.0}, "'versicolor' has none"),
-        (BY_LABEL | {"x": 0}, "no class 'x'"),
+        (BY_LABEL | {"x": 0}, "as keys; got 'x'"),
     ):
         with pytest.raises(ValueError, match=message):
             model.set_params(**{name: wrong}).fit(table, Y)

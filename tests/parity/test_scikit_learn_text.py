@@ -1,6 +1,7 @@
 """The vectorizers of documents, cell for cell beside scikit-learn's."""
 
 import pickle
+import unicodedata
 import warnings
 
 import numpy as np
@@ -107,8 +108,13 @@ def test_hashes_are_the_same(documents, how, width, norm, alternate):
 
 
 def test_every_character_is_cut_as_there():
-    """Each character that there is, alone and between letters, lowered and stripped."""
-    documents = [f"ab{chr(code)}cd {chr(code)}{chr(code)}" for code in range(0, 0x110000)]
+    """Each character that there is, alone and between letters, lowered and stripped.
+
+    Of code points that are not assigned or for private use, which are most, some of every range.
+    """
+    codes = [c for c in range(0x110000) if c % 61 == 0 or unicodedata.category(chr(c)) not in ("Cn", "Co")]
+    assert len(codes) > 140_000
+    documents = [f"ab{chr(code)}cd {chr(code)}{chr(code)}" for code in codes]
     for accents in (None, "unicode", "ascii"):
         ours, theirs = (kind(strip_accents=accents) for kind in (lk.CountVectorizer, peer.CountVectorizer))
         A, B = ours.fit_transform(documents), theirs.fit_transform(documents)
@@ -168,6 +174,8 @@ def test_documents_come_as_they_are(documents):
         (["a text"], {"analyzer": "wrong"}),
         (["a text"], {"vocabulary": {}}),
         (["a text"], {"vocabulary": ["text", "text"]}),
+        (np.array("one text"), {}),
+        (["a text"], {"ngram_range": (1.0, 2.0)}),
     ],
 )
 @pytest.mark.parametrize("name", NAMES)
@@ -177,6 +185,12 @@ def test_errors_are_those_of_scikit_learn(name, documents, how):
     with pytest.raises(expected.type) as found:
         getattr(lk, name)(**how).fit_transform(documents)
     assert str(found.value).replace("likelier", "sklearn") == str(expected.value)
+
+
+def test_signs_need_a_type_that_has_them():
+    for of in (lk, peer):
+        with pytest.raises(OverflowError, match="Python integer -1 out of bounds for uint8"):
+            of.HashingVectorizer(dtype=np.uint8).transform(["one two three four five"])
 
 
 @pytest.mark.parametrize(

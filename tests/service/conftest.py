@@ -16,8 +16,8 @@ from likelier.service.server import Options, service  # noqa: E402
 class Asked:
     """A service that runs in this process, asked without a network."""
 
-    def __init__(self, client, writer):
-        self.client, self.writer = client, writer
+    def __init__(self, client, writer, monitor):
+        self.client, self.writer, self.monitor = client, writer, monitor
 
     async def post(self, path, body, **how):
         return await self.client.post(path, json=body, **how)
@@ -31,10 +31,10 @@ async def asked(path, *, bits=10, **how):
     """A service on the store in a folder."""
     config = how.pop("config", Config())
     options = Options(store=str(path), fresh=lambda: new_content({"bits": bits}), config=config, **how)
-    with service(options, print) as (writer, _, app):
+    with service(options, print) as (writer, api, app):
         transport = httpx.ASGITransport(app=app)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
-            yield Asked(client, writer)
+            yield Asked(client, writer, api.monitor)
 
 
 @pytest.fixture

@@ -11,8 +11,9 @@ from likelier.saving.models import content_of
 
 pytest.importorskip("uvicorn", reason="likelier[serve] is not installed")
 
-from likelier.service.events import Config
+from likelier.service.events import Config, encode
 from likelier.service.http import Limits
+from likelier.service.models import new_content
 from likelier.service.tokens import Tokens, make
 
 ROW = {"user": "anna", "hour": 9, "mobile": True}
@@ -333,9 +334,7 @@ def test_another_model_is_swapped_in_and_rolled_back(run, tmp_path):
     async def main(service):
         await service.post("/learn", {"rows": [{"x": ROW, "y": "no"}, {"x": {}, "y": "click"}]})
         first = (await service.post("/predict", {"x": {"user": "anna"}})).json()
-        service.writer.snapshot()
-        service.writer._saving.result()
-        answer = await service.client.post("/model", content=content)
+        answer = await service.client.post("/model", content=content)  # which takes a snapshot first
         assert answer.json() == {"version": 5, "estimator": "OnlineClassifier"}
         answer = (await service.post("/predict", {"x": {"user": "anna"}})).json()
         assert answer["proba"] == other.predict_proba_one({"user": "anna"})
@@ -357,6 +356,40 @@ def test_another_model_is_swapped_in_and_rolled_back(run, tmp_path):
     for snapshot in (tmp_path / "events.db.snapshots").iterdir():
         snapshot.unlink()
     run(restarted)
+
+
+def test_a_small_file_of_a_huge_model_is_refused_before_it_is_made(run):
+    content = new_content({"bits": 24})
+    assert len(content) < 5000
+
+    async def main(service):
+        answer = await service.client.post("/model", content=content)
+        assert answer.status_code == 422
+        assert "2^24 weights takes 201,326,592 bytes: at most 1,000,000" in answer.json()["error"]
+        assert (await service.client.post("/model", content=new_content({"bits": 14}))).status_code == 200
+
+    run(main, limits=Limits(model=1_000_000))
+
+
+def test_bodies_may_come_in_pieces_and_must_come_in_time(run, monkeypatch):
+    async def pieces(*parts):
+        for part in parts:
+            await asyncio.sleep(part if isinstance(part, float) else 0)
+            yield b"" if isinstance(part, float) else part
+
+    async def main(service):
+        body = encode({"x": ROW, "y": "a"})
+        for content in (pieces(body[:9], body[9:]), pieces(0.05, body), pieces(body, b""), pieces(body)):
+            answer = await service.client.post("/learn", content=content)
+            assert answer.json() == {"learned": 1, "duplicates": 0, "waiting": 0}
+        monkeypatch.setattr("likelier.service.http.BODY_SECONDS", 0.05)
+        for content in (pieces(body[:9], 0.5, body[9:]), pieces(0.5, body)):
+            answer = await service.client.post("/learn", content=content)
+            assert answer.status_code == 408
+        assert (await service.client.post("/learn", content=pieces(*[b" " * 800] * 3))).status_code == 413
+        assert (await service.get("/model")).json()["rows_learned"] == 4
+
+    run(main, limits=Limits(body=2000))
 
 
 def test_models_that_do_not_fit_are_refused(run):
@@ -465,6 +498,19 @@ def test_damaged_token_files_are_refused(tmp_path):
         path.write_text(text)
         with pytest.raises(ValueError, match=r"tokens"):
             Tokens.of(path)
+
+
+def test_class_rates_count_the_rows_whose_label_did_not_come(run):
+    async def main(service):
+        rows = {"rows": [{"x": ROW, "id": i} for i in range(10)]}
+        await service.post("/predict", rows)
+        await service.post("/learn", {"rows": [{"id": i, "y": "click"} for i in range(2)]})
+        await asyncio.sleep(0.3)
+        await service.post("/predict", {"x": ROW, "id": "later"})
+        rates = json.loads(service.monitor.state())["drift"]["labels"]
+        assert {label: rate["all"] for label, rate in rates.items()} == {"click": 0.2, "no": 0.8}
+
+    run(main, config=Config(horizon=0.2, default="no"))
 
 
 def test_explanations_add_up_to_the_score(run):

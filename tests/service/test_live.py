@@ -178,3 +178,21 @@ def test_a_damaged_snapshot_is_refused_wherever_it_is_damaged():
     for cut in (0, 1, 50, len(content) // 2, len(content) - 1):
         with pytest.raises(ValueError, match=r".+"):
             restored(content[:cut], lambda sha: served_of(CONTENT), lambda ids: {})
+
+
+def test_recent_shares_forget_and_all_shares_do_not():
+    from likelier.service.drift import RATE, Shares
+
+    rng, shares, single = random.Random(0), Shares(), {}
+    for n in range(1, 3000):
+        value = rng.choice("aab" if n < 1500 else "abb")
+        shares.add(value)
+        rate = max(RATE, 1 / n)
+        single = {key: share * (1 - rate) for key, share in single.items()}
+        single[value] = single.get(value, 0.0) + rate
+    assert shares.recent == pytest.approx(single, rel=1e-9)
+    assert 0.3 < shares.recent["a"] < shares.all["a"] / shares.n
+    many = Shares()
+    for value, n in (("a", 1000), ("b", 1000)):
+        many.add(value, n)
+    assert many.recent == pytest.approx({"a": 1 - many.recent["b"], "b": 1 - (1 - RATE) ** 1000})

@@ -3,6 +3,7 @@
 import shutil
 import sqlite3
 import time
+from itertools import pairwise
 
 import pytest
 
@@ -164,11 +165,16 @@ def test_a_snapshot_of_events_that_are_not_in_the_log_is_passed_over(path, tmp_p
     old.close()
 
 
-def test_only_the_newest_snapshots_are_kept(path):
+def test_the_newest_snapshots_are_kept_and_few_older_ones_of_every_age(path):
     store = begun(path)
-    for version in range(1, 12):
-        store.put_snapshot(version, b"x")
-    assert store.snapshots() == [11, 10, 9, 8, 7, 6]
+    for version in range(1, 200):
+        store.put_snapshot(version * 100, b"x")
+        there = [version // 100 for version in store.snapshots()]
+        assert there[:4] == list(range(version, max(version - 4, 0), -1))
+        assert there[-1] == 1
+        assert len(there) <= 4 + 9
+        ages = [version - one for one in there[4:]]
+        assert all(later <= 4 * age + 4 for age, later in pairwise(ages))
     store.close()
 
 

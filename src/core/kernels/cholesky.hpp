@@ -71,6 +71,22 @@ class Cholesky {
         }
     }
 
+    // The same of several at once, X (m, width) in rows of whole vectors.
+    void solve(double* X, int64_t width) const {
+        for (int64_t i = 0; i < m; ++i) {
+            double* x = X + i * width;
+            const vd pivot = splat(U[i * P + i]);
+            for (int64_t k = 0; k < width; k += kLanes) store(x + k, load(x + k) / pivot);
+            for (int64_t j = i + 1; j < m; ++j) subtract(U[i * P + j], x, X + j * width, width);
+        }
+        for (int64_t i = m - 1; i >= 0; --i) {
+            double* x = X + i * width;
+            const vd pivot = splat(U[i * P + i]);
+            for (int64_t j = i + 1; j < m; ++j) subtract(U[i * P + j], X + j * width, x, width);
+            for (int64_t k = 0; k < width; k += kLanes) store(x + k, load(x + k) / pivot);
+        }
+    }
+
     // S⁻¹ = U⁻¹U⁻ᵀ (m, m)
     Buffer inverse() const {
         Buffer half(m * P), found(m * m);  // U⁻ᵀ, lower triangular
@@ -122,6 +138,11 @@ class Cholesky {
     int64_t m = 0, P = 0;
     Buffer U;
 
+    static void subtract(double by, const double* from, double* to, int64_t width) {
+        const vd u = splat(by);
+        for (int64_t k = 0; k < width; k += kLanes) store(to + k, load(to + k) - u * load(from + k));
+    }
+
     // Row i less what the rows from `low` to `high` explain of it.
     void reduce_row(int64_t i, int64_t low, int64_t high) {
         double* to = &U[i * P];
@@ -158,5 +179,30 @@ class Cholesky {
             });
     }
 };
+
+// x with A x = b, in the place of b, by elimination with pivots; A (m, m) is spent. False: A is singular.
+inline bool eliminate(Buffer& A, Buffer& b) {
+    const auto m = static_cast<int64_t>(b.size());
+    for (int64_t i = 0; i < m; ++i) {
+        int64_t pivot = i;
+        for (int64_t r = i + 1; r < m; ++r)
+            if (std::abs(A[r * m + i]) > std::abs(A[pivot * m + i])) pivot = r;
+        if (!(std::abs(A[pivot * m + i]) > 0)) return false;
+        if (pivot != i) {
+            std::swap_ranges(&A[i * m], &A[i * m] + m, &A[pivot * m]);
+            std::swap(b[i], b[pivot]);
+        }
+        for (int64_t r = i + 1; r < m; ++r) {
+            const double by = A[r * m + i] / A[i * m + i];
+            for (int64_t j = i + 1; j < m; ++j) A[r * m + j] -= by * A[i * m + j];
+            b[r] -= by * b[i];
+        }
+    }
+    for (int64_t i = m - 1; i >= 0; --i) {
+        for (int64_t j = i + 1; j < m; ++j) b[i] -= A[i * m + j] * b[j];
+        b[i] /= A[i * m + i];
+    }
+    return std::all_of(b.begin(), b.end(), [](double x) { return std::isfinite(x); });
+}
 
 }  // namespace likelier

@@ -2,7 +2,8 @@
 // of, and why its steps need nothing of the size of the table.
 //
 // With c missing cells in m columns a step costs c³/3 for the system of the cells and m³ for the inverse of
-// the covariance. Both are small as a rule, so that it is the loop around them that has to be here.
+// the covariance. Both are small as a rule, so that it is the loop around them that has to be here. Where
+// the covariance has few numbers for the cells, steps are Newton's: their derivatives use the same factor.
 #pragma once
 
 #include <algorithm>
@@ -97,7 +98,12 @@ class CellClimb {
     Buffer cells;  // (c,), the most likely ones for it
 
     explicit CellClimb(const CellSystem& system)
-        : cov(system.m * system.m), cells(system.c), s(system), psi(system.m), H(system.c) {
+        : cov(system.m * system.m),
+          cells(system.c),
+          s(system),
+          numbers(system.m * (system.m + 1) / 2),
+          psi(system.m),
+          H(system.c) {
         for (int64_t j = 0; j < s.m; ++j) cov[j * s.m + j] = 1;
     }
 
@@ -105,10 +111,11 @@ class CellClimb {
     // successor. tol: the largest change that ends the way.
     CellEnd run(int64_t most, double tol) {
         AndersonMixing mixing;
-        Buffer at = cov, next(cov.size());
+        Buffer at = cov, next(cov.size()), ahead(cov.size());
         bool mixed = false;
         double best = -std::numeric_limits<double>::infinity(), least = -best;
         int stalled = 0;
+        int64_t patience = 1, wait = kFirst;  // steps before Newton's are tried, again
         while (steps < most) {
             ++steps;
             double likelihood = 0;
@@ -118,6 +125,8 @@ class CellClimb {
                 mixing.forget();
                 at = cov;
                 mixed = false;
+                patience *= 2;
+                wait = patience;
                 best = -std::numeric_limits<double>::infinity();
                 continue;
             }
@@ -129,7 +138,8 @@ class CellClimb {
             least = std::min(least, moved);
             // Rounding has the last word: near the end a step may not come nearer any more.
             if (moved < tol || (moved < 1e4 * tol && stalled >= 5)) return finish(CellEnd::converged);
-            at = mixing.next(at, next);
+            const bool leap = kCells * numbers <= s.c && --wait < 0 && newton(at, next, ahead);
+            at = leap ? ahead : mixing.next(at, next);
             mixed = psi.factor(at.data(), s.m);
             if (!mixed) at = next;
         }
@@ -138,10 +148,14 @@ class CellClimb {
 
   private:
     enum class Found { all, none, ill };  // none: no covariance; ill: too near to none to be trusted
+    static constexpr int64_t kFirst = 2;  // steps before Newton's first
+    static constexpr int64_t kCells = 3;  // to a number of the covariance: fewer are not worth derivatives
 
     const CellSystem& s;
+    const int64_t numbers;  // of a covariance
     Cholesky psi, H;
-    Buffer inverse;  // (m, m) of the covariance
+    std::vector<Buffer> spreads;  // of each pattern, the covariance of what it lacks
+    Buffer inverse;               // (m, m) of the covariance
     double log_det = 0;
 
     CellEnd finish(CellEnd how) {
@@ -226,6 +240,7 @@ class CellClimb {
     double spread(Buffer& S) {
         double logs = 0;
         Buffer part;
+        spreads.resize(s.start.size() - 1);
         for (size_t g = 0; g + 1 < s.start.size(); ++g) {
             const int32_t* at = s.missing + s.start[g];
             const int64_t k = s.start[g + 1] - s.start[g];
@@ -233,6 +248,7 @@ class CellClimb {
                 const double precision = inverse[*at * s.m + *at];
                 logs += s.weight[g] * std::log(precision);
                 S[*at * s.m + *at] += s.weight[g] / precision;
+                spreads[g].assign(1, 1 / precision);
                 continue;
             }
             part.resize(k * k);
@@ -240,11 +256,92 @@ class CellClimb {
                 for (int64_t j = 0; j < k; ++j) part[i * k + j] = inverse[at[i] * s.m + at[j]];
             psi.factor(part.data(), k);
             logs += s.weight[g] * psi.log_determinant();
-            const Buffer found = psi.inverse();
+            spreads[g] = psi.inverse();
             for (int64_t i = 0; i < k; ++i)
-                for (int64_t j = 0; j < k; ++j) S[at[i] * s.m + at[j]] += s.weight[g] * found[i * k + j];
+                for (int64_t j = 0; j < k; ++j)
+                    S[at[i] * s.m + at[j]] += s.weight[g] * spreads[g][i * k + j];
         }
         return logs;
+    }
+
+    // What Q and what `among` make of the cells, column by column: (c, m) each, the pull less it.
+    void left(Buffer& by_q, Buffer& by_among) const {
+        const int64_t c = s.c, m = s.m;
+        for (int64_t a = 0; a < c; ++a) {
+            double *q = &by_q[a * m], *h = &by_among[a * m];
+            std::copy_n(s.pull + s.row[a] * m, m, q);
+            std::copy_n(s.pull + s.row[a] * m, m, h);
+            for (int64_t b = 0; b < c; ++b) {
+                q[s.column[b]] -= s.Q[s.row[a] * s.rows + s.row[b]] * cells[b];
+                h[s.column[b]] -= s.among[a * c + b] * cells[b];
+            }
+        }
+    }
+
+    // dΛ = -Λ dΨ Λ for dΨ with a 1 at (i, j) and (j, i).
+    Buffer bent(int64_t i, int64_t j) const {
+        const int64_t m = s.m;
+        Buffer found(m * m);
+        for (int64_t a = 0; a < m; ++a)
+            for (int64_t b = 0; b < m; ++b) {
+                found[a * m + b] = -inverse[a * m + i] * inverse[j * m + b];
+                if (i != j) found[a * m + b] -= inverse[a * m + j] * inverse[i * m + b];
+            }
+        return found;
+    }
+
+    // Less of what spread adds, when Λ moves by `bend`.
+    void narrow(const Buffer& bend, Buffer& S) const {
+        for (size_t g = 0; g + 1 < s.start.size(); ++g) {
+            const int32_t* at = s.missing + s.start[g];
+            const int64_t k = s.start[g + 1] - s.start[g];
+            const Buffer& spread = spreads[g];
+            Buffer half(k * k, 0.0);
+            for (int64_t i = 0; i < k; ++i)
+                for (int64_t j = 0; j < k; ++j)
+                    for (int64_t l = 0; l < k; ++l)
+                        half[i * k + j] += spread[i * k + l] * bend[at[l] * s.m + at[j]];
+            for (int64_t i = 0; i < k; ++i)
+                for (int64_t j = 0; j < k; ++j)
+                    for (int64_t l = 0; l < k; ++l)
+                        S[at[i] * s.m + at[j]] -= s.weight[g] * half[i * k + l] * spread[l * k + j];
+        }
+    }
+
+    // Newton's step to where the map of `step` has its fixed point, from a point and its image; false: its
+    // derivative is singular.
+    bool newton(const Buffer& at, const Buffer& image, Buffer& ahead) const {
+        const int64_t c = s.c, m = s.m, width = padded(numbers);
+        Buffer by_q(c * m), by_among(c * m), moves(c * width, 0.0), A(numbers * numbers, 0.0), b(numbers);
+        std::vector<Buffer> bends;
+        left(by_q, by_among);
+        for (int64_t i = 0, k = 0; i < m; ++i)
+            for (int64_t j = 0; j <= i; ++j, ++k) {
+                bends.push_back(bent(i, j));
+                for (int64_t a = 0; a < c; ++a)
+                    moves[a * width + k] = inner_product(&by_among[a * m], &bends[k][s.column[a] * m], m);
+                b[k] = image[i * m + j] - at[i * m + j];
+            }
+        H.solve(moves.data(), width);
+        Buffer S(m * m);
+        for (int64_t k = 0; k < numbers; ++k) {
+            std::fill(S.begin(), S.end(), 0.0);
+            for (int64_t a = 0; a < c; ++a)
+                for (int64_t j = 0; j < m; ++j) {
+                    const double by = moves[a * width + k] * by_q[a * m + j];
+                    S[s.column[a] * m + j] -= by;
+                    S[j * m + s.column[a]] -= by;
+                }
+            narrow(bends[k], S);
+            for (int64_t i = 0, r = 0; i < m; ++i)
+                for (int64_t j = 0; j <= i; ++j, ++r)
+                    A[r * numbers + k] = (r == k) - (S[i * m + j] + S[j * m + i]) / (2 * s.n);
+        }
+        if (!eliminate(A, b)) return false;
+        for (int64_t i = 0, k = 0; i < m; ++i)
+            for (int64_t j = 0; j <= i; ++j, ++k)
+                ahead[i * m + j] = ahead[j * m + i] = at[i * m + j] + b[k];
+        return true;
     }
 
     // The log-likelihood of a covariance, but for a constant, and its successor.

@@ -12,6 +12,7 @@
 
 #include "kernels/kernels.hpp"
 #include "text/analyzer.hpp"
+#include "text/row_sort.hpp"
 
 namespace likelier {
 
@@ -56,16 +57,77 @@ struct CountedRows {
 };
 
 // Looks the pieces of a text up in a table, in three rounds, so that memory is waited for once for many.
-template <class Table, class Each>
-void look_up(const Table& table, const char* text, const Piece* pieces, size_t n, Each&& each) {
+// soon: what else of a term will be needed; each: handed its key, and where in the table to begin.
+template <class Table, class Soon, class Each>
+void look_up(const Table& table, const char* text, const Piece* pieces, size_t n, Soon&& soon,
+             Each&& each) {
     TermKey keys[kPieces];
+    size_t slots[kPieces];
     for (size_t i = 0; i < n; ++i) {
         keys[i] = key_of(text + pieces[i].start, pieces[i].length);
         table.prefetch_slot(keys[i]);
     }
-    for (size_t i = 0; i < n; ++i) table.prefetch_record(keys[i]);
-    for (size_t i = 0; i < n; ++i) each(text + pieces[i].start, keys[i]);
+    const size_t room = table.room();
+    for (size_t i = 0; i < n; ++i) {
+        slots[i] = table.likely_slot(keys[i]);
+        const int64_t term = table.prefetch_record(slots[i]);
+        if (term >= 0) soon(term);
+    }
+    for (size_t i = 0; i < n; ++i)
+        each(text + pieces[i].start, keys[i], table.room() == room ? slots[i] : table.first_slot(keys[i]));
 }
+
+// Rows of counted terms, of which some at a time are put in the order of their columns.
+class RowsInOrder {
+  public:
+    // columns: of each term, -1: it is left out.
+    RowsInOrder(const CountedRows& rows, const std::vector<int32_t>& columns)
+        : rows(rows), columns(columns) {}
+
+    // Takes rows from `first` on, up to one that it gives: a few, or one that is long.
+    size_t load(size_t first) {
+        sort.cells.clear();
+        row_of.clear();
+        base = at;
+        uint64_t width = 1;
+        size_t row = first;
+        do {
+            const auto size = static_cast<size_t>(rows.sizes[row]);
+            row_of.resize(row_of.size() + size, static_cast<uint32_t>(row - first));
+            for (size_t i = at; i < at + size; ++i) {
+                const int32_t to = columns[static_cast<size_t>(rows.terms[i])];
+                if (to < 0) continue;
+                const auto column = static_cast<uint32_t>(to);
+                width = std::max<uint64_t>(width, uint64_t{column} + 1);
+                sort.cells.push_back({column, static_cast<uint32_t>(i - base)});
+            }
+            at += size;
+            ++row;
+        } while (row < rows.sizes.size() &&
+                 at - base + static_cast<size_t>(rows.sizes[row]) <= kCellsAtOnce);
+        sort.sort(width);
+        return row;
+    }
+
+    // The cells that were loaded, of `count` rows, to where these start.
+    template <class T, class Index>
+    void write(const Index* starts, size_t count, Index* indices, T* values, bool binary) {
+        next.assign(starts, starts + count);
+        for (const ColumnCell& cell : sort.cells) {
+            const int64_t to = next[row_of[cell.place]]++;
+            indices[to] = static_cast<Index>(cell.column);
+            values[to] = binary ? T{1} : static_cast<T>(rows.counts[base + cell.place]);
+        }
+    }
+
+  private:
+    const CountedRows& rows;
+    const std::vector<int32_t>& columns;
+    ColumnSort sort;
+    std::vector<uint32_t> row_of;  // of each cell that was loaded
+    std::vector<int64_t> next;
+    size_t at = 0, base = 0;
+};
 
 // How often each document has each term. Documents are handed in batch by batch.
 class DocumentCounts {
@@ -154,23 +216,12 @@ class DocumentCounts {
     template <class T, class Index>
     void fill(const Index* starts, Index* indices, T* values, bool binary, int threads) {
         each_block(threads, [&](Block& block, int64_t row) {
-            const std::vector<int32_t>& columns = columns_of(block);
-            std::vector<uint64_t> cells;
-            size_t at = 0;
-            for (int64_t size : block.rows.sizes) {
-                cells.clear();
-                for (int64_t i = 0; i < size; ++i, ++at) {
-                    const int64_t to = columns[static_cast<size_t>(block.rows.terms[at])];
-                    if (to >= 0)
-                        cells.push_back(static_cast<uint64_t>(to) << 32 |
-                                        static_cast<uint32_t>(block.rows.counts[at]));
-                }
-                std::sort(cells.begin(), cells.end());
-                auto out = starts[row++];
-                for (uint64_t cell : cells) {
-                    indices[out] = static_cast<Index>(cell >> 32);
-                    values[out++] = binary ? T{1} : static_cast<T>(static_cast<uint32_t>(cell));
-                }
+            RowsInOrder in_order(block.rows, columns_of(block));
+            for (size_t first = 0; first < block.rows.sizes.size();) {
+                const size_t last = in_order.load(first);
+                in_order.write(starts + row + static_cast<int64_t>(first), last - first, indices, values,
+                               binary);
+                first = last;
             }
             block.rows = {};
         });
@@ -199,7 +250,7 @@ class DocumentCounts {
     struct Share {
         explicit Share(const Analysis& analysis) : analyzer(analysis) {}
         TermTable<Seen> own;
-        std::vector<Place> places;  // of a vocabulary that is given
+        std::vector<Place, LargePages<Place>> places;  // of a vocabulary that is given
         Analyzer analyzer;
         TextBuffer encoded;
         CountedRows made;
@@ -229,26 +280,30 @@ class DocumentCounts {
             }
             return true;
         };
-        const auto find = [&](const char* text, const TermKey& key) {
-            const int64_t term = vocabulary->find(text, key);
+        const auto find = [&](const char* text, const TermKey& key, size_t slot) {
+            const int64_t term = vocabulary->find(text, key, slot);
             if (term >= 0) met(share.places[static_cast<size_t>(term)], term);
         };
-        const auto add = [&](const char* text, const TermKey& key) {
+        const auto add = [&](const char* text, const TermKey& key, size_t slot) {
             if (share.own.size() == INT32_MAX) {
                 room = false;
                 return;
             }
-            const int64_t term = share.own.find_or_add(text, key);
+            const int64_t term = share.own.find_or_add(text, key, slot);
             Seen& seen = share.own.extra(term);
             seen.times++;
             seen.documents += met(seen.place, term);
         };
+        const auto nothing_soon = [](int64_t) {};  // it lies beside the term
+        const auto place_soon = [&](int64_t term) {
+            __builtin_prefetch(&share.places[static_cast<size_t>(term)], 1);
+        };
         share.analyzer.each_term(utf8_of(document, share.encoded),
                                  [&](const char* text, const Piece* pieces, size_t n) {
                                      if (vocabulary != nullptr)
-                                         look_up(*vocabulary, text, pieces, n, find);
+                                         look_up(*vocabulary, text, pieces, n, place_soon, find);
                                      else
-                                         look_up(share.own, text, pieces, n, add);
+                                         look_up(share.own, text, pieces, n, nothing_soon, add);
                                  });
         if (rows_kept) share.made.sizes.push_back(static_cast<int64_t>(share.made.terms.size() - before));
         return room;

@@ -32,26 +32,6 @@ inline int32_t murmur(const char* text, size_t length) {
     return static_cast<int32_t>(hash ^ hash >> 16);
 }
 
-// Numbers in rising order; many of them by three rounds over their digits.
-inline void sort_numbers(std::vector<uint32_t>& numbers, std::vector<uint32_t>& other) {
-    if (numbers.size() < 512) {
-        std::sort(numbers.begin(), numbers.end());
-        return;
-    }
-    constexpr int kDigits = 11;
-    constexpr uint32_t kAll = (1u << kDigits) - 1;
-    other.resize(numbers.size());
-    for (int shift = 0; shift < 32; shift += kDigits) {
-        size_t places[kAll + 2] = {};
-        for (uint32_t number : numbers) places[(number >> shift & kAll) + 1]++;
-        if (std::find(places, places + kAll + 2, numbers.size()) != places + kAll + 2)
-            continue;  // one digit
-        for (size_t i = 1; i <= kAll; ++i) places[i] += places[i - 1];
-        for (uint32_t number : numbers) other[places[number >> shift & kAll]++] = number;
-        numbers.swap(other);
-    }
-}
-
 enum class Norm { none, l1, l2 };
 
 // How values are made of the sums of signs, in the order of scikit-learn's operations.
@@ -128,8 +108,11 @@ class HashedDocuments {
             for (int64_t task = next(); task >= 0; task = next()) {
                 const int64_t first = task * kDocumentsAtOnce;
                 worker.made.clear();
-                for (int64_t i = first; i < std::min(n, first + kDocumentsAtOnce); ++i)
-                    count(documents[static_cast<size_t>(i)], worker);
+                for (int64_t i = first; i < std::min(n, first + kDocumentsAtOnce); ++i) {
+                    hash(documents[static_cast<size_t>(i)], worker);
+                    if (worker.sort.cells.size() >= kCellsAtOnce) count(worker);
+                }
+                count(worker);
                 blocks[before + static_cast<size_t>(task)] = worker.made;
             }
         });
@@ -178,36 +161,60 @@ class HashedDocuments {
         explicit Worker(const Analysis& analysis) : analyzer(analysis) {}
         Analyzer analyzer;
         TextBuffer encoded;
-        std::vector<uint32_t> cells, other;  // a column, and whether its sign is positive
-        CountedRows made;
+        ColumnSort
+            sort;  // of a cell for each term, whose place says its row and whether its sign is positive
+        std::vector<size_t> starts;  // of the rows of these cells
+        std::vector<size_t> ends;    // of what is left of them
+        CountedRows made, sorted;
     };
 
-    void count(const Document& document, Worker& worker) const {
-        std::vector<uint32_t>& cells = worker.cells;
-        CountedRows& out = worker.made;
+    // Another row of cells.
+    void hash(const Document& document, Worker& worker) const {
+        std::vector<ColumnCell>& cells = worker.sort.cells;
+        const auto row = static_cast<uint32_t>(worker.starts.size());
         const bool power = (columns & (columns - 1)) == 0;
-        cells.clear();
+        worker.starts.push_back(cells.size());
         worker.analyzer.each_term(
             utf8_of(document, worker.encoded), [&](const char* text, const Piece* pieces, size_t n) {
                 for (size_t i = 0; i < n; ++i) {
                     const int32_t hash = murmur(text + pieces[i].start, pieces[i].length);
                     const int64_t size = hash < 0 ? -static_cast<int64_t>(hash) : hash;
                     const int64_t column = power ? size & (columns - 1) : size % columns;
-                    cells.push_back(static_cast<uint32_t>(column) << 1 |
-                                    static_cast<uint32_t>(!alternate || hash >= 0));
+                    cells.push_back({static_cast<uint32_t>(column),
+                                     row << 1 | static_cast<uint32_t>(!alternate || hash >= 0)});
                 }
             });
-        sort_numbers(cells, worker.other);
-        const size_t before = out.terms.size();
-        for (uint32_t cell : cells) {
-            const auto column = static_cast<int32_t>(cell >> 1);
-            if (out.terms.size() == before || out.terms.back() != column) {
-                out.terms.push_back(column);
-                out.counts.push_back(0);
+    }
+
+    // Sorts the cells and adds those of one row and column up.
+    void count(Worker& worker) const {
+        CountedRows &sorted = worker.sorted, &out = worker.made;
+        worker.ends = worker.starts;
+        sorted.terms.resize(worker.sort.cells.size());
+        sorted.counts.resize(worker.sort.cells.size());
+        worker.sort.sort(static_cast<uint64_t>(columns));
+        for (const ColumnCell& cell : worker.sort.cells) {
+            const size_t row = cell.place >> 1;
+            const auto column = static_cast<int32_t>(cell.column);
+            const int32_t sign = cell.place & 1 ? 1 : -1;
+            size_t& end = worker.ends[row];
+            if (end > worker.starts[row] && sorted.terms[end - 1] == column) {
+                sorted.counts[end - 1] += sign;
+            } else {
+                sorted.terms[end] = column;
+                sorted.counts[end++] = sign;
             }
-            out.counts.back() += cell & 1 ? 1 : -1;
         }
-        out.sizes.push_back(static_cast<int64_t>(out.terms.size() - before));
+        for (size_t row = 0; row < worker.starts.size(); ++row) {
+            const auto first = static_cast<std::ptrdiff_t>(worker.starts[row]),
+                       last = static_cast<std::ptrdiff_t>(worker.ends[row]);
+            out.terms.insert(out.terms.end(), sorted.terms.begin() + first, sorted.terms.begin() + last);
+            out.counts.insert(out.counts.end(), sorted.counts.begin() + first,
+                              sorted.counts.begin() + last);
+            out.sizes.push_back(last - first);
+        }
+        worker.sort.cells.clear();
+        worker.starts.clear();
     }
 
     const Analysis& analysis;

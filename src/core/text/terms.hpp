@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/large_pages.hpp"
 #include "text/unicode.hpp"
 
 namespace likelier {
@@ -69,41 +70,63 @@ class TermTable {
         return {record.length > kHead ? texts.data() + record.start : head, record.length};
     }
 
-    void prefetch_slot(const TermKey& key) const { __builtin_prefetch(&slots[key.hash & mask()]); }
-    void prefetch_record(const TermKey& key) const {
-        const int32_t id = slots[key.hash & mask()].id;
-        if (id >= 0) __builtin_prefetch(&records[static_cast<size_t>(id)]);
+    void prefetch_slot(const TermKey& key) const { __builtin_prefetch(&slots[first_slot(key)]); }
+
+    // How many slots there are; if it has changed, places in the table have, too.
+    size_t room() const { return slots.size(); }
+    size_t first_slot(const TermKey& key) const { return key.hash & mask(); }
+
+    // The first slot from there on that has the same hash, or nothing.
+    size_t likely_slot(const TermKey& key) const {
+        size_t slot = first_slot(key);
+        while (slots[slot].id >= 0 && slots[slot].hash != key.hash) slot = (slot + 1) & mask();
+        return slot;
     }
 
-    // The number of a term, -1 if it is unknown.
-    int64_t find(const char* text, const TermKey& key) const { return slots[slot_of(text, key)].id; }
-    int64_t find(const char* text, size_t length) const { return find(text, key_of(text, length)); }
+    // The number in a slot, of which the term is about to be looked at; -1: there is none.
+    int64_t prefetch_record(size_t slot) const {
+        const int32_t id = slots[slot].id;
+        if (id >= 0) __builtin_prefetch(&records[static_cast<size_t>(id)]);
+        return id;
+    }
 
-    int64_t find_or_add(const char* text, const TermKey& key) {
-        const size_t slot = slot_of(text, key);
+    // The number of a term, -1 if it is unknown. slot: where to begin, if that is known.
+    int64_t find(const char* text, const TermKey& key, size_t slot) const {
+        return slots[slot_of(text, key, slot)].id;
+    }
+    int64_t find(const char* text, size_t length) const {
+        const TermKey key = key_of(text, length);
+        return find(text, key, first_slot(key));
+    }
+
+    int64_t find_or_add(const char* text, const TermKey& key, size_t slot) {
+        slot = slot_of(text, key, slot);
         return slots[slot].id >= 0 ? slots[slot].id : added(text, key);
+    }
+    int64_t find_or_add(const char* text, const TermKey& key) {
+        return find_or_add(text, key, first_slot(key));
     }
 
     // The numbers of all terms in the order of their bytes, which for UTF-8 is that of code points.
     std::vector<int32_t> sorted() const {
-        struct Place {
-            uint64_t head[2];
-            int32_t id;
-            uint32_t length;
-        };
-        std::vector<Place> places(records.size());
+        std::vector<Place> places(records.size()), dealt(records.size());
         for (size_t i = 0; i < places.size(); ++i)
             places[i] = {{in_text_order(records[i].head[0]), in_text_order(records[i].head[1])},
                          static_cast<int32_t>(i),
                          records[i].length};
-        std::sort(places.begin(), places.end(), [&](const Place& a, const Place& b) {
-            if (a.head[0] != b.head[0]) return a.head[0] < b.head[0];
-            if (a.head[1] != b.head[1]) return a.head[1] < b.head[1];
-            if (a.length <= kHead || b.length <= kHead) return a.length < b.length;
-            return text(a.id) < text(b.id);
-        });
-        std::vector<int32_t> ids(places.size());
-        for (size_t i = 0; i < ids.size(); ++i) ids[i] = places[i].id;
+        // By their first two bytes, then those with the same ones by comparing them.
+        constexpr int kShift = 48;
+        std::vector<size_t> ends((size_t{1} << 16) + 1);
+        for (const Place& place : places) ends[(place.head[0] >> kShift) + 1]++;
+        for (size_t i = 1; i < ends.size(); ++i) ends[i] += ends[i - 1];
+        for (const Place& place : places) dealt[ends[place.head[0] >> kShift]++] = place;
+        size_t first = 0;
+        for (size_t end : ends) {
+            sort_places(dealt.data() + first, dealt.data() + end);
+            first = end;
+        }
+        std::vector<int32_t> ids(dealt.size());
+        for (size_t i = 0; i < ids.size(); ++i) ids[i] = dealt[i].id;
         return ids;
     }
 
@@ -116,8 +139,25 @@ class TermTable {
         uint64_t head[2];
         uint64_t start;  // in `texts`, of a term longer than its head
         uint32_t length;
-        Extra extra;
+        [[no_unique_address]] Extra extra;
     };
+    static_assert(64 % sizeof(Record) == 0, "a record lies in one cache line");
+
+    // What terms are sorted by.
+    struct Place {
+        uint64_t head[2];
+        int32_t id;
+        uint32_t length;
+    };
+
+    void sort_places(Place* first, Place* last) const {
+        std::sort(first, last, [&](const Place& a, const Place& b) {
+            if (a.head[0] != b.head[0]) return a.head[0] < b.head[0];
+            if (a.head[1] != b.head[1]) return a.head[1] < b.head[1];
+            if (a.length <= kHead || b.length <= kHead) return a.length < b.length;
+            return text(a.id) < text(b.id);
+        });
+    }
 
     size_t mask() const { return slots.size() - 1; }
 
@@ -128,9 +168,8 @@ class TermTable {
                std::memcmp(texts.data() + one.start + kHead, text + kHead, key.length - kHead) == 0;
     }
 
-    // Where a term is, or could be put.
-    size_t slot_of(const char* text, const TermKey& key) const {
-        size_t slot = key.hash & mask();
+    // Where a term is, or could be put; not before `slot`.
+    size_t slot_of(const char* text, const TermKey& key, size_t slot) const {
         while (slots[slot].id >= 0 && (slots[slot].hash != key.hash ||
                                        !equal(records[static_cast<size_t>(slots[slot].id)], text, key)))
             slot = (slot + 1) & mask();
@@ -159,14 +198,15 @@ class TermTable {
     }
 
     void grow() {
-        std::vector<Slot> before(2 * slots.size());
+        Slots before(2 * slots.size());
         before.swap(slots);
         for (const Slot& slot : before)
             if (slot.id >= 0) slots[free_slot(slot.hash)] = slot;
     }
 
-    std::vector<Slot> slots;
-    std::vector<Record> records;
+    using Slots = std::vector<Slot, LargePages<Slot>>;
+    Slots slots;
+    std::vector<Record, LargePages<Record>> records;
     std::vector<char> texts;  // of terms longer than their heads, with padding behind the last
 };
 

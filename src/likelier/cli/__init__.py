@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from likelier.cli import compare, completion, inspect, merge, predict, serve, stream, token, train
+from likelier.cli import compare, completion, export, inspect, merge, predict, serve, stream, token, train
 from likelier.cli.arguments import Parser, Terminated, corrected, in_options, say, terminable
 
 # What is wrong with data, files and arguments; anything else is a defect. Either is said in one line.
@@ -12,7 +12,7 @@ WRONG = (ValueError, TypeError, OSError, NotImplementedError, MemoryError, Impor
 BAD, DEFECT = 2, 70  # the latter as sysexits.h has it
 BROKEN_PIPE, INTERRUPTED, TERMINATED = 141, 130, 143  # as shells have it: 128 and the number of the signal
 
-COMMANDS = (compare, train, predict, stream, serve, token, inspect, merge, completion)
+COMMANDS = (compare, train, predict, export, stream, serve, token, inspect, merge, completion)
 # Of which --version shows the versions that are installed.
 LIBRARIES = (
     "numpy",

@@ -132,14 +132,21 @@ def add_settings(parser: Any, what: str) -> None:
     )
 
 
-def add_table(parser: argparse.ArgumentParser, *, data: str = "+") -> Any:
-    """The arguments that say what is read; their group."""
+def add_table(
+    parser: argparse.ArgumentParser, *, data: str = "+", option: str | None = None, what: str = ""
+) -> Any:
+    """The arguments that say what is read; their group.
+
+    option: the name of an option that the files follow, and `what` is done with them.
+    """
     group = parser.add_argument_group("what is read")
     group.add_argument(
-        "data",
+        option or "data",
         nargs=data,
         metavar="DATA",
-        help="files, folders, globs or URLs: CSV, TSV, Parquet, JSON lines, svmlight, VW; also compressed",
+        **({"dest": "data", "default": []} if option else {}),  # type: ignore[arg-type]
+        help=f"{what}files, folders, globs or URLs: CSV, TSV, Parquet, JSON lines, svmlight, VW; also "
+        "compressed",
     )
     group.add_argument("--format", choices=list(scanned()), help="where the names of files do not say it")
     group.add_argument(

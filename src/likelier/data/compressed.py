@@ -13,12 +13,12 @@ FULL = 0.05  # of the cells, from which on dense rows are faster
 GLANCED = 32  # rows that are looked at before all are
 
 
-def compressed(source: Source) -> Source:
+def compressed(source: Source, few_columns: int = FEW_COLUMNS) -> Source:
     """The same rows, where that makes passes over them cheaper; else the source itself."""
     if not isinstance(source, Arrays) or not isinstance(source.X, Dense):
         return source
     n, p = source.X.shape
-    if p <= FEW_COLUMNS or n == 0 or not _mostly_zero(source.X.array[:: max(1, n // GLANCED)]):
+    if p <= few_columns or n == 0 or not _mostly_zero(source.X.array[:: max(1, n // GLANCED)]):
         return source
     counts, native = np.empty(n, dtype=np.int64), source.X.native()
     _core.count_stored(native, counts)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import islice, pairwise
+from itertools import groupby, islice, pairwise
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -28,7 +28,8 @@ from likelier.warning_location import outside
 
 # What the columns of a table are, and what is computed of each before it is encoded.
 
-Kind = Literal["number", "bool", "category", "ordered", "date"]
+Kind = Literal["number", "bool", "category", "ordered", "date", "text"]
+CODED = ("category", "text")  # whose cells are codes of strings
 DAY = 86_400e6  # microseconds
 
 DATE_PARTS: dict[str, Callable[[Any], Any]] = {
@@ -245,12 +246,18 @@ class Design:
 
     @cached_property
     def plan(self) -> Plan:
-        return _plan(self.terms[: self.cells])
+        """How single cells are encoded, where there is no text."""
+        return _plan(self.terms)
 
-    @property
-    def cells(self) -> int:
-        """How many of the terms are for single cells; those after them are for words."""
-        return sum(not isinstance(term, WordsTerm) for term in self.terms)
+    @cached_property
+    def _runs(self) -> list[tuple[slice, Plan | None]]:
+        """Runs of terms for single cells, and how they are encoded; or (None) of those for words."""
+        found, start = [], 0
+        for words, run in groupby(self.terms, lambda term: isinstance(term, WordsTerm)):
+            terms = list(run)
+            found.append((slice(start, start + len(terms)), None if words else _plan(terms)))
+            start += len(terms)
+        return found
 
     @cached_property
     def p(self) -> int:
@@ -370,11 +377,11 @@ class Design:
             keep = [j for j, term in enumerate(self.terms) if not isinstance(term, LeftOut)]
             return derived.select(np.array(keep, dtype=np.intp))
         sparse = self.sparse if sparse is None else sparse
-        if self.cells < len(self.terms):
+        if any(plan is None for _, plan in self._runs):
             found = self._with_words(derived, threads)
             return found if sparse else Dense(found.to_array())
         if sparse:
-            return self._cells(derived, threads)
+            return self._cells(derived, threads, self.plan)
         out = np.zeros((derived.shape[0], self.p))
 
         def write(start: int, stop: int) -> Any:
@@ -385,31 +392,34 @@ class Design:
 
     def _with_words(self, X: Columns, threads: int) -> CSR:
         """Cells, and beside them words."""
-        first, rest = X.arrays[: self.cells], X.arrays[self.cells :]
-        blocks = [self._cells(Columns(first), threads)] if first else []
-        for term, texts in zip(self.terms[self.cells :], rest, strict=True):
-            assert isinstance(term, WordsTerm)
-            blocks.append(term.rows(texts))
+        blocks: list[CSR] = []
+        for run, plan in self._runs:
+            if plan is not None:
+                blocks.append(self._cells(Columns(X.arrays[run]), threads, plan))
+                continue
+            for term, texts in zip(self.terms[run], X.arrays[run], strict=True):
+                assert isinstance(term, WordsTerm)
+                blocks.append(term.rows(texts))
         return beside(blocks)
 
-    def _cells(self, X: Columns, threads: int) -> CSR:
+    def _cells(self, X: Columns, threads: int, plan: Plan) -> CSR:
         n = X.shape[0]
         ends = np.zeros(n + 1, dtype=np.int64)
 
         def count(start: int, stop: int) -> Any:
             counts = ends[1 + start : 1 + stop]
-            return _core.design_counts(X.rows(start, stop).native(), *self.plan, counts)
+            return _core.design_counts(X.rows(start, stop).native(), *plan, counts)
 
         self._each_piece(X, threads, count)
         np.cumsum(ends, out=ends)
         kind: Any = np.int32 if max(ends[-1], self.p) < 2**31 else np.int64
         starts = ends.astype(kind)
         values, columns = np.empty(int(ends[-1])), np.empty(int(ends[-1]), dtype=kind)
-        p = self.plan.P
+        p = plan.P
 
         def write(start: int, stop: int) -> Any:
             piece = X.rows(start, stop).native()
-            return _core.design_cells(piece, *self.plan, starts[start : stop + 1], values, columns)
+            return _core.design_cells(piece, *plan, starts[start : stop + 1], values, columns)
 
         self._each_piece(X, threads, write)
         return CSR(values, columns, starts, p)
@@ -445,7 +455,7 @@ def _renamed(term: Term, name: str, of_column: str) -> Term:
 
 def of_kind(column: TableColumn, values: Any) -> Any:
     """The values of a column, refused where they are of another kind than in fit."""
-    if column.kind in ("category", "ordered"):
+    if column.kind in (*CODED, "ordered"):
         return values
     if isinstance(values, Factor):
         dated = column.kind == "date"

@@ -96,7 +96,7 @@ class FormulaFactor:
     def _coded(self, value: Any) -> tuple[Codes, Any]:
         assert self.levels is not None
         if not isinstance(value, Factor) and isinstance(self.levels[0], bool):
-            value = truths(value)
+            value = booleans(value)
         factor = as_factor(_Levels(self.expression, self.levels), value)  # type: ignore[arg-type]
         codes = factor.coded(self.levels).codes
         strange = codes == len(self.levels)
@@ -114,7 +114,7 @@ class _Levels(NamedTuple):
     levels: NDArray[Any]
 
 
-def truths(value: Any) -> Factor:
+def booleans(value: Any) -> Factor:
     """Booleans as categories; those of a file may have been read as numbers."""
     numbers = np.asarray(value, dtype=np.float64)
     levels = np.array([False, True], dtype=object)

@@ -146,9 +146,10 @@ Kind = Literal["number", "bool", "category", "time", "nested", "mixed"]
 # What to do about columns that a model cannot use.
 ADVICE: dict[str, str] = {
     "written": "turn text that holds numbers into numbers, with X.astype(float) or pandas.to_numeric",
-    "category": "encode categories, for example with sklearn.preprocessing.OneHotEncoder (OrdinalEncoder "
-    "for CategoricalNB, and for a Mixture whose families call such columns 'categorical')",
-    "time": "give dates and times as numbers, for example of days since a first one",
+    "category": "encode categories with likelier.DesignMatrix (with sklearn.preprocessing.OrdinalEncoder "
+    "for CategoricalNB, and for a Mixture whose families call such columns 'categorical'); NaiveBayes "
+    "takes them as they are",
+    "time": "convert dates and times to numbers, for example to days since a first one",
     "nested": "make a column of each part of a nested one",
     "mixed": "make all values of a column numbers (or strings, for NaiveBayes)",
 }

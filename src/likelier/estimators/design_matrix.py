@@ -1,7 +1,7 @@
 """The design matrix of a mixed table, as a transformer."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +22,7 @@ from likelier.data.design import (
     NumberTerm,
     encoding_threads,
 )
+from likelier.data.word_counts import WordsTerm
 from likelier.estimators import encoding, validation
 from likelier.estimators.base import NOT_ROUTED
 from likelier.estimators.sources import by_block, gathered, stored
@@ -29,7 +30,7 @@ from likelier.states.design_survey import DesignSettings, DesignSurvey
 
 
 class DesignMatrix(TransformerMixin, BaseEstimator):
-    """A table of numbers, categories and dates as the numeric columns that linear and Gaussian models take.
+    """A table of numbers, categories, dates and text as the numbers that linear and Gaussian models take.
 
     Numbers stay as they are or are standardised; categories become indicators (one-hot), ordered categories
     their ranks, dates days since 1970 or parts such as the month; a missing value becomes the mean of its
@@ -56,6 +57,11 @@ class DesignMatrix(TransformerMixin, BaseEstimator):
     sparse : {"auto"} or bool, default="auto"
         Whether `transform` returns a sparse matrix. "auto": if it is smaller. With `set_output` the result
         is dense.
+    text : str or sequence of str, default=None
+        Columns of text. Each word gets a column, in lower case and of two characters or more, with the
+        weight (1 + ln c) (1 + ln (1 + n) / (1 + n_j)) if it stands c times in the row and in n_j of n rows,
+        and the weights of a row have length 1. Words with a smaller weight of rows than `min_count` are
+        left out. None: strings are categories.
 
     Attributes
     ----------
@@ -64,7 +70,9 @@ class DesignMatrix(TransformerMixin, BaseEstimator):
     means_ : dict
         The mean of each column of numbers, of the values that are not missing.
     kinds_ : dict
-        What each column was taken for: "number", "bool", "category", "ordered" or "date".
+        What each column was taken for: "number", "bool", "category", "ordered", "date" or "text".
+    words_ : dict
+        The words of each column of text.
     sparse_ : bool
         Whether `transform` returns a sparse matrix.
     n_features_in_ : int
@@ -112,6 +120,7 @@ class DesignMatrix(TransformerMixin, BaseEstimator):
         parts: Any = None,
         missing: str = "indicator",
         sparse: Any = "auto",
+        text: Any = None,
     ) -> None:
         self.drop = drop
         self.min_count = min_count
@@ -119,6 +128,7 @@ class DesignMatrix(TransformerMixin, BaseEstimator):
         self.parts = parts
         self.missing = missing
         self.sparse = sparse
+        self.text = text
 
     # ---- fitting -----------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -219,7 +229,7 @@ class DesignMatrix(TransformerMixin, BaseEstimator):
         """Become fitted; the rows as a source of the table."""
         settings = self._settings()
         source, table, names = opened_table(self, X, sample_weight)
-        _check_parts(settings, [column.name for column in table])
+        _check_names(settings, [column.name for column in table])
         with validation.naming(source):
             found = encoding.surveyed(source, table, settings)
         self._publish(found, names)
@@ -251,6 +261,7 @@ class DesignMatrix(TransformerMixin, BaseEstimator):
             standardize=settings.standardize,
             missing=settings.missing,
             sparse=sparse,
+            text=list(settings.text) or None,
         )
         new._design, new._survey = design, None
         new.n_features_in_ = len(design.table)
@@ -278,6 +289,12 @@ class DesignMatrix(TransformerMixin, BaseEstimator):
         """The mean of each column of numbers."""
         terms = self._check_fitted().terms
         return {t.name: t.fill * t.scale + t.shift for t in terms if isinstance(t, NumberTerm)}
+
+    @property
+    def words_(self) -> dict[str, list[str]]:
+        """The words of each column of text."""
+        terms = self._check_fitted().terms
+        return {term.name: list(term.words) for term in terms if isinstance(term, WordsTerm)}
 
     @property
     def kinds_(self) -> dict[str, str]:
@@ -419,7 +436,19 @@ def settings_of(given: DesignMatrix) -> DesignSettings:
         _parts(given.parts),
         given.missing,  # type: ignore[arg-type]
         None if isinstance(given.sparse, str) else bool(given.sparse),
+        _names("text", given.text),
     )
+
+
+def _names(parameter: str, names: Any) -> tuple[str, ...]:
+    """Names of columns: none, one, or several."""
+    if names is None or isinstance(names, str):
+        return () if names is None else (names,)
+    found = tuple(names) if isinstance(names, Iterable) else (names,)
+    wrong = [name for name in found if not isinstance(name, str)]
+    if wrong:
+        raise ValueError(f"{parameter} must be names of columns; got {wrong[0]!r}.")
+    return found
 
 
 def _parts(parts: Any) -> Any:
@@ -434,11 +463,15 @@ def _parts(parts: Any) -> Any:
     return listed
 
 
-def _check_parts(settings: DesignSettings, names: list[str]) -> None:
-    named = [str(part[0]) for part in settings.parts] if settings.by_column else []
-    unknown = [name for name in named if name not in names]
-    if unknown:
-        raise ValueError(f"parts: no column named {unknown[0]!r}; columns: {', '.join(names)}")
+def _check_names(settings: DesignSettings, names: list[str]) -> None:
+    """Whether there are the columns that the settings name."""
+    dated = [str(part[0]) for part in settings.parts] if settings.by_column else []
+    for parameter, named in (("parts", dated), ("text", settings.text)):
+        unknown = [name for name in named if name not in names]
+        if unknown:
+            raise ValueError(
+                f"{parameter}: no column named {unknown[0]!r}; columns: {', '.join(map(str, names))}"
+            )
 
 
 def _merged(surveys: list[Any]) -> DesignSurvey:
@@ -474,6 +507,8 @@ def inverse_of(design: Design, j: int, Z: Any) -> NDArray[Any]:
     (term,) = terms
     if isinstance(term, LeftOut):
         raise ValueError(f"column {column.name!r} has no value in any row of fit, and was left out.")
+    if isinstance(term, WordsTerm):
+        raise ValueError(f"column {column.name!r} is text, of which the order of words is not kept.")
     if isinstance(term, NumberTerm):
         values = cells[:, 0] * term.scale + term.shift
         if term.gaps:

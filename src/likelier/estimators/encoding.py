@@ -32,7 +32,7 @@ from likelier.data.table_columns import table_of
 from likelier.display import some_of
 from likelier.engines import run
 from likelier.estimators.frames import feature_names, opened
-from likelier.states.design_survey import DesignSettings, DesignSurvey, declared_parts
+from likelier.states.design_survey import DesignSettings, DesignSurvey, declared
 from likelier.warning_location import outside
 
 # Tables in memory: frames of any library, and arrays of numbers or of objects.
@@ -283,7 +283,7 @@ def surveyed(source: Source, table: Sequence[TableColumn], settings: DesignSetti
     """What must be known of a table before it becomes a design matrix, from one pass over its rows."""
     if isinstance(source, Scan | DaskRows):
         source = source.without_target()
-    return run(source, partial(DesignSurvey.start, declared_parts(table, settings)))
+    return run(source, partial(DesignSurvey.start, declared(table, settings)))
 
 
 def designed(source: Source, design: Design) -> Source:

@@ -1,12 +1,14 @@
 """Fitted estimators as programs elsewhere: what each hands to the exports."""
 
+from pathlib import Path
 from typing import Any
 
 from likelier.data.design import Design
 from likelier.estimators import validation
-from likelier.export import sql
+from likelier.export import c, python, sql
 from likelier.export.describe import NotExpressible, program_of
 from likelier.export.program import Program
+from likelier.storing.files import write
 
 WHY_NOT = {
     "OnlineClassifier": "its features are hashed, and only likelier computes the same hash from a row",
@@ -93,3 +95,90 @@ def to_sql(
     """
     kept = [keep] if isinstance(keep, str) else list(keep)
     return sql.to_sql(described(self), table, dialect, output, kept)
+
+
+def to_python(model: Any, path: Any = None, *, overwrite: bool = False) -> str:
+    """A fitted model as Python source that needs nothing but Python's standard library.
+
+    The module has `predict(row)`, `scores(row)` and, if the model has probabilities, `predict_proba(row)`
+    and `CLASSES`. A row is a dict of its cells by column name; None and NaN are missing values.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted classifier or regression of likelier.
+    path : str or Path, default=None
+        File to write the source to. None: it is only returned.
+    overwrite : bool, default=False
+        Whether a file that exists is written over.
+
+    Returns
+    -------
+    source : str
+        The source.
+
+    Raises
+    ------
+    ValueError
+        If the model cannot be expressed; the message says why.
+    FileExistsError
+        If the file exists and `overwrite` is False.
+
+    Examples
+    --------
+    >>> from likelier import LogisticRegression, to_python
+    >>> model = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"])
+    >>> names = {}
+    >>> exec(to_python(model), names)
+    >>> names["predict"]({"c0": 2.5})
+    'b'
+    """
+    return kept(python.to_python(described(model)), path, overwrite=overwrite)
+
+
+def kept(text: str, path: Any, *, overwrite: bool) -> str:
+    """The text, which is also written to a file if there is a path: whole, or not at all."""
+    if path is not None:
+        place = Path(path)
+        if place.exists() and not overwrite:
+            raise FileExistsError(f"{place} exists: pass overwrite=True to write over it.")
+        write(place, text.encode())
+    return text
+
+
+def to_c(model: Any, path: Any = None, *, overwrite: bool = False) -> str:
+    """A fitted model as one file of C99 that needs nothing but the mathematical library.
+
+    It has `likelier_scores`, `likelier_predict`, `likelier_class` and, if the model has probabilities,
+    `likelier_proba`; a row is an array of doubles, in the order that a comment at the top says, and NAN is
+    a missing value. `likelier_level` finds the number of a category.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted classifier or regression of likelier.
+    path : str or Path, default=None
+        File to write the source to. None: it is only returned.
+    overwrite : bool, default=False
+        Whether a file that exists is written over.
+
+    Returns
+    -------
+    source : str
+        The source.
+
+    Raises
+    ------
+    ValueError
+        If the model cannot be expressed; the message says why.
+    FileExistsError
+        If the file exists and `overwrite` is False.
+
+    Examples
+    --------
+    >>> from likelier import LogisticRegression, to_c
+    >>> model = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"])
+    >>> "int likelier_predict(const double *cells)" in to_c(model)
+    True
+    """
+    return kept(c.to_c(described(model)), path, overwrite=overwrite)

@@ -122,5 +122,6 @@ def _typed(column: NDArray[Any]) -> Any:
     if column.dtype.kind != "O":
         return column
     values = column.tolist()
-    numbers = all(isinstance(value, float) for value in values)
+    # Whole numbers that are categories come back as integers, beside observed cells that are floats.
+    numbers = all(type(value) in (float, int) for value in values)
     return np.array(values) if numbers else values

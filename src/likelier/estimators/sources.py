@@ -52,7 +52,7 @@ def by_block(method: M) -> M:
 def _answered(name: str, estimator: Any, given: Any, named: Any, X: Any) -> Any:
     """Answers to a block; where a filter has left none of its rows, none."""
     if X.shape[0] == 0:
-        return _of_few(partial(_answered, name, estimator, given, named), X)
+        return _of_few(partial(_answered, name, estimator, given, named), X, X.shape[1])
     return getattr(estimator, name)(X, *given, **named)
 
 
@@ -64,7 +64,7 @@ def _mapped(answer: Callable[[Any], Any], X: Any) -> Any:
     array = hasattr(X, "chunks")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of made-up cells; of names and columns, each block warns
-        like = _of_few(answer, X._meta)
+        like = _of_few(answer, X._meta, X.shape[1])
     if not array:  # a frame of answers, or an array
         return X.map_partitions(answer, meta=like)
     shape = {"drop_axis": 1} if like.ndim == 1 else {"chunks": (X.chunks[0], like.shape[1:])}
@@ -72,11 +72,11 @@ def _mapped(answer: Callable[[Any], Any], X: Any) -> Any:
     return da.map_blocks(answer, X, dtype=like.dtype, meta=like, name=name, **shape)
 
 
-def _of_few(answer: Callable[[Any], Any], X: Any) -> Any:
-    """No answers, of the shape and type of those to rows like X."""
+def _of_few(answer: Callable[[Any], Any], X: Any, p: int) -> Any:
+    """No answers, of the shape and type of those to rows like X, of p columns."""
     token = MADE_UP.set(True)
     try:
-        return answer(_few(X, X.shape[1]))[:0]
+        return answer(_few(X, p))[:0]
     finally:
         MADE_UP.reset(token)
 
@@ -92,7 +92,7 @@ def _few(X: Any, p: int) -> Any:
     return meta_nonempty(X)
 
 
-# The door for sources, such as `scan` makes, which bring y and weights along.
+# Validation of sources, such as those of `scan`, which include y and weights.
 
 S = TypeVar("S", bound=Stored)
 

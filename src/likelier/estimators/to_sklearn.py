@@ -187,7 +187,7 @@ def _mixture(model: Any, new: Any) -> None:
 
 
 def _steps(model: Any, new: Any) -> None:
-    """The weights that go on beside their mean, which is shown."""
+    """The weights that training continues with, beside their mean, which is shown."""
     state = model._statistics
     if state is None:
         new.t_ = getattr(new, "t_", 1.0)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from likelier import scores as terms
 from likelier.data.design import BinTerm, CategoryTerm, CodeTerm, Design, LeftOut, NumberTerm, TableColumn
+from likelier.data.formula import FormulaDesign
 from likelier.data.units import Units
 from likelier.data.word_counts import WordsTerm
 from likelier.export.program import (
@@ -80,6 +81,11 @@ def program_of(
     design: Design | None,
 ) -> Program:
     """The description of a fitted model with p input columns."""
+    if isinstance(design, FormulaDesign):
+        raise NotExpressible(
+            f"this {model} cannot be exported: the terms of its formula are computed by likelier alone. "
+            "Fit it to columns that hold their values."
+        )
     scores, units = _out_of_units(scored.scores)
     inputs, columns = _columns(p, names, design, scored.levels)
     columns = _limited(columns, scored.support)
@@ -126,7 +132,7 @@ def _plain(levels: Any) -> tuple[Any, ...]:
 def _input(name: str, column: TableColumn, own: Sequence[Any]) -> Input:
     if column.kind == "ordered":
         return Input(name, "category", tuple(column.order))
-    if column.kind == "category":
+    if column.kind == "category" or column.kind == "text":  # text is refused where it is encoded
         held = next((term.levels for term in own if isinstance(term, CategoryTerm | CodeTerm)), ())
         return Input(name, "category", _plain(held))
     return Input(name, column.kind, zone=column.zone)

@@ -25,7 +25,7 @@ from likelier.export.program import (
     Program,
     Sum,
 )
-from likelier.export.sql_terms import LEAST_EXPONENT, lines, minus
+from likelier.export.sql_terms import LEAST_EXPONENT, lines, minus, total
 from likelier.families.base import LEAST
 from likelier.families.gamma_beta import MOST
 
@@ -134,7 +134,7 @@ class _Writer:
             for held, own in zip(each, lines(term, self), strict=True):
                 held += own
         return [
-            "\n      + ".join([f"CAST({self.number(float(b))} AS {self.dialect.double})", *own])
+            total([f"CAST({self.number(float(b))} AS {self.dialect.double})", *own], "\n      ")
             for b, own in zip(found.bias.tolist(), each, strict=True)
         ]
 
@@ -159,12 +159,12 @@ class _Writer:
             )
             return _select(self, [*kept, ("label", f"CASE {cases} END")], "best")
         parts = self._shares(held, z, labels)
-        total = " + ".join(parts)
+        whole = total(parts)
         if self.program.answer == "clipped" and len(z) > 2:  # a row that all classes refuse
-            parts = [f"CASE WHEN {total} = 0 THEN 1.0 ELSE {part} END" for part in parts]
-            total = f"CASE WHEN {total} = 0 THEN {len(z)}.0 ELSE {total} END"
+            parts = [f"CASE WHEN ({whole}) = 0 THEN 1.0 ELSE {part} END" for part in parts]
+            whole = f"CASE WHEN ({whole}) = 0 THEN {len(z)}.0 ELSE {whole} END"
         named = [
-            (f"proba_{label}", f"{part} / ({total})") for label, part in zip(labels, parts, strict=True)
+            (f"proba_{label}", f"{part} / ({whole})") for label, part in zip(labels, parts, strict=True)
         ]
         return _select(self, [*kept, *named], held[-1][0])
 
@@ -192,7 +192,7 @@ class _Writer:
     def _largest(self, held: list[Any], step: str, z: list[str]) -> str:
         """The largest score; NULL if one of them is."""
         name = self.names.new("largest")
-        there = f"({' + '.join(z)}) IS NOT NULL"
+        there = f"({total(z)}) IS NOT NULL"
         code = f"CASE WHEN {there} THEN {self.dialect.most(z)} END"
         held.append((step, _select(self, [(name, code)], held[-1][0], every=True)))
         return self.quoted(name)

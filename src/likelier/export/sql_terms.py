@@ -28,6 +28,7 @@ from likelier.export.program import (
 Lines = list[list[str]]  # of each class
 
 MOST_COMPONENTS = 1000  # that a statement can have: PostgreSQL has 1664 columns at most
+GROUP = 200  # expressions that are added in one go
 LEAST_EXPONENT = "-700"  # below which e^x is too small for a number
 NO_GAPS = "A row in which a column of a covariance or of shares is missing has NULL: see the documentation."
 
@@ -37,6 +38,14 @@ def minus(x: str, shift: float, number: Any) -> str:
     if shift == 0:
         return x
     return f"({x} - {number(shift)})" if shift > 0 else f"({x} + {number(-shift)})"
+
+
+def total(parts: Sequence[str], between: str = " ") -> str:
+    """The sum of some expressions, in groups: databases refuse expressions of more than 1000 levels."""
+    groups = [list(parts[i : i + GROUP]) for i in range(0, len(parts), GROUP)]
+    if len(groups) < 2:
+        return f"{between}+ ".join(parts)
+    return f"{between}+ ".join(f"({total(group, between)})" for group in groups)
 
 
 def _entry(row: Sequence[float], unseen: float, code: float) -> float:
@@ -115,7 +124,12 @@ def _axis(writer: Any, columns: list[str], row: Any, shift: Any) -> str:
         if w
     ]
     name = writer.names.new(f"axis {len(writer.steps[0])}")
-    writer.steps[0].append((name, " + ".join(parts) or "0.0"))
+    if len(writer.steps[0]) >= MOST_COMPONENTS:
+        raise NotExpressible(
+            f"SQL cannot be written: the covariances of {writer.program.model} have more than "
+            f"{MOST_COMPONENTS:,} axes in all. Fit it to fewer columns."
+        )
+    writer.steps[0].append((name, total(parts) or "0.0"))
     return str(writer.quoted(name))
 
 
@@ -183,13 +197,15 @@ def _(term: Ratios, writer: Any) -> Lines:
 @lines.register
 def _(term: Draws, writer: Any) -> Lines:
     columns = [writer.x(j) for j in term.columns.tolist()]
-    drawn, complete = writer.names.new("drawn"), " AND ".join(f"{x} IS NOT NULL" for x in columns)
-    writer.steps[0].append((drawn, " + ".join(f"COALESCE({x}, 0.0)" for x in columns)))
+    drawn, complete = writer.names.new("drawn"), f"({total(columns)}) IS NOT NULL"
+    writer.steps[0].append((drawn, total([f"COALESCE({x}, 0.0)" for x in columns])))
     found = []
     for row in term.log_theta:
-        there = " + ".join(
-            f"CASE WHEN {x} IS NULL THEN 0.0 ELSE {writer.number(float(np.exp(w)))} END"
-            for x, w in zip(columns, row.tolist(), strict=True)
+        there = total(
+            [
+                f"CASE WHEN {x} IS NULL THEN 0.0 ELSE {writer.number(float(np.exp(w)))} END"
+                for x, w in zip(columns, row.tolist(), strict=True)
+            ]
         )
         share = writer.names.new(f"share {len(writer.steps[0])}")
         least = writer.dialect.most([there, writer.number(float(np.finfo(np.float64).tiny))])
@@ -210,10 +226,10 @@ def _(term: Dirichlet, writer: Any) -> Lines:
         raise NotExpressible("SQL cannot be written of a Dirichlet density of some of its columns.")
     columns = [writer.x(j) for j in term.columns.tolist()]
     writer.remarks.append(NO_GAPS)
-    total = writer.names.new("sum of shares")
+    whole_sum = writer.names.new("sum of shares")
     sure = [f"CASE WHEN {x} > 0 THEN {x} END" for x in columns]
-    writer.steps[0].append((total, " + ".join(sure)))
-    T, whole = writer.quoted(total), writer.number(term.whole)
+    writer.steps[0].append((whole_sum, total(sure)))
+    T, whole = writer.quoted(whole_sum), writer.number(term.whole)
     none = " AND ".join(f"COALESCE({x}, 0.0) <= 0" for x in columns)
     A = term.alpha.sum(axis=1)
     flat = np.full(len(columns), 1 / len(columns))
@@ -251,7 +267,7 @@ def _(term: LogSumExp, writer: Any) -> Lines:
         writer.steps[2].append((name, writer.dialect.most(own)))
         top = writer.quoted(name)
         least = LEAST_EXPONENT + ".0"
-        total = " + ".join(f"EXP({writer.dialect.most([f'{one} - {top}', least])})" for one in own)
-        code = f"({top} + LN({total}))"
+        found_total = total([f"EXP({writer.dialect.most([f'{one} - {top}', least])})" for one in own])
+        code = f"({top} + LN({found_total}))"
         found.append([code if term.weight == 1 else f"{writer.number(term.weight)} * {code}"])
     return found

@@ -12,7 +12,7 @@ from likelier import _core
 from likelier.array_types import Floats
 from likelier.data import Chunk, Dense, refuse_cells
 from likelier.families.base import Params
-from likelier.families.covariance import WELL, deviations, exceeds, precision, upper_whitenings
+from likelier.families.covariance import SMALL, WELL, deviations, exceeds, precision, upper_whitenings
 from likelier.families.em_acceleration import (
     FixedPoint,
     Point,
@@ -180,7 +180,6 @@ class Gaps(TermWithConstant):
 
 
 LOG_2PI = float(np.log(2 * np.pi))
-SMALL = 3e8  # operations: fewer are done before the threads of BLAS are awake
 
 
 @dataclass

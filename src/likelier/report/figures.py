@@ -238,7 +238,7 @@ def _density_models(comparison: Comparison, models: Sequence[Result], rows: Rows
     found = {}
     for result in [*best, *general]:
         if result.candidate_model is not None and result.model not in found:
-            fit = _quietly(partial(fitted, result.candidate_model, rows))
+            fit = quietly(partial(fitted, result.candidate_model, rows))
             if fit is not None:
                 found[result.model] = fit
     return found
@@ -255,7 +255,7 @@ def _density(fits: Mapping[str, Fit], rows: Rows, name: str, i: int) -> str:
             plot.class_densities(fit.model, fit.X, rows.y, fit.names.index(name), ax=ax)
             ax.set_xlabel(fill(short(ax.get_xlabel(), 2 * LINE), LINE))
 
-        found = _quietly(partial(picture, draw, name=f"density-{i}", say=say, size=(4.8, 2.8)))
+        found = quietly(partial(picture, draw, name=f"density-{i}", say=say, size=(4.8, 2.8)))
         if found is not None:
             words = f"Lines and points: {escape(model)}"
             return f'<figure class="still">{found}<p class="under">{words}</p></figure>'
@@ -268,7 +268,7 @@ def _density(fits: Mapping[str, Fit], rows: Rows, name: str, i: int) -> str:
     if isinstance(values, Factor):
         values = np.array([*values.levels, None, None], dtype=object)[values.codes]
     alone = values[:, None]
-    found = _quietly(partial(picture, bars, name=f"density-{i}", say=say, size=(4.8, 2.8)))
+    found = quietly(partial(picture, bars, name=f"density-{i}", say=say, size=(4.8, 2.8)))
     return "" if found is None else f'<figure class="still">{found}</figure>'
 
 
@@ -289,7 +289,7 @@ def _of_kind(comparison: Comparison, best: Result, rows: Rows, K: int, i: int) -
     """The best model; or the next best of its kind whose scores are sums over columns."""
     alike = [r for r in comparison.results if r.folds and r.traits.kind == best.traits.kind]
     for result in alike[:MOST_TRIED]:
-        found = _quietly(partial(_coefficients, result, rows, K, i))
+        found = quietly(partial(_coefficients, result, rows, K, i))
         if found is None:
             continue
         caption = f"<figcaption>{escape(result.model)}</figcaption>"
@@ -324,7 +324,7 @@ def _coefficients(result: Result, rows: Rows, K: int, i: int) -> str:
 def learning(comparison: Comparison, models: Sequence[Result]) -> str:
     """How much better models become with more rows."""
     names = [result.model for result in models]
-    curve = _quietly(lambda: grow_training_rows(comparison, names, sizes=_sizes(comparison, models)))
+    curve = quietly(lambda: grow_training_rows(comparison, names, sizes=_sizes(comparison, models)))
     if curve is None:
         return ""
 
@@ -337,7 +337,7 @@ def learning(comparison: Comparison, models: Sequence[Result]) -> str:
             ax.set_ylim(seen.min() / 1.5, seen.max() * 1.5)
 
     say = f"{comparison.metric} on rows held out against rows learned from: {', '.join(names)}"
-    found = _quietly(lambda: picture(draw, name="learning", say=say))
+    found = quietly(lambda: picture(draw, name="learning", say=say))
     words = "On the same folds, trained on fewer rows. Bands: one standard error."
     return "" if found is None else _figure("Learning curve", words, found)
 
@@ -363,7 +363,7 @@ def over_time(comparison: Comparison) -> str:
     curves = {}
     for result in online:
         assert result.candidate_model is not None
-        curve = _quietly(partial(_followed, result.candidate_model, rows, order))
+        curve = quietly(partial(_followed, result.candidate_model, rows, order))
         if curve is not None:
             curves[result.model] = curve
     if not curves:
@@ -373,7 +373,7 @@ def over_time(comparison: Comparison) -> str:
         plot.mistakes(curves, ax=ax)
 
     say = "; ".join(f"{name}: {each.mistakes:.0f} mistakes" for name, each in curves.items())
-    found = _quietly(lambda: picture(draw, name="mistakes", say=say))
+    found = quietly(lambda: picture(draw, name="mistakes", say=say))
     n = counted(len(rows), "row")
     words = f"One pass over {n} {why}: each row is predicted before it is learned."
     return "" if found is None else _figure("Mistakes over time", words, found)
@@ -405,7 +405,7 @@ def _followed(candidate_model: CandidateModel, rows: Rows, order: NDArray[np.int
     return progressive(clone(candidate_model.model), stream, batch=batch, window=batch)
 
 
-def _quietly(work: Callable[[], Any]) -> Any:
+def quietly(work: Callable[[], Any]) -> Any:
     """What it returns; None if a model cannot do it. What models say of fits was said with the results."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -17,6 +17,7 @@ from likelier.display import counted, some_of
 from likelier.report import figures
 from likelier.report.charts import Labels, champions, evaluated_charts, planes, residuals
 from likelier.report.figures import COLORS, palette
+from likelier.report.texts import explained_texts
 from likelier.saving.format import replacing
 
 # What each model assumes, and whether the rows support it.
@@ -370,6 +371,9 @@ def classified(comparison: Comparison) -> tuple[list[Section], dict[str, Any]]:
         Section("densities", "Densities by class", figures.densities(comparison, best)),
         *_looked_at(comparison, best, figures.over_time(comparison)),
     ]
+    texts = explained_texts(comparison)
+    if texts:
+        sections.insert(-1, Section("texts", "Texts and their words", texts))
     return sections, data
 
 

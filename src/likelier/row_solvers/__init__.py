@@ -2,7 +2,7 @@
 
 from likelier.row_solvers.averaged import MANY, AveragedSGD, averaged, begun, enough_rows, epochs, polish
 from likelier.row_solvers.dual import dual
-from likelier.row_solvers.semismooth import LinesResult, Margins, semismooth
+from likelier.row_solvers.semismooth import LinesResult, Margins, by_stored_cells, semismooth
 from likelier.row_solvers.sgd import Descent, LearningRate, sgd
 from likelier.row_solvers.truncated import takes_rows, truncated
 
@@ -15,6 +15,7 @@ __all__ = [
     "Margins",
     "averaged",
     "begun",
+    "by_stored_cells",
     "dual",
     "enough_rows",
     "epochs",

@@ -64,11 +64,16 @@ class Face:
             return cls(rows, X, t, w, known, inverse, intercept)
         return cls(rows, block.array, t, w, known, inverse, intercept)
 
+    @cached_property
+    def _turned(self) -> tuple[Any, Any]:
+        """Xᵀ, and of the sizes of its cells: of sparse rows each costs more to make than to use."""
+        return self.X.T, abs(self.X).T
+
     def weights(self, a: Floats) -> Floats:
         """W (p,), exactly 0 where it is rounding alone: classes that tie then tie for all."""
-        ta, shift = self.t * a, self.rows.shift
-        W = np.asarray(ta @ self.X - ta.sum() * shift, dtype=np.float64)
-        size = np.asarray(a @ abs(self.X) + a.sum() * np.abs(shift), dtype=np.float64)
+        ta, shift, (X, sizes) = self.t * a, self.rows.shift, self._turned
+        W = np.asarray(X @ ta - ta.sum() * shift, dtype=np.float64)
+        size = np.asarray(sizes @ a + a.sum() * np.abs(shift), dtype=np.float64)
         return np.where(np.abs(W) > ROUNDING * size, self.inverse * W, 0.0)
 
     def margins(self, W: Floats, b: float) -> Floats:
@@ -78,11 +83,10 @@ class Face:
         """What some rows, each times its sign, change of each other's margins: the upper triangle."""
         t, some, shift = self.t[at], self.X[at], self.rows.shift
         if isinstance(some, csr_array) and not shift.any():
-            by = np.repeat(np.sqrt(self.inverse) * t, np.diff(some.indptr))
-            signed = csr_array((by * some.data, some.indices, some.indptr), shape=some.shape)
-            turned, G = signed.T.tocsr(), np.zeros((len(at), len(at)))
-            columns = CSR(turned.data, turned.indices, turned.indptr, len(at)).native()
-            _core.sparse_gram(columns, np.ones(turned.shape[0]), G)
+            turned, G = some.tocsc(), np.zeros((len(at), len(at)))
+            signed = (np.sqrt(self.inverse) * t)[turned.indices] * turned.data
+            columns = CSR(signed, turned.indices, turned.indptr, len(at)).native()
+            _core.sparse_gram(columns, np.ones(turned.shape[1]), G)
             return G
         dense = some.toarray() if isinstance(some, csr_array) else some
         about = np.asarray(dense - shift, dtype=np.float64)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from likelier import _core
 from likelier.array_types import Floats
-from likelier.data import CSR, Arrays
+from likelier.data import CSR, Arrays, Block
 from likelier.objective import Objective
 from likelier.row_solvers.sgd import ContiguousRows
 from likelier.solvers import Iterate
@@ -17,10 +17,23 @@ from likelier.threads import cores
 
 Line = _core.MarginLine | _core.SparseMarginLine
 
-FEW_COLUMNS = 500  # up to which sparse rows are taken as any others
+# Sparse rows are taken as any others if they have few columns, or not many and a larger share of their
+# cells than this: a hinge takes more systems of equations, each by products of what is stored, than a
+# squared one.
+FEW_COLUMNS, MANY_COLUMNS = 64, 500
+FULL = {"hinge": 1 / 8, "squared_hinge": 1 / 3}
 ROUNDING = "no step, and no change of the multipliers, leads on: rounding has the last word"
 ALONE = 300_000  # cells times lines, up to which a second thread takes longer to wake than it saves
 SHARES = 4  # of the lines, for each thread: some take longer than others
+
+
+def by_stored_cells(X: Block, loss: str) -> bool:
+    """Whether rows are so sparse that products of what they store cost less than matrices of columns."""
+    if not isinstance(X, CSR) or loss not in FULL:
+        return False
+    n, p = X.shape
+    thin = int(X.starts[-1] - X.starts[0]) <= FULL[loss] * n * p
+    return p > MANY_COLUMNS or (p > FEW_COLUMNS and thin)
 
 
 def semismooth(objective: Objective, theta: Floats, *, tol: float = 1e-4) -> Iterator[Iterate]:
@@ -59,7 +72,7 @@ class Margins:
         rows = ContiguousRows.of(source, setting)
         codes = np.ascontiguousarray(source.y, dtype=np.int32)
         offset = None if rows.offset is None else np.ascontiguousarray(rows.offset).reshape(-1)
-        sparse = isinstance(rows.X, CSR) and setting.p > FEW_COLUMNS
+        sparse = by_stored_cells(rows.X, setting.loss.name)
         native = (_core.SparseMarginRows if sparse else _core.MarginRows)(
             rows.X.native(), rows.shift, scale, codes, rows.w, offset, objective.intercept
         )

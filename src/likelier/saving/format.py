@@ -62,8 +62,8 @@ def opened(path: Path) -> Iterator[Archive]:
         except Exception as problem:
             if isinstance(problem, BadZipFile) and not is_zipfile(path):
                 raise ValueError(
-                    f"{path} is not a likelier model file. It is not a model that can be loaded: were the "
-                    "arguments swapped?"
+                    f"{path} is not a likelier model file, and is not a model that can be loaded: "
+                    "likelier.save and likelier train write such files (in commands the model comes first)."
                 ) from problem
             kind = "" if isinstance(problem, ValueError) else f"{type(problem).__name__}: "
             raise ValueError(f"{path} is not a model that can be loaded: {kind}{problem}") from problem

@@ -12,7 +12,7 @@ from likelier.service import schemas
 from likelier.service.decide import Item
 from likelier.service.events import Action, Config, encode, id_text, label_text, proba_text
 from likelier.service.explain import explained
-from likelier.service.http import HTML, PLAIN, Limits, Problem, Reply, Route, Router
+from likelier.service.http import HTML, PAGE, PLAIN, Limits, Problem, Reply, Route, Router
 from likelier.service.live import Live
 from likelier.service.metrics import Metrics
 from likelier.service.models import Served, served_of, sha_of, unfit
@@ -25,6 +25,7 @@ from likelier.service.writer import Answered, Learned, Writer
 
 MANY = 200  # rows: more are predicted beside the event loop
 SMALL = 4096  # bytes of a body that names little
+decode_predict, decode_learn = schemas.predict_decoder.decode, schemas.learn_decoder.decode
 
 
 class Api:
@@ -50,31 +51,31 @@ class Api:
         router.add("POST", "/model/rollback", Route(self.rollback, "admin", SMALL))
         router.add("GET", "/metrics", Route(self.prometheus, "admin", 0))
         router.add("GET", "/health", Route(self.health, None, 0))
-        router.add("GET", "/events", Route(self.health, "admin", 0))
-        router.add("GET", "/", Route(self.page, None, 0, page=True))
-        router.add("GET", "/docs", Route(self.docs, None, 0, page=True))
+        router.add("GET", "/events", Route(self.health, "admin", 0, stream=self.monitor.stream))
+        router.add("GET", "/", Route(self.page, None, 0, PAGE))
+        router.add("GET", "/docs", Route(self.docs, None, 0, PAGE))
         router.add("GET", "/openapi.json", Route(self.openapi, None, 0))
-        router.stream = self.monitor.stream
         self.monitor.most = limits.listeners
         return router
 
     # ---- predictions ---------------------------------------------------------------------------------
     async def predict(self, body: bytes) -> Reply:
         """One row or many; those with an id are logged before they are answered."""
-        asked = schemas.predict_decoder.decode(body)
-        if isinstance(asked.rows, UnsetType):
-            if isinstance(asked.x, UnsetType):
+        asked = decode_predict(body)
+        if asked.rows is UNSET:
+            if asked.x is UNSET:
                 raise Problem(
                     422, 'a prediction needs a row: {"x": {...}} or {"rows": [{"x": {...}}, ...]}'
                 )
             self.metrics.count("/predict", 1)
-            x = self.live.served.checked(asked.x)
+            live = self.writer.live
+            served = live.served
+            x = served.checked(asked.x)
             if asked.id is None:
-                version = self.live.version
-                return Reply(schemas.encode(_answer(None, self.live.served.answer(x), version)))
+                return Reply(encode(_answer(None, served.answer(x), live.version)))
             (answer,) = await self._logged([schemas.PredictRow(x, asked.id)])
-            return Reply(schemas.encode(answer))
-        if not isinstance(asked.x, UnsetType) or asked.id is not None:
+            return Reply(encode(answer))
+        if asked.x is not UNSET or asked.id is not None:
             raise Problem(422, "a body has either x (and id) or rows, not both")
         self._few(asked.rows)
         self.metrics.count("/predict", len(asked.rows))
@@ -106,7 +107,7 @@ class Api:
 
     async def _logged(self, rows: Sequence[schemas.PredictRow]) -> list[schemas.Answer]:
         """Answers in the order of the log; rows without an id are answered beside it."""
-        items = [Item(id_text(row.id), encode(row.x)) for row in rows if row.id is not None]
+        items = [Item(id_text(row.id), encode(row.x), None, row.x) for row in rows if row.id is not None]
         named: Answered = await self.writer.submit(items)
         answers = iter(named.answers)
         served = self.live.served
@@ -115,7 +116,7 @@ class Api:
 
     async def explain(self, body: bytes) -> Reply:
         """What each feature adds to the answer."""
-        asked = schemas.predict_decoder.decode(body)
+        asked = decode_predict(body)
         if isinstance(asked.x, UnsetType):
             raise Problem(422, 'an explanation is of one row: {"x": {...}}')
         live = self.live
@@ -124,7 +125,7 @@ class Api:
     # ---- labels --------------------------------------------------------------------------------------
     async def learn(self, body: bytes) -> Reply:
         """Labels of rows that were predicted, or of rows that come along: durable before this answers."""
-        asked = schemas.learn_decoder.decode(body)
+        asked = decode_learn(body)
         served = self.live.served
         if not served.learns:
             raise Problem(
@@ -151,8 +152,11 @@ class Api:
             raise Problem(422, f"{where}y must be finite")
         if row.x is UNSET and row.id is None:
             raise Problem(422, f"{where}a label needs the id of a predicted row, or a row x")
-        x = None if isinstance(row.x, UnsetType) else encode(served.checked(row.x))
-        return Item(None if row.id is None else id_text(row.id), x, row.y)
+        id = None if row.id is None else id_text(row.id)
+        if row.x is UNSET:
+            return Item(id, None, row.y)
+        x = served.checked(row.x)
+        return Item(id, encode(x), row.y, x)
 
     # ---- the model -----------------------------------------------------------------------------------
     async def model(self, body: bytes) -> Reply:
@@ -184,7 +188,7 @@ class Api:
         """Another model from here on, its file parsed and checked; the change is an event of the log."""
         if not body:
             raise Problem(422, "the body must be a model file: curl --data-binary @model.lk")
-        new = await asyncio.to_thread(served_of, body)
+        new = await asyncio.to_thread(served_of, body, self.limits.model)
         return await self._swap(body, new, None)
 
     async def _swap(self, content: bytes, new: Served, note: str | None) -> Reply:
@@ -194,6 +198,7 @@ class Api:
             reason = unfit(new, writer.live.served)
             if reason is not None:
                 raise Problem(409, reason)
+            writer.snapshot_now()  # to which one can roll back
             writer.store.put_model(sha, content)
             return writer.act(Action(model=sha, note=note)).seq
 

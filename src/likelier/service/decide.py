@@ -7,13 +7,16 @@ from likelier.service.events import encode, features_of, label_of
 from likelier.service.live import Live
 from likelier.service.store import Draft, Known, Store
 
+Features = dict[str, Any]  # of a row, as a request had them
+
 
 class Item(NamedTuple):
-    """A row to predict (x), a label (y), or both."""
+    """A row to predict (x), a label (y), or both; decoded: what x was made of."""
 
     id: str | None
     x: bytes | None = None
     y: Any = None
+    decoded: Features | None = None
 
 
 class Refusal(Exception):
@@ -35,6 +38,7 @@ class Batch:
 
     def __init__(self, store: Store, live: Live, requests: Iterable[Sequence[Item]], now: float) -> None:
         self._live, self._now, self.drafts = live, now, list[Draft]()
+        self.rows: list[Features | None] = []  # of the drafts, as they were decoded
         self._shared = store.shared
         ids = {item.id for items in requests for item in items if item.id is not None}
         # Where others write as well, the log may have what is not learned yet.
@@ -46,6 +50,7 @@ class Batch:
     def add(self, items: Sequence[Item]) -> Decided:
         """Decide a request; raises a `Refusal`, and then nothing of it is kept."""
         before, drafts, labels = {}, list[Draft](), set(self._labels)
+        rows: list[Features | None] = []
         places: list[int | None] = []
         try:
             for i, item in enumerate(items):
@@ -58,6 +63,7 @@ class Batch:
                 places.append(len(self.drafts) + len(drafts) if fresh else None)
                 if fresh:
                     drafts.append(self._draft(item))
+                    rows.append(item.decoded)
                     self._remember(item)
         except Refusal:
             for id, known in before.items():
@@ -67,6 +73,7 @@ class Batch:
                     self._known[id] = known
             raise
         self.drafts += drafts
+        self.rows += rows
         self._labels = labels
         self._rows |= {draft.id for draft in drafts if draft.id is not None and draft.x is not None}
         return Decided(places)

@@ -7,6 +7,8 @@ from likelier.service.events import label_text
 
 RATE = 1 / 500  # of forgetting, in what is recent
 COLUMNS, VALUES = 100, 50  # that are followed
+MOST = 1 - 1e-9  # share of what comes at once
+LARGE = 1e100  # a sum of weights that is scaled back
 
 
 class Numbers:
@@ -36,22 +38,33 @@ class Shares:
     def __init__(self) -> None:
         self.n = 0
         self.all: dict[str, int] = {}
-        self.recent: dict[str, float] = {}
+        # Each value weighs more than the one before, in place of all those before losing weight.
+        self._weights: dict[str, float] = {}
+        self._total = 0.0
 
-    def add(self, value: str) -> None:
-        """One more; values beyond the first few count as one."""
+    def add(self, value: str, n: int = 1) -> None:
+        """One more, or several; values beyond the first few count as one."""
         key = value if value in self.all or len(self.all) < VALUES else "…"
-        self.n += 1
-        self.all[key] = self.all.get(key, 0) + 1
-        rate = max(RATE, 1 / self.n)
-        for known in self.recent:
-            self.recent[known] *= 1 - rate
-        self.recent[key] = self.recent.get(key, 0.0) + rate
+        self.n += n
+        self.all[key] = self.all.get(key, 0) + n
+        share = min(max(1 - (1 - RATE) ** n, n / self.n), MOST)
+        weight = self._total * share / (1 - share) if self._total else 1.0
+        self._weights[key] = self._weights.get(key, 0.0) + weight
+        self._total += weight
+        if self._total > LARGE:
+            self._weights = {known: one / self._total for known, one in self._weights.items()}
+            self._total = 1.0
+
+    @property
+    def recent(self) -> dict[str, float]:
+        """The share of each value, of which a row counts the less the longer ago it was."""
+        return {key: weight / self._total for key, weight in list(self._weights.items())}
 
     @property
     def shift(self) -> float:
         """The total variation distance of the two, from 0 to 1."""
-        return sum(abs(self.recent.get(key, 0.0) - n / self.n) for key, n in list(self.all.items())) / 2
+        recent = self.recent
+        return sum(abs(recent.get(key, 0.0) - n / self.n) for key, n in list(self.all.items())) / 2
 
 
 class Drift:
@@ -75,9 +88,13 @@ class Drift:
             if held is not None:
                 held.add(cell)
 
-    def label(self, y: Any) -> None:
-        """A label."""
-        self.labels.add(label_text(y))
+    def classes(self, counts: dict[Any, float]) -> None:
+        """How many rows of each class there are by now, those included whose label did not come."""
+        for label, count in counts.items():
+            name = label_text(label)
+            new = round(count) - self.labels.all.get(name, 0)
+            if new > 0:
+                self.labels.add(name, new)
 
     def summary(self) -> dict[str, Any]:
         """What has moved most, first."""
@@ -92,9 +109,9 @@ class Drift:
             ),
         ]
         found.sort(key=lambda one: -abs(float(str(one["shift"]))))
-        labels = self.labels
+        labels, recent = self.labels, self.labels.recent
         rates = {
-            name: {"all": n / labels.n, "recent": labels.recent[name]}
+            name: {"all": n / labels.n, "recent": recent.get(name, 0.0)}
             for name, n in list(labels.all.items())
         }
         return {"columns": found[:12], "labels": rates, "rows": labels.n}

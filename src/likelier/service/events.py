@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
@@ -105,6 +106,7 @@ def action_of(raw: bytes) -> Action:
     return _action.decode(raw)
 
 
+@lru_cache(maxsize=1024, typed=True)
 def label_text(label: Any) -> str:
     """A label as the name of a member of a JSON object."""
     return label if isinstance(label, str) else encode(label).decode()

@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, MutableMapping
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -15,7 +16,7 @@ from likelier.service.tokens import Tokens
 from likelier.service.writer import Busy
 
 Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Receive = Callable[[], Coroutine[Any, Any, MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 JSON, PLAIN, HTML = (
@@ -71,8 +72,8 @@ class Route(NamedTuple):
     handle: Callable[[bytes], Awaitable[Reply]]
     scope: str | None  # None: anybody
     body: int  # bytes, at most
-    page: bool = False
-    queued: bool = False
+    headers: Headers = SECURE
+    stream: Callable[[Receive, Send, Headers], Awaitable[None]] | None = None  # in place of `handle`
 
 
 class Router:
@@ -81,12 +82,14 @@ class Router:
     def __init__(self, tokens: Tokens, metrics: Metrics, *, local: bool) -> None:
         self.tokens, self.metrics, self._local = tokens, metrics, local
         self.routes: dict[str, dict[str, Route]] = {}
-        self.stream: Callable[[Receive, Send, Headers], Awaitable[None]] | None = None
-        self.in_flight = 0
+        self._fixed: dict[tuple[str, str], Route] = {}  # the same, by method and path
 
     def add(self, method: str, path: str, route: Route) -> None:
         """A path of this application."""
         self.routes.setdefault(path, {})[method] = route
+        self._fixed[method, path] = route
+        if method == "GET":
+            self._fixed["HEAD", path] = route
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -94,62 +97,47 @@ class Router:
             return
         start = time.perf_counter()
         path = scope["path"]
-        known = self.routes.get(path)
+        route = self._fixed.get((scope["method"], path))
         try:
-            reply, headers = await self._reply(scope, known, receive, send)
+            if route is None:
+                raise self._unknown(scope)
+            self._check(dict(scope["headers"]), route)
+            headers = route.headers
+            if route.stream is not None:
+                await route.stream(receive, send, SECURE)
+                return
+            body = await _body(receive, route.body) if route.body else b""
+            reply = await route.handle(body)
         except Exception as problem:
             found = _problem(problem)
             reply = Reply(msgspec.json.encode({"error": str(found)}), status=found.status)
             headers = [*SECURE, *found.headers]
-        if reply is not None:
-            await _send(send, reply, headers)
-            taken = time.perf_counter() - start
-            self.metrics.request(path if known is not None else "other", reply.status, taken)
+        await _send(send, reply, headers)
+        taken = time.perf_counter() - start
+        self.metrics.request(path if path in self.routes else "other", reply.status, taken)
 
-    async def _reply(
-        self, scope: Scope, known: Mapping[str, Route] | None, receive: Receive, send: Send
-    ) -> tuple[Reply | None, Headers]:
+    def _unknown(self, scope: Scope) -> Problem:
+        known = self.routes.get(scope["path"])
         if known is None:
-            raise Problem(404, f"there is no {scope['path']!r:.200}: /docs has the list")
-        method = scope["method"]
-        route = known.get("GET" if method == "HEAD" else method)
-        if route is None:
-            allowed = ", ".join(known)
-            raise Problem(
-                405, f"{method:.20} is not allowed here: {allowed}", [(b"allow", allowed.encode())]
-            )
-        length = self._check(scope["headers"], route)
-        headers = PAGE if route.page else SECURE
-        if scope["path"] == "/events" and self.stream is not None:
-            await self.stream(receive, send, SECURE)
-            return None, headers
-        body = await _body(receive, route.body, length) if method in ("POST", "PUT") else b""
-        return await route.handle(body), headers
+            return Problem(404, f"there is no {scope['path']!r:.200}: /docs has the list")
+        allowed, method = ", ".join(known), scope["method"]
+        return Problem(405, f"{method:.20} is not allowed here: {allowed}", [(b"allow", allowed.encode())])
 
-    def _check(self, headers: Headers, route: Route) -> int:
-        """Who asks, from where, and with how long a body; -1: it does not say."""
-        length, origin, host, token = -1, None, b"", None
-        for name, value in headers:
-            if name == b"content-length":
-                length = int(value) if value.isdigit() else -1
-            elif name == b"host":
-                host = value
-            elif name == b"origin":
-                origin = value
-            elif name == b"authorization":
-                token = value
+    def _check(self, headers: Mapping[bytes, bytes], route: Route) -> None:
+        """Who asks, from where, and with how long a body."""
+        host, origin = headers.get(b"host", b""), headers.get(b"origin")
         if origin is not None and origin.partition(b"://")[2] != host:
             raise Problem(403, "requests of pages from elsewhere are refused (CORS is off)")
-        if self._local and _name(host) not in LOCAL:
+        if self._local and not _is_local(host):
             raise Problem(
                 403,
                 f"host {host.decode('latin-1')!r:.100} is not this machine: ask for 127.0.0.1 or localhost",
             )
-        if length > route.body:
-            raise Problem(413, f"a body may have at most {route.body} bytes; got {length}")
-        if self.tokens and route.scope is not None:
-            self._authorise(token, route.scope)
-        return length
+        length = headers.get(b"content-length", b"")
+        if length.isdigit() and int(length) > route.body:
+            raise Problem(413, f"a body may have at most {route.body} bytes; got {int(length)}")
+        if route.scope is not None and self.tokens:
+            self._authorise(headers.get(b"authorization"), route.scope)
 
     def _authorise(self, header: bytes | None, wanted: str) -> None:
         asked = [(b"www-authenticate", b"Bearer")]
@@ -162,9 +150,11 @@ class Router:
             raise Problem(403, f"this token is for {', '.join(sorted(scopes))}, and not for {wanted}")
 
 
-def _name(host: bytes) -> str:
+@lru_cache(maxsize=64)
+def _is_local(host: bytes) -> bool:
+    """Whether a Host header names this machine, with or without a port."""
     text = host.decode("latin-1")
-    return text if text.endswith("]") else text.rpartition(":")[0] if ":" in text else text
+    return (text if text.endswith("]") else text.rpartition(":")[0] if ":" in text else text) in LOCAL
 
 
 def _problem(problem: Exception) -> Problem:
@@ -177,6 +167,8 @@ def _problem(problem: Exception) -> Problem:
         return Problem(429, "too many rows wait to be written: try again", [(b"retry-after", b"1")])
     if isinstance(problem, StoreError):
         return Problem(503, f"the store cannot be written to: {problem}", [(b"retry-after", b"5")])
+    if isinstance(problem, TimeoutError):
+        return Problem(408, f"the body did not arrive within {BODY_SECONDS:g} seconds")
     if isinstance(problem, msgspec.ValidationError | RefusedRow):
         return Problem(422, str(problem))
     if isinstance(problem, RecursionError):
@@ -188,28 +180,65 @@ def _problem(problem: Exception) -> Problem:
     return Problem(500, f"internal error ({type(problem).__name__}); please report it")
 
 
-async def _body(receive: Receive, most: int, length: int) -> bytes:
-    async with asyncio.timeout(BODY_SECONDS):
-        message = await receive()
-        body: bytes = message.get("body", b"")
+async def _body(receive: Receive, most: int) -> bytes:
+    """What comes with a request. Mostly it is there already, and no timer has to be set."""
+    waiting = receive()
+    try:
+        yielded = waiting.send(None)
+    except StopIteration as there:
+        message = there.value
         if message.get("more_body"):
-            parts, size = [body], len(body)
-            while message.get("more_body"):
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise Problem(400, "the body ended early")
-                parts.append(message.get("body", b""))
-                size += len(parts[-1])
-                if size > most:
-                    raise Problem(413, f"a body may have at most {most} bytes")
-            body = b"".join(parts)
+            return await _parts(message, receive, most)
+    else:
+        async with asyncio.timeout(BODY_SECONDS):
+            message = await _Begun(waiting, yielded)
+        if message.get("more_body"):
+            return await _parts(message, receive, most)
+    body: bytes = message.get("body", b"")
     if len(body) > most:
         raise Problem(413, f"a body may have at most {most} bytes; got {len(body)}")
     return body
 
 
+async def _parts(message: MutableMapping[str, Any], receive: Receive, most: int) -> bytes:
+    """A body that comes in pieces."""
+    parts = [message.get("body", b"")]
+    size = len(parts[0])
+    async with asyncio.timeout(BODY_SECONDS):
+        while message.get("more_body") and size <= most:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise Problem(400, "the body ended early")
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+    if size > most:
+        raise Problem(413, f"a body may have at most {most} bytes")
+    return b"".join(parts)
+
+
+class _Begun:
+    """A coroutine that has already yielded once, to be awaited to its end."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], yielded: Any) -> None:
+        self._coroutine, self._yielded = coroutine, yielded
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        yielded = self._yielded
+        while True:
+            try:
+                sent = yield yielded
+            except BaseException as problem:
+                step: Callable[[], Any] = partial(self._coroutine.throw, problem)
+            else:
+                step = partial(self._coroutine.send, sent)
+            try:
+                yielded = step()
+            except StopIteration as end:
+                return end.value
+
+
 async def _send(send: Send, reply: Reply, headers: Headers) -> None:
-    own = [(b"content-type", reply.kind), (b"content-length", str(len(reply.body)).encode()), *headers]
+    own = [(b"content-type", reply.kind), (b"content-length", b"%d" % len(reply.body)), *headers]
     await send({"type": "http.response.start", "status": reply.status, "headers": own})
     await send({"type": "http.response.body", "body": reply.body})
 

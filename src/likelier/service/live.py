@@ -42,6 +42,7 @@ class Live:
         self.early: OrderedDict[str, tuple[Any, float]] = OrderedDict()  # labels of rows still to come
         self.curve_ = LossCurve(WINDOW)
         self.judge = StreamEvaluator(self.curve_)
+        self.decoded: dict[int, dict[str, Any]] = {}  # rows of the newest events, by their numbers
         self.shadow: Shadow | None = None
         self.scored: list[str] | None = None  # ids of rows whose losses `curve_` keeps, for a shadow
         self.model: Served | None = None
@@ -208,7 +209,7 @@ class Live:
         for event in run:
             self.waiting.go(event.at)
             try:
-                row, label = self.served.row(event.x or b""), label_of(event.y or b"")
+                row, label = self._decoded(event), label_of(event.y or b"")
             except (ValueError, TypeError):
                 self.failed += 1
                 continue
@@ -220,6 +221,11 @@ class Live:
         self._learn_rows(rows, labels)
         self.version = run[-1].seq
         return [Outcome(None, LEARNED)] * len(run)
+
+    def _decoded(self, event: Event) -> dict[str, Any]:
+        """The features of a row: as the request had them, if it has just come, which are the same."""
+        row = self.decoded.get(event.seq)
+        return self.served.row(event.x or b"") if row is None else self.served.checked(row)
 
     def _learn_rows(self, rows: list[dict[str, Any]], labels: list[Any]) -> None:
         if not rows:

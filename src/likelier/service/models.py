@@ -13,8 +13,11 @@ from likelier import _core
 from likelier.saving.format import Archive
 from likelier.saving.online import NAME, Kept, content_of, kept_in
 from likelier.service.events import features_of
+from likelier.storing.files import decode
 from likelier.streams.model import Online, Settings
 from likelier.streams.reader import NUMBER, WORD
+
+MOST_BITS, CELL = 30, 4  # of Settings.bits; bytes of a weight
 
 
 class RefusedRow(ValueError):
@@ -147,11 +150,16 @@ def sha_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def served_of(content: bytes) -> Served:
-    """The model in a file's bytes: parsed and checked, never executed."""
+def served_of(content: bytes, most: int | None = None) -> Served:
+    """The model in a file's bytes: parsed and checked, never executed.
+
+    most: bytes that its weights may take, of which a small file can have many.
+    """
     try:
         archive = Archive(BytesIO(content))
         if archive.header.get("estimator") == NAME:
+            if most is not None:
+                _check_size(archive, most)
             return OnlineModel(kept_in(archive), sha_of(content))
         # Only now: scikit-learn takes a while to load.
         from likelier.service.tables import TableModel
@@ -163,6 +171,16 @@ def served_of(content: bytes) -> Served:
     except Exception as problem:
         kind = "" if isinstance(problem, ValueError) else f"{type(problem).__name__}: "
         raise ValueError(f"the file is not a model that can be loaded: {kind}{problem}") from problem
+
+
+def _check_size(archive: Archive, most: int) -> None:
+    """Refuse a table that is larger than it may be before it is made."""
+    bits = archive.section("params").get("bits", Settings.bits)
+    K = len(decode(archive.section("fitted")["target"], archive.array, {}))
+    if type(bits) is int and 0 < bits <= MOST_BITS:
+        size = (1 << bits) * CELL * (2 * (K if K > 2 else 1) + 1)
+        if size > most:
+            raise ValueError(f"its table of {K} x 2^{bits} weights takes {size:,} bytes: at most {most:,}")
 
 
 def load_file(path: str) -> bytes:

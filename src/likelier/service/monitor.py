@@ -34,8 +34,8 @@ class Monitor:
         writer.observers.append(self.see)
 
     # ---- rows as they come ---------------------------------------------------------------------------
-    def see(self, rows: list[dict[str, Any]], labels: list[Any]) -> None:
-        """Some of the rows and labels that are logged: for drift, and for the names of features."""
+    def see(self, rows: list[dict[str, Any]]) -> None:
+        """Some of the rows that are logged: for drift, and for the names of features."""
         for x in rows:
             self.drift.row(x)
             for name, value in x.items():
@@ -48,8 +48,9 @@ class Monitor:
                     self.seen.move_to_end(key)
         while len(self.seen) > REMEMBERED:
             self.seen.popitem(last=False)
-        for label in labels:
-            self.drift.label(label)
+        live = self.writer.live
+        counts = live.curve.figures.classes[:, 0].tolist()
+        self.drift.classes(dict(zip(list(live.judge.labels), counts, strict=False)))
 
     # ---- figures -------------------------------------------------------------------------------------
     def figures(self) -> dict[str, float | None]:

@@ -20,6 +20,7 @@ ERRORS = {
     "401": "A token is needed",
     "403": "The token is not for this, or the request comes from a page elsewhere",
     "404": "No row with this id was predicted, or there is no such snapshot",
+    "408": "The body did not arrive in time",
     "409": "Another row or label has this id; or the model does not fit, or does not learn row by row",
     "410": "The label comes too late",
     "413": "The body is too large, or has too many rows",
@@ -42,7 +43,7 @@ class Path(NamedTuple):
     errors: str
 
 
-ROWS = "400 401 403 413 422"
+ROWS = "400 401 403 408 413 422"
 PATHS = (
     Path("post", "/predict", "Predict rows", "PredictBody", "Answer", "predict", f"{ROWS} 409 429 503"),
     Path("post", "/explain", "Explain a prediction", "PredictBody", "Explanation", "predict", ROWS),

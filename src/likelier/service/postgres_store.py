@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 
 from likelier.service.events import Event
-from likelier.service.store import KEPT, PAGE, SCHEMA, Draft, Known, StoreError
+from likelier.service.store import PAGE, SCHEMA, Draft, Known, StoreError, worth_keeping
 
 # Names of advisory locks: of the process that learns, and of a transaction that appends.
 LEADER, APPEND, BEGIN = 0x6C6B6C7201, 0x6C6B6C7202, 0x6C6B6C7203
@@ -31,15 +31,6 @@ CREATE TABLE IF NOT EXISTS likelier_snapshots (
 );
 CREATE TABLE IF NOT EXISTS likelier_schema (version INTEGER PRIMARY KEY);
 INSERT INTO likelier_schema SELECT {schema} WHERE NOT EXISTS (SELECT 1 FROM likelier_schema);
-"""
-
-# The newest three snapshots are kept, for followers may be reading them, and the last ones of some minutes.
-THIN = """
-DELETE FROM likelier_snapshots WHERE version NOT IN (
-  (SELECT version FROM likelier_snapshots ORDER BY version DESC LIMIT 3)
-  UNION
-  (SELECT max(version) FROM likelier_snapshots GROUP BY date_trunc('minute', made) ORDER BY 1 DESC LIMIT %s)
-)
 """
 
 
@@ -197,7 +188,9 @@ class PostgresStore:
             connection.execute(
                 "INSERT INTO likelier_snapshots VALUES (%s, %s) ON CONFLICT DO NOTHING", (version, content)
             )
-            connection.execute(THIN, (KEPT,))
+            there = [v for (v,) in connection.execute("SELECT version FROM likelier_snapshots")]
+            old = list(set(there) - worth_keeping(there))
+            connection.execute("DELETE FROM likelier_snapshots WHERE version = ANY(%s)", (old,))
 
     def snapshots(self) -> list[int]:
         return [

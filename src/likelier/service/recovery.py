@@ -3,12 +3,15 @@
 import time
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import islice
 
 from likelier.service.events import Action, Config, encode
 from likelier.service.live import Live
 from likelier.service.models import Served, served_of, sha_of
 from likelier.service.snapshots import restored
 from likelier.service.store import Draft, Store
+
+PART = 1 << 14  # events that are applied together
 
 
 def models_of(store: Store) -> Callable[[str], Served]:
@@ -36,7 +39,9 @@ def recovered(
         except (ValueError, OSError) as problem:
             note(f"snapshot {version} is passed over: {problem}")
     live = Live(models) if live is None else live
-    live.apply(store.after(live.version))
+    events = iter(store.after(live.version))
+    while part := list(islice(events, PART)):  # what became of them is not kept: a log may be long
+        live.apply(part)
     return live
 
 

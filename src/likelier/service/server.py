@@ -1,6 +1,7 @@
 """A service put together: a store, a learner, a writer, and the server in front of them."""
 
 import contextlib
+import gc
 import socket
 import sys
 from collections.abc import Iterator
@@ -183,4 +184,6 @@ def run(options: Options, note: Any, ready: Any) -> None:
         api.monitor.stopping = lambda: server.should_exit
         sock.listen(2048)
         ready(*sock.getsockname()[:2])
+        gc.collect()
+        gc.freeze()  # what was loaded stays: collections need not look at it
         server.run(sockets=[sock])

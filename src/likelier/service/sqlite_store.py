@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from likelier.service.events import Event
-from likelier.service.store import KEPT, PAGE, SCHEMA, Draft, Known, StoreError
+from likelier.service.store import PAGE, SCHEMA, Draft, Known, StoreError, worth_keeping
 from likelier.storing.files import write
 
 APPLICATION = 0x6C6B6C72  # "lklr": the application id in the header of the file
@@ -223,7 +223,8 @@ class SqliteStore:
     def put_snapshot(self, version: int, content: bytes) -> None:
         self.folder.mkdir(exist_ok=True)
         write(self.folder / f"{version:016d}.lks", content)
-        for old in self.snapshots()[KEPT:]:
+        there = self.snapshots()
+        for old in set(there) - worth_keeping(there):
             self._file(old).unlink(missing_ok=True)
 
     def snapshots(self) -> list[int]:

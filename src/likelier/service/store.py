@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 from likelier.service.events import Event
 
 SCHEMA = 1  # of the tables
-KEPT = 6  # snapshots
+KEPT = 4  # snapshots, of the newest
 PAGE = 4096  # events that are read at a time
 
 
@@ -72,6 +72,19 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of it."""
+
+
+def worth_keeping(versions: Sequence[int]) -> set[int]:
+    """The newest few snapshots, and of the older ones some of every age, for rollbacks.
+
+    Of those that are 2^k to 2^(k+1) events behind the newest the oldest is kept: their number grows as the
+    logarithm of the number of events.
+    """
+    newest = max(versions, default=0)
+    oldest: dict[int, int] = {}
+    for version in sorted(versions, reverse=True):
+        oldest[(newest - version).bit_length()] = version
+    return set(oldest.values()) | set(sorted(versions)[-KEPT:])
 
 
 def is_url(store: str) -> bool:

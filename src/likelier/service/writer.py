@@ -4,16 +4,17 @@ import asyncio
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from likelier.service.decide import Batch, Decided, Item, Refusal
-from likelier.service.events import Event, encode, features_of, label_of
+from likelier.service.decide import Batch, Decided, Features, Item, Refusal
+from likelier.service.events import Event, encode, features_of
 from likelier.service.live import HELD, LEARNED, Live, Outcome
 from likelier.service.snapshots import captured
-from likelier.service.store import KEPT, Draft, Store, StoreError
+from likelier.service.store import Draft, Store, StoreError, worth_keeping
 
 ROWS = 4096  # of a commit, at most
 TICK = 0.5  # seconds
@@ -90,17 +91,20 @@ class Writer:
         self.counted = Counted()
         self.broken: str | None = None  # why it no longer writes
         self._snapshot_events, self._snapshot_seconds = snapshot_events, snapshot_seconds
-        self._queue: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[list[Request] | None] = queue.SimpleQueue()
+        self._arrived: list[Request] = []  # in this turn of the event loop
+        self._left: deque[Request | None] = deque()  # taken from the queue, and not dealt with
         self._submitted = self._done = 0  # rows; each is counted by one thread alone
         self._clock = Clock(store.last()[1])
         self._thread = threading.Thread(target=self._run, name="likelier-writer", daemon=True)
         self._saver = ThreadPoolExecutor(1, "likelier-snapshots")
         self._saving: Future[None] | None = None
-        self._saved, self._saved_at = live.version, time.monotonic()
         self.snapshots = store.snapshots()  # their versions, newest first
+        self._saved = max((version for version in self.snapshots if version <= live.version), default=0)
+        self._saved_at = time.monotonic()
         self._stopping = False
         self._observed = 0.0
-        self.observers: list[Callable[[list[dict[str, Any]], list[Any]], None]] = []
+        self.observers: list[Callable[[list[dict[str, Any]]], None]] = []
 
     @property
     def role(self) -> str:
@@ -124,21 +128,32 @@ class Writer:
         if self._stopping or self.broken is not None:
             raise StoreError(self.broken or "the server is shutting down")
         self._submitted += len(items)
-        future = asyncio.get_running_loop().create_future()
-        self._queue.put(Request(items, future))
-        return future
+        return self._enter(items, None)
 
     def call(self, work: Callable[[], Any]) -> "asyncio.Future[Any]":
         """Something to do in the writer's thread, between two batches."""
         if self._stopping or self.broken is not None:
             raise StoreError(self.broken or "the server is shutting down")
-        future = asyncio.get_running_loop().create_future()
-        self._queue.put(Request((), future, work))
+        return self._enter((), work)
+
+    def _enter(self, items: Sequence[Item], work: Callable[[], Any] | None) -> "asyncio.Future[Any]":
+        """Requests of one turn of the event loop wake the thread once."""
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+        if not self._arrived:
+            loop.call_soon(self._hand_over)
+        self._arrived.append(Request(items, future, work))
         return future
+
+    def _hand_over(self) -> None:
+        arrived, self._arrived = self._arrived, []
+        if arrived:
+            self._queue.put(arrived)
 
     def stop(self) -> None:
         """Deal with all that was submitted, take a snapshot, and end."""
         self._stopping = True
+        self._hand_over()
         if self._thread.is_alive():
             self._queue.put(None)
             self._thread.join()
@@ -160,22 +175,29 @@ class Writer:
 
     def _take(self) -> tuple[list[Request], Request | None, bool]:
         """Requests that share a commit, then perhaps something else to do."""
+        self._receive()
         batch: list[Request] = []
         rows = 0
+        while self._left and rows < ROWS:
+            request = self._left.popleft()
+            if request is None:
+                return batch, None, True
+            if request.work is not None:
+                return batch, request, False
+            batch.append(request)
+            rows += len(request.items)
+        return batch, None, False
+
+    def _receive(self) -> None:
+        """Empty the queue; where there is nothing to do, wait for something."""
         try:
-            request = self._queue.get(timeout=self.tick)
+            some = self._queue.get(timeout=self.tick) if not self._left else self._queue.get_nowait()
             self._gather()
-            while request is not None:
-                if request.work is not None:
-                    return batch, request, False
-                batch.append(request)
-                rows += len(request.items)
-                if rows >= ROWS:
-                    return batch, None, False
-                request = self._queue.get_nowait()
+            while True:
+                self._left.extend([None] if some is None else some)
+                some = self._queue.get_nowait()
         except queue.Empty:
-            return batch, None, False
-        return batch, None, True
+            return
 
     def _gather(self) -> None:
         """Wait as long as requests keep coming, for a few milliseconds: they share one fsync."""
@@ -207,17 +229,17 @@ class Writer:
                 accepted.append((request, batch.add(request.items)))
             except Refusal as refusal:
                 results.append((request, refusal))
-        outcomes = self._write(batch.drafts, now)
+        outcomes = self._write(batch, now)
         for request, decided in accepted:
             found = [None if place is None else outcomes[place] for place in decided.places]
             results.append((request, self._result(request.items, found)))
 
-    def _write(self, drafts: Sequence[Draft], at: float) -> list[Outcome]:
+    def _write(self, batch: Batch, at: float) -> list[Outcome]:
         """The drafts as events, and what became of them."""
-        if not drafts:
+        if not batch.drafts:
             return []
         start = time.perf_counter()
-        events, outcomes = self._append(drafts, at)
+        events, outcomes = self._append(batch.drafts, at, batch.rows)
         seconds = time.perf_counter() - start
         counted = self.counted
         counted.commits += 1
@@ -228,21 +250,25 @@ class Writer:
         self._observe(events)
         return outcomes
 
-    def _append(self, drafts: Sequence[Draft], at: float) -> tuple[list[Event], list[Outcome]]:
-        """On disk first, then learned."""
+    def _append(
+        self, drafts: Sequence[Draft], at: float, rows: Sequence[Features | None] = ()
+    ) -> tuple[list[Event], list[Outcome]]:
+        """On disk first, then learned. rows: those of the drafts as they were decoded."""
         events = self.store.append(drafts, at)
+        self.live.decoded = {
+            event.seq: row for event, row in zip(events, rows, strict=False) if row is not None
+        }
         return events, self._apply(events)
 
     def _observe(self, events: Sequence[Event]) -> None:
-        """Show some rows, and all labels of a batch, to those who watch: a few hundred rows a second."""
+        """Show some rows to those who watch: a few hundred a second."""
         now = time.monotonic()
         if now - self._observed < OBSERVED:
             return
         self._observed = now
         some = [features_of(event.x) for event in events[:16] if event.x is not None]
-        labels = [label_of(event.y) for event in events[:16] if event.y is not None]
         for observer in self.observers:
-            observer(some, labels)
+            observer(some)
 
     def _result(self, items: Sequence[Item], found: list[Outcome | None]) -> Any:
         if items and items[0].y is None:
@@ -300,12 +326,22 @@ class Writer:
             self._saving = self._saver.submit(self.save, content, version)
             self._saved, self._saved_at = version, time.monotonic()
 
+    def snapshot_now(self) -> None:
+        """A snapshot of this very moment: for work in this thread, before the model is exchanged."""
+        if self.live.version > self._saved:
+            version = self.live.version
+            self.store.put_snapshot(version, captured(self.live)())
+            self.counted.snapshots += 1
+            self._saved, self._saved_at = version, time.monotonic()
+            self.snapshots = self.store.snapshots()
+
     def save(self, content: Callable[[], bytes], version: int) -> None:
         """Write a snapshot; where that fails the log is all that there is, which is enough."""
         try:
             self.store.put_snapshot(version, content())
             self.counted.snapshots += 1
-            self.snapshots = [version, *self.snapshots][:KEPT]
+            there = [version, *self.snapshots]
+            self.snapshots = sorted(worth_keeping(there), reverse=True)
         except (OSError, ValueError) as problem:
             self.counted.failed_commits += 1
             print(f"likelier: note: no snapshot was taken: {problem}", flush=True)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from likelier.array_types import Floats
 from likelier.data import Chunk, Columns, Factor, levels_of
 from likelier.data.design import (
+    CODED,
     CategoryTerm,
     Design,
     LeftOut,
@@ -19,6 +20,7 @@ from likelier.data.design import (
     as_columns,
     gap_name,
 )
+from likelier.data.word_counts import WordsTerm, learned_words
 from likelier.states.moments import ColumnMoments
 
 
@@ -32,6 +34,7 @@ class DesignSettings:
     parts: tuple[str, ...] | tuple[tuple[str, tuple[str, ...]], ...] = ()
     missing: Literal["indicator", "keep"] = "indicator"
     sparse: bool | None = None  # None: as is smaller
+    text: tuple[str, ...] = ()  # columns whose words are counted
 
     def parts_of(self, name: str) -> tuple[str, ...]:
         """The parts of the dates in a column."""
@@ -56,6 +59,14 @@ class LevelCounts:
         counts = np.bincount(factor.codes + 1, w, L + 2)[: L + 1].astype(np.float64)
         return cls(factor.levels, np.append(counts[1:], counts[0]))
 
+    @classmethod
+    def of_words(cls, factor: Factor, w: Floats | None) -> Self:
+        """The words of texts, and the weight of the rows whose text has each."""
+        texts = cls.of(factor, w)
+        X, words = learned_words([str(level) for level in texts.levels])
+        n = np.bincount(X.columns, np.repeat(texts.n[:-1], np.diff(X.starts)), len(words))
+        return cls(np.array(words, dtype=object), np.append(n, texts.n[-1]))
+
     def merge(self, other: Self) -> None:
         if self.levels is other.levels or np.array_equal(self.levels, other.levels):
             self.n = self.n + other.n
@@ -70,7 +81,7 @@ class LevelCounts:
 
 @dataclass
 class DesignSurvey:
-    """Weight, mean and scatter of the columns of numbers, and the levels of those of categories.
+    """Weight, mean and scatter of columns of numbers, levels of those of categories, words of texts.
 
     table: what the columns are. The state absorbs chunks of the table; what is computed of a column (parts
     of dates, ranks of ordered categories) is what it counts.
@@ -82,7 +93,7 @@ class DesignSurvey:
 
     @classmethod
     def start(cls, table: Sequence[TableColumn]) -> Self:
-        columns = sum(len(c.derived_names) for c in table if c.kind != "category")
+        columns = sum(len(c.derived_names) for c in table if c.kind not in CODED)
         return cls(tuple(table), ColumnMoments.start(1, columns))
 
     @property
@@ -99,8 +110,9 @@ class DesignSurvey:
         w = None if chunk.w is None else np.ascontiguousarray(chunk.w, dtype=np.float64)
         numbers: list[Any] = []
         for j, (column, values) in enumerate(zip(self.table, X.arrays, strict=True)):
-            if column.kind == "category":
-                self._count(j, LevelCounts.of(_factor(column.name, values), w))
+            if column.kind in CODED:
+                count = LevelCounts.of_words if column.kind == "text" else LevelCounts.of
+                self._count(j, count(_factor(column.name, values), w))
             else:
                 numbers += [_number(column.name, each) for each in column.derived(values)]
         labels = np.zeros(n, dtype=np.int32)
@@ -143,6 +155,9 @@ class DesignSurvey:
         terms: list[Term] = []
         at, total = 0, self.n
         for j, column in enumerate(self.table):
+            if column.kind == "text":
+                terms.append(_text(column.name, self.levels.get(j), total, settings))
+                continue
             if column.kind == "category":
                 terms.append(_category(column.name, self.levels.get(j), settings))
                 continue
@@ -164,9 +179,11 @@ class DesignSurvey:
             for term in terms:
                 if isinstance(term, CategoryTerm):
                     stored += _indicated(term, self.levels[j].n) / self.n
+                elif isinstance(term, WordsTerm):
+                    stored += float(self.levels[j].n[:-1].sum()) / self.n
                 elif isinstance(term, NumberTerm):
                     stored += 1 + (float(gone[at]) / self.n if term.gaps else 0.0)
-                at += column.kind != "category"
+                at += column.kind not in CODED
         return stored
 
 
@@ -255,9 +272,31 @@ def _category(name: str, found: LevelCounts | None, settings: DesignSettings) ->
     return CategoryTerm(name, levels, places, pooled, missing, tuple(labels))
 
 
-def declared_parts(table: Sequence[TableColumn], settings: DesignSettings) -> tuple[TableColumn, ...]:
-    """The columns with the parts of dates that the settings ask for."""
-    return tuple(
-        TableColumn(c.name, c.kind, c.zone, c.order, settings.parts_of(c.name)) if c.kind == "date" else c
-        for c in table
-    )
+def _text(
+    name: str, found: LevelCounts | None, rows: float, settings: DesignSettings
+) -> WordsTerm | LeftOut:
+    """The words that enough rows have, with idf = 1 + ln (1 + n) / (1 + n_j): n_j of n rows have word j."""
+    if found is None:
+        return LeftOut(name)
+    n = found.n[:-1]
+    known = (n > 0) & (n >= settings.min_count)
+    if not known.any():
+        return LeftOut(name)
+    return WordsTerm(name, found.levels[known], 1 + np.log((1 + rows) / (1 + n[known])))
+
+
+def declared(table: Sequence[TableColumn], settings: DesignSettings) -> tuple[TableColumn, ...]:
+    """The columns as the settings have them: which are text, and the parts of dates."""
+    return tuple(_declared(column, settings) for column in table)
+
+
+def _declared(column: TableColumn, settings: DesignSettings) -> TableColumn:
+    if column.name in settings.text:
+        if column.kind not in (*CODED, "ordered"):
+            raise ValueError(
+                f"text: column {column.name!r} holds {column.kind}s, not strings. Leave it out of text."
+            )
+        return TableColumn(column.name, "text")
+    if column.kind == "date":
+        return replace(column, parts=settings.parts_of(column.name))
+    return column

@@ -45,8 +45,9 @@ class PatternMoments:
     S: Floats  # (c, p, p), 0 where missing
     blank: Floats  # (K,), weight of rows with nothing in them
     most: int = MOST_BYTES
-    # What complete rows would have had, once it has been worked out; not a statistic.
+    # What complete rows would have had, and columns, once they have been worked out; not statistics.
     solved: Moments | None = field(default=None, init=False, repr=False, compare=False)
+    _columns: ColumnMoments | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
     def start(cls, K: int, p: int, shape: Shape, most: int = MOST_BYTES, *, rows: bool = False) -> Self:
@@ -83,7 +84,7 @@ class PatternMoments:
         return len(self.w) == 0 and not self.blank.any()
 
     def update(self, chunk: Chunk) -> None:
-        self.solved = None
+        self.solved = self._columns = None
         try:
             self.whole.update(chunk)
         except NonFinite as bad:
@@ -107,7 +108,7 @@ class PatternMoments:
         return new
 
     def merge(self, other: Self) -> None:
-        self.solved = None
+        self.solved = self._columns = None
         self.whole.merge(other.whole)
         self.blank = self.blank + other.blank
         if len(other.w) == 0:
@@ -180,9 +181,17 @@ class PatternMoments:
 
     def columns(self) -> ColumnMoments:
         """Column by column, of the cells that are there; tied, all scatter counts for the first class."""
+        if self._columns is None:
+            self._columns = self._by_column()
+        return self._columns
+
+    def _by_column(self) -> ColumnMoments:
         K, p = self.whole.mean.shape
-        total = ColumnMoments.start(K, p)
-        alone = np.diagonal(self.whole.S, axis1=-2, axis2=-1)
+        total, whole = ColumnMoments.start(K, p), self.whole
+        if isinstance(whole, Deviations):
+            alone = whole.squares()
+        else:
+            alone = np.diagonal(whole.S, axis1=-2, axis2=-1)
         total.n, total.mean = self.n, self.whole.mean.copy()
         total.seen = np.repeat(self.whole.n[:, None], p, axis=1)
         if self.shape == "tied":

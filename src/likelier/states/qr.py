@@ -15,6 +15,7 @@ Powers = NDArray[np.int64]  # of 2
 
 # A column of R that is shorter than this may have lost digits to squares that underflow.
 SHORT = 2.0**-300
+SMALLEST_SQUARE, LARGEST_SQUARE = 2.0**-800, 2.0**800  # between which sums of squares keep their digits
 NOTHING = -(1 << 40)  # the exponent of 0
 UNSAID = -(1 << 41)
 
@@ -244,6 +245,9 @@ def doubtful(R: Floats) -> NDArray[np.intp]:
 
 def lengths(Z: Floats) -> Floats:
     """The lengths of columns, whatever their squares are."""
+    squares = np.einsum("ij,ij->j", Z, Z)
+    if ((squares > SMALLEST_SQUARE) & (squares < LARGEST_SQUARE)).all():
+        return np.asarray(np.sqrt(squares))
     top = np.abs(Z).max(axis=0, initial=0.0)
     unit = np.where(top > 0, top, 1.0)
     return np.asarray(unit * np.linalg.norm(Z / unit, axis=0))

@@ -261,7 +261,8 @@ def all_slots(slots: int, at: Any, cells: NDArray[np.float32], tags: NDArray[np.
 
 def plain_label(y: Any) -> Any:
     """A label as Python has it: a string, a boolean or a number."""
-    label = y.item() if isinstance(y, np.generic) else y
+    moment = isinstance(y, np.datetime64 | np.timedelta64)  # of which `item` may make a plain integer
+    label = y.item() if isinstance(y, np.generic) and not moment else y
     if label is None or (isinstance(label, float) and math.isnan(label)):
         raise ValueError("a row to learn from needs a label, and y is missing (None or NaN)")
     if not isinstance(label, str | bytes | bool | int | float):
@@ -275,7 +276,8 @@ def labels_array(labels: list[Any]) -> NDArray[Any]:
     """Labels as an array: of their own type if it is one, else of objects."""
     kinds = {type(label) for label in labels}
     if len(kinds) == 1 and kinds <= {str, bool, int, float}:
-        found = np.array(labels)
+        unsigned = kinds == {int} and min(labels) >= 0 and max(labels) >> 63 == 1
+        found = np.array(labels, dtype=np.uint64 if unsigned else None)
         if found.tolist() == labels:  # not beyond 64 bits, and no zeros at the end of strings
             return found
     held = np.empty(len(labels), dtype=object)

@@ -382,7 +382,7 @@ def multinomial(found: Evidence) -> Finding:
 def _dispersed(dispersion: Dispersion | None, found: Evidence, model: str) -> Finding:
     if dispersion is None:
         if found.texts:
-            return Finding("not checked", "words of a text come in bursts, which draws on their own do not")
+            return Finding("not checked", "words of a text come in bursts, unlike independent draws")
         return Finding("violated", "the columns are not counts: whole numbers from 0 on")
     index, departs = dispersion.index, dispersion.departs
     if np.isnan(index).all():

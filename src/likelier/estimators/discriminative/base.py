@@ -20,7 +20,7 @@ from likelier import links
 from likelier.array_types import Floats
 from likelier.choose_solver import chosen
 from likelier.data import Arrays, Source, code, levels_of
-from likelier.data.compressed import compressed
+from likelier.data.compressed import FEW_COLUMNS, compressed
 from likelier.data.labels import sums_by_code, tallied
 from likelier.engines import reached, run
 from likelier.engines.observers import OBSERVER
@@ -317,6 +317,7 @@ class PenalisedModel(LinearModel):
     max_iter: int
     verbose: int
     solver: str
+    _few_columns: ClassVar[int] = FEW_COLUMNS  # up to which dense rows that are mostly 0 stay dense
 
     @abstractmethod
     def _loss(self, K: int) -> Loss:
@@ -343,7 +344,7 @@ class PenalisedModel(LinearModel):
 
     def _objective(self, rows: LabelledRows) -> Objective:
         """Mean loss plus penalty under the hyper-parameters, which are validated here."""
-        source, n, K = compressed(rows.source), rows.n, len(rows.classes)
+        source, n, K = compressed(rows.source, self._few_columns), rows.n, len(rows.classes)
         if self.class_weight is not None:
             source, n = weighted(source, n, weights_by_class(self.class_weight, rows.classes, n))
         return self._posed(source, n, K)

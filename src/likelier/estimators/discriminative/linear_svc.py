@@ -23,6 +23,7 @@ from likelier.losses import LOSSES, Loss, softmaxed
 from likelier.objective import Objective
 from likelier.penalties import ElasticNet
 from likelier.row_solvers import Margins
+from likelier.row_solvers.semismooth import FEW_COLUMNS
 from likelier.solvers import Solution, Watch, run_solver
 from likelier.threads import cores
 
@@ -179,6 +180,7 @@ class LinearSVC(PenalisedModel):
     """
 
     assumes = "discriminative; a margin between the classes; linear boundary"
+    _few_columns = FEW_COLUMNS
 
     def __init__(
         self,
@@ -265,7 +267,7 @@ class LinearSVC(PenalisedModel):
 
     def _lines(self, rows: LabelledRows) -> tuple[Weights, Solution]:
         """One linear model for binary problems, else one for each class; and the worst solution."""
-        source, target, totals = compressed(rows.source), rows[1], rows[2]
+        source, target, totals = compressed(rows.source, self._few_columns), rows[1], rows[2]
         K = len(target)
         if K == 2:
             problem = self._objective(rows)

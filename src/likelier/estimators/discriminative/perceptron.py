@@ -467,7 +467,6 @@ class Perceptron(SGDModel):
         return shown if statistics is None else shown | statistics.shown
 
     # ---- where there is a line -----------------------------------------------------------------------
-    @available_if(_has_line)  # type: ignore[untyped-decorator]
     def _scored(self) -> Scored:
         if isinstance(self._model, VotedWeights):
             raise NotExpressible(
@@ -476,6 +475,7 @@ class Perceptron(SGDModel):
             )
         return super()._scored()
 
+    @available_if(_has_line)  # type: ignore[untyped-decorator]
     def to_linear(self) -> LinearClassifier:
         """The coefficients alone, as a `LinearClassifier` that makes the same predictions.
 

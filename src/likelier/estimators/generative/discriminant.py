@@ -34,9 +34,13 @@ from likelier.families import (
     by_least_squares,
     by_svd,
 )
+from likelier.families.covariance import SMALL
 from likelier.families.lda import parts_about
 from likelier.model import Bayes, ask, log_of
 from likelier.scores import Affine, Scores
+from likelier.states import PatternMoments, ShrinkageMoments
+from likelier.states.units import plain
+from likelier.threads import one_thread_if
 
 # What linear and quadratic discriminant analysis share.
 
@@ -63,6 +67,14 @@ class Covariances:
     def finite(self) -> bool:
         """It is up to that estimator."""
         return True
+
+
+def _columns_of(statistics: Any) -> int:
+    """How many columns these are statistics of."""
+    state = plain(statistics)
+    state = state.gaps if isinstance(state, ShrinkageMoments) else state
+    counted = state.X if isinstance(state, PatternMoments) else state.mean
+    return int(counted.shape[1])
 
 
 class Discriminant(OnePassClassifier):
@@ -99,6 +111,14 @@ class Discriminant(OnePassClassifier):
 
     def _prior(self, n: Floats, classes: NDArray[Any]) -> Floats:
         return prior_of(self.priors, n, classes, strict=False, name="priors")
+
+    def _estimate(self, statistics: Any, classes: NDArray[Any]) -> Bayes:
+        """The model that statistics make; of few columns without the threads of BLAS.
+
+        They gain nothing there, and wait for each other where another program has one of the cores.
+        """
+        with one_thread_if(_columns_of(statistics) ** 3 < SMALL):
+            return super()._estimate(statistics, classes)
 
     def _scaling(self) -> Scaling:
         """Standardised columns are shrunk alike in any units, others by their common variance."""

@@ -500,7 +500,7 @@ default="naive-bayes"
 
 def documents_in(X: Any) -> Any:
     """Documents as vectorisers take them: all strings; the first that is not a string is reported."""
-    if isinstance(X, str | bytes):
+    if isinstance(X, str | bytes) or (isinstance(X, np.ndarray) and X.ndim == 0):
         raise ValueError(NO_STRING)
     if stored(X):
         return X
@@ -533,7 +533,9 @@ def _string(i: int, document: Any) -> str:
                 f"document {i} is not UTF-8 ({problem}): decode it first, as in document.decode('latin-1')."
             ) from None
     if not isinstance(document, str):
-        what = "missing" if document is None or document != document else f"a {type(document).__name__}"
+        what = (
+            "missing" if document is None or document != document else f"of type {type(document).__name__}"
+        )
         raise ValueError(
             f"document {i} is {what} ({document!r:.40}): documents are strings. Leave it out, or fill in "
             "''."

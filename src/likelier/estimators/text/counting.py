@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,8 @@ def analysis_of(vectorizer: Any) -> "_core.Analysis | None":
     ignored = v.get_stop_words() if v.analyzer == "word" else None
     return _core.Analysis(
         UNITS[v.analyzer],
-        least,
-        most,
+        index(least),
+        index(most),
         SHORTEST.get(v.token_pattern, 1),
         characters(lower=bool(v.lowercase), accents=v.strip_accents),
         sorted(word for word in ignored or () if isinstance(word, str)),
@@ -57,7 +58,7 @@ def batches(vectorizer: Any, documents: Iterable[Any]) -> Iterator[list[str] | T
         if texts is not None:
             yield texts
             return
-    if isinstance(documents, np.ndarray) and documents.dtype.kind == "U":
+    if isinstance(documents, np.ndarray) and documents.dtype.kind == "U" and documents.ndim == 1:
         documents = documents.tolist()
     rest = iter(documents)
     while batch := list(islice(rest, BATCH)):
@@ -68,6 +69,8 @@ def batches(vectorizer: Any, documents: Iterable[Any]) -> Iterator[list[str] | T
 
 def _string(vectorizer: Any, document: Any) -> str:
     decoded = vectorizer.decode(document)
+    if isinstance(decoded, bytearray):
+        raise TypeError("cannot use a string pattern on a bytes-like object: pass bytes(document).")
     if not isinstance(decoded, str):
         raise AttributeError(f"{type(decoded).__name__!r} object has no attribute 'lower'")
     return str(decoded)
@@ -147,6 +150,8 @@ def hashed(documents: "_core.HashedDocuments", vectorizer: Any, threads: int) ->
     dtype, norm = np.dtype(vectorizer.dtype), vectorizer.norm
     native = dtype.name in ("float64", "float32")
     found = documents.matrix(dtype.name, bool(vectorizer.binary), (norm or "") * native, threads)
+    if dtype.kind == "u" and (found[0] < 0).any():
+        raise OverflowError(f"Python integer -1 out of bounds for {dtype}: pass alternate_sign=False.")
     rows = as_sparse(_of_type(found[0], dtype), found[1], found[2], vectorizer.n_features)
     return rows if native or norm is None else peer.normalize(rows, norm=norm, copy=False)
 

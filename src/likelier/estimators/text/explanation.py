@@ -90,7 +90,7 @@ class Explanation(Displayable):
         return pd.DataFrame(held | {name: values[:, k] for k, name in enumerate(self.columns)})
 
     def _parts(self) -> Iterable[Part]:
-        yield self._heading()
+        yield self.heading()
         yield ""
         at = self.order()
         shown = _chosen(self.columns, self._column)
@@ -105,7 +105,14 @@ class Explanation(Displayable):
         rows.append(["(bias)", "", *(f"{self.bias[k]:.3g}" for k in shown)])
         yield Table(rows)
 
-    def _heading(self) -> str:
+    def heading(self) -> str:
+        """The prediction in one line: class, probability and score.
+
+        Returns
+        -------
+        line : str
+            Such as "spam: probability 0.8, log odds of spam against ham 1.39".
+        """
         said = [] if self.probability is None else [f"probability {self.probability:.3g}"]
         score = self.scores[self._column]
         if len(self.bias) == 1:
@@ -124,6 +131,16 @@ class Explanation(Displayable):
             An element without scripts or outside styles, followed by the table. Words are shaded for
             `analyzer="word"`; terms of several words share what they added among them.
         """
+        return f'<div class="likelier">{self.shaded()}{super()._repr_html_()}</div>'
+
+    def shaded(self) -> str:
+        """The text alone, with its words shaded.
+
+        Returns
+        -------
+        html : str
+            A paragraph without scripts or outside styles.
+        """
         sign = -1.0 if len(self.bias) == 1 and self.label == self.classes[0] else 1.0
         most = max((abs(added[self._column]) for _, _, added in self.words), default=0.0) or 1.0
         pieces, at = [], 0
@@ -138,8 +155,7 @@ class Explanation(Displayable):
             ]
             at = end
         pieces.append(escape(self.text[at:]))
-        shaded = f'<p style="white-space:pre-wrap">{"".join(pieces)}</p>'
-        return f'<div class="likelier">{shaded}{super()._repr_html_()}</div>'
+        return f'<p style="white-space:pre-wrap">{"".join(pieces)}</p>'
 
     def _repr_html_(self) -> str:
         return self.to_html()
