@@ -118,6 +118,15 @@ def test_train_reads_settings_as_json_as_python_and_as_words(folder):
     assert lk.load("m.lk").get_params()["priors"] is None
 
 
+def test_train_fits_the_model_of_a_row_of_the_comparison(folder):
+    common = ("train", "iris.csv", "--target", "species", "--features", NAMED, "-o", "m.lk")
+    run(*common, "--model", "NaiveBayes, weighted")
+    assert lk.load("m.lk").weighting == "discriminative"
+    run(*common, "--model", "qda, shrunk")
+    shrunk = lk.load("m.lk")
+    assert shrunk.get_params() != lk.QuadraticDiscriminantAnalysis().get_params()
+
+
 def test_train_takes_logistic_regression_of_either_kind(folder, capsys):
     frame = load_iris(as_frame=True).frame.query("target > 0")
     frame.to_csv("two.csv", index=False)

@@ -384,7 +384,7 @@ def test_packed_and_other_files_that_are_wrong(folder, capsys):
     Path("nothing").mkdir()
     assert "the folder has no files whose names end with" in bad(capsys, "train", "nothing", *common)
     Path("people.dat").write_bytes(Path("people.csv").read_bytes())
-    assert "pass --format, one of" in bad(capsys, "train", "people.dat", *common)
+    assert "Pass --format, one of" in bad(capsys, "train", "people.dat", *common)
     assert "no file matches 'poeple.csv'; near it: people.csv" in bad(
         capsys, "train", "poeple.csv", *common
     )

@@ -400,3 +400,34 @@ def test_weights_as_large_as_there_are(family):
     assert np.isfinite(model.predict_proba(X)).all()
     with pytest.raises(ValueError, match=r"sample_weight .*so large"):
         lk.NaiveBayes(family).fit(X, y, sample_weight=np.full(50, 1e307))
+
+
+def shared(n: int, p: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Skewed columns that all know the same of the class, and one that knows something else."""
+    rng = RNG(seed)
+    y = rng.integers(2, size=n)
+    signal = rng.normal(size=n) + 0.8 * y
+    X = np.exp(signal[:, None] + rng.normal(size=(n, p)))
+    X[:, 0] = np.exp(rng.normal(size=n) + 0.5 * y)
+    return X, y
+
+
+def test_columns_that_share_what_they_know_say_less_each():
+    X, y = shared(1500, 20, 0)
+    T, test = shared(2000, 20, 1)
+    model = lk.NaiveBayes().fit(X, y)
+    coarse = [one for one in model.selection_ if one.picked == "coarse histogram"]
+    assert len(coarse) >= 3
+    assert all(len(model.families_[one.column].bins) <= 3 for one in coarse)
+    assert "coarse histogram beside the other columns" in str(coarse[0])
+    assert loss(model, T, test) < 0.9 * loss(lk.NaiveBayes("histogram").fit(X, y), T, test)
+    again = lk.NaiveBayes(families=model.families_).fit(X, y)
+    assert np.array_equal(again.predict_proba(T), model.predict_proba(T))
+
+
+def test_columns_that_are_independent_keep_all_they_say():
+    rng = RNG(0)
+    y = rng.integers(2, size=3000)
+    X = np.exp(rng.normal(size=(3000, 12)) + 0.3 * y[:, None])
+    model = lk.NaiveBayes().fit(X, y)
+    assert not any(one.picked == "coarse histogram" for one in model.selection_)

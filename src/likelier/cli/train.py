@@ -24,7 +24,7 @@ from likelier.cli.arguments import (
     spare,
 )
 from likelier.display import counted
-from likelier.estimators.catalogue import MODELS, command_names
+from likelier.estimators.catalogue import MODELS, command_names, row_named
 
 if TYPE_CHECKING:
     from likelier.comparison import Comparison, Result
@@ -32,7 +32,12 @@ if TYPE_CHECKING:
     from likelier.data import Stored
 
 BEST, HELD_OUT = "best", 10
-KEPT = ("types", "missing", "delimiter", "header")  # which rows to be answered are read by, too
+KEPT = (
+    "types",
+    "missing",
+    "delimiter",
+    "header",
+)  # which rows to be answered are read by, too
 
 
 def add(commands: Any) -> None:
@@ -58,19 +63,37 @@ def add(commands: Any) -> None:
     add_table(parser)
     add_columns(parser)
     model = parser.add_argument_group("model")
-    model.add_argument("--model", metavar="M", help=f"best (the default), {', '.join(command_names())}")
+    model.add_argument(
+        "--model",
+        metavar="M",
+        help=f"best (the default), {', '.join(command_names())}, or a row of likelier compare, such as "
+        "'NaiveBayes, weighted'",
+    )
     add_settings(model, "a hyper-parameter, for example reg_param=0.1")
-    model.add_argument("--resume", metavar="OLD.lk", help="continue training a saved model: all rows count")
+    model.add_argument(
+        "--resume",
+        metavar="OLD.lk",
+        help="continue training a saved model: all rows count",
+    )
     out = parser.add_argument_group("what is written")
     out.add_argument(
-        "-o", "--output", type=place, required=True, metavar="M.lk", help="where to save the model"
+        "-o",
+        "--output",
+        type=place,
+        required=True,
+        metavar="M.lk",
+        help="where to save the model",
     )
     kept = out.add_mutually_exclusive_group()
     kept.add_argument(
-        "--with-statistics", action="store_true", help="a file that can be resumed and merged (the default)"
+        "--with-statistics",
+        action="store_true",
+        help="a file that can be resumed and merged (the default)",
     )
     kept.add_argument(
-        "--no-statistics", action="store_true", help="a smaller file, which cannot be resumed or merged"
+        "--no-statistics",
+        action="store_true",
+        help="a smaller file, which cannot be resumed or merged",
     )
     out.add_argument(
         "--checkpoint",
@@ -155,11 +178,16 @@ def _prepared(model: Any, source: "Stored", options: Namespace) -> Any:
         except ValueError as problem:  # too few rows, or too many classes
             return _uncompared(problem, source, options)
         say(_why(found, result))
-        candidate, rows, classes = result.candidate_model, found.folds.rows, found.classes
+        candidate, rows, classes = (
+            result.candidate_model,
+            found.folds.rows,
+            found.classes,
+        )
     else:
         _check_target(model, source, options)
         regress = MODELS[type(model).__name__].kind == "regression"
-        row = MODELS[type(model).__name__].candidates[0].name
+        named = row_named(options.model)
+        row = MODELS[type(model).__name__].candidates[0].name if named is None else named[1].name
         (candidate,) = entered({row: model}, (), numbers=regress)
         rows, classes = rows_and_classes(rows, "regress" if regress else "classify", 2)
     assert candidate is not None
@@ -258,7 +286,8 @@ def _new(options: Namespace) -> Any:
     from likelier.estimators.base import takes_checkpoints
     from likelier.estimators.deprecated import settled
 
-    model = settled(model_named(options.model)().set_params(**dict(options.settings)))
+    cls, row = _class_and_settings(options.model)
+    model = settled(cls().set_params(**row | dict(options.settings)))
     # The same command gives the same model, also where rows are taken in a random order.
     if "random_state" in model.get_params() and model.random_state is None:
         model.set_params(random_state=0)
@@ -272,6 +301,14 @@ def _new(options: Namespace) -> Any:
     return model
 
 
+def _class_and_settings(name: str) -> tuple[Any, dict[str, Any]]:
+    """An estimator by its name, or by that of a row of the comparison's table, which has settings."""
+    row = row_named(name)
+    if row is None or row[0].name == row[1].name:
+        return model_named(name), {}
+    return row[0].load(), dict(row[1].settings)
+
+
 def _resumed(options: Namespace) -> Any:
     """The saved model, which knows its kind, hyper-parameters and columns."""
     from likelier.saving.models import load
@@ -282,7 +319,7 @@ def _resumed(options: Namespace) -> Any:
         raise ValueError(
             f"--resume {options.resume}: a {kind} cannot continue training; train a new one on all rows"
         )
-    if options.model is not None and model_named(options.model) is not type(model):
+    if options.model is not None and _class_and_settings(options.model)[0] is not type(model):
         raise ValueError(
             f"--resume {options.resume} is a {kind}, and --model {options.model} is not: leave --model out"
         )
@@ -290,7 +327,10 @@ def _resumed(options: Namespace) -> Any:
         raise ValueError(
             "--checkpoint is for a fit, and --resume continues from one: leave one of them out"
         )
-    for given, argument in ((options.settings, "--set"), (options.features, "--features")):
+    for given, argument in (
+        (options.settings, "--set"),
+        (options.features, "--features"),
+    ):
         if given:
             raise ValueError(
                 f"{argument} cannot be changed with --resume: {options.resume} keeps its own settings"

@@ -13,7 +13,13 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from likelier.comparison import prepare
 from likelier.comparison.prepare import Preprocessor, plain
-from likelier.estimators.catalogue import NO_COLUMNS, Candidate, Kind, ModelInfo, candidates
+from likelier.estimators.catalogue import (
+    NO_COLUMNS,
+    Candidate,
+    Kind,
+    ModelInfo,
+    candidates,
+)
 from likelier.estimators.deprecated import settled
 
 # The models that a table is compared on: what each is given, and what it assumes.
@@ -111,7 +117,10 @@ def tuned(
             _check_grid(each, grid)
         found.append(replace(each, grid=grid))
     if grids:
-        name, known = next(iter(grids.values()))[0], "; ".join(each.name for each in candidate_models)
+        name, known = (
+            next(iter(grids.values()))[0],
+            "; ".join(each.name for each in candidate_models),
+        )
         raise ValueError(f"param_grid: no model named {name!r} is compared; models: {known}")
     return found
 
@@ -170,13 +179,18 @@ def _other(name: str, model: Any) -> CandidateModel:
         raise TypeError(f"{name} is a class: pass an estimator, as in {model.__name__}()")
     if not hasattr(model, "fit") or not (is_classifier(model) or is_regressor(model)):
         raise TypeError(f"{name}: a {type(model).__name__} is not a classifier or regressor")
-    for known in [*classifiers(), *regressions(), *on_request()]:
-        if type(known.model) is type(model):
-            return replace(known, name=name, model=model)
+    alike = [
+        one for one in [*classifiers(), *regressions(), *on_request()] if type(one.model) is type(model)
+    ]
+    if alike:
+        known = next((one for one in alike if one.name == name), alike[0])
+        return replace(known, name=name, model=model)
     return CandidateModel(name, model, plain, ModelTraits())
 
 
-def _with_unique_names(candidate_models: Iterable[CandidateModel]) -> list[CandidateModel]:
+def _with_unique_names(
+    candidate_models: Iterable[CandidateModel],
+) -> list[CandidateModel]:
     """Each under a name of its own: with the package that it is from, or else numbered."""
     found: dict[str, CandidateModel] = {}
     for candidate_model in candidate_models:

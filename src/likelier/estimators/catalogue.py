@@ -64,7 +64,12 @@ _GENERATIVE = "likelier.estimators.generative"
 _DISCRIMINATIVE = "likelier.estimators.discriminative"
 _NAIVE_BAYES = f"{_GENERATIVE}.naive_bayes"
 _TEXT = "likelier.estimators.text.vectorizers"
-_BAYES, _BLEND, _WEIGHTS, _LINES = ("model.Bayes",), ("model.Blend",), ("model.Weights",), ("model.Lines",)
+_BAYES, _BLEND, _WEIGHTS, _LINES = (
+    ("model.Bayes",),
+    ("model.Blend",),
+    ("model.Weights",),
+    ("model.Lines",),
+)
 
 _INDEPENDENT = "that columns are independent within each class"
 _SHARE = "p(C | x), log odds linear in x"
@@ -222,7 +227,10 @@ _LISTED = (
         f"{_GENERATIVE}.discriminant",
         "generative",
         "lda",
-        Saved(("model.LinearBayes",), ("families.Tied", "families.Spanned", "families.LinearOnly")),
+        Saved(
+            ("model.LinearBayes",),
+            ("families.Tied", "families.Spanned", "families.LinearOnly"),
+        ),
         (
             _covaried(
                 "LDA",
@@ -327,7 +335,16 @@ _LISTED = (
         "discriminative",
         "logistic-regression-cv",
         Saved(("model.Tried",)),
-        (Candidate("LogisticRegressionCV", "design", _SHARE, _LOG_ODDS, ("linear",), on_request=True),),
+        (
+            Candidate(
+                "LogisticRegressionCV",
+                "design",
+                _SHARE,
+                _LOG_ODDS,
+                ("linear",),
+                on_request=True,
+            ),
+        ),
     ),
     ModelInfo(
         "LinearSVC",
@@ -397,7 +414,15 @@ _LISTED = (
         "regression",
         "linear-regression",
         Saved(_LINES),
-        (Candidate("LinearRegression", "contrasts", "errors of one variance", _LINE, _OF_ERRORS),),
+        (
+            Candidate(
+                "LinearRegression",
+                "contrasts",
+                "errors of one variance",
+                _LINE,
+                _OF_ERRORS,
+            ),
+        ),
     ),
     ModelInfo(
         "Ridge",
@@ -416,7 +441,12 @@ _LISTED = (
         ),
     ),
     ModelInfo("DesignMatrix", "likelier.estimators.design_matrix", "transformer"),
-    ModelInfo("TextClassifier", "likelier.estimators.text.classifier", "discriminative", saved=Saved()),
+    ModelInfo(
+        "TextClassifier",
+        "likelier.estimators.text.classifier",
+        "discriminative",
+        saved=Saved(),
+    ),
     ModelInfo("CountVectorizer", _TEXT, "transformer"),
     ModelInfo("HashingVectorizer", _TEXT, "transformer"),
     ModelInfo("TfidfTransformer", _TEXT, "transformer"),
@@ -465,6 +495,12 @@ def public() -> dict[str, str]:
 def command_names() -> dict[str, str]:
     """The names of classes by those that the command line has for them."""
     return {info.command: info.name for info in MODELS.values() if info.command is not None}
+
+
+def row_named(name: str) -> tuple[ModelInfo, Candidate] | None:
+    """The estimator and the settings of a row of the comparison's table, such as "NaiveBayes, weighted"."""
+    rows = [(info, each) for info in MODELS.values() for each in info.candidates]
+    return next((row for row in rows if row[1].name.lower() == name.strip().lower()), None)
 
 
 def candidates(*, numbers: bool) -> list[tuple[ModelInfo, Candidate]]:

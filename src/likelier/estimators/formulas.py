@@ -404,7 +404,8 @@ def _categories(how: dict[str, Any], found: Learned, *, reduced: bool) -> Formul
     fields = list(contrasts.get_coding_column_names(order, reduced_rank=reduced))
     form = contrasts.get_factor_format(order, reduced_rank=reduced)
     labels = tuple(form.format(name=found.read.text, field=one) for one in fields)
-    levels = found.value.levels[np.isin(found.value.levels, np.array(order, dtype=object))]
+    used = set(order)
+    levels = found.value.levels[[level in used for level in found.value.levels.tolist()]]
     if not reduced or isinstance(contrasts, _treatment()):  # each level has a column, or none
         place = {level: i for i, level in enumerate(fields)}
         places = np.array([place.get(level, -1) for level in levels.tolist()], dtype=np.int32)

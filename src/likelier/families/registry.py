@@ -138,9 +138,12 @@ def is_grouped(name: Any) -> bool:
     return isinstance(name, str) and name in FAMILIES and FAMILIES[name].grouped
 
 
+COARSE = "coarse histogram"  # a candidate: histograms of two bins, beside values that are frequent
+
+
 def is_table(name: str) -> bool:
     """Whether a family's scores are those of a table."""
-    return name in FAMILIES and FAMILIES[name].table
+    return name == COARSE or (name in FAMILIES and FAMILIES[name].table)
 
 
 def candidates(kind: str) -> tuple[str, ...]:

@@ -273,6 +273,8 @@ def _same_bits(a: Any, b: Any) -> bool:
     for value in (a, b):
         arrays: Arrays = {}
         held = dict(value) if isinstance(value, dict) else value  # a table that is shown is a dict
+        if isinstance(value, np.ndarray) and value.dtype == object:
+            held = value.tolist()  # in which there may be None, as in scikit-learn's l1_ratios_
         contents.append(format.packed({"value": encode(held, "value", arrays, CLASSES)}, arrays))
     return contents[0] == contents[1]
 

@@ -18,6 +18,7 @@ from likelier.estimators.generative.family_evaluation import FamilyEvaluator, Jo
 from likelier.families import MixedFamily
 from likelier.families.base import Family
 from likelier.families.registry import (
+    COARSE,
     FAMILIES,
     ColumnFamily,
     Smoothing,
@@ -240,6 +241,7 @@ MOST_ROWS = 1 << 14  # by which families are evaluated, and bins made: a sample 
 LEAST_SHARE = 2.0**-4  # of the largest: far below 1 a beta density is a gamma density, which has no unit
 
 OF_NUMBERS = ("counts", "positive numbers", "numbers")
+COARSE_BINS = 2
 
 
 class FamilyRequest(NamedTuple):
@@ -441,13 +443,17 @@ class Chooser:
         (Densities change with the unit of x, and cannot be compared with the masses of counts.) If no
         family does better than none, the most flexible, pooled: the column tells nothing of the class.
         Those that are left are evaluated together: families that are sharp alone may be too sure together.
+        If they still are, coarse histograms are tried as well.
         """
         kinds = {j: "categories" if j in self.levels else kind_of(self.extent, j) for j in columns}
         suited = {kind: candidates(kind) for kind in dict.fromkeys(kinds.values())}
         settled = self._candidates(kinds, suited)
         excess = {key: self._excess(one, key[0]) for key, one in settled.items()}
-        losses, together = self._evaluated(settled, excess, self._risks(settled))
+        rows = self.evaluator.some(len(settled))
+        losses, together = self._evaluated(settled, excess, self._risks(settled), rows)
         picked = self._picked(losses, together)
+        if self.joint and together is not None and together.too_sure(picked):
+            picked = self._coarser(picked, settled, losses, together)
         ignored = {j: settled[j, suited[kind][-1]] for j, kind in kinds.items() if j not in picked}
         chances = self._chances(ignored)
         result = []
@@ -472,6 +478,48 @@ class Chooser:
             return picked
         told = sorted(picked, key=lambda j: losses[j][picked[j]])
         return together.improved(picked, {j: tuple(losses[j]) for j in told if len(losses[j]) > 1})
+
+    def _coarser(
+        self,
+        picked: Mapping[int, str],
+        settled: dict[tuple[int, str], ColumnFamily],
+        losses: dict[int, dict[str, float]],
+        together: JointScores,
+    ) -> dict[int, str]:
+        """The families, some of them coarse histograms: of many columns that share what they know of the
+        class, each is to say less. Those that are picked join `settled` and `losses`."""
+        bins = {j: one.bins for (j, name), one in settled.items() if name == "histogram" and j in picked}
+        coarse = self._coarse({j: own for j, own in bins.items() if own is not None})
+        if not coarse:
+            return dict(picked)
+        excess = {key: self._excess(one, key[0]) for key, one in coarse.items()}
+        alone, held = self._evaluated(coarse, excess, {}, together.rows)
+        assert held is not None
+        every = replace(
+            together,
+            scores={**together.scores, **held.scores},
+            excess={**together.excess, **excess},
+        )
+        told = sorted(alone, key=lambda j: losses[j][picked[j]])
+        found = every.improved(picked, dict.fromkeys(told, (COARSE,)))
+        for j in (j for j, name in found.items() if name == COARSE):
+            settled[j, COARSE], losses[j][COARSE] = coarse[j, COARSE], alone[j][COARSE]
+        return found
+
+    def _coarse(self, bins: Mapping[int, Bins]) -> dict[tuple[int, str], ColumnFamily]:
+        """Histograms of fewer bins than these."""
+        fine = [j for j, one in bins.items() if len(one) > COARSE_BINS]
+        asked = self.evaluator.asked  # enough to find a value that parts them in halves
+        w = np.minimum(self.evaluator.w / self.evaluator.how.unit, MOST_WEIGHT)
+        found: dict[tuple[int, str], ColumnFamily] = {}
+        for block in self.evaluator.blocks(fine):
+            made = edges_of_each(self._numbers(block)[asked], w, [COARSE_BINS] * len(block))
+            found |= {
+                (j, COARSE): ColumnFamily("histogram", bins=one)
+                for j, one in zip(block, made, strict=True)
+                if len(one) < len(bins[j])
+            }
+        return found
 
     def _chances(self, ignored: Mapping[int, ColumnFamily]) -> dict[int, float | None]:
         """Of columns that tell nothing: how likely their χ² is, if they truly do not."""
@@ -506,14 +554,14 @@ class Chooser:
         settled: Mapping[tuple[int, str], ColumnFamily],
         excess: Mapping[tuple[int, str], float],
         risks: Mapping[tuple[int, str], float],
+        rows: NDArray[np.intp] | None,
     ) -> "tuple[dict[int, dict[str, float]], JointScores | None]":
-        """The losses of candidates, by column and name; and their scores, if there is room for them."""
+        """The losses of candidates, by column and name; and their scores of these rows, if given."""
         evaluator = self.evaluator
         losses: dict[int, dict[str, float]] = {j: {} for j, _ in settled}
         for j, name in settled:  # in the order of the candidates
             losses[j][name] = 0.0
         kept: dict[tuple[int, str], NDArray[np.float64]] = {}
-        rows = evaluator.some(len(settled))
         for name in dict.fromkeys(name for _, name in settled):
             for block in evaluator.blocks([j for j, other in settled if other == name]):
                 Z = evaluator.scores(block, [settled[j, name] for j in block])

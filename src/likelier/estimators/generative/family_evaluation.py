@@ -25,6 +25,7 @@ MOST_SCORES = 1 << 21  # rows times classes: of more than 512 classes fewer rows
 MOST_KEPT = 1 << 23  # scores that are kept, to be added up in many ways: 64 MB
 FREQUENT = 5.0  # rows that a level or a bin must have of each class for a χ² test
 FEWEST = 256  # rows by which columns are evaluated together; if not so many can be kept, they are not
+LESS = 0.5  # of what columns say of the class
 # By how many standard errors a family must do better, together with all other columns, than another.
 SURE = 1.0
 DARING = 1.5  # if it is a curve, and the other a table
@@ -246,6 +247,16 @@ class JointScores:
             if before == best:
                 break
         return best
+
+    def too_sure(self, picked: Mapping[int, str]) -> bool:
+        """Whether these families together would lose less if they said half as much.
+
+        What is due to the sample, all rows will not lose.
+        """
+        prior, S = self.evaluator.prior[self.rows], self._sum(picked)
+        shy = self.evaluator.losses(prior + LESS * (S - prior), self.rows)
+        held = self.evaluator.losses(S, self.rows) + self._excess(picked)
+        return bool(self._better(shy - held, SURE))
 
     def alone(self, losses: Mapping[int, Mapping[str, float]]) -> dict[int, str]:
         """The families that tell most alone, of columns that have any."""
