@@ -16,6 +16,7 @@ _WHERE = {
     "average": "likelier.estimators.merge",
     "compare": "likelier.comparison",
     "evaluate": "likelier.estimators.evaluate",
+    "fit_spark": "likelier.spark",
     "from_sklearn": "likelier.estimators.from_sklearn",
     "load": "likelier.saving.models",
     "merge": "likelier.estimators.merge",
@@ -23,6 +24,7 @@ _WHERE = {
     "save": "likelier.saving.models",
     "scan": "likelier.data.files.scan",
     "scan_folder": "likelier.data.files.folder",
+    "spark_udf": "likelier.spark",
     "to_c": "likelier.estimators.exports",
     "to_python": "likelier.estimators.exports",
     "to_onnx": "likelier.estimators.to_onnx",
@@ -84,6 +86,8 @@ if TYPE_CHECKING:
     from likelier.saving.models import save as save
     from likelier.service.client import AsyncClient as AsyncClient
     from likelier.service.client import Client as Client
+    from likelier.spark import fit_spark as fit_spark
+    from likelier.spark import spark_udf as spark_udf
     from likelier.streams.delayed import Pending as Pending
     from likelier.streams.model import ClippedWarning as ClippedWarning
 

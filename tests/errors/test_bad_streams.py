@@ -183,10 +183,13 @@ def test_labels_that_are_none_or_unknown(model):
 
 
 @pytest.mark.parametrize("unit", ["D", "us", "ns"])
-def test_labels_that_are_moments(unit):
+def test_labels_that_are_moments(unit, tmp_path):
     """NumPy's nanoseconds would be numbers in silence, all others dates that no metric takes."""
     y = np.array(["2020-01-01", "2020-01-02"] * 5, dtype=f"datetime64[{unit}]")
     said = r"strings, numbers or booleans; got values of type datetime64\[\w+\]. .*astype\(str\)"
+    pl.DataFrame({"x": np.ones(10), "y": y.astype("datetime64[us]")}).write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(TypeError, match=said):
+        Online().fit(lk.scan(tmp_path / "a.parquet", target="y"))
     for labels in (y, y - y[0]):
         with pytest.raises(TypeError, match=said if labels is y else "of type timedelta64"):
             Online().fit(np.ones((10, 1)), labels)

@@ -95,6 +95,27 @@ def test_the_same_rows_give_the_same_model_in_every_format(folder, other):
     same("a.lk", "b.lk")
 
 
+@pytest.mark.parametrize(("delimiter", "said"), [("|", False), ("|", True), ("~", True), ("\t", True)])
+def test_cells_are_split_where_it_is_said_or_seen(folder, delimiter, said):
+    stream("rows.csv", "-o", "a.lk")
+    rows(600).to_csv("other.csv", index=False, sep=delimiter)
+    stream("other.csv", "-o", "b.lk", *(["--delimiter", delimiter] if said else []))
+    same("a.lk", "b.lk")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["rows.csv", "--delimiter", "||"], "delimiter must be one ASCII character"),
+        (["rows.csv", "--delimiter", '"'], "delimiter must not be a quotation mark"),
+        (["rows.jsonl", "--format", "jsonl", "--delimiter", ";"], "--delimiter is for CSV"),
+    ],
+)
+def test_what_cannot_stand_between_cells_is_refused(folder, capsys, arguments, said):
+    assert stream(*arguments) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_a_stream_that_is_resumed_goes_on_as_if_it_had_not_stopped(folder):
     stream("rows.csv", "-o", "whole.lk", "--set", "optimizer=ftrl", "--cross", "colour,count")
     stream("first.csv", "-o", "part.lk", "--set", "optimizer=ftrl", "--cross", "colour,count")

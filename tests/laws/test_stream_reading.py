@@ -161,6 +161,8 @@ def test_what_is_no_file_is_refused(tmp_path):
     [
         ("a.csv", b"x,y\n", Format("csv")),
         ("a.CSV.gz", b"x;y\n", Format("csv", ";")),
+        ("a.csv.gz", b"x|y\n", Format("csv", "|")),
+        ("a.csv", b"x,y|z\n", Format("csv")),
         ("a.csv", b"x\n1\n", Format("csv")),
         ("a.tsv", b"x\ty\n", Format("csv", "\t")),
         ("b.c/a.jsonl.gz", b"{}\n", Format("json")),

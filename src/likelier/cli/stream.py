@@ -8,13 +8,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from likelier.cli.arguments import add_settings, examples, kinds, names, place, same, spare
-from likelier.streams.formats import FORMATS
+from likelier.cli.arguments import add_settings, delimiter, examples, kinds, names, place, same, spare
+from likelier.streams.formats import FORMATS, delimited_by
 
 if TYPE_CHECKING:
     from likelier.saving.online import Kept
     from likelier.streams.model import Online
-    from likelier.streams.reader import Session
+    from likelier.streams.reader import Format, Session
 
 # By the names that --format takes: the parser, and what stands between the cells of a line.
 TEXT = {name: (kind.parser, kind.delimiter or ",") for name, kind in FORMATS.items() if kind.parser}
@@ -69,6 +69,12 @@ def _add_rows(group: Any) -> None:
         "log of likelier serve",
     )
     group.add_argument("--format", choices=[*TEXT, "parquet"], help="where names do not say it")
+    group.add_argument(
+        "--delimiter",
+        type=delimiter,
+        metavar="D",
+        help="what stands between the cells of CSV: one character, or tab (found by the first line)",
+    )
     group.add_argument("--no-header", action="store_true", help="the columns are called 0, 1, 2, ...")
     group.add_argument(
         "--missing",
@@ -230,12 +236,23 @@ def _said(options: Namespace) -> dict[str, str]:
     return said | dict.fromkeys(options.words, WORD)
 
 
+def _format(options: Namespace) -> "Format | None":
+    """How rows are written, if arguments say so."""
+    from likelier.streams.reader import Format
+
+    if options.delimiter is None:
+        return Format(*TEXT[options.format]) if options.format in TEXT else None
+    if options.format not in (None, "csv", "tsv"):
+        raise ValueError(f"--delimiter is for CSV, not for --format {options.format}")
+    return Format("csv", delimited_by(options.delimiter))
+
+
 def _feed(options: Namespace, model: "Online") -> Any:
     """Parquet by name or by --format; all else is text."""
-    from likelier.streams.reader import Format, ReadOptions, TextFeed
+    from likelier.streams.reader import ReadOptions, TextFeed
 
     read_options = ReadOptions(
-        Format(*TEXT[options.format]) if options.format in TEXT else None,
+        _format(options),
         options.target,
         options.weight,
         options.features,
@@ -254,7 +271,8 @@ def _feed(options: Namespace, model: "Online") -> Any:
         )
     columns = dict(model.reading.get("columns", {})) | _said(options)
     endings = {Path(path).suffix.lower() for path in options.data}
-    if options.format != "parquet" and (options.format in TEXT or not endings & PARQUET):
+    text = options.format in TEXT or options.delimiter is not None
+    if options.format != "parquet" and (text or not endings & PARQUET):
         return TextFeed(options.data, read_options, labels, columns)
     if options.format is None and not endings <= PARQUET:
         raise ValueError(

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from likelier.data import CSR, Arrays, Chunk, Dense, Part, Source
+from likelier.data.files.base import is_session
 from likelier.data.transforms import Head, cluster_of
 from likelier.engines.checkpoint import JOURNAL, current
 from likelier.engines.observers import OBSERVER, Done, Pass, kind_of, observed, passing, unheard
@@ -208,6 +209,18 @@ def _is_dask(cluster: Any) -> bool:
     return hasattr(cluster, "scheduler_info") or callable(cluster)
 
 
+def _on_spark(session: Any) -> Engine:
+    from likelier.engines.spark import on_spark  # Spark is an extra
+
+    return on_spark(session)
+
+
+def _fetched_by_spark(session: Any, source: Source, parts: Sequence[Part]) -> Fetched:
+    from likelier.engines.spark import fetched
+
+    return fetched(session, source, parts)
+
+
 RUNNERS: dict[str, Runner] = {
     "threads": Runner(
         lambda cluster: cluster is None,
@@ -215,6 +228,7 @@ RUNNERS: dict[str, Runner] = {
         lambda cluster, source, parts: (part() for part in parts),
     ),
     "dask": Runner(_is_dask, _on_dask, _fetched_by_dask),
+    "spark": Runner(is_session, _on_spark, _fetched_by_spark),
 }
 
 

@@ -132,6 +132,11 @@ def load(path: str | os.PathLike[str]) -> Any:
         return _estimator(archive)
 
 
+def estimator_of(content: bytes) -> Any:
+    """The estimator of the bytes of a file."""
+    return _estimator(Archive(BytesIO(content)))
+
+
 # ---- out -----------------------------------------------------------------------------------------
 def content_of(estimator: Any, *, statistics: bool, about: Mapping[str, Any] | None = None) -> bytes:
     """The bytes of a file, of which it is known that they load as what was saved."""

@@ -1,6 +1,6 @@
 """The file formats that likelier reads: one table for `scan`, for `likelier stream` and for their help."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class FileFormat(NamedTuple):
@@ -32,3 +32,17 @@ FORMATS: dict[str, FileFormat] = {
 def scanned() -> dict[str, FileFormat]:
     """The formats of `scan`."""
     return {name: kind for name, kind in FORMATS.items() if kind.scanned}
+
+
+def delimited_by(delimiter: Any) -> str:
+    """A delimiter, checked."""
+    if not (isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()):
+        raise ValueError(
+            f"delimiter must be one ASCII character, such as ';', '|' or '\\t'; got {delimiter!r}."
+        )
+    if delimiter in '"\r\n\0':
+        raise ValueError(
+            f"delimiter must not be a quotation mark or a line end, which have another meaning in CSV; got "
+            f"{delimiter!r}."
+        )
+    return delimiter

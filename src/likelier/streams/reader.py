@@ -278,7 +278,7 @@ def format_of(name: str, start: bytes) -> Format:
     found = _BY_ENDING.get(ending) or _by_line(name, start)
     line = _first_line(start)
     if found.kind == "csv" and found.delimiter.encode() not in line:
-        found = next((Format("csv", d) for d in "\t;" if d.encode() in line), found)
+        found = next((Format("csv", d) for d in "\t;|" if d.encode() in line), found)
     return found
 
 

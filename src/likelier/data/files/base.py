@@ -73,8 +73,14 @@ class File(Protocol):
         """How to find a row."""
 
 
+def is_session(cluster: Any) -> bool:
+    """Whether it is a SparkSession. (Nobody who has none need import Spark for that.)"""
+    kind = type(cluster)
+    return kind.__name__ == "SparkSession" and kind.__module__.startswith("pyspark.sql.")
+
+
 class ClusterFiles:
-    """Files that are read here, or by the workers of a Dask cluster."""
+    """Files that are read here, or by the workers of a cluster."""
 
     files: Sequence[Any]
     cluster: Any
@@ -90,15 +96,15 @@ class ClusterFiles:
         return vars(self) | {"cluster": None}
 
     def on(self, client: Any) -> Self:
-        """The same rows, read by the workers of a Dask cluster, which must be able to reach the files.
+        """The same rows, read by the workers of a cluster, which must be able to reach the files.
 
         Only statistics (sums and counts) are sent back. The result is the same as without a cluster, bit
         for bit.
 
         Parameters
         ----------
-        client : distributed.Client
-            A connection to a Dask cluster, or to another engine (`likelier.engines.register`).
+        client : distributed.Client or SparkSession
+            A connection to a Dask cluster, to Spark, or to another engine (`likelier.engines.register`).
 
         Returns
         -------
@@ -110,8 +116,10 @@ class ClusterFiles:
         TypeError
             If client is not a connection to a cluster.
         """
-        if not hasattr(client, "submit"):
-            raise TypeError(f"scan(...).on takes a distributed.Client; got {type(client).__name__}.")
+        if not (hasattr(client, "submit") or is_session(client)):
+            raise TypeError(
+                f"scan(...).on takes a distributed.Client or a SparkSession; got {type(client).__name__}."
+            )
         new: Self = replace(self, cluster=client)  # type: ignore[type-var]
         return new
 

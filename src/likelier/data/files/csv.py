@@ -45,20 +45,6 @@ class Dialect(NamedTuple):
     header: bool = True
 
 
-def delimited_by(delimiter: Any) -> str:
-    """A delimiter, checked."""
-    if not (isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()):
-        raise ValueError(
-            f"delimiter must be one ASCII character, such as ';', '|' or '\\t'; got {delimiter!r}."
-        )
-    if delimiter in '"\r\n\0':
-        raise ValueError(
-            f"delimiter must not be a quotation mark or a line end, which have another meaning in CSV; got "
-            f"{delimiter!r}."
-        )
-    return delimiter
-
-
 class Heading(NamedTuple):
     """The first record of a file, and how it was read."""
 

@@ -19,7 +19,7 @@ from likelier.data.chunk import PART_BYTES, Chunk, Part
 from likelier.data.files import locations
 from likelier.data.files.base import ClusterFiles, File, Span
 from likelier.data.files.columns import DeclaredTypes, Kind, PaddedFile, Roles, kinds
-from likelier.data.files.csv import BLOCK_BYTES, Delimited, Dialect, delimited_by
+from likelier.data.files.csv import BLOCK_BYTES, Delimited, Dialect
 from likelier.data.files.jsonl import JSONLines
 from likelier.data.files.parquet import Parquet
 from likelier.data.files.svmlight import SparseScan, scan_lines
@@ -27,7 +27,7 @@ from likelier.data.frames import same_kind
 from likelier.data.labels import levels_of, with_weight
 from likelier.data.row_numbers import UncountedPieces, firsts, found, rows_of
 from likelier.display import some_of
-from likelier.streams.formats import FORMATS, scanned
+from likelier.streams.formats import FORMATS, delimited_by, scanned
 
 # Which files are meant, and which columns they must have.
 

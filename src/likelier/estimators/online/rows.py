@@ -317,16 +317,13 @@ def labels_in(
         if len(rows.source.targets) != 1:
             raise ValueError("the source needs one target: name its column, as in scan(path, target='y').")
         found, n = surveyed(rows.source)
+        _check_kind(found)
         validation.weighty(len(found))
         warn_of_many(len(found), n if all_rows else 0)
         return found, None, None
     assert rows.n is not None
     y = validation.labels_of(estimator, y)
-    if y.dtype.kind in "mM":
-        raise TypeError(
-            f"y must hold strings, numbers or booleans; got values of type {y.dtype}. If these "
-            "are classes, convert them with astype(str)."
-        )
+    _check_kind(y)
     if len(y) != rows.n:
         raise ValueError(
             "Found input variables with inconsistent numbers of samples: "
@@ -336,6 +333,15 @@ def labels_in(
     found = levels_of(y if w is None else y[w > 0])
     warn_of_many(len(found), len(y) if all_rows else 0)
     return found, y, w
+
+
+def _check_kind(labels: NDArray[Any]) -> None:
+    """Refuse moments, of which Python makes dates or, from nanoseconds, plain numbers."""
+    if labels.dtype.kind in "mM":
+        raise TypeError(
+            f"y must hold strings, numbers or booleans; got values of type {labels.dtype}. If these "
+            "are classes, convert them to strings, as by astype(str)."
+        )
 
 
 def marked(
