@@ -14,8 +14,8 @@ _BEST = f"v{level()}" if level() else "native"
 def _choose() -> str:
     if _BEST == "v1":
         raise ImportError(
-            "likelier needs an x86-64-v2 processor (SSE4.2 and POPCNT, made since 2009); this one is older, "
-            "or the virtual machine hides what it can do."
+            "likelier needs an x86-64-v2 processor (SSE4.2 and POPCNT, made since 2009); this one is "
+            "older, or the virtual machine hides what it can do."
         )
     asked = os.environ.get("LIKELIER_ISA", _BEST)
     if asked != _BEST and not (asked in ("v2", "v3", "v4") and asked < _BEST):
