@@ -192,7 +192,7 @@ def test_predict_integrates_out_a_column_that_is_not_there(trained, capsys):
 def test_arguments_that_were_swapped(trained, capsys):
     said = bad(capsys, "predict", "t.csv", "t.lk")
     assert "t.csv is not a likelier model file" in said
-    assert "swapped" in said
+    assert "in commands the model comes first" in said
 
 
 def test_a_target_that_is_an_id_is_refused(trained, capsys):

@@ -315,7 +315,7 @@ def test_files_that_have_changed_are_named(files, path):
 @pytest.mark.parametrize("random_state", [None, np.random.RandomState(0)], ids=["None", "RandomState"])
 @pytest.mark.parametrize("kind", [lk.GaussianMixture, lk.MixtureDiscriminantAnalysis])
 def test_fits_that_start_at_random_need_a_seed(kind, random_state, path):
-    with pytest.raises(ValueError, match="random_state that is a number"):
+    with pytest.raises(ValueError, match="random_state must be an integer"):
         kind(2, random_state=random_state).fit(IRIS.data, IRIS.target, checkpoint=path)
 
 

@@ -1,6 +1,7 @@
 """Spark as an engine: the same bits as threads on the same parts; predictions as functions of columns."""
 
 import shutil
+import sys
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,7 @@ def session():
     settings = {
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
+        "spark.pyspark.python": sys.executable,
         "spark.sql.shuffle.partitions": "2",
     }
     builder = sql.SparkSession.builder.master("local[2]")

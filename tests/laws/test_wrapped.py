@@ -89,7 +89,7 @@ def test_a_connection_stays_where_it_is(scanned: Scan, tmp_path: Path):
     assert there.coded(np.array([0, 1])).cluster is there.cluster
     assert pickle.loads(pickle.dumps(there)).cluster is None
     pickle.dumps(StridedRows(there, 2).parts(0)[0])
-    with pytest.raises(TypeError, match=r"takes a distributed\.Client; got str"):
+    with pytest.raises(TypeError, match=r"takes a distributed\.Client or a SparkSession; got str"):
         scanned.on("tcp://127.0.0.1:8786")
 
 

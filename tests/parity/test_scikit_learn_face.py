@@ -29,6 +29,7 @@ PAIRS = [
 # Parameters that scikit-learn's class does not have.
 NEW = {
     lk.GaussianNB: [],
+    lk.CategoricalNB: [],
     lk.LinearDiscriminantAnalysis: ["encode"],
     lk.QuadraticDiscriminantAnalysis: ["encode"],
 }

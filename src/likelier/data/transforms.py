@@ -78,6 +78,12 @@ def innermost(source: Source) -> Source:
     return source
 
 
+def is_session(cluster: Any) -> bool:
+    """Whether it is a SparkSession. (Nobody who has none need import Spark for that.)"""
+    kind = type(cluster)
+    return kind.__name__ == "SparkSession" and kind.__module__.startswith("pyspark.sql.")
+
+
 def cluster_of(source: Source) -> Any:
     """Where the rows are: a Dask client or scheduler; None: on this machine."""
     return getattr(innermost(source), "cluster", None)

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from likelier.data import CSR, Arrays, Chunk, Dense, Part, Source
-from likelier.data.files.base import is_session
-from likelier.data.transforms import Head, cluster_of
+from likelier.data.transforms import Head, cluster_of, is_session
 from likelier.engines.checkpoint import JOURNAL, current
 from likelier.engines.observers import OBSERVER, Done, Pass, kind_of, observed, passing, unheard
 from likelier.states import State, StateGroup

@@ -107,8 +107,18 @@ def _hints(cls: type) -> dict[str, Any]:
     return typing.get_type_hints(cls)
 
 
+def _unaliased(hint: Any) -> Any:
+    """An annotation without the alias that it may go by: NDArray is one from NumPy 2.5 on."""
+    alias = getattr(typing.get_origin(hint) or hint, "__value__", None)
+    if alias is None:
+        return hint
+    args = typing.get_args(hint)
+    return alias[args] if args else alias
+
+
 def _fits(value: Any, hint: Any, kinds: Kinds) -> bool:
     """Whether a value is what an annotation of ours says."""
+    hint = _unaliased(hint)
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if hint is Any:
         return True

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from likelier import _core
 from likelier.data.files.locations import Stamp, is_url, opened, packing, stamp, stream
+from likelier.data.transforms import is_session
 
 # What files of every format have in common.
 
@@ -71,12 +72,6 @@ class File(Protocol):
 
     def place(self, row: int, /) -> str:
         """How to find a row."""
-
-
-def is_session(cluster: Any) -> bool:
-    """Whether it is a SparkSession. (Nobody who has none need import Spark for that.)"""
-    kind = type(cluster)
-    return kind.__name__ == "SparkSession" and kind.__module__.startswith("pyspark.sql.")
 
 
 class ClusterFiles:
