@@ -390,7 +390,7 @@ def test_complements_have_no_density_and_say_so():
         "is_outlier",
     ):
         assert not hasattr(model, name)
-        with pytest.raises(AttributeError, match=f"has no '{name}', since its weights are not those of a density"):
+        with pytest.raises(AttributeError, match=f"has no '{name}', since its weights are not"):
             getattr(model, name)
 
 

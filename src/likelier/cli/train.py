@@ -70,9 +70,7 @@ def add(commands: Any) -> None:
         "'NaiveBayes, weighted'",
     )
     add_settings(model, "a hyper-parameter, for example reg_param=0.1")
-    model.add_argument(
-        "--resume", metavar="OLD.lk", help="continue training a saved model: all rows count"
-    )
+    model.add_argument("--resume", metavar="OLD.lk", help="continue training a saved model: all rows count")
     out = parser.add_argument_group("what is written")
     out.add_argument(
         "-o", "--output", type=place, required=True, metavar="M.lk", help="where to save the model"
