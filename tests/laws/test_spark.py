@@ -27,16 +27,17 @@ def session():
     settings = {
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
-        "spark.pyspark.python": sys.executable,
         "spark.sql.shuffle.partitions": "2",
     }
     builder = sql.SparkSession.builder.master("local[2]")
     for name, value in settings.items():
         builder = builder.config(name, value)
-    found = builder.getOrCreate()
-    found.sparkContext.setLogLevel("OFF")
-    yield found
-    found.stop()
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PYSPARK_PYTHON", sys.executable)  # or else the first python3 of the path
+        found = builder.getOrCreate()
+        found.sparkContext.setLogLevel("OFF")
+        yield found
+        found.stop()
 
 
 def table(n=600, seed=0):

@@ -207,7 +207,7 @@ def _collected(results: Any) -> list[tuple[int, Any]]:
         if "No module named 'likelier'" in str(error):
             raise RuntimeError(
                 "likelier is not installed where Spark runs its Python tasks: install the same version "
-                "there as here, or set spark.pyspark.python to an interpreter that has it."
+                "there as here, or let PYSPARK_PYTHON name an interpreter that has it."
             ) from None
         raise
 
