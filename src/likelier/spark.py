@@ -8,7 +8,7 @@ import cloudpickle
 import numpy as np
 import pyarrow as pa
 
-from likelier.data.spark import SparkTable, rows_of_table
+from likelier.data.spark import FEW, NUMBER, ROWS, SparkTable, packed, packed_schema, rows_of_table
 from likelier.estimators import validation
 from likelier.saving.models import content_of, estimator_of
 
@@ -24,8 +24,8 @@ def fit_spark(
     """Fit an estimator to a Spark data frame: rows stay on the cluster, statistics come back.
 
     A partition is a part, as for files and Dask: the result is the same, bit for bit, as that of threads on
-    the same parts. The columns that are needed are kept in memory (`persist`) while the fit reads them, and
-    released when it ends.
+    the same parts. The columns that are needed are kept in memory (`persist`), as blocks of rows in
+    Arrow's format, while the fit reads them, and released when it ends.
 
     Parameters
     ----------
@@ -82,17 +82,14 @@ def fit_spark(
         raise ValueError("there are no features: the data frame has no columns beside target and weight.")
     names = dict.fromkeys((*taken, *targets, *own))
     places = {name: f"c{i}" for i, name in enumerate(names)}
-    frame = _placed(df, places)
-    kept = not df.is_cached
-    frame = frame.persist() if kept else frame
+    frame = _placed(df, places).mapInArrow(_pack, packed_schema(places.values())).persist()
     try:
         lengths, few = _counted(frame)
         few = few.rename_columns(list(places))
         table = SparkTable(frame, places, tuple(taken), targets, weight, lengths)
         estimator.fit(rows_of_table(table, few))  # type: ignore[attr-defined]
     finally:
-        if kept:
-            frame.unpersist()
+        frame.unpersist()
     return estimator
 
 
@@ -107,41 +104,24 @@ def _placed(df: Any, places: dict[str, str]) -> Any:
     return df.select(*(functions.col(_quoted(name)).alias(place) for name, place in places.items()))
 
 
-def _counted(frame: Any) -> tuple[tuple[int, ...], pa.Table]:
-    """How many rows each partition has, and some of them."""
-    found = {
-        row[0]: (row[1], bytes(row[2])) for row in frame.mapInArrow(_rows_of_partition, COUNTS).collect()
-    }
-    some = [content for rows, content in found.values() if rows]
-    if not some:
-        raise ValueError("the data frame has no rows to fit to.")
-    count = max(found) + 1
-    return tuple(found.get(i, (0, b""))[0] for i in range(count)), pa.ipc.open_stream(some[0]).read_all()
-
-
-COUNTS = "number long, rows long, some binary"
-FEW = 4  # rows that say what columns are
-
-
-def _rows_of_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     from pyspark import TaskContext
 
-    rows, content = 0, b""
-    for batch in batches:
-        rows += batch.num_rows
-        if not content and batch.num_rows:
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, batch.schema) as writer:
-                writer.write_batch(batch.slice(0, FEW))
-            content = sink.getvalue().to_pybytes()
     context = TaskContext.get()
-    number = 0 if context is None else context.partitionId()
-    arrays = [
-        pa.array([number], pa.int64()),
-        pa.array([rows], pa.int64()),
-        pa.array([content], pa.binary()),
-    ]
-    yield pa.RecordBatch.from_arrays(arrays, names=["number", "rows", "some"])
+    return packed(batches, 0 if context is None else context.partitionId())
+
+
+def _counted(frame: Any) -> tuple[tuple[int, ...], pa.Table]:
+    """How many rows each partition has, and some of them."""
+    found: dict[int, int] = {}
+    some: list[bytes] = []
+    for number, rows, few in frame.select(NUMBER, ROWS, FEW).collect():
+        found[number] = found.get(number, 0) + rows
+        if few is not None:
+            some.append(bytes(few))
+    if not found:
+        raise ValueError("the data frame has no rows to fit to.")
+    return tuple(found.get(i, 0) for i in range(max(found) + 1)), pa.ipc.open_stream(some[0]).read_all()
 
 
 # Predictions: a function of columns, which brings the model along as the content of its file.
