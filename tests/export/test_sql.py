@@ -1,4 +1,4 @@
-"""A model as one SELECT answers as the model does, in DuckDB, SQLite and PostgreSQL."""
+"""A model as one SELECT answers as the model does, in DuckDB, SQLite and PostgreSQL, and as BigQuery."""
 
 import math
 import sqlite3
@@ -11,7 +11,7 @@ from tests import postgres_server
 import likelier as lk
 from export.models import CASES, LDA, quietly, table
 from likelier.estimators.exports import described
-from likelier.export.describe import NotExpressible
+from likelier.export.program import NotExpressible
 from likelier.export.sql import to_sql
 
 
@@ -90,6 +90,20 @@ class DuckDB(SQLite):
                 )
 
 
+class BigQuery(DuckDB):
+    """BigQuery's dialect as sqlglot reads it, and DuckDB computes it."""
+
+    name = "bigquery"
+
+    def __init__(self):
+        self.sqlglot = pytest.importorskip("sqlglot", reason="sqlglot is not installed")
+        super().__init__()
+
+    def asked(self, statement):
+        (translated,) = self.sqlglot.transpile(statement, read="bigquery", write="duckdb")
+        return super().asked(translated)
+
+
 class Postgres(SQLite):
     name, real, holds = "postgres", "DOUBLE PRECISION", "%s"
 
@@ -112,7 +126,7 @@ class Postgres(SQLite):
 database_server = postgres_server.postgres_server
 
 
-@pytest.fixture(scope="module", params=[SQLite, DuckDB, Postgres], ids=lambda kind: kind.name)
+@pytest.fixture(scope="module", params=[SQLite, DuckDB, BigQuery, Postgres], ids=lambda kind: kind.name)
 def database(request):
     given = [request.getfixturevalue("database_server")] if request.param is Postgres else []
     database = request.param(*given)

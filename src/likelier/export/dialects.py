@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from likelier.export.describe import NotExpressible
+from likelier.export.program import NotExpressible
 
 
 @dataclass(frozen=True)

@@ -11,20 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from likelier.export.describe import NotExpressible
 from likelier.export.dialects import Dialect, dialect_of
 from likelier.export.program import (
     Bin,
     Bins,
     Code,
+    Computed,
     Indicator,
     Linear,
     Lookup,
     Missing,
+    NotExpressible,
     Number,
     Program,
     Sum,
 )
+from likelier.export.sql_expressions import expression
 from likelier.export.sql_terms import LEAST_EXPONENT, lines, minus, total
 from likelier.families.base import LEAST
 from likelier.families.gamma_beta import MOST
@@ -83,7 +85,8 @@ class _Writer:
         self.program, self.dialect, self.keep = program, dialect, keep
         self.number, self.quoted = dialect.number, dialect.identifier
         self.names = _Names(keep)
-        self.squared = _has_squares(program.scores)
+        computed = any(isinstance(column, Computed) for column in program.columns)
+        self.squared = computed or _has_squares(program.scores)
         self.remarks: list[str] = []
         self.cells: dict[tuple[int, str], tuple[str, str]] = {}  # of an input, or part of one: name, code
         self.cut: dict[str, str] = {}  # what becomes of numbers that are far away, or of no family's
@@ -272,11 +275,17 @@ class _Writer:
         if isinstance(one, Number) and one.as_it_is and np.isnan(one.fill):
             return self.cell(one.input, one.part, one)
         if column not in self.features:
-            each = self.program.inputs[one.input]
-            name, code = self._encoded(one, each)
+            if isinstance(one, Computed):
+                name, code = one.name, expression(one, self.dialect, self._of_column)
+            else:
+                name, code = self._encoded(one, self.program.inputs[one.input])
             self.features[column] = self.names.new(name)
             self.encoded.append((self.features[column], code))
         return self.quoted(self.features[column])
+
+    def _of_column(self, one: Any) -> str:
+        """The code of a column within an expression."""
+        return self._encoded(one, self.program.inputs[one.input])[1]
 
     def _encoded(self, one: Any, each: Any) -> tuple[str, str]:
         cell = self.cell(one.input, getattr(one, "part", ""), one if isinstance(one, Number) else None)

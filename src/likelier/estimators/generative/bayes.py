@@ -27,7 +27,8 @@ from likelier.estimators.generative.base import seen_only, warn_of_skipped
 from likelier.estimators.generative.units import scaling_of, units_for
 from likelier.estimators.priors import PosteriorSums, likeliest, warn_of_priors
 from likelier.estimators.sources import by_block, stored
-from likelier.export.describe import NotExpressible, Scored
+from likelier.export.describe import Scored
+from likelier.export.program import NotExpressible
 from likelier.families import Family, Params
 from likelier.links import identity
 from likelier.model import Bayes, ask, log_of
