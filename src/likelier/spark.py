@@ -3,11 +3,14 @@
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, TypeVar
+from urllib.parse import unquote, urlparse
 
 import cloudpickle
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
+from likelier.data.files.scan import scan
 from likelier.data.spark import FEW, NUMBER, ROWS, SparkTable, packed, packed_schema, rows_of_table
 from likelier.estimators import validation
 from likelier.saving.models import content_of, estimator_of
@@ -25,7 +28,9 @@ def fit_spark(
 
     A partition is a part, as for files and Dask: the result is the same, bit for bit, as that of threads on
     the same parts. The columns that are needed are kept in memory (`persist`), as blocks of rows in
-    Arrow's format, while the fit reads them, and released when it ends.
+    Arrow's format, while the fit reads them, and released when it ends. Of a data frame that is nothing but
+    Parquet files with `file:` paths the tasks read the files themselves: it is fitted as
+    `scan(paths).on(session)`.
 
     Parameters
     ----------
@@ -81,6 +86,10 @@ def fit_spark(
     if not taken:
         raise ValueError("there are no features: the data frame has no columns beside target and weight.")
     names = dict.fromkeys((*taken, *targets, *own))
+    if (paths := _own_files(df, names)) is not None:
+        rows = scan(paths, target=target, weight=weight, features=taken)
+        estimator.fit(rows.on(df.sparkSession))  # type: ignore[attr-defined]
+        return estimator
     places = {name: f"c{i}" for i, name in enumerate(names)}
     frame = _placed(df, places).mapInArrow(_pack, packed_schema(places.values())).persist()
     try:
@@ -91,6 +100,46 @@ def fit_spark(
     finally:
         frame.unpersist()
     return estimator
+
+
+# What a column of a file is, for Spark and for Arrow alike.
+SAME_TYPES = {
+    "double": pa.float64(),
+    "float": pa.float32(),
+    "bigint": pa.int64(),
+    "int": pa.int32(),
+    "smallint": pa.int16(),
+    "tinyint": pa.int8(),
+    "boolean": pa.bool_(),
+    "string": pa.string(),
+}
+
+
+def _own_files(df: Any, names: Iterable[str]) -> list[str] | None:
+    """The files of a data frame that is nothing but these; None: it has to be computed by Spark.
+
+    They are Parquet in a file system that executors read as local, so that tasks can read them without
+    Java, and have all the columns as the data frame has them.
+    """
+    frame = getattr(df, "_jdf", None)  # Spark Connect has none
+    if frame is None:
+        return None
+    plan = frame.queryExecution().optimizedPlan()
+    if plan.getClass().getSimpleName() != "LogicalRelation":
+        return None
+    relation = plan.relation()
+    if relation.getClass().getSimpleName() != "HadoopFsRelation" or (
+        relation.fileFormat().toString() != "Parquet" or relation.partitionSchema().length()
+    ):
+        return None
+    types = dict(df.dtypes)
+    wanted = {name: SAME_TYPES.get(types[name]) for name in names}
+    found = [urlparse(uri) for uri in df.inputFiles()]
+    if None in wanted.values() or not found or any(each.scheme != "file" for each in found):
+        return None
+    paths = sorted(unquote(each.path) for each in found)
+    held = (dict(zip(schema.names, schema.types, strict=True)) for schema in map(pq.read_schema, paths))
+    return paths if all(wanted.items() <= each.items() for each in held) else None
 
 
 def _quoted(name: str) -> str:

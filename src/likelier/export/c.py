@@ -26,6 +26,7 @@ from likelier.export.standalone import (
     computed,
     number_column,
     number_of,
+    numbers_of,
 )
 
 HEAD = """\
@@ -99,7 +100,10 @@ class _Source:
         """A constant array; its name."""
         array = np.asarray(values)
         kind = "int" if array.dtype.kind in "iub" else "double"
-        cells = ", ".join(str(int(v)) if kind == "int" else _number(v) for v in array.ravel().tolist())
+        if kind == "int":
+            cells = ", ".join(str(int(v)) for v in array.ravel().tolist())
+        else:
+            cells = numbers_of(array.ravel().tolist(), "INFINITY")
         name = f"A{len(self.constants)}"
         held = cells or "0"  # C has no empty arrays
         self.constants.append(f"static const {kind} {name}[{max(1, array.size)}] = {{{held}}};")

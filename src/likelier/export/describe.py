@@ -169,8 +169,9 @@ def _limited(columns: list[Column], support: Any) -> list[Column]:
     for at, one in _ranges(support, np.arange(len(columns))):
         for j in at.tolist():
             column = found[j]
-            if isinstance(column, Number):
-                found[j] = replace(column, low=one.low, high=one.high, whole=one.whole)
+            if isinstance(column, Number):  # `replace` takes several times as long, for 200,000 of them
+                c, limits = column, (one.low, one.high, one.whole)
+                found[j] = Number(c.input, c.part, c.shift, c.scale, c.fill, *limits, c.power)
     return found
 
 

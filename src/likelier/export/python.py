@@ -28,6 +28,7 @@ from likelier.export.standalone import (
     computed,
     number_column,
     number_of,
+    numbers_of,
 )
 
 HEAD = '''"""{model}, as plain Python: {what}.
@@ -252,4 +253,4 @@ def _literal(value: Any) -> str:
         return f"[{', '.join(map(_literal, array))}]"
     if array.dtype.kind in "iu":
         return repr(array.tolist())
-    return f"[{', '.join(map(_number, array.tolist()))}]"
+    return f"[{numbers_of(array.astype(np.float64).tolist(), 'INF')}]"

@@ -32,6 +32,7 @@ from likelier.families.base import LEAST
 from likelier.families.gamma_beta import MOST
 
 OUTPUTS = ("proba", "score", "label")
+MOST_COLUMNS = 10_000  # of a table, as in BigQuery; PostgreSQL and SQLite have fewer
 FAR = 1e100  # beyond which a number is taken for this: its square must be a number
 
 
@@ -39,6 +40,11 @@ def to_sql(program: Program, table: Any, dialect: str, output: str | None, keep:
     """The SELECT of a program; output: None for the most that it has."""
     spoken = dialect_of(dialect)
     output = _output_of(program, output)
+    if len(program.inputs) > MOST_COLUMNS:
+        raise NotExpressible(
+            f"SQL cannot be written: {program.model} reads {len(program.inputs):,} columns, and tables "
+            f"have at most {MOST_COLUMNS:,}. Use to_onnx, to_python or to_c, or fit it to fewer columns."
+        )
     names = [table] if isinstance(table, str) else list(table)
     if not names or not all(isinstance(name, str) and name for name in names):
         raise ValueError(
@@ -63,17 +69,18 @@ def _output_of(program: Program, output: str | None) -> str:
 class _Names:
     """Names of columns, each once: databases compare 63 bytes of them, and not upper and lower case."""
 
-    def __init__(self, taken: Sequence[str]) -> None:
-        self._taken = {self._key(name) for name in taken}
+    def __init__(self, taken: Sequence[str], dialect: Dialect) -> None:
+        self._taken, self._dialect = {self._key(name) for name in taken}, dialect
 
     @staticmethod
     def _key(name: str) -> bytes:
         return name.casefold().encode()[:60]
 
     def new(self, name: str) -> str:
+        name = self._dialect.column(name)
         found, i = name, 2
         while len(found.encode()) > 60 or self._key(found) in self._taken:
-            found, i = f"{name[:12]} ({i})", i + 1
+            found, i = self._dialect.column(f"{name[:12]} ({i})"), i + 1
         self._taken.add(self._key(found))
         return found
 
@@ -84,7 +91,7 @@ class _Writer:
     def __init__(self, program: Program, dialect: Dialect, keep: Sequence[str]) -> None:
         self.program, self.dialect, self.keep = program, dialect, keep
         self.number, self.quoted = dialect.number, dialect.identifier
-        self.names = _Names(keep)
+        self.names = _Names(keep, dialect)
         computed = any(isinstance(column, Computed) for column in program.columns)
         self.squared = computed or _has_squares(program.scores)
         self.remarks: list[str] = []
@@ -152,7 +159,7 @@ class _Writer:
                 return _select(self, [*kept, *zip(one, z, strict=True)], "scores")
             if len(z) == 2:
                 return _select(self, [*kept, ("score", f"{z[1]} - {z[0]}")], "scores")
-            named = [(f"score_{label}", one) for label, one in zip(labels, z, strict=True)]
+            named = list(zip(self._named("score", labels), z, strict=True))
             return _select(self, [*kept, *named], "scores")
         if output == "label":
             best = self._largest(held, "best", z)
@@ -167,9 +174,15 @@ class _Writer:
             parts = [f"CASE WHEN ({whole}) = 0 THEN 1.0 ELSE {part} END" for part in parts]
             whole = f"CASE WHEN ({whole}) = 0 THEN {len(z)}.0 ELSE {whole} END"
         named = [
-            (f"proba_{label}", f"{part} / ({whole})") for label, part in zip(labels, parts, strict=True)
+            (name, f"{part} / ({whole})")
+            for name, part in zip(self._named("proba", labels), parts, strict=True)
         ]
         return _select(self, [*kept, *named], held[-1][0])
+
+    def _named(self, kind: str, labels: list[str]) -> list[str]:
+        """Columns of the answer; by their numbers where labels have no name of their own."""
+        found = [self.dialect.column(f"{kind}_{label}") for label in labels]
+        return found if len(set(found)) == len(set(labels)) else [f"{kind}_{i}" for i in range(len(labels))]
 
     def _shares(self, held: list[Any], z: list[str], labels: list[str]) -> list[str]:
         """What the probabilities are in proportion to."""

@@ -1,7 +1,7 @@
 """What standalone code computes: a program as calls of functions with constants, for any language."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
@@ -124,6 +124,13 @@ def number_of(value: float, infinity: str) -> str:
     if math.isinf(value):
         return infinity if value > 0 else f"-{infinity}"
     return repr(value)
+
+
+def numbers_of(values: Sequence[float], infinity: str) -> str:
+    """Constants, with commas between them."""
+    if all(map(math.isfinite, values)):
+        return repr(list(values))[1:-1]  # many at once
+    return ", ".join(number_of(value, infinity) for value in values)
 
 
 def number_column(column: Number, cell: str, use: Callable[[str], str], write: Callable[[Any], str]) -> str:
