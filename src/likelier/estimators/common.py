@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier import optional
 from likelier.array_types import Floats
 from likelier.data import Arrays, Source, code, levels_of
 from likelier.data.transforms import ByClass, times
@@ -64,7 +65,7 @@ class Contributions(_Terms):
         frame : pandas.DataFrame
             One line for each row and class; columns are "(base)" and the columns of X.
         """
-        import pandas as pd
+        pd = optional.pandas()
 
         n, K, p = self.values.shape
         index = pd.MultiIndex.from_product([range(n), self.classes], names=["row", "class"])

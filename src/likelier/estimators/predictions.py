@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier import optional
 from likelier.data import CSR, BadCell, Chunk, Dense, Source, code
 from likelier.engines import run, watching
 from likelier.estimators import validation
@@ -151,7 +152,7 @@ def itself(block: Any) -> Any:
 def in_memory(names: list[str] | None, block: Any) -> Any:
     """As scikit-learn's models take it: an array, sparse or dense, or a frame where columns have names."""
     if names is not None:
-        import pandas as pd
+        pd = optional.pandas("predictions of scikit-learn's models by column names need")
 
         return pd.DataFrame(block.to_array(), columns=names)
     if isinstance(block, CSR):
