@@ -42,9 +42,8 @@ from likelier.estimators.base import (
     steps,
 )
 from likelier.estimators.generative import mixture_init
-from likelier.estimators.generative.base import GenerativeModel
+from likelier.estimators.generative.base import GenerativeModel, least, scaling_of, units_for
 from likelier.estimators.generative.outliers import ExpectedModel, RowSampling, joined, scored
-from likelier.estimators.generative.units import least, scaling_of, units_for
 from likelier.families import Family
 from likelier.model import Bayes
 from likelier.warning_location import outside
