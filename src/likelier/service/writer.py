@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from likelier.service.decide import Batch, Decided, Features, Item, Refusal
+from likelier.service.decide import Batch, Decided, Item, Refusal
 from likelier.service.events import Event, encode, features_of
 from likelier.service.live import HELD, LEARNED, Live, Outcome
 from likelier.service.snapshots import captured
@@ -239,7 +239,7 @@ class Writer:
         if not batch.drafts:
             return []
         start = time.perf_counter()
-        events, outcomes = self._append(batch.drafts, at, batch.rows)
+        events, outcomes = self._append(batch.drafts, at)
         seconds = time.perf_counter() - start
         counted = self.counted
         counted.commits += 1
@@ -250,14 +250,9 @@ class Writer:
         self._observe(events)
         return outcomes
 
-    def _append(
-        self, drafts: Sequence[Draft], at: float, rows: Sequence[Features | None] = ()
-    ) -> tuple[list[Event], list[Outcome]]:
-        """On disk first, then learned. rows: those of the drafts as they were decoded."""
+    def _append(self, drafts: Sequence[Draft], at: float) -> tuple[list[Event], list[Outcome]]:
+        """On disk first, then learned."""
         events = self.store.append(drafts, at)
-        self.live.decoded = {
-            event.seq: row for event, row in zip(events, rows, strict=False) if row is not None
-        }
         return events, self._apply(events)
 
     def _observe(self, events: Sequence[Event]) -> None:
