@@ -49,8 +49,9 @@ class Batch:
         """Decide a request; raises a `Refusal`, and then nothing of it is kept."""
         before, drafts, labels = {}, list[Draft](), set(self._labels)
         places: list[int | None] = []
-        if self._all_new(items):
-            return self._add_all(items)
+        first = len(self.drafts)
+        if len(items) >= MANY and self.add_complete(items):
+            return Decided(list(range(first, len(self.drafts))))
         try:
             for i, item in enumerate(items):
                 where = f"row {i}: " if len(items) > 1 else ""
@@ -75,28 +76,24 @@ class Batch:
         self._rows |= {draft.id for draft in drafts if draft.id is not None and draft.x is not None}
         return Decided(places)
 
-    def _all_new(self, items: Sequence[Item]) -> bool:
-        """Whether they are many rows with labels, all of known classes, and none has come before."""
-        if len(items) < MANY:
-            return False
-        ids = {item.id for item in items if item.id is not None}
-        return (
-            all(item.x is not None and item.y is not None for item in items)
-            and len(ids) == sum(item.id is not None for item in items)
-            and ids.isdisjoint(self._known)
-            and (self._shared or ids.isdisjoint(self._live.waiting.rows))
-            and all(item.y in self._labels for item in items)
-        )
+    def add_complete(self, items: Sequence[Item]) -> bool:
+        """All of them at once, if each has a row and a label of a known class, and none has come before.
 
-    def _add_all(self, items: Sequence[Item]) -> Decided:
-        first = len(self.drafts)
-        drafts = [Draft(id, x, label_json(y)) for id, x, y in items]
-        self.drafts += drafts
-        self._known |= {
-            draft.id: Known(draft.x, self._now, draft.y) for draft in drafts if draft.id is not None
-        }
-        self._rows |= {draft.id for draft in drafts if draft.id is not None}
-        return Decided(list(range(first, first + len(drafts))))
+        This is what most requests are, and decides the same as one after another.
+        """
+        ids = [id for id, _, _ in items if id is not None]
+        distinct, labels = set(ids), self._labels
+        if (
+            len(distinct) != len(ids)
+            or not distinct.isdisjoint(self._known)
+            or not (self._shared or distinct.isdisjoint(self._live.waiting.rows))
+            or not all(x is not None and y in labels for _, x, y in items)
+        ):
+            return False
+        self.drafts += [Draft(id, x, label_json(y)) for id, x, y in items]
+        self._known |= {id: Known(x, self._now, label_json(y)) for id, x, y in items if id is not None}
+        self._rows |= distinct
+        return True
 
     def _draft(self, item: Item) -> Draft:
         """The event of an item: a row that the log has already is not entered again, only its label."""
