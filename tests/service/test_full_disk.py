@@ -67,7 +67,9 @@ def test_a_full_file_system_loses_nothing_and_passes(small):
 def fill_again(client):
     """Other rows until one is refused."""
     for i in range(10_000):
-        status = client.post("/learn", json={"x": {"text": "w" * 9000, "n": i}, "y": "no"}).status_code
+        status = client.post(
+            "/learn", json={"x": {"text": "w" * 9000}, "y": "no", "id": f"more {i}"}
+        ).status_code
         if status != 200:
             return status
     raise AssertionError("the file system was never full")
