@@ -24,6 +24,7 @@ from likelier.service.writer import Writer
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 SWITCH = 1e-4  # seconds after which a thread that is busy lets the other run
+COLLECTED = 20_000, 20, 20  # new objects between collections: most of them go without one
 GRACE = 20  # seconds for requests under way, when asked to end
 
 
@@ -160,7 +161,7 @@ def server_of(app: Any) -> uvicorn.Server:
     """The server of an ASGI application."""
     config = uvicorn.Config(
         app,
-        loop="uvloop",
+        loop="auto",  # uvloop, which Windows lacks
         http="httptools",
         ws="none",
         lifespan="off",
@@ -186,4 +187,5 @@ def run(options: Options, note: Any, ready: Any) -> None:
         ready(*sock.getsockname()[:2])
         gc.collect()
         gc.freeze()  # what was loaded stays: collections need not look at it
+        gc.set_threshold(*COLLECTED)
         server.run(sockets=[sock])

@@ -4,7 +4,6 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from likelier.service.decide import Features
 from likelier.service.events import Event
 from likelier.service.live import LEARNED, Live, Outcome
 from likelier.service.postgres_store import Conflict, PostgresStore
@@ -47,9 +46,7 @@ class SharedWriter(Writer):
                 results.clear()
         raise StoreError("other processes keep writing the same ids: try again")
 
-    def _append(
-        self, drafts: Sequence[Draft], at: float, rows: Sequence[Features | None] = ()
-    ) -> tuple[list[Event], list[Outcome]]:
+    def _append(self, drafts: Sequence[Draft], at: float) -> tuple[list[Event], list[Outcome]]:
         events = self.store.append(drafts, at)
         if not (self._leads and self.store.leads):
             return events, [self._foreseen(event) for event in events]
